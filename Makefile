@@ -1,0 +1,71 @@
+# Every target makes its own virtual environment, builds the core and runs: `make demo`, `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+# Tables too large to bundle; see farthing.datasets.load_table.
+export FARTHING_DATA ?= $(abspath ../shared/data)
+
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*.hpp cpp/*.cpp)
+
+.PHONY: demo test lint bench sanitize fuzz stubs clean
+
+demo: $(VENV)/.built
+	$(BIN)/python -m farthing.demo
+
+test: $(VENV)/.built
+	$(BIN)/python -m pytest -n auto
+
+lint: $(VENV)/.built
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(VENV)/.bench
+	$(BIN)/python -m benchmarks
+
+sanitize:
+	@$(MAKE) --no-print-directory check-compiler
+	cmake -S . -B build/sanitize -DFARTHING_TESTS=ON -DFARTHING_SANITIZE=ON -DCMAKE_BUILD_TYPE=Debug
+	cmake --build build/sanitize
+	build/sanitize/core_tests
+
+fuzz: $(VENV)/.built
+	$(BIN)/python -m experiments.fuzz_store --cases 20000
+
+stubs: $(VENV)/.built
+	$(BIN)/python -m nanobind.stubgen -m farthing._core -o src/farthing/_core.pyi
+
+clean:
+	rm -rf $(VENV) build
+
+.PHONY: check-compiler check-python
+check-python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	  echo "Farthing needs Python 3.11 or later; '$(PYTHON)' is not. Install it, or name one: make PYTHON=python3.12 test"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "Python's venv module is missing. Debian, Ubuntu: apt install python3-venv"; exit 1; }
+
+check-compiler:
+	@command -v "$${CXX:-c++}" >/dev/null 2>&1 || command -v g++ >/dev/null 2>&1 || command -v clang++ >/dev/null 2>&1 || { \
+	  echo "Farthing's core is C++17 and no C++ compiler was found. Install one and run make again:"; \
+	  echo "  Debian, Ubuntu:  apt install g++"; \
+	  echo "  Fedora:          dnf install gcc-c++"; \
+	  echo "  macOS:           xcode-select --install && brew install libomp"; \
+	  echo "or point CXX at one you have."; exit 1; }
+
+$(VENV)/.tools: pyproject.toml
+	@$(MAKE) --no-print-directory check-python check-compiler
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet "scikit-build-core>=0.11" "nanobind>=2.4" cmake ninja
+	@touch $@
+
+$(VENV)/.built: $(VENV)/.tools $(SOURCES)
+	@$(MAKE) --no-print-directory check-compiler
+	$(BIN)/python -m pip install --quiet --no-build-isolation -e ".[dev]"
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.built
+	$(BIN)/python -m pip install --quiet --no-build-isolation -e ".[dev,bench]"
+	@touch $@

@@ -1,0 +1,349 @@
+// grower: one tree, best-first. Every open leaf has an offer, its best split at today's prices; the best offer of all
+// is taken until none is worth its price or a limit is reached.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "bins.hpp"
+#include "common.hpp"
+#include "histogram.hpp"
+#include "partition.hpp"
+#include "price.hpp"
+#include "split.hpp"
+#include "tree.hpp"
+
+namespace farthing {
+
+// Who owns what a split buys. Model: all rows, in this tree and in those to come; after each purchase all open leaves
+// rank their splits anew. Row: only the rows below the split, which own what lies on their path from the root.
+enum class Ledger { model, row };
+
+struct GrowOptions {
+    index_t max_depth = std::numeric_limits<index_t>::max();
+    index_t max_leaves = std::numeric_limits<index_t>::max();
+    index_t min_rows_leaf = 1;
+    Ledger ledger = Ledger::row;
+    Weighing weighing;
+    double budget = std::numeric_limits<double>::infinity();  // hard: on all that the ledger's owner pays
+    int n_threads = 0;
+};
+
+// Memory that growing needs and the next tree can use again. It carries no state from one tree to the next.
+struct Workspace {
+    std::vector<index_t> rows;           // row numbers, leaf by leaf
+    std::vector<index_t> room;           // scratch of the partition
+    std::vector<std::int64_t> targets;   // targets in the order of rows
+    std::vector<std::int64_t> spare_small;
+    std::vector<std::int64_t> spare_large;
+    HistogramPool pool;
+};
+
+template <class Target>
+class Grower {
+public:
+    // IN workspace.rows: the rows to learn from, ascending; columns: those that may be split on; owned: the model's
+    // ledger (ignored by the row ledger). After grow(): owned() has what the tree bought as well.
+    Grower(const BinnedTable& table, const Target& target, const Sheet& sheet, const GrowOptions& options,
+           std::vector<index_t> columns, Owned owned, Workspace& workspace)
+        : table_(table), target_(target), sheet_(sheet), options_(options), columns_(std::move(columns)),
+          owned_(std::move(owned)), width_(target.width()), rows_(workspace.rows), room_(workspace.room),
+          pool_(workspace.pool), spare_small_(workspace.spare_small), spare_large_(workspace.spare_large) {
+        constexpr std::size_t kInts = sizeof(typename Target::Row) / sizeof(std::int64_t);
+        const auto length = static_cast<std::size_t>(table.n_all_bins() * width_);
+        tree_.n_values = target.n_values();
+        room_.resize(rows_.size());
+        workspace.targets.resize(rows_.size() * kInts);
+        targets_ = reinterpret_cast<typename Target::Row*>(workspace.targets.data());
+        spare_small_.resize(length);
+        spare_large_.resize(length);
+        pool_.reset(static_cast<index_t>(length), pool_capacity());
+    }
+
+    Tree grow() {
+        plant();
+        while (!heap_.empty() && n_leaves_ < options_.max_leaves) {
+            std::pop_heap(heap_.begin(), heap_.end(), worse());
+            const index_t leaf = heap_.back();
+            heap_.pop_back();
+            split(leaf);
+        }
+        return std::move(tree_);
+    }
+
+    const Owned& owned() const { return owned_; }
+
+    // OUT leaf_of_row: the leaf of each row that was learned from; other rows are left as they are.
+    void leaves_of_rows(Span<index_t> leaf_of_row) const {
+        for (const Leaf& leaf : leaves_) {
+            if (leaf.node < 0) continue;
+            for (index_t i = leaf.begin; i < leaf.end; ++i) leaf_of_row[rows_[i]] = leaf.node;
+        }
+    }
+
+private:
+    struct Leaf {
+        index_t node = -1;  // -1: split since
+        index_t begin = 0;
+        index_t end = 0;
+        index_t depth = 0;
+        index_t histogram = -1;
+        std::vector<std::int64_t> sums;
+        Owned path;                  // row ledger: what lies on the path
+        std::vector<Split> splits;   // by place in columns_; only under the model ledger, whose prices change
+        Split split;                 // that of the offer
+        Offer offer;
+
+        index_t n() const { return end - begin; }
+    };
+
+    const BinnedTable& table_;
+    const Target& target_;
+    const Sheet& sheet_;
+    const GrowOptions& options_;
+    std::vector<index_t> columns_;
+    Owned owned_;
+    index_t width_;
+    std::vector<index_t>& rows_;
+    std::vector<index_t>& room_;
+    typename Target::Row* targets_ = nullptr;
+    HistogramPool& pool_;
+    std::vector<std::int64_t>& spare_small_;
+    std::vector<std::int64_t>& spare_large_;
+    Tree tree_;
+    std::vector<Leaf> leaves_;
+    std::vector<index_t> heap_;  // open leaves with an acceptable offer, by place in leaves_
+    index_t n_leaves_ = 0;
+    double all_cover_ = 0;
+
+    index_t pool_capacity() const {
+        const double histogram = static_cast<double>(table_.n_all_bins() * width_) * sizeof(std::int64_t);
+        const double allowed = 0.4 * static_cast<double>(table_.codes.size());
+        return std::max<index_t>(4, static_cast<index_t>(allowed / std::max(histogram, 1.0)));
+    }
+
+    void plant() {
+        Leaf root;
+        root.end = static_cast<index_t>(rows_.size());
+        root.sums.assign(static_cast<std::size_t>(width_), 0);
+        for (const index_t row : rows_) target_.add(root.sums.data(), target_.row(row));
+        root.path = Owned(sheet_);
+        all_cover_ = target_.cover(root.sums.data());
+        add_node(root);
+        leaves_.push_back(std::move(root));
+        n_leaves_ = 1;
+        if (options_.max_leaves > 1 && splittable(leaves_[0])) {
+            look(0, -1, false);
+            open(0);
+        }
+    }
+
+    void add_node(Leaf& leaf) {
+        leaf.node = tree_.n_nodes();
+        target_.values(leaf.sums.data(), tree_.add_leaf(target_.cover(leaf.sums.data())));
+    }
+
+    bool splittable(const Leaf& leaf) const {
+        return leaf.depth < options_.max_depth && leaf.n() >= 2 * options_.min_rows_leaf &&
+               !target_.pure(leaf.sums.data());
+    }
+
+    void split(index_t parent_place) {
+        const Offer offer = leaves_[parent_place].offer;
+        const Split chosen = leaves_[parent_place].split;
+        Leaf left;
+        Leaf right;
+        divide(leaves_[parent_place], offer.feature, chosen, left, right);
+        const index_t parent_node = leaves_[parent_place].node;
+        const index_t parent_histogram = leaves_[parent_place].histogram;
+        leaves_[parent_place] = Leaf{};
+        add_node(left);
+        add_node(right);
+        tree_.split_leaf(parent_node, offer.feature, table_.columns[offer.feature], chosen, left.node, right.node);
+        ++n_leaves_;
+
+        const bool news = options_.ledger == Ledger::model && !owned_.has(offer.feature);
+        if (news) owned_.add(sheet_, offer.feature);
+
+        // The smaller child is counted from its rows, the larger one is what remains of the parent.
+        const bool left_is_small = left.n() <= right.n();
+        Leaf& small_child = left_is_small ? left : right;
+        Leaf& large_child = left_is_small ? right : left;
+        large_child.histogram = parent_histogram;
+        const auto small = static_cast<index_t>(leaves_.size());
+        const index_t large = small + 1;
+        leaves_.push_back(std::move(small_child));
+        leaves_.push_back(std::move(large_child));
+        if (n_leaves_ < options_.max_leaves) {
+            look(small, large, parent_histogram >= 0);
+            open(small);
+            open(large);
+        }
+        if (news) rank_anew();
+    }
+
+    void divide(const Leaf& parent, index_t feature, const Split& split, Leaf& left, Leaf& right) {
+        const ColumnBins& bins = table_.columns[feature];
+        const index_t n_left = partition_rows(table_.column(feature), goes_left(split, bins.n_bins),
+                                              rows_.data() + parent.begin, parent.n(), room_.data(),
+                                              options_.n_threads);
+        left.begin = parent.begin;
+        left.end = parent.begin + n_left;
+        right.begin = left.end;
+        right.end = parent.end;
+        left.depth = right.depth = parent.depth + 1;
+        left.path = parent.path;
+        left.path.add(sheet_, feature);
+        right.path = left.path;
+        const Leaf& fewer = left.n() <= right.n() ? left : right;
+        std::vector<std::int64_t> counted(static_cast<std::size_t>(width_), 0);
+        for (index_t i = fewer.begin; i < fewer.end; ++i) target_.add(counted.data(), target_.row(rows_[i]));
+        std::vector<std::int64_t> rest = parent.sums;
+        for (index_t w = 0; w < width_; ++w) rest[w] -= counted[w];
+        left.sums = &fewer == &left ? counted : rest;
+        right.sums = &fewer == &left ? rest : counted;
+    }
+
+    // Histograms and best splits of one leaf (large < 0), or of two siblings, column by column in parallel. With
+    // `subtract`, the large one's place holds the parent's histogram.
+    void look(index_t small, index_t large, bool subtract) {
+        const bool want_small = splittable(leaves_[small]);
+        const bool want_large = large >= 0 && splittable(leaves_[large]);
+        if (!want_small && !want_large) {
+            if (large >= 0) drop_histogram(leaves_[large]);
+            return;
+        }
+        const bool fill_small = want_small || subtract;
+        const bool fill_large = want_large && !subtract;
+        if (want_small) leaves_[small].histogram = pool_.acquire();
+        if (fill_large) leaves_[large].histogram = pool_.acquire();
+        std::int64_t* small_cells = place(leaves_[small], spare_small_);
+        std::int64_t* large_cells = large >= 0 ? place(leaves_[large], spare_large_) : nullptr;
+        if (fill_small) gather(leaves_[small]);
+        if (fill_large) gather(leaves_[large]);
+
+        const auto n_columns = static_cast<index_t>(columns_.size());
+        std::vector<Split> small_splits(want_small ? columns_.size() : 0);
+        std::vector<Split> large_splits(want_large ? columns_.size() : 0);
+        const double small_whole = want_small ? target_.whole(leaves_[small].sums.data()) : 0;
+        const double large_whole = want_large ? target_.whole(leaves_[large].sums.data()) : 0;
+        const index_t n_filled = (fill_small ? leaves_[small].n() : 0) + (fill_large ? leaves_[large].n() : 0);
+        const bool worth_threads = n_columns * (n_filled + 512) > 65536;
+        const int threads = worth_threads ? threads_for(options_.n_threads, n_columns) : 1;
+        const index_t together = std::max<index_t>(1, std::min<index_t>(8, n_columns / (4 * threads)));
+        const index_t n_tasks = (n_columns + together - 1) / together;
+        #pragma omp parallel for schedule(dynamic) num_threads(threads)
+        for (index_t task = 0; task < n_tasks; ++task) {
+            const index_t begin = task * together;
+            const index_t end = std::min(begin + together, n_columns);
+            if (fill_small) fill(leaves_[small], begin, end, small_cells);
+            if (fill_large) fill(leaves_[large], begin, end, large_cells);
+            std::vector<std::int64_t> scratch(static_cast<std::size_t>(4 * width_));
+            for (index_t c = begin; c < end; ++c) {
+                const index_t j = columns_[c];
+                if (subtract && want_large) subtract_histogram(table_, width_, j, small_cells, large_cells);
+                if (want_small) small_splits[c] = search(leaves_[small], small_whole, j, small_cells, scratch);
+                if (want_large) large_splits[c] = search(leaves_[large], large_whole, j, large_cells, scratch);
+            }
+        }
+        if (want_small) settle(leaves_[small], std::move(small_splits));
+        if (want_large) settle(leaves_[large], std::move(large_splits));
+        if (large >= 0 && !want_large) drop_histogram(leaves_[large]);
+    }
+
+    void drop_histogram(Leaf& leaf) {
+        pool_.release(leaf.histogram);
+        leaf.histogram = -1;
+    }
+
+    std::int64_t* place(const Leaf& leaf, std::vector<std::int64_t>& spare) {
+        return leaf.histogram >= 0 ? pool_.data(leaf.histogram) : spare.data();
+    }
+
+    void gather(const Leaf& leaf) {
+        const int threads = leaf.n() > 65536 ? threads_for(options_.n_threads, leaf.n()) : 1;
+        #pragma omp parallel for schedule(static) num_threads(threads)
+        for (index_t i = leaf.begin; i < leaf.end; ++i) targets_[i] = target_.row(rows_[i]);
+    }
+
+    void fill(const Leaf& leaf, index_t begin, index_t end, std::int64_t* cells) const {
+        fill_histograms(table_, target_, columns_.data() + begin, end - begin, rows_.data() + leaf.begin,
+                        targets_ + leaf.begin, leaf.n(), cells);
+    }
+
+    Split search(const Leaf& leaf, double whole, index_t column, const std::int64_t* cells,
+                 std::vector<std::int64_t>& scratch) const {
+        const ColumnBins& bins = table_.columns[column];
+        SplitSearch<Target> search(target_, leaf.sums.data(), whole, options_.min_rows_leaf, scratch.data());
+        const std::int64_t* first = cells + table_.first_bin[column] * width_;
+        return bins.categorical ? search.categorical(first, bins.n_bins) : search.numeric(first, bins.n_bins);
+    }
+
+    void settle(Leaf& leaf, std::vector<Split> splits) {
+        rank(leaf, splits);
+        if (options_.ledger == Ledger::model) leaf.splits = std::move(splits);
+    }
+
+    // Chooses the leaf's offer among the best splits of all columns, at the prices of its ledger.
+    void rank(Leaf& leaf, const std::vector<Split>& splits) {
+        const Owned& owner = options_.ledger == Ledger::model ? owned_ : leaf.path;
+        const double share = options_.ledger == Ledger::model
+                                 ? 1.0
+                                 : target_.cover(leaf.sums.data()) / all_cover_;
+        leaf.offer = Offer{};
+        for (std::size_t c = 0; c < splits.size(); ++c) {
+            if (!(splits[c].gain > 0)) continue;
+            const index_t j = columns_[c];
+            Offer offer;
+            offer.gain = splits[c].gain;
+            offer.feature = j;
+            offer.charge = price(sheet_, j, owner) * share;
+            offer.list_price = list_price(sheet_, j);
+            if (!options_.weighing.better(offer, leaf.offer) || !affordable(owner, j)) continue;
+            leaf.offer = offer;
+            leaf.split = splits[c];
+        }
+        if (!options_.weighing.acceptable(leaf.offer)) leaf.offer = Offer{};
+    }
+
+    bool affordable(const Owned& owner, index_t feature) const {
+        return std::isinf(options_.budget) || owner.has(feature) ||
+               affords(sheet_, owner, feature, options_.budget);
+    }
+
+    // The heap's order: b comes before a. Equal offers: the older leaf.
+    auto worse() const {
+        return [this](index_t a, index_t b) {
+            const Offer& x = leaves_[a].offer;
+            const Offer& y = leaves_[b].offer;
+            if (options_.weighing.better(y, x)) return true;
+            if (options_.weighing.better(x, y)) return false;
+            return leaves_[b].node < leaves_[a].node;
+        };
+    }
+
+    void open(index_t place) {
+        if (leaves_[place].offer.feature < 0) {
+            // Under the model ledger a later purchase may make one of its splits worth while.
+            if (options_.ledger == Ledger::row || leaves_[place].splits.empty()) drop_histogram(leaves_[place]);
+            return;
+        }
+        heap_.push_back(place);
+        std::push_heap(heap_.begin(), heap_.end(), worse());
+    }
+
+    void rank_anew() {
+        heap_.clear();
+        for (index_t place = 0; place < static_cast<index_t>(leaves_.size()); ++place) {
+            Leaf& leaf = leaves_[place];
+            if (leaf.node < 0 || leaf.splits.empty()) continue;
+            rank(leaf, leaf.splits);
+            if (leaf.offer.feature >= 0) heap_.push_back(place);
+        }
+        std::make_heap(heap_.begin(), heap_.end(), worse());
+    }
+};
+
+}  // namespace farthing

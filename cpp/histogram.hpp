@@ -1,0 +1,117 @@
+// histogram: the sums of a target over the rows of a node, for each bin of each column.
+//
+// A histogram of all columns is one array of 64-bit integers; column j's bins begin at first_bin[j] * width:
+//
+//     column 0: bin 0 [width sums], bin 1, ... bin of missing | column 1: bin 0, ...
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "bins.hpp"
+#include "common.hpp"
+
+namespace farthing {
+
+// Rows that stay in the first-level cache, with their targets, while a group of columns reads them.
+constexpr index_t kRowBlock = 1024;
+
+// The inner loop of all growing: adds a block of rows to the histograms of kColumns columns at once, so that a row's number
+// and target are loaded once for all of them. `Place` gives the i-th row's number.
+template <index_t kColumns, class Target, class Place>
+inline void add_block(const Target& target, index_t width, const std::uint8_t* const* codes, std::int64_t* const* cells,
+                      const typename Target::Row* targets, index_t begin, index_t end, Place place) {
+    for (index_t i = begin; i < end; ++i) {
+        const index_t row = place(i);
+        const typename Target::Row value = targets[i];
+        for (index_t c = 0; c < kColumns; ++c) target.add(cells[c] + codes[c][row] * width, value);
+    }
+}
+
+// Adds the rows to the histograms of columns[0 .. n_columns).
+// IN  rows (n,) ascending row numbers; targets (n,) their targets.   OUT histogram: zeroed and filled.
+template <class Target>
+void fill_histograms(const BinnedTable& table, const Target& target, const index_t* columns, index_t n_columns,
+                     const index_t* rows, const typename Target::Row* targets, index_t n,
+                     std::int64_t* histogram) {
+    constexpr index_t kTogether = 4;
+    const index_t width = target.width();
+    for (index_t c = 0; c < n_columns; ++c) {
+        const index_t j = columns[c];
+        std::fill(histogram + table.first_bin[j] * width, histogram + table.first_bin[j + 1] * width, 0);
+    }
+    const bool contiguous = n > 0 && rows[n - 1] - rows[0] == n - 1;  // as at the root: no row numbers to load
+    for (index_t begin = 0; begin < n; begin += kRowBlock) {
+        const index_t end = std::min(begin + kRowBlock, n);
+        for (index_t c = 0; c < n_columns; c += kTogether) {
+            const std::uint8_t* codes[kTogether];
+            std::int64_t* cells[kTogether];
+            const index_t taken = std::min(kTogether, n_columns - c);
+            for (index_t i = 0; i < taken; ++i) {
+                const index_t j = columns[c + i];
+                codes[i] = table.column(j);
+                cells[i] = histogram + table.first_bin[j] * width;
+            }
+            const auto add = [&](auto place) {
+                if (taken == kTogether) {
+                    add_block<kTogether>(target, width, codes, cells, targets, begin, end, place);
+                } else {
+                    for (index_t i = 0; i < taken; ++i) {
+                        add_block<1>(target, width, codes + i, cells + i, targets, begin, end, place);
+                    }
+                }
+            };
+            if (contiguous) {
+                add([first = rows[0]](index_t i) { return first + i; });
+            } else {
+                add([rows](index_t i) { return rows[i]; });
+            }
+        }
+    }
+}
+
+// sibling = parent - child, in the parent's place. Exact, since the sums are integers.
+inline void subtract_histogram(const BinnedTable& table, index_t width, index_t column, const std::int64_t* child,
+                               std::int64_t* parent) {
+    const index_t end = table.first_bin[column + 1] * width;
+    for (index_t i = table.first_bin[column] * width; i < end; ++i) parent[i] -= child[i];
+}
+
+// A bounded number of histograms, so that a tree of many open leaves does not outgrow the table it learns from. A leaf
+// that gets none has its children counted from their rows instead of by subtraction: slower, the same sums.
+class HistogramPool {
+public:
+    // Takes all histograms back and sets their length and their greatest number.
+    void reset(index_t length, index_t capacity) {
+        if (length != length_) slots_.clear();
+        length_ = length;
+        capacity_ = capacity;
+        slots_.resize(std::min(slots_.size(), static_cast<std::size_t>(capacity)));
+        free_.clear();
+        for (auto slot = static_cast<index_t>(slots_.size()) - 1; slot >= 0; --slot) free_.push_back(slot);
+    }
+
+    index_t acquire() {  // -1: none left
+        if (free_.empty() && static_cast<index_t>(slots_.size()) == capacity_) return -1;
+        if (free_.empty()) {
+            slots_.emplace_back(static_cast<std::size_t>(length_));
+            return static_cast<index_t>(slots_.size()) - 1;
+        }
+        const index_t slot = free_.back();
+        free_.pop_back();
+        return slot;
+    }
+    void release(index_t slot) {
+        if (slot >= 0) free_.push_back(slot);
+    }
+    std::int64_t* data(index_t slot) { return slots_[static_cast<std::size_t>(slot)].data(); }
+
+private:
+    index_t length_ = 0;
+    index_t capacity_ = 0;
+    std::vector<std::vector<std::int64_t>> slots_;
+    std::vector<index_t> free_;
+};
+
+}  // namespace farthing

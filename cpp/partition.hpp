@@ -1,0 +1,63 @@
+// partition: the rows of a node are put into those of its left and of its right child, keeping their order.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "bins.hpp"
+#include "common.hpp"
+#include "split.hpp"
+
+namespace farthing {
+
+// For each bin of the column: does it go left?
+inline std::array<std::uint8_t, 256> goes_left(const Split& split, index_t n_bins) {
+    std::array<std::uint8_t, 256> table{};
+    for (index_t bin = 0; bin < n_bins; ++bin) {
+        table[bin] = split.categorical ? in_set(split.left, bin) : bin <= split.bin;
+    }
+    table[n_bins] = split.missing == Missing::left;
+    return table;
+}
+
+// Blocks are counted, then copied, each into places that the counts give: the result is the stable partition for any
+// number of threads.
+// IN OUT rows (n,); room (n,) scratch.   Returns the number of rows that went left.
+inline index_t partition_rows(const std::uint8_t* codes, const std::array<std::uint8_t, 256>& left, index_t* rows,
+                              index_t n, index_t* room, int n_threads) {
+    constexpr index_t kBlock = 8192;
+    const index_t n_blocks = (n + kBlock - 1) / kBlock;
+    std::vector<index_t> start(static_cast<std::size_t>(n_blocks + 1), 0);
+    const int threads = threads_for(n_threads, n_blocks);
+    #pragma omp parallel for schedule(static) num_threads(threads)
+    for (index_t block = 0; block < n_blocks; ++block) {
+        index_t count = 0;
+        const index_t end = std::min((block + 1) * kBlock, n);
+        for (index_t i = block * kBlock; i < end; ++i) count += left[codes[rows[i]]];
+        start[block + 1] = count;
+    }
+    for (index_t block = 0; block < n_blocks; ++block) start[block + 1] += start[block];
+    const index_t n_left = start[n_blocks];
+    #pragma omp parallel for schedule(static) num_threads(threads)
+    for (index_t block = 0; block < n_blocks; ++block) {
+        index_t to_left = start[block];
+        index_t to_right = n_left + block * kBlock - start[block];
+        const index_t end = std::min((block + 1) * kBlock, n);
+        for (index_t i = block * kBlock; i < end; ++i) {
+            const index_t row = rows[i];
+            const index_t go = left[codes[row]];
+            room[go ? to_left : to_right] = row;
+            to_left += go;
+            to_right += 1 - go;
+        }
+    }
+    #pragma omp parallel for schedule(static) num_threads(threads)
+    for (index_t block = 0; block < n_blocks; ++block) {
+        std::copy(room + block * kBlock, room + std::min((block + 1) * kBlock, n), rows + block * kBlock);
+    }
+    return n_left;
+}
+
+}  // namespace farthing

@@ -1,0 +1,59 @@
+"""The models whose files are fuzzed: small, and between them with every feature that a file can have."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from farthing.costs import CostSheet, Group
+
+
+def patients(n_rows: int = 300) -> tuple[pd.DataFrame, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return a table with numbers, missing values, booleans and categories, string labels, and a number."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(20, 80, n_rows),
+            "chol": np.where(rng.random(n_rows) < 0.1, np.nan, rng.normal(size=n_rows)),
+            "fbs": rng.random(n_rows) < 0.5,
+            "pain": rng.choice(["none", "typical", "atypical", "ängstlich"], n_rows),
+            "town": pd.Categorical(rng.choice([f"town {i}" for i in range(70)], n_rows)),
+        }
+    )
+    risk = (X["age"] > 50) * 1.0 + X["chol"].fillna(0) + (X["pain"] == "typical") * X["fbs"]
+    labels = np.array(["healthy", "doubtful", "ill"])[np.digitize(risk, [0.3, 1.0])]
+    return X, labels, risk.to_numpy()
+
+
+def saved_models() -> list[bytes]:
+    """Fit the models and return the bytes of their files."""
+    from farthing.boosting import GradientBoostingRegressor  # noqa: PLC0415
+    from farthing.forests import BudgetTreeClassifier  # noqa: PLC0415
+
+    X, labels, risk = patients()
+    sheet = CostSheet(
+        {"age": 0.5, "chol": 7.27, "fbs": 5.2, "pain": 1.0, "town": 0.0},
+        {"blood": Group(2.1, ["chol", "fbs"])},
+        unit="USD",
+    )
+    plain = X[["age", "chol"]].to_numpy()
+    models = [
+        BudgetTreeClassifier(costs=sheet, max_depth=4).fit(X, labels),
+        BudgetTreeClassifier(costs=sheet, budget=8.0).fit(X, labels == "ill"),
+        BudgetTreeClassifier().fit(plain, (risk > 0.5).astype(int)),
+        GradientBoostingRegressor(costs=sheet, n_trees=5, max_depth=3).fit(X, risk),
+        GradientBoostingRegressor(n_trees=2, max_leaves=4).fit(plain.astype(np.float32), risk),
+    ]
+    return [saved(model) for model in models]
+
+
+def saved(model: Any) -> bytes:
+    """Return the bytes of a model's file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.farthing"
+        model.save(path)
+        return path.read_bytes()

@@ -1,0 +1,31 @@
+"""Farthing: prediction on a budget.
+
+Every feature has a price. Farthing learns models that know the prices, accounts for what each prediction
+spends, and asks for one feature at a time.
+"""
+
+from importlib.metadata import PackageNotFoundError, version
+
+from farthing import boosting, forests
+from farthing.base import load
+from farthing.costs import CostSheet, Group
+from farthing.walks import REFUSED, Ask, Decision, Walk, aconsult, consult
+
+try:
+    __version__ = version("farthing")
+except PackageNotFoundError:  # imported from a source tree that is not installed
+    __version__ = "0"
+
+__all__ = [
+    "REFUSED",
+    "Ask",
+    "CostSheet",
+    "Decision",
+    "Group",
+    "Walk",
+    "aconsult",
+    "boosting",
+    "consult",
+    "forests",
+    "load",
+]

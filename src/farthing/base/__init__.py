@@ -1,0 +1,27 @@
+"""The contract as a base class, and the registry of methods."""
+
+from farthing.base.classifier import ContractClassifier
+from farthing.base.ensemble import TreesMixin
+from farthing.base.estimator import BudgetedEstimator
+from farthing.base.files import load
+from farthing.base.inputs import n_threads
+from farthing.base.links import normalise, row_sums, sigmoid, softmax
+from farthing.base.registry import default_grid, get, register, registered
+from farthing.base.regressor import ContractRegressor
+
+__all__ = [
+    "BudgetedEstimator",
+    "ContractClassifier",
+    "ContractRegressor",
+    "TreesMixin",
+    "default_grid",
+    "get",
+    "load",
+    "n_threads",
+    "normalise",
+    "register",
+    "registered",
+    "row_sums",
+    "sigmoid",
+    "softmax",
+]

@@ -1,0 +1,70 @@
+"""What all models made of trees share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import UnionType
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base.estimator import BudgetedEstimator
+from farthing.base.inputs import n_threads
+from farthing.table import Encoded
+from farthing.trees import Forest, Predictor
+from farthing.walks import ForestPolicy, Policy
+
+
+class TreesMixin(BudgetedEstimator):
+    """Walks and array calls of a model whose raw output is a sum over trees.
+
+    A method sets ``forest_`` in its ``_fit``, and may say in ``_node_scores`` what a node adds to the output.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        The trees.
+    """
+
+    _stored: ClassVar[Mapping[str, type | UnionType]] = {"forest_": Forest}
+
+    def _node_scores(self, forest: Forest) -> NDArray[np.float64]:
+        """Return what each node adds to the raw output, shape (n_nodes, width); by default its value."""
+        return forest.value
+
+    def _policy(self, seed: int | None) -> Policy:  # noqa: ARG002 - trees draw no lots
+        ready = self._ready()
+        return ForestPolicy(ready.forest, ready.scores)
+
+    def _answers(
+        self,
+        encoded: Encoded,
+        budget: NDArray[np.float64] | None,
+        seeds: NDArray[np.int64] | None,  # noqa: ARG002
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        threads = n_threads(getattr(self, "n_jobs", None))
+        return self._ready().predict(encoded.values, sheet=self.costs_, budget=budget, n_threads=threads)
+
+    def _ready(self) -> Predictor:
+        """Return the compiled predictor of today's ``forest_``."""
+        cached: Predictor | None = self.__dict__.get("_predictor")
+        if cached is None or cached.forest is not self.forest_:
+            cached = self._predictor = Predictor(self.forest_, self._node_scores(self.forest_))
+        return cached
+
+    def _check_stored(self) -> None:
+        super()._check_stored()
+        n_threads(getattr(self, "n_jobs", None))
+        if self.forest_.n_features != len(self.schema_.names):
+            raise ValueError(
+                f"the trees have {self.forest_.n_features} features, the table has {len(self.schema_.names)}"
+            )
+        if self.forest_.n_outputs != len(self.prior_):
+            raise ValueError(
+                f"the trees have {self.forest_.n_outputs} outputs, the model has {len(self.prior_)}"
+            )
+
+    def __getstate__(self) -> Any:
+        state = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_predictor"}

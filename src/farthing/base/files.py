@@ -1,0 +1,120 @@
+"""Models to files and back: which attributes go in, and what must hold before a model comes out."""
+
+from __future__ import annotations
+
+from os import PathLike as OsPathLike
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from farthing import store
+from farthing.base import registry
+from farthing.errors import FarthingError, FileError
+
+if TYPE_CHECKING:
+    from types import UnionType
+
+    from farthing.base.estimator import BudgetedEstimator
+
+PathLike: TypeAlias = str | OsPathLike[str]
+
+
+def save(model: BudgetedEstimator, path: PathLike) -> None:
+    """Write a fitted model to one file."""
+    kind = type(model).__name__
+    if kind not in registry.registered() or registry.get(kind) is not type(model):
+        raise TypeError(
+            f"{kind} is not a registered method, so no file of it could be loaded; "
+            "put @farthing.base.register() above its class"
+        )
+    params = model.get_params(deep=False)
+    if params.get("costs") is not None:
+        # The sheet as fitted stands for whatever it came from: a mapping, a Series, a file that may move.
+        params["costs"] = model.costs_
+    fitted = {name: getattr(model, name) for name in stored_types(type(model))}
+    store.write(path, kind, {"params": params, "fitted": fitted})
+
+
+def load(path: PathLike) -> Any:
+    """Read a model from a file that ``save`` wrote.
+
+    No code comes from the file: it names a registered method and holds numbers and text for its attributes,
+    all of which are checked.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file.
+
+    Returns
+    -------
+    estimator
+        A fitted model that predicts, acquires and spends bit for bit as the one saved.
+
+    Raises
+    ------
+    FileError
+        If the file is not an intact Farthing model, or its method is not imported.
+    FileNotFoundError
+        If there is no such file.
+    """
+    kind, state = store.read(path)
+    try:
+        return _build(kind, state)
+    except FileError:
+        raise
+    except (FarthingError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
+        raise FileError(f"{path} holds a {kind} that does not fit together: {error}") from error
+
+
+def stored_types(method: type) -> dict[str, type | UnionType]:
+    """Return names and types of all fitted attributes that a file holds, those of base classes first."""
+    types: dict[str, type | UnionType] = {}
+    for base in reversed(method.__mro__):
+        types.update(vars(base).get("_stored", {}))
+    return types
+
+
+def _build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
+    method = registry.get(kind)
+    params, fitted = _section(state, "params"), _section(state, "fitted")
+    if set(state) != {"params", "fitted"}:
+        raise FileError(f"a model holds params and fitted; got {sorted(state)}")
+    if strange := set(params) - set(method._get_param_names()):
+        raise FileError(f"{kind} has no parameter {', '.join(sorted(map(repr, strange)))}")
+    types = stored_types(method)
+    if set(fitted) != set(types):
+        raise FileError(f"{kind} stores {sorted(types)}; got {sorted(fitted)}")
+    model: BudgetedEstimator = method(**params)
+    for name, expected in types.items():
+        if not isinstance(fitted[name], expected):
+            raise FileError(f"{kind}.{name} must be {expected}; got {type(fitted[name]).__name__}")
+        setattr(model, name, fitted[name])
+    _check_contract(model)
+    model._check_stored()
+    return model
+
+
+def _section(state: dict[str, object], name: str) -> dict[str, Any]:
+    section = state.get(name)
+    if not isinstance(section, dict):
+        raise FileError(f"the model has no {name}")
+    return section
+
+
+def _check_contract(model: BudgetedEstimator) -> None:
+    """Check what the base class relies on at prediction."""
+    model._adopt(model.schema_)
+    if tuple(model.schema_.names) != tuple(model.costs_.features):
+        raise FileError("the cost sheet and the columns are not the same features in the same order")
+    if model.budget_ is not None and not model.budget_ >= 0:
+        raise FileError(f"budget_ must be zero or more; got {model.budget_!r}")
+    prior = model.prior_
+    if prior.dtype != np.float64 or prior.ndim != 1 or not len(prior) or not np.isfinite(prior).all():
+        raise FileError("prior_ must be a list of finite floats")
+    classes = getattr(model, "classes_", None)
+    if classes is not None and not (classes.ndim == 1 and np.array_equal(np.unique(classes), classes)):
+        raise FileError("classes_ must be labels, each once, in order")
+    _, probabilities = model._results(prior[np.newaxis])
+    if probabilities is not None and probabilities.shape != (1, len(model.classes_)):
+        raise FileError(f"{len(model.classes_)} classes do not fit {probabilities.shape[1]} outputs")

@@ -1,0 +1,118 @@
+"""Checks of what comes with a table: weights, budgets, seeds, threads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from joblib import cpu_count, effective_n_jobs
+from numpy.typing import NDArray
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """Return one non-negative weight a row, shape (n_rows,); None is a weight of one each.
+
+    Examples
+    --------
+    >>> check_weights(None, 2)
+    array([1., 1.])
+    """
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = np.array(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.shape != (n_rows,):
+        raise ValueError(f"sample_weight must have one weight a row, shape ({n_rows},); got {weights.shape}")
+    _refuse_rows("sample_weight", weights, ~np.isfinite(weights), "finite")
+    _refuse_rows("sample_weight", weights, weights < 0, "zero or more")
+    if not weights.any():
+        raise ValueError("sample_weight is zero on every row, which leaves nothing to fit on")
+    return weights
+
+
+def check_cap(budget: Any, name: str = "budget") -> float | None:
+    """Return a budget for one row, or None for no limit.
+
+    Examples
+    --------
+    >>> check_cap(3)
+    3.0
+    """
+    if budget is None:
+        return None
+    try:
+        cap = float(budget)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} must be a number, or None for no limit; got {budget!r}") from None
+    if not cap >= 0:
+        raise ValueError(f"{name} must be zero or more; got {cap!r}")
+    return cap
+
+
+def check_caps(budget: Any, n_rows: int) -> NDArray[np.float64] | None:
+    """Return a budget for each row, shape (n_rows,), from a number or one number a row; None is no limit.
+
+    Examples
+    --------
+    >>> check_caps(2, 3)
+    array([2., 2., 2.])
+    """
+    if budget is None:
+        return None
+    try:
+        caps = np.array(budget, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"budget must be a number or one number a row; got {budget!r}") from None
+    if caps.ndim == 0:
+        return np.full(n_rows, check_cap(caps))
+    if caps.shape != (n_rows,):
+        raise ValueError(f"budget must be a number or have shape ({n_rows},), one a row; got {caps.shape}")
+    _refuse_rows("budget", caps, ~(caps >= 0), "zero or more")
+    return caps
+
+
+def check_seed(seed: Any) -> int | None:
+    """Return a seed for one row, or None for the model's own."""
+    if seed is None:
+        return None
+    if isinstance(seed, bool | np.bool_) or not isinstance(seed, int | np.integer):
+        raise ValueError(f"seed must be an integer or None; got {seed!r}")  # noqa: TRY004 - as for seeds
+    return int(check_seeds(seed, 1)[0])
+
+
+def check_seeds(seeds: Any, n_rows: int) -> NDArray[np.int64]:
+    """Return a seed for each row, shape (n_rows,), from an integer or one integer a row.
+
+    Examples
+    --------
+    >>> check_seeds([7, 8], 2)
+    array([7, 8])
+    """
+    given = np.array(seeds)
+    if given.dtype.kind not in "iu" or given.ndim > 1:
+        raise ValueError(f"seeds must be an integer or one integer a row; got {seeds!r}")
+    if given.ndim == 0:
+        given = np.full(n_rows, given)
+    if given.shape != (n_rows,):
+        raise ValueError(f"seeds must be an integer or have shape ({n_rows},), one a row; got {given.shape}")
+    if given.size and not 0 <= given.min() <= given.max() <= np.iinfo(np.int64).max:
+        raise ValueError(f"seeds must lie between 0 and 2**63 - 1; got {given.min()} to {given.max()}")
+    return given.astype(np.int64)
+
+
+def n_threads(n_jobs: int | None) -> int:
+    """Return the number of threads that ``n_jobs`` means, as in joblib but never more than there are cores.
+
+    Examples
+    --------
+    >>> n_threads(None)
+    1
+    """
+    return int(min(effective_n_jobs(n_jobs), cpu_count()))
+
+
+def _refuse_rows(name: str, given: NDArray[np.float64], wrong: NDArray[np.bool_], expected: str) -> None:
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise ValueError(f"{name} must be {expected} on every row; row {row} has {float(given[row])!r}")

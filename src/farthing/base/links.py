@@ -1,0 +1,94 @@
+"""From raw outputs to probabilities, the same bits for a row alone and among others.
+
+A sum over an axis may add in an order that depends on the layout of the whole array, so these functions add
+column by column.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+
+def row_sums(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Add up each row, from the first column to the last.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_rows, n_columns)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows,)
+
+    Examples
+    --------
+    >>> row_sums(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    array([3., 7.])
+    """
+    total = np.zeros(len(outputs))
+    for column in range(outputs.shape[1]):
+        total += outputs[:, column]
+    return total
+
+
+def normalise(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide non-negative counts by their sum; a row of zeros becomes uniform.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_rows, n_classes)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, n_classes)
+
+    Examples
+    --------
+    >>> normalise(np.array([[1.0, 3.0], [0.0, 0.0]]))
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]])
+    """
+    counts = np.where((outputs == 0).all(axis=1, keepdims=True), 1.0, outputs)
+    return np.asarray(counts / row_sums(counts)[:, np.newaxis])
+
+
+def softmax(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn scores, one column a class, into probabilities.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_rows, n_classes)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, n_classes)
+
+    Examples
+    --------
+    >>> softmax(np.array([[7.0, 7.0]]))
+    array([[0.5, 0.5]])
+    """
+    shifted = np.ascontiguousarray(outputs - outputs.max(axis=1, keepdims=True))
+    return normalise(np.exp(shifted))
+
+
+def sigmoid(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Turn one log-odds a row into the probabilities of two classes.
+
+    Parameters
+    ----------
+    outputs : ndarray of float64, shape (n_rows, 1)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, 2)
+
+    Examples
+    --------
+    >>> sigmoid(np.array([[0.0]]))
+    array([[0.5, 0.5]])
+    """
+    score = np.ascontiguousarray(outputs[:, 0])
+    return np.column_stack([expit(-score), expit(score)])

@@ -1,0 +1,96 @@
+"""The methods by name: what `load` may build and what a sweep may try."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, TypeVar
+
+Grid: TypeAlias = Mapping[str, Any] | Callable[..., Mapping[str, Any]]
+Method = TypeVar("Method", bound=type)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A registered method.
+
+    Attributes
+    ----------
+    method : type
+        The estimator's class.
+    grid : mapping, callable or None
+        Settings that a sweep tries by default: parameter names to lists of values, or a callable that gives
+        such a mapping.
+    """
+
+    method: type
+    grid: Grid | None = None
+
+
+_ENTRIES: dict[str, Entry] = {}
+
+
+def register(*, grid: Grid | None = None) -> Callable[[Method], Method]:
+    """Enter a class in the registry, under its own name.
+
+    Parameters
+    ----------
+    grid : mapping or callable, optional
+        Default settings for a sweep.
+
+    Returns
+    -------
+    callable
+        A class decorator.
+
+    Examples
+    --------
+    >>> from farthing.base import get, register
+    >>> @register(grid={"max_depth": [1, 2, 3]})
+    ... class Oracle: ...
+    >>> get("Oracle") is Oracle
+    True
+    """
+
+    def enter(method: Method) -> Method:
+        name = method.__name__
+        present = _ENTRIES.get(name)
+        # A cell of a notebook run twice, or a module reloaded, defines the same class anew.
+        if present is not None and _origin(present.method) != _origin(method):
+            raise ValueError(
+                f"a method named {name!r} is already registered by {present.method.__module__}; "
+                f"rename the one of {method.__module__}, since files are loaded by this name"
+            )
+        _ENTRIES[name] = Entry(method, grid)
+        return method
+
+    return enter
+
+
+def get(name: str) -> Any:
+    """Return the class registered under a name; a LookupError lists the names there are."""
+    return _entry(name).method
+
+
+def default_grid(name: str) -> Grid | None:
+    """Return the default settings for a sweep that the class was registered with."""
+    return _entry(name).grid
+
+
+def registered() -> tuple[str, ...]:
+    """Return the names of all methods, sorted."""
+    return tuple(sorted(_ENTRIES))
+
+
+def _entry(name: str) -> Entry:
+    try:
+        return _ENTRIES[name]
+    except KeyError:
+        raise LookupError(
+            f"no method named {name!r} is registered; there are {', '.join(registered()) or 'none'}. "
+            "Import the module that defines it first"
+        ) from None
+
+
+def _origin(method: type) -> tuple[str, str]:
+    return method.__module__, method.__qualname__

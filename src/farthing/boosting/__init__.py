@@ -1,0 +1,5 @@
+"""Boosting, with and without prices."""
+
+from farthing.boosting.gradient import GradientBoostingRegressor
+
+__all__ = ["GradientBoostingRegressor"]

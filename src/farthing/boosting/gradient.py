@@ -1,0 +1,113 @@
+"""Plain gradient boosting, which knows no prices; the reference for those that do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import ContractRegressor, TreesMixin, n_threads, register
+from farthing.costs import CostSheet
+from farthing.table import Bins
+from farthing.trees import Forest, Grower
+
+
+@register(grid={"n_trees": [10, 30, 100, 300], "learning_rate": [0.1], "max_leaves": [8, 31]})
+class GradientBoostingRegressor(TreesMixin, ContractRegressor):
+    """Boosted regression trees on squared loss, cost-blind.
+
+    The prices do not change what is learned, only what is reported: `spend` and `acquired` show what a model
+    that was never told about money costs.
+
+    Parameters
+    ----------
+    n_trees : int
+        Number of trees.
+    learning_rate : float
+        What each tree's values are multiplied by.
+    max_depth, max_leaves : int, optional
+        Limits of each tree.
+    min_rows_leaf : int
+        Fewest training rows of a leaf.
+    l2 : float
+        Ridge on the leaves: a leaf of weight w is shrunk by w / (w + l2).
+    max_bins : int
+        Thresholds are sought among at most this many bins of a column, 2 to 255.
+    costs : CostSheet, mapping, array, Series, path or None
+        Prices of the features; None is 1 each.
+    n_jobs : int, optional
+        Threads, as in joblib; any number gives the same trees.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        The mean of the target as a tree of one node, then the trees in the order of their growth.
+
+    Examples
+    --------
+    >>> X = np.arange(8.0).reshape(-1, 1)
+    >>> model = GradientBoostingRegressor(n_trees=50, learning_rate=0.5).fit(X, X[:, 0] > 3)
+    >>> model.predict([[0.0], [7.0]]).round(3)
+    array([0., 1.])
+    """
+
+    def __init__(
+        self,
+        *,
+        n_trees: int = 100,
+        learning_rate: float = 0.1,
+        max_depth: int | None = None,
+        max_leaves: int | None = 31,
+        min_rows_leaf: int = 1,
+        l2: float = 0.0,
+        max_bins: int = 255,
+        costs: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.n_trees = n_trees
+        self.learning_rate = learning_rate
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.min_rows_leaf = min_rows_leaf
+        self.l2 = l2
+        self.max_bins = max_bins
+        self.costs = costs
+        self.n_jobs = n_jobs
+
+    def _fit(
+        self,
+        values: NDArray[np.floating],
+        target: NDArray[np.float64],
+        weights: NDArray[np.float64],
+        sheet: CostSheet,
+    ) -> None:
+        if isinstance(self.n_trees, bool) or not isinstance(self.n_trees, int | np.integer) or self.n_trees < 0:
+            raise ValueError(f"n_trees must be an integer of at least 0; got {self.n_trees!r}")
+        if not (0 < self.learning_rate < np.inf):
+            raise ValueError(f"learning_rate must be above 0, and finite; got {self.learning_rate!r}")
+        threads = n_threads(self.n_jobs)
+        bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads)
+        grower = Grower(
+            bins,
+            sheet,
+            max_depth=self.max_depth,
+            max_leaves=self.max_leaves,
+            min_rows_leaf=self.min_rows_leaf,
+            n_threads=threads,
+        )
+        # Weights that are all the same change nothing, and unit hessians are faster to sum.
+        hessians = None if (weights == weights[0]).all() else weights
+        scores = np.full(len(target), self.prior_[0])
+        trees = [Forest.constant(self.prior_, bins.n_features, bins.category_widths)]
+        residuals = np.empty_like(scores)
+        for _ in range(self.n_trees):
+            np.subtract(target, scores, out=residuals)
+            if hessians is not None:
+                residuals *= hessians
+            grown = grower.gradient(residuals, hessians, l2=self.l2)
+            tree = grown.tree.scaled(self.learning_rate)
+            scores += tree.value[grown.leaf_of_row, 0]
+            trees.append(tree)
+        self.forest_ = Forest.concat(trees)
+

@@ -1,0 +1,77 @@
+"""Print a cost sheet as a small aligned table."""
+
+from collections.abc import Sequence
+
+# A longer sheet shows its first and last rows only.
+_MOST_ROWS, _HEAD, _TAIL = 24, 12, 6
+_WIDEST_NAME = 40
+
+
+def render(
+    features: Sequence[str],
+    own: Sequence[float],
+    groups: Sequence[tuple[str, float] | None],
+    n_groups: int,
+    unit: str,
+) -> str:
+    """Draw one line a feature: its own cost, and its group with the shared cost.
+
+    Examples
+    --------
+    >>> print(render(["age", "chol"], [1.0, 5.17], [None, ("blood", 2.1)], 1, "USD"))
+    CostSheet: 2 features, 1 group, in USD
+    feature   own  group  shared
+    age      1.00
+    chol     5.17  blood    2.10
+    """
+    title = f"CostSheet: {_count(len(features), 'feature')}"
+    title += f", {_count(n_groups, 'group')}" if n_groups else ""
+    title += f", in {_printable(unit)}" if unit else ""
+
+    shown = list(range(len(features)))
+    if len(shown) > _MOST_ROWS:
+        shown = shown[:_HEAD] + shown[-_TAIL:]
+    groups = [groups[j] for j in shown]
+    numbers = _numbers([own[j] for j in shown] + [group[1] if group else 0.0 for group in groups])
+    costs, shared = numbers[: len(shown)], numbers[len(shown) :]
+    names = [_printable(group[0]) if group else "" for group in groups]
+    columns = [
+        ["feature", *(_printable(features[j]) for j in shown)],
+        ["own", *costs],
+        ["group", *names],
+        ["shared", *(number if name else "" for name, number in zip(names, shared, strict=True))],
+    ]
+    lines = _align(columns if n_groups else columns[:2])
+    if len(features) > len(shown):
+        lines.insert(1 + _HEAD, f"... ({len(features) - len(shown)} more)")
+    return "\n".join([title, *lines])
+
+
+def _align(columns: Sequence[Sequence[str]]) -> list[str]:
+    """Pad texts to the right (even columns), numbers to the left (odd ones)."""
+    widths = [max(map(len, column)) for column in columns]
+    lines = []
+    for cells in zip(*columns, strict=True):
+        padded = [
+            cell.rjust(width) if place % 2 else cell.ljust(width)
+            for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
+        ]
+        lines.append("  ".join(padded).rstrip())
+    return lines
+
+
+def _numbers(values: Sequence[float]) -> list[str]:
+    """Write amounts with the same few decimals when these lose nothing, else with six digits each."""
+    for decimals in range(5):
+        if all(value < 1e9 and round(value, decimals) == value for value in values):
+            return [f"{value:.{decimals}f}" for value in values]
+    return [f"{value:.6g}" for value in values]
+
+
+def _printable(name: str) -> str:
+    plain = name if name.isprintable() and name.strip() == name != "" else repr(name)
+    return plain if len(plain) <= _WIDEST_NAME else plain[: _WIDEST_NAME - 3] + "..."
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

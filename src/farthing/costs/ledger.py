@@ -1,0 +1,203 @@
+"""The row ledger: what one row owns, what it has paid, what it can still afford."""
+
+import math
+from bisect import bisect, insort
+from collections.abc import Iterable
+from numbers import Real
+
+import numpy as np
+import numpy.typing as npt
+
+from farthing.costs.sheet import CostSheet
+
+# A budget may be passed by this part of itself, the rounding of a long sum.
+_SLACK = 1e-12
+
+
+class RowLedger:
+    """The account of one row: what it owns, what it has spent, within which budget.
+
+    Features go by their column in the sheet. The account has the bits of the sheet's own sums: ``spent`` is
+    ``sheet.total(bought, owned=known)`` at every moment, whatever the order of the purchases.
+
+    Parameters
+    ----------
+    sheet : CostSheet
+        The prices.
+    budget : float, optional
+        The most that may be spent, at least zero; None is no limit.
+    known : iterable of int or str, or bool array of shape (n_features,)
+        The columns, or the names, that are owned from the start and free; their groups are free with them.
+
+    Examples
+    --------
+    >>> from farthing.costs import Group
+    >>> sheet = CostSheet([1, 2, 4], groups={"sample": Group(8, ["x1", "x2"])})
+    >>> ledger = RowLedger(sheet, budget=12)
+    >>> ledger.price(1), ledger.price(2)
+    (10.0, 12.0)
+    >>> ledger.buy(1)
+    >>> ledger.spent, ledger.price(2), ledger.affords(2), ledger.affords(0)
+    (10.0, 4.0, False, True)
+    """
+
+    __slots__ = (
+        "_bought",
+        "_columns",
+        "_group_of",
+        "_own",
+        "_owned",
+        "_paid",
+        "_places",
+        "_shared",
+        "_spent",
+        "budget",
+        "limit",
+        "sheet",
+    )
+
+    def __init__(
+        self,
+        sheet: CostSheet,
+        budget: float | None = None,
+        known: Iterable[int] | Iterable[str] | npt.NDArray[np.bool_] = (),
+    ) -> None:
+        self.sheet = sheet
+        self.budget = _checked_budget(budget)
+        #: The budget with its allowance for rounding, infinite without a budget.
+        self.limit = math.inf if self.budget is None else self.budget * (1 + _SLACK)
+        self._own: list[float] = sheet.own.tolist()
+        self._shared: list[float] = sheet.shared.tolist()
+        self._group_of: list[int] = sheet.group_of.tolist()
+        # Bytes rather than arrays: single entries are used often, and arrays can look at their memory.
+        self._owned = bytearray(len(self._own))
+        self._bought = bytearray(len(self._own))
+        self._paid = bytearray(len(self._shared))  # the groups that an owned feature touches
+        self._columns: list[int] = []  # bought, in the order of the sheet
+        self._places: list[int] = []  # groups whose shared cost this row paid, in order
+        self._spent = 0.0
+        for column in _known_columns(sheet, known):
+            self._own_up(column)
+
+    @property
+    def owned(self) -> npt.NDArray[np.bool_]:
+        """What the row owns, known or bought: a read-only view, (n_features,), that follows the ledger."""
+        return _view(self._owned)
+
+    @property
+    def bought(self) -> npt.NDArray[np.bool_]:
+        """What the row paid for: a read-only view, (n_features,), that follows the ledger."""
+        return _view(self._bought)
+
+    @property
+    def spent(self) -> float:
+        """What the row paid: ``sheet.total(bought, owned=known)``."""
+        return self._spent
+
+    def price(self, column: int) -> float:
+        """Return what a column would cost now: 0 if owned, without the shared cost if its group is paid."""
+        if self._owned[column]:
+            return 0.0
+        place = self._group_of[column]
+        return (
+            self._own[column] if place < 0 or self._paid[place] else self._own[column] + self._shared[place]
+        )
+
+    def affords(self, column: int) -> bool:
+        """Tell whether the row could buy a column and stay within its budget."""
+        return self.budget is None or self._spent_with(column) <= self.limit
+
+    def buy(self, column: int) -> None:
+        """Pay for a column; nothing happens if it is owned.
+
+        Raises
+        ------
+        ValueError
+            If the budget does not allow it; `affords` tells beforehand.
+        """
+        if self._owned[column]:
+            return
+        spent = self._spent_with(column)
+        if spent > self.limit:
+            raise ValueError(
+                f"feature {self.sheet.features[column]!r} would take the spend "
+                f"from {self._spent:g} to {spent:g}, over the budget of {self.budget:g}; "
+                "ask affords() before buy()"
+            )
+        place = self._group_of[column]
+        if place >= 0 and not self._paid[place]:
+            insort(self._places, place)
+        insort(self._columns, column)
+        self._bought[column] = True
+        self._own_up(column)
+        self._spent = spent
+
+    def __repr__(self) -> str:
+        names = [self.sheet.features[column] for column in self._columns]
+        return f"RowLedger(spent={self._spent:g}, budget={self.budget}, bought={names})"
+
+    def _own_up(self, column: int) -> None:
+        self._owned[column] = True
+        place = self._group_of[column]
+        if place >= 0:
+            self._paid[place] = True
+
+    def _spent_with(self, column: int) -> float:
+        """Return the spend after buying one more column, added in the order of `CostSheet.total`."""
+        if self._owned[column]:
+            return self._spent
+        own, columns = self._own, self._columns
+        at = bisect(columns, column)
+        spent = 0.0
+        for earlier in columns[:at]:
+            spent += own[earlier]
+        spent += own[column]
+        for later in columns[at:]:
+            spent += own[later]
+
+        place = self._group_of[column]
+        places = self._places if place < 0 or self._paid[place] else sorted([*self._places, place])
+        for paid in places:
+            spent += self._shared[paid]
+        return spent
+
+
+def _checked_budget(budget: object) -> float | None:
+    if budget is None:
+        return None
+    if isinstance(budget, bool) or not isinstance(budget, Real):
+        got = type(budget).__name__
+        # One kind of error for every budget that is none.
+        raise ValueError(f"the budget is of type {got}; expected a number or None")  # noqa: TRY004
+    if math.isnan(budget) or budget < 0:
+        raise ValueError(f"the budget is {budget}; expected a number of at least zero, or None for no limit")
+    return float(budget)
+
+
+def _known_columns(
+    sheet: CostSheet, known: Iterable[int] | Iterable[str] | npt.NDArray[np.bool_]
+) -> list[int]:
+    """Return the columns that are known, whichever way they are given."""
+    n_features = len(sheet.features)
+    if isinstance(known, np.ndarray) and known.dtype == np.bool_:
+        if known.shape != (n_features,):
+            raise ValueError(
+                f"known has shape {known.shape}; expected ({n_features},), an entry for each feature"
+            )
+        return np.flatnonzero(known).tolist()
+    if isinstance(known, str):
+        raise ValueError(f"known is the single text {known!r}; write [{known!r}]")  # noqa: TRY004
+    columns = []
+    for item in known:
+        if isinstance(item, (bool, np.bool_)):
+            raise ValueError("known is a list of bools; make it a NumPy array to use it as a mask")  # noqa: TRY004
+        columns.append(sheet.column(item) if isinstance(item, str) else int(item))
+        if not 0 <= columns[-1] < n_features:
+            raise ValueError(f"known has the column {item}; expected columns from 0 to {n_features - 1}")
+    return columns
+
+
+def _view(flags: bytearray) -> npt.NDArray[np.bool_]:
+    view = np.frombuffer(flags, dtype=np.bool_)
+    view.flags.writeable = False
+    return view

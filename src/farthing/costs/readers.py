@@ -1,0 +1,229 @@
+"""Read a price list from a file, as the plain arguments of the sheet's constructor.
+
+TOML and JSON hold what the constructor takes::
+
+    unit = "USD"                         {"unit": "USD",
+    [costs]                               "costs": {"age": 1.0, "chol": 5.17, "fbs": 3.10},
+    age = 1.0                             "groups": {"blood": {"cost": 2.10,
+    chol = 5.17                                                "members": ["chol", "fbs"]}}}
+    fbs = 3.10
+    [groups.blood]
+    cost = 2.10
+    members = ["chol", "fbs"]
+
+CSV has the price of a feature bought alone, and which part of it a group shares; other columns are ignored::
+
+    feature,cost,group,group_cost
+    age,1.00,,
+    chol,7.27,blood,2.10
+    fbs,5.20,blood,2.10
+"""
+
+import csv
+import io
+import json
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from decimal import Context, Decimal, InvalidOperation
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from farthing.costs.entries import amount, brief, quoted
+from farthing.costs.group import Group
+from farthing.errors import CostError
+
+# Digits enough for the exact difference of any two doubles; what is left is one rounding, to a double.
+_EXACT = Context(prec=1100)
+_CSV_COLUMNS = ("feature", "cost", "group", "group_cost")
+
+
+class PriceList(NamedTuple):
+    """The arguments of `CostSheet`, as a file gives them; the constructor checks them."""
+
+    costs: Any
+    groups: Any
+    unit: Any
+
+
+def read_prices(path: str | os.PathLike[str]) -> PriceList:
+    """Read a ``.toml``, ``.json`` or ``.csv`` file; errors are left to the caller to prefix with its name."""
+    file = Path(path)
+    parse = _PARSERS.get(file.suffix.lower())
+    if parse is None:
+        raise CostError(f"the ending {file.suffix!r} is unknown; expected {', '.join(_PARSERS)}")
+    try:
+        content = file.read_bytes().decode("utf-8-sig")  # spreadsheets like to write a byte order mark
+    except UnicodeDecodeError as error:
+        raise CostError(
+            f"the file is not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
+        ) from None
+    return parse(content)
+
+
+def parse_toml(content: str) -> PriceList:
+    """Parse the TOML form.
+
+    Examples
+    --------
+    >>> parse_toml("costs = {age = 1, chol = 7.27}").costs
+    {'age': 1, 'chol': 7.27}
+    """
+    try:
+        # With a last line break, a fault on the last line is reported by its number too.
+        return _arguments(tomllib.loads(content + "\n"))
+    except RecursionError:
+        raise CostError("the TOML is nested too deeply to be a price list") from None
+    except tomllib.TOMLDecodeError as error:
+        # A key given twice is reported by its place only, so show the line: it has the feature's name.
+        place = re.search(r"at line (\d+)", str(error))
+        lines = content.splitlines()
+        line = lines[int(place[1]) - 1].strip() if place and int(place[1]) <= len(lines) else ""
+        shown = f", at {line!r}" if line else ""
+        raise CostError(f"not valid TOML, or an entry given twice: {error}{shown}") from None
+    except CostError:
+        raise
+    except ValueError as error:  # an integer of thousands of digits
+        raise CostError(f"not valid TOML: {error}") from None
+
+
+def parse_json(content: str) -> PriceList:
+    """Parse the JSON form.
+
+    Examples
+    --------
+    >>> parse_json('{"costs": {"age": 1, "chol": 7.27}, "unit": "USD"}').unit
+    'USD'
+    """
+    try:
+        return _arguments(json.loads(content, object_pairs_hook=_without_duplicates))
+    except RecursionError:
+        raise CostError("the JSON is nested too deeply to be a price list") from None
+    except CostError:
+        raise
+    except ValueError as error:
+        raise CostError(f"not valid JSON: {error}") from None
+
+
+def parse_csv(content: str) -> PriceList:
+    r"""Parse the CSV form, where ``cost`` is the price alone and ``group_cost`` its shared part.
+
+    Examples
+    --------
+    >>> parse_csv("feature,cost,group,group_cost\nthalach,102.90,B,101.90").costs
+    {'thalach': 1.0}
+    """
+    costs: dict[str, float] = {}
+    shared: dict[str, tuple[Decimal, list[str]]] = {}
+    for row in _csv_rows(content):
+        feature = row["feature"]
+        if feature in costs:
+            raise CostError(f"feature {feature!r} is given twice; keep one row for each feature")
+        cost = _decimal(row["cost"], f"the cost of {feature!r}")
+        part = _shared_part(feature, cost, row["group"], row["group_cost"])
+        costs[feature] = float(_EXACT.subtract(cost, part))
+        if row["group"]:
+            first_part, members = shared.setdefault(row["group"], (part, []))
+            if part != first_part:
+                raise CostError(
+                    f"the group_cost of {feature!r} is {part}, but that of {members[0]!r}, in the same group "
+                    f"{row['group']!r}, is {first_part}; a group has one shared cost"
+                )
+            members.append(feature)
+    groups = {name: Group(float(part), members) for name, (part, members) in shared.items()}
+    return PriceList(costs, groups, "")
+
+
+_PARSERS: Mapping[str, Callable[[str], PriceList]] = {
+    ".toml": parse_toml,
+    ".json": parse_json,
+    ".csv": parse_csv,
+}
+
+
+def _arguments(document: object) -> PriceList:
+    """Check the outermost level of a TOML or JSON document."""
+    if not isinstance(document, dict) or "costs" not in document:
+        raise CostError("there is no entry 'costs'; put the features and their own costs under it")
+    strange = [key for key in document if key not in PriceList._fields]
+    if strange:
+        raise CostError(
+            f"unknown entry {quoted(strange)}; expected 'costs', 'groups' and 'unit' "
+            "(a feature belongs under 'costs')"
+        )
+    return PriceList(document["costs"], document.get("groups"), document.get("unit", ""))
+
+
+def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for key, value in pairs:
+        if key in found:
+            raise CostError(f"{key!r} is given twice; keep one entry")
+        found[key] = value
+    return found
+
+
+def _csv_rows(content: str) -> Iterator[dict[str, str]]:
+    """Yield the four columns of each row; a column or cell that is absent is empty.
+
+    Only the feature's name keeps its outer blanks: it must equal the name in the table, and some have them.
+    """
+    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    try:
+        header = [name.strip() for name in next(reader, [])]
+        _check_header(header)
+        for cells in reader:
+            if not any(cell.strip() for cell in cells):
+                continue
+            cells_by_column = dict(zip(header, cells, strict=False))
+            row = {name: cells_by_column.get(name, "").strip() for name in _CSV_COLUMNS}
+            if not row["feature"]:
+                raise CostError(f"line {reader.line_num} names no feature; fill it in or remove the line")
+            row["feature"] = cells_by_column["feature"]
+            if len(cells) > len(header):
+                raise CostError(
+                    f"the row of {row['feature']!r} has {len(cells)} cells under a header of {len(header)}; "
+                    "put quotes around a cell that has a comma in it"
+                )
+            yield row
+    except csv.Error as error:
+        raise CostError(f"not valid CSV: {error} (line {reader.line_num})") from None
+
+
+def _check_header(header: list[str]) -> None:
+    for name in ("feature", "cost"):
+        if name not in header:
+            raise CostError(
+                f"there is no column {name!r}, only {quoted(header) or 'an empty file'}; "
+                f"the first line must be {','.join(_CSV_COLUMNS)}"
+            )
+    for name in _CSV_COLUMNS:
+        if header.count(name) > 1:
+            raise CostError(f"column {name!r} is given twice in the first line; keep one")
+
+
+def _shared_part(feature: str, cost: Decimal, group: str, group_cost: str) -> Decimal:
+    """Return the part of a feature's cost that its group shares, zero without a group."""
+    what = f"the group_cost of {feature!r}"
+    if not group:
+        if group_cost and _decimal(group_cost, what):
+            raise CostError(f"{what} is {group_cost}, but the feature has no group; name its group or set 0")
+        return Decimal(0)
+    part = _decimal(group_cost, what)
+    if part > cost:
+        raise CostError(
+            f"{what} ({group_cost}) is more than its cost ({cost}); "
+            "cost is the price alone, the shared part included"
+        )
+    return part
+
+
+def _decimal(cell: str, what: str) -> Decimal:
+    """Parse a cell as the decimal it is written as; `amount` says what is wrong with it."""
+    try:
+        number = Decimal(cell) if cell else None
+    except InvalidOperation:
+        raise CostError(f"{what} is {brief(cell)}; expected a plain number such as 7.27") from None
+    amount(number, what)
+    return number or Decimal(0)  # zero without its sign

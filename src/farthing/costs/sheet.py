@@ -1,0 +1,459 @@
+"""The price list: what each feature costs, alone and together."""
+
+import os
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from farthing.costs import entries
+from farthing.costs.display import render
+from farthing.costs.group import Group, as_groups
+from farthing.costs.readers import read_prices
+from farthing.errors import CostError
+
+# Rows of a mask that are summed together: their bytes stay in the cache while the columns go by.
+_BLOCK = 4096
+
+
+class CostSheet:
+    """What each feature costs: a cost of its own, and perhaps a cost that it shares with a group.
+
+    The total of a set S of features is the sum of their own costs plus the shared cost of each group that
+    S touches, charged once. A sheet is a value: immutable, hashable, equal to any sheet with the same entries
+    in the same order.
+
+    Parameters
+    ----------
+    costs : mapping of str to float, Series, array of shape (n_features,), or list
+        The own cost of each feature, finite and at least zero. Without names (an array, a list, a Series with
+        the index 0, 1, 2, ...) the features are called ``x0``, ``x1``, ...
+    groups : mapping of str to Group, optional
+        The shared costs; a pair ``(cost, members)`` or a mapping with these keys will do for a `Group`.
+        A feature is in at most one group.
+    unit : str
+        What the numbers are, for display: ``"USD"``, ``"ms"``.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The names, in the order of the sheet.
+    own : ndarray of shape (n_features,), float64, read-only
+        The own costs.
+    group_names : tuple of str
+        The names of the groups, in the order of the sheet.
+    shared : ndarray of shape (n_groups,), float64, read-only
+        The shared costs.
+    group_of : ndarray of shape (n_features,), int64, read-only
+        The place of each feature's group in ``group_names``, -1 without a group.
+    groups : mapping of str to Group
+        The groups by name, their members in the order of the sheet.
+    unit : str
+        The unit of the costs.
+
+    Examples
+    --------
+    >>> sheet = CostSheet(
+    ...     {"age": 1, "chol": 5.17, "fbs": 3.10}, groups={"blood": Group(2.10, ["chol", "fbs"])}, unit="USD"
+    ... )
+    >>> sheet
+    CostSheet: 3 features, 1 group, in USD
+    feature   own  group  shared
+    age      1.00
+    chol     5.17  blood    2.10
+    fbs      3.10  blood    2.10
+    >>> sheet.total(["age", "chol", "fbs"])
+    11.37
+    >>> sheet.price("fbs"), sheet.price("fbs", owned=["chol"])
+    (5.2, 3.1)
+    """
+
+    __slots__ = (
+        "_groups",
+        "_hash",
+        "_index",
+        "_places",
+        "_values",
+        "features",
+        "group_names",
+        "group_of",
+        "own",
+        "shared",
+        "unit",
+    )
+
+    features: tuple[str, ...]
+    own: npt.NDArray[np.float64]
+    group_names: tuple[str, ...]
+    shared: npt.NDArray[np.float64]
+    group_of: npt.NDArray[np.int64]
+    unit: str
+    _index: dict[str, int]
+    _groups: Mapping[str, Group]
+    # Twins of own, shared and group_of as Python numbers, which `total` adds faster than NumPy's scalars.
+    _values: tuple[tuple[float, ...], tuple[float, ...]]
+    _places: tuple[int, ...]
+    _hash: int
+
+    def __init__(self, costs: Any, groups: Mapping[str, Any] | None = None, unit: str = "") -> None:
+        features, values = _named_values(costs)
+        own = tuple(
+            entries.amount(value, f"the cost of {name!r}")
+            for name, value in zip(features, values, strict=True)
+        )
+        index = {name: column for column, name in enumerate(features)}
+        found = as_groups(groups, index)
+        places = [-1] * len(features)
+        for place, group in enumerate(found.values()):
+            for member in group.members:
+                places[index[member]] = place
+        shared = tuple(group.cost for group in found.values())
+
+        put = super().__setattr__
+        put("features", features)
+        put("own", _frozen(own, np.float64))
+        put("group_names", tuple(found))
+        put("shared", _frozen(shared, np.float64))
+        put("group_of", _frozen(places, np.int64))
+        put("unit", entries.text(unit, "the unit"))
+        put("_index", index)
+        put("_groups", MappingProxyType(found))
+        put("_values", (own, shared))
+        put("_places", tuple(places))
+        put("_hash", hash(self._identity()))
+        if not np.isfinite(self.total(features)):
+            largest = features[int(np.argmax(self.own))]
+            raise CostError(
+                f"the costs add up to more than a float holds (the largest is that of {largest!r}); "
+                "express them in a larger unit"
+            )
+
+    @classmethod
+    def uniform(cls, names: Iterable[str]) -> Self:
+        """Return the sheet where each feature costs 1.
+
+        Examples
+        --------
+        >>> CostSheet.uniform(["age", "sex"]).total(["age", "sex"])
+        2.0
+        """
+        return cls(dict.fromkeys(entries.unique(names), 1.0))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], *, unit: str | None = None) -> Self:
+        """Read a price list from a ``.toml``, ``.json`` or ``.csv`` file.
+
+        TOML and JSON hold the constructor's arguments. CSV has the columns ``feature``, ``cost``, ``group``
+        and ``group_cost``, where ``cost`` is the price alone and ``group_cost`` its shared part.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file; its ending says the format.
+        unit : str, optional
+            The unit, in place of what the file says; a CSV file cannot say it.
+        """
+        try:
+            prices = read_prices(path)
+            return cls(prices.costs, prices.groups, prices.unit if unit is None else unit)
+        except CostError as error:
+            raise CostError(f"{os.fspath(path)}: {error}") from None
+
+    @classmethod
+    def of(cls, costs: Any, names: Iterable[str]) -> "CostSheet":
+        """Make the sheet of a table from whatever a user gave as ``costs=``.
+
+        Parameters
+        ----------
+        costs : None, CostSheet, mapping, Series, array, list, str or path-like
+            None is a cost of 1 each. A sheet, a mapping, a Series or a file is matched by name; an array or
+            a list by place.
+        names : iterable of str
+            The columns of the table.
+
+        Examples
+        --------
+        >>> CostSheet.of({"sex": 2, "age": 1}, ["age", "sex"]).own
+        array([1., 2.])
+        """
+        columns = entries.unique(names, "column")
+        if costs is None:
+            return cls.uniform(columns)
+        if isinstance(costs, CostSheet):
+            return costs.align(columns)
+        if isinstance(costs, (str, os.PathLike)):
+            return cls.read(costs).align(columns)
+        if entries.is_named(costs):
+            return cls(costs).align(columns)
+        values = entries.by_place(costs)
+        if len(values) != len(columns):
+            raise CostError(
+                f"{len(values)} costs for a table of {len(columns)} columns ({entries.quoted(columns)}); "
+                "give one cost for each column, in their order, or a mapping by name"
+            )
+        return cls(dict(zip(columns, values, strict=True)))
+
+    @property
+    def groups(self) -> Mapping[str, Group]:
+        """The groups by name, their members in the order of the sheet."""
+        return self._groups
+
+    def total(
+        self,
+        features: Iterable[str] | npt.NDArray[np.bool_],
+        owned: Iterable[str] | npt.NDArray[np.bool_] = (),
+    ) -> float:
+        """Return what a set of features costs to one who owns another set.
+
+        Own costs are added one by one in the order of the sheet, then the shared costs in the order of the
+        groups, so that every account of the same set has the same bits.
+
+        Parameters
+        ----------
+        features, owned : iterable of str, or bool array of shape (n_features,)
+            Sets of features; one that is in both costs nothing, nor does a group that ``owned`` touches.
+
+        Examples
+        --------
+        >>> sheet = CostSheet([1, 2, 4], groups={"sample": Group(8, ["x1", "x2"])})
+        >>> sheet.total(["x0", "x1", "x2"]), sheet.total(["x1", "x2"], owned=["x1"])
+        (15.0, 4.0)
+        """
+        return self._charge(self._columns(features), self._columns(owned))
+
+    def price(self, feature: str, owned: Iterable[str] | npt.NDArray[np.bool_] = ()) -> float:
+        """Return what one more feature costs to one who owns a set: ``total([feature], owned)``."""
+        return self._charge({self.column(feature)}, self._columns(owned))
+
+    def total_rows(self, acquired: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        """Return the total of each row's features, bit for bit as `total` gives it.
+
+        Parameters
+        ----------
+        acquired : bool array of shape (n_rows, n_features)
+            Which features each row bought.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), float64
+
+        Examples
+        --------
+        >>> sheet = CostSheet([1, 2], groups={"sample": Group(8, ["x0", "x1"])})
+        >>> sheet.total_rows([[True, True], [False, False]])
+        array([11.,  0.])
+        """
+        mask = np.asarray(acquired)
+        if mask.ndim != 2 or mask.shape[1] != len(self.features) or mask.dtype != np.bool_:
+            raise CostError(
+                f"acquired has shape {mask.shape} and dtype {mask.dtype}; "
+                f"expected a bool array of shape (n_rows, {len(self.features)}), a column for each feature"
+            )
+        own, shared = self._values
+        members = [np.flatnonzero(self.group_of == place) for place in range(len(shared))]
+        totals = np.zeros(mask.shape[0])
+        for start in range(0, mask.shape[0], _BLOCK):
+            block, sums = mask[start : start + _BLOCK], totals[start : start + _BLOCK]
+            # Where a row lacks the feature it adds 0.0, which changes no bit of the sum.
+            for column, cost in enumerate(own):
+                if cost:
+                    sums += block[:, column] * cost
+            for columns, cost in zip(members, shared, strict=True):
+                sums += block[:, columns].any(axis=1) * cost
+        return totals
+
+    def scaled(self, factor: float) -> "CostSheet":
+        """Return the sheet with every cost times a factor, exactly so for a power of two.
+
+        Examples
+        --------
+        >>> CostSheet([1, 2]).scaled(0.5).own
+        array([0.5, 1. ])
+        """
+        times = entries.amount(factor, "the factor of a scaled sheet")
+        own, shared = self._values
+        return self._with(own=[cost * times for cost in own], shared=[cost * times for cost in shared])
+
+    def align(self, names: Iterable[str]) -> "CostSheet":
+        """Return the sheet in the order of a table's columns; the groups keep their order.
+
+        Raises
+        ------
+        CostError
+            When a column has no cost, or a feature of the sheet is no column.
+
+        Examples
+        --------
+        >>> CostSheet({"age": 1, "sex": 2}).align(["sex", "age"]).features
+        ('sex', 'age')
+        """
+        columns = entries.unique(names, "column")
+        if columns == self.features:
+            return self
+        wanted = set(columns)
+        faults = []
+        if missing := [name for name in columns if name not in self._index]:
+            faults.append(
+                f"no cost is given for the column {entries.quoted(missing)}; add it, 0 if it is free"
+            )
+        if extra := [name for name in self.features if name not in wanted]:
+            hint = entries.nearest(extra[0], missing or columns)
+            faults.append(
+                f"the price list has {entries.quoted(extra)}, which is no column of the table{hint}; "
+                "remove or rename it"
+            )
+        if faults:
+            raise CostError("; ".join(faults))
+        own, _ = self._values
+        return CostSheet({name: own[self._index[name]] for name in columns}, self._groups, self.unit)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the sheet as plain lists, numbers and text, from which `from_dict` makes an equal one.
+
+        Examples
+        --------
+        >>> CostSheet([1], unit="ms").to_dict()
+        {'features': ['x0'], 'costs': [1.0], 'groups': [], 'unit': 'ms'}
+        """
+        own, _ = self._values
+        return {
+            "features": list(self.features),
+            "costs": list(own),
+            # Lists, since a mapping may lose its order on the way through a file, and order counts here.
+            "groups": [
+                {"name": name, "cost": group.cost, "members": list(group.members)}
+                for name, group in self._groups.items()
+            ],
+            "unit": self.unit,
+        }
+
+    @classmethod
+    def from_dict(cls, plain: Any) -> Self:
+        """Make a sheet of what `to_dict` returned; anything else is a `CostError`."""
+        expected = {"features": list, "costs": list, "groups": list, "unit": str}
+        plain = entries.fields(plain, expected, "a stored sheet")
+        features = entries.unique(plain["features"])
+        if len(features) != len(plain["costs"]):
+            raise CostError(f"a stored sheet has {len(features)} features, but {len(plain['costs'])} costs")
+        for group in plain["groups"]:
+            entries.fields(group, {"name": str, "cost": float, "members": list}, "a stored group")
+        names = entries.unique((group["name"] for group in plain["groups"]), "group")
+        groups = {
+            name: Group(group["cost"], group["members"])
+            for name, group in zip(names, plain["groups"], strict=True)
+        }
+        return cls(dict(zip(features, plain["costs"], strict=True)), groups, plain["unit"])
+
+    def __repr__(self) -> str:
+        own, _ = self._values
+        pairs = [(name, group.cost) for name, group in self._groups.items()]
+        groups = [pairs[place] if place >= 0 else None for place in self._places]
+        return render(self.features, own, groups, len(pairs), self.unit)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, CostSheet):
+            return NotImplemented
+        return self is other or self._identity() == other._identity()
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a CostSheet never changes; make a new one instead of setting {name!r}")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a CostSheet never changes; {name!r} cannot be deleted")
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_dict, (self.to_dict(),)
+
+    def _identity(self) -> tuple[object, ...]:
+        return self.features, self._values, self._places, self.group_names, self.unit
+
+    def _with(self, own: Iterable[float], shared: Iterable[float]) -> "CostSheet":
+        """Return a sheet with the same names and other costs."""
+        groups = {
+            name: (cost, group.members)
+            for (name, group), cost in zip(self._groups.items(), shared, strict=True)
+        }
+        return CostSheet(dict(zip(self.features, own, strict=True)), groups, self.unit)
+
+    def _charge(self, wanted: set[int], owned: set[int]) -> float:
+        """Add up the price of columns; the order of the additions is part of the contract with the core."""
+        own, shared = self._values
+        spent = 0.0
+        unpaid = sorted(wanted - owned if owned else wanted)
+        for column in unpaid:
+            spent += own[column]
+        if shared:
+            group_of = self._places
+            touched = {group_of[column] for column in unpaid}
+            touched.discard(-1)
+            if owned:
+                touched.difference_update([group_of[column] for column in owned])
+            for place in sorted(touched):
+                spent += shared[place]
+        return spent
+
+    def _columns(self, features: Iterable[str] | npt.NDArray[np.bool_]) -> set[int]:
+        """Return the places of features that are given by name or as a mask."""
+        if isinstance(features, np.ndarray) and features.dtype == np.bool_:
+            if features.shape != (len(self.features),):
+                raise CostError(
+                    f"the mask has shape {features.shape}; "
+                    f"expected ({len(self.features)},), an entry for each feature"
+                )
+            return set(np.flatnonzero(features).tolist())
+        if isinstance(features, str):
+            raise CostError(
+                f"expected a list of features, got the single text {features!r}; write [{features!r}]"
+            )
+        index = self._index
+        try:
+            return {index[name] for name in features}
+        except KeyError as error:  # it carries the name, which an iterator could not give again
+            raise self._unknown(error.args[0]) from None
+        except TypeError:
+            raise self._unknown(features) from None
+
+    def column(self, feature: str) -> int:
+        """Return the place of a feature in the sheet."""
+        try:
+            return self._index[feature]
+        except (KeyError, TypeError):
+            raise self._unknown(feature) from None
+
+    def _unknown(self, feature: object) -> CostError:
+        if isinstance(feature, str):
+            hint = entries.nearest(feature, self.features) or f"; it has {entries.quoted(self.features)}"
+            return CostError(f"feature {feature!r} is not in the cost sheet{hint}")
+        return CostError(
+            f"{entries.brief(feature)}, of type {type(feature).__name__}, is no feature of the cost sheet; "
+            f"give names, or a bool array of shape ({len(self.features)},)"
+        )
+
+
+def _named_values(costs: object) -> tuple[tuple[str, ...], list[object]]:
+    if isinstance(costs, CostSheet):
+        raise CostError("costs is a CostSheet already; use it as it is")
+    if entries.is_named(costs):
+        features, values = entries.by_name(costs)
+    else:
+        values = entries.by_place(costs)
+        features = tuple(f"x{column}" for column in range(len(values)))
+    if not features:
+        raise CostError("the price list is empty; give the cost of at least one feature")
+    return features, values
+
+
+def _frozen(values: Iterable[float], dtype: type[Any]) -> npt.NDArray[Any]:
+    """Return an array over immutable bytes, which no flag makes writable."""
+    return np.frombuffer(np.array(list(values), dtype=dtype).tobytes(), dtype=dtype)

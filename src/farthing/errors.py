@@ -1,0 +1,30 @@
+"""The exceptions that Farthing raises, all in one place.
+
+::
+
+    FarthingError
+    +-- CostError     (ValueError)  a price list that is not one
+    +-- TableError    (ValueError)  a table that does not fit: columns, types, values
+    +-- WalkError     (RuntimeError) a walk told or refused when it asks for nothing
+    +-- FileError     (ValueError)  a file that is not an intact Farthing model
+"""
+
+
+class FarthingError(Exception):
+    """The root of everything that Farthing raises on purpose."""
+
+
+class CostError(FarthingError, ValueError):
+    """A price list has an entry that cannot be a price, or does not match the table."""
+
+
+class TableError(FarthingError, ValueError):
+    """A table does not fit the model: columns are missing, or a value has the wrong type."""
+
+
+class WalkError(FarthingError, RuntimeError):
+    """A walk was told or refused an answer while it asks for nothing."""
+
+
+class FileError(FarthingError, ValueError):
+    """A file is not an intact Farthing model: cut short, altered, or never one."""

@@ -1,0 +1,181 @@
+"""One decision tree on a budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import ContractClassifier, TreesMixin, n_threads, normalise, register
+from farthing.costs import CostSheet
+from farthing.table import Bins
+from farthing.trees import CostRule, Forest, Grower, Impurity
+
+
+@register(grid={"budget": [None], "max_depth": [2, 4, 8, None], "impurity": ["entropy", "pairs"]})
+class BudgetTreeClassifier(TreesMixin, ContractClassifier):
+    """A decision tree that weighs what a split tells against what its feature costs.
+
+    Features on the path from the root are owned: a second test of the same feature costs nothing. Each row
+    pays for its own path only, so rows that are easy stay cheap.
+
+    Parameters
+    ----------
+    impurity : {"entropy", "gini", "pairs", "powers"}
+        What a split should lower. "entropy" and "gini" go by the fall of the expected impurity. "pairs"
+        (threshold-Pairs, equation 3.10 of Nan's thesis) and "powers" (equation 3.13) go by the fall for the
+        worse child, which bounds the cost of the dearest path (theorem 3.4.2).
+    alpha : float
+        Threshold of "pairs": classes of at most this weight in a node count as noise, so that the tree stops
+        earlier.
+    power : float
+        Exponent of "powers", at least 2 for the guarantee.
+    cost_rule : {"ratio", "penalty"}
+        "ratio": the least price per gain, with the original price even for what is owned. "penalty": the
+        largest gain - tradeoff * unpaid price, and no split where that is not positive.
+    tradeoff : float, optional
+        For "penalty" only, and needed there. The gain is measured as a share of the root's impurity and the
+        price in the sheet's unit, each over all training rows: at 0.01, a feature of price 1 that every row
+        must buy has to remove at least 1 % of the impurity at the root. 0 gives the cost-blind tree.
+    budget : float, optional
+        Hard: no path may cost more, so no row ever does.
+    max_depth, max_leaves : int, optional
+        Limits of growth.
+    min_rows_leaf : int
+        Fewest training rows of a leaf.
+    max_bins : int
+        Thresholds are sought among at most this many bins of a column, 2 to 255.
+    costs : CostSheet, mapping, array, Series, path or None
+        Prices of the features; None is 1 each.
+    n_jobs : int, optional
+        Threads, as in joblib; any number gives the same tree.
+
+    Attributes
+    ----------
+    forest_ : Forest
+        The tree; values are class weights.
+    classes_ : ndarray, shape (n_classes,)
+        The labels.
+
+    Examples
+    --------
+    >>> from farthing.datasets import load_heart_disease
+    >>> heart = load_heart_disease()
+    >>> tree = BudgetTreeClassifier(costs=heart.costs, budget=20, max_depth=3).fit(heart.X, heart.y)
+    >>> float(tree.spend(heart.X).max()) <= 20
+    True
+    >>> walk = tree.walk()
+    >>> walk.ask.feature
+    'cp'
+    """
+
+    _hard_budget = True
+
+    def __init__(
+        self,
+        *,
+        impurity: Impurity = "entropy",
+        alpha: float = 0.0,
+        power: float = 2.0,
+        cost_rule: CostRule = "ratio",
+        tradeoff: float | None = None,
+        budget: float | None = None,
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        min_rows_leaf: int = 1,
+        max_bins: int = 255,
+        costs: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.impurity = impurity
+        self.alpha = alpha
+        self.power = power
+        self.cost_rule = cost_rule
+        self.tradeoff = tradeoff
+        self.budget = budget
+        self.max_depth = max_depth
+        self.max_leaves = max_leaves
+        self.min_rows_leaf = min_rows_leaf
+        self.max_bins = max_bins
+        self.costs = costs
+        self.n_jobs = n_jobs
+
+    def _fit(
+        self,
+        values: NDArray[np.floating],
+        target: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        sheet: CostSheet,
+    ) -> None:
+        threads = n_threads(self.n_jobs)
+        counts = np.bincount(target, weights=weights, minlength=len(self.classes_))
+        grower = Grower(
+            Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads),
+            sheet,
+            max_depth=self.max_depth,
+            max_leaves=self.max_leaves,
+            min_rows_leaf=self.min_rows_leaf,
+            cost_rule=self.cost_rule,
+            tradeoff=self._tradeoff() * impurity_of(counts, self.impurity, self.alpha, self.power),
+            budget=self.budget_,
+            n_threads=threads,
+        )
+        self.forest_ = grower.classes(
+            target,
+            weights,
+            len(self.classes_),
+            impurity=self.impurity,
+            alpha=self.alpha,
+            power=self.power,
+        ).tree
+
+    def _tradeoff(self) -> float:
+        if self.cost_rule == "ratio":
+            if self.tradeoff is not None:
+                raise ValueError(
+                    f"tradeoff={self.tradeoff!r} has no meaning with cost_rule='ratio'; "
+                    "leave it out or set cost_rule='penalty'"
+                )
+            return 0.0
+        if self.tradeoff is None:
+            raise ValueError("cost_rule='penalty' needs a tradeoff; 0 is the cost-blind tree")
+        if not (0 <= self.tradeoff < np.inf):
+            raise ValueError(f"tradeoff must be zero or more, and finite; got {self.tradeoff!r}")
+        return float(self.tradeoff)
+
+    def _node_scores(self, forest: Forest) -> NDArray[np.float64]:
+        return normalise(forest.value)
+
+    def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        return outputs
+
+
+def impurity_of(counts: NDArray[np.float64], impurity: str, alpha: float = 0.0, power: float = 2.0) -> float:
+    """Return the impurity of a node; entropy (in nats) and Gini are multiplied by the node's weight.
+
+    Parameters
+    ----------
+    counts : ndarray of float64, shape (n_classes,)
+        The weight of each class.
+    impurity, alpha, power
+        As in `BudgetTreeClassifier`.
+
+    Examples
+    --------
+    >>> impurity_of(np.array([3.0, 1.0]), "pairs")
+    6.0
+    """
+    weight = counts.sum()
+    present = counts[counts > 0]
+    if impurity == "entropy":
+        return float(-(present * np.log(present / weight)).sum())
+    if impurity == "gini":
+        return float(weight - (counts**2).sum() / weight)
+    if impurity == "powers":
+        return float(weight**power - (counts**power).sum())
+    if impurity == "pairs":
+        above = np.maximum(counts - alpha, 0.0)
+        pairs = np.maximum(np.outer(above, above) - alpha**2, 0.0)
+        return float(pairs.sum() - np.trace(pairs))
+    raise ValueError(f"impurity must be 'entropy', 'gini', 'pairs' or 'powers'; got {impurity!r}")

@@ -1,0 +1,9 @@
+"""Models as files: one zip of JSON and raw arrays, written whole or not at all, read without trust.
+
+The format is documented in ``docs/file-format.md``.
+"""
+
+from farthing.store.codec import register_codec
+from farthing.store.model import read, write
+
+__all__ = ["read", "register_codec", "write"]

@@ -1,0 +1,384 @@
+"""Python values to plain JSON data and raw arrays, and back.
+
+What JSON has (null, booleans, numbers, strings, lists, objects with string keys) stands for itself. Anything
+else is an object whose key ``"$"`` names what it is::
+
+    (1, nan)                 {"$": "tuple", "items": [1, {"$": "float", "value": "nan"}]}
+    np.array([0.5, 2.0])     {"$": "array", "entry": "arrays/000.bin"}
+    CostSheet(...)           {"$": "CostSheet", "fields": {...}}
+
+Other packages teach it their own types with `register_codec`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import Any, Final, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.errors import FileError
+from farthing.store.text import MOST_DEPTH, check_integer
+
+T = TypeVar("T")
+
+ARRAY_DTYPES: Final = frozenset(
+    ["|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8"]
+)
+"""The element types an array in a file may have, in NumPy's notation."""
+
+DATA_ERRORS: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
+"""What code raises that is fed data of a wrong shape; reading a file turns these into FileError."""
+
+_TAG: Final = "$"
+_NOT_FINITE: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+_MOST_STRING_BYTES: Final = 2**26
+_MOST_DIMENSIONS: Final = 8
+
+
+@dataclass(frozen=True)
+class _Codec:
+    tag: str
+    cls: type
+    encode: Callable[[Any], Mapping[str, object]]
+    decode: Callable[[dict[str, Any]], object]
+
+
+_by_class: dict[type, _Codec] = {}
+_by_tag: dict[str, _Codec] = {}
+
+
+def register_codec(
+    tag: str,
+    cls: type[T],
+    encode: Callable[[T], Mapping[str, object]],
+    decode: Callable[[dict[str, Any]], T],
+) -> None:
+    """Teach the store a type; a second time with the same tag and type replaces the first.
+
+    Parameters
+    ----------
+    tag : str
+        Its name in files.
+    cls : type
+        The type; subclasses that have no codec of their own are encoded by this one too.
+    encode : callable
+        Gives the value's fields by name, of any types that the store knows.
+    decode : callable
+        Makes the value of these fields. They come from a file that may be hostile: it must check all that it
+        relies on, and raise ValueError, TypeError or KeyError. It must not run what the fields name.
+
+    Examples
+    --------
+    >>> import fractions
+    >>> register_codec(
+    ...     "Fraction",
+    ...     fractions.Fraction,
+    ...     lambda f: {"over": f.numerator, "under": f.denominator},
+    ...     lambda fields: fractions.Fraction(fields["over"], fields["under"]))
+    >>> plain, arrays = encode({"share": fractions.Fraction(2, 3)})
+    >>> plain
+    {'share': {'$': 'Fraction', 'fields': {'over': 2, 'under': 3}}}
+    >>> decode(plain, arrays)
+    {'share': Fraction(2, 3)}
+    """
+    if tag in _BUILT_IN or (tag in _by_tag and _by_tag[tag].cls is not cls):
+        raise ValueError(f"the tag {tag!r} is taken; choose another for {cls.__name__}")
+    if cls in _by_class and _by_class[cls].tag != tag:
+        raise ValueError(f"{cls.__name__} has a codec already, with the tag {_by_class[cls].tag!r}")
+    _by_class[cls] = _by_tag[tag] = _Codec(tag, cls, encode, decode)
+
+
+def array_name(index: int) -> str:
+    """Return the name in the file of the array that was met as number ``index``."""
+    return f"arrays/{index:03d}.bin"
+
+
+def encode(state: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Turn a dict into plain JSON data and the arrays it refers to, by their names.
+
+    Raises
+    ------
+    TypeError
+        If a value has a type without a codec; the message names it, as ``fitted.forest_``.
+    """
+    if _TAG in state or not all(type(key) is str for key in state):
+        raise ValueError(f"the names in a state must be strings other than {_TAG!r}; got {list(state)}")
+    encoder = _Encoder()
+    return {key: encoder.plain(value, key, 1) for key, value in state.items()}, encoder.arrays
+
+
+class _Encoder:
+    """Collects the arrays while it walks the values; ``where`` is the path of attributes to a value."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, NDArray[Any]] = {}
+
+    def plain(self, value: Any, where: str, depth: int) -> Any:
+        if depth > MOST_DEPTH:
+            raise ValueError(f"{where[:80]}... is nested too deep to save, or contains itself")
+        if (method := _PLAIN.get(type(value))) is not None:
+            return method(self, value, where, depth)
+        if isinstance(value, np.generic):
+            return self.of_scalar(value, where)
+        if isinstance(value, PurePath):
+            return {_TAG: "path", "value": str(value)}
+        return self._registered(value, where, depth)
+
+    def itself(self, value: bool | None, _where: str, _depth: int) -> bool | None:
+        return value
+
+    def of_integer(self, value: int, where: str, _depth: int) -> int:
+        try:
+            return check_integer(value)
+        except ValueError as error:
+            raise ValueError(f"{where} cannot be saved: {error}") from None
+
+    def of_string(self, value: str, where: str, _depth: int = 0) -> str:
+        try:
+            value.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise ValueError(f"{where} cannot be saved: {error}") from None
+        return value
+
+    def of_float(self, value: float, _where: str, _depth: int) -> float | dict[str, Any]:
+        return value if math.isfinite(value) else {_TAG: "float", "value": str(value)}
+
+    def of_list(self, value: list[Any], where: str, depth: int) -> list[Any]:
+        return self._items(value, where, depth)
+
+    def of_tuple(self, value: tuple[Any, ...], where: str, depth: int) -> dict[str, Any]:
+        return {_TAG: "tuple", "items": self._items(value, where, depth + 1)}
+
+    def _items(self, values: list[Any] | tuple[Any, ...], where: str, depth: int) -> list[Any]:
+        return [self.plain(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(values)]
+
+    def of_dict(self, value: dict[Any, Any], where: str, depth: int) -> dict[str, Any]:
+        if _TAG not in value and all(type(key) is str for key in value):
+            return {
+                self.of_string(key, where): self.plain(item, f"{where}.{key}", depth + 1)
+                for key, item in value.items()
+            }
+        for key in value:
+            if key is not None and type(key) not in (bool, int, float, str):
+                raise TypeError(f"{where} cannot be saved: a key of it is a {type(key).__name__}")
+        pairs = [list(pair) for pair in value.items()]
+        return {_TAG: "dict", "items": self._items(pairs, where, depth + 1)}
+
+    def of_scalar(self, value: np.generic, where: str) -> dict[str, Any]:
+        if isinstance(value, np.str_):
+            return {_TAG: "scalar", "dtype": "str", "value": self.of_string(str(value), where)}
+        little = value.dtype.newbyteorder("<")
+        if little.str not in ARRAY_DTYPES:
+            raise TypeError(f"{where} cannot be saved: a NumPy scalar of {value.dtype}")
+        return {_TAG: "scalar", "dtype": little.str, "value": np.asarray(value, dtype=little).tobytes().hex()}
+
+    def of_array(self, value: NDArray[Any], where: str, _depth: int) -> dict[str, Any]:
+        if value.dtype.kind in "OU":
+            return self._strings(value, where)
+        little = value.dtype.newbyteorder("<")
+        if little.str not in ARRAY_DTYPES:
+            raise TypeError(f"{where} cannot be saved: an array of {value.dtype}")
+        check_shape(value.shape)
+        name = array_name(len(self.arrays))
+        # reshape: ascontiguousarray makes one dimension of none
+        self.arrays[name] = np.ascontiguousarray(value, dtype=little).reshape(value.shape)
+        return {_TAG: "array", "entry": name}
+
+    def _strings(self, value: NDArray[Any], where: str) -> dict[str, Any]:
+        """Arrays of labels: text goes to JSON, since files have no element type for it."""
+        check_shape(value.shape)
+        items = value.reshape(-1).tolist()
+        for item in items:
+            if item is not None and type(item) not in (bool, int, float, str):
+                raise TypeError(f"{where} cannot be saved: an array that holds a {type(item).__name__}")
+        plain: dict[str, Any] = {
+            _TAG: "objects",
+            "shape": list(value.shape),
+            "items": self._items(items, where, 2),
+        }
+        if value.dtype.kind == "U":
+            width = value.dtype.itemsize // 4
+            _check_string_bytes(width, len(items))
+            plain |= {_TAG: "strings", "width": width}
+        return plain
+
+    def _registered(self, value: Any, where: str, depth: int) -> dict[str, Any]:
+        for cls in type(value).__mro__:
+            if (codec := _by_class.get(cls)) is not None:
+                fields = dict(codec.encode(value))
+                plain = {key: self.plain(item, f"{where}.{key}", depth + 2) for key, item in fields.items()}
+                return {_TAG: codec.tag, "fields": plain}
+        raise TypeError(
+            f"{where} cannot be saved: {type(value).__name__} is not a type that a model file can hold. "
+            "Farthing stores numbers, strings, lists, dicts, NumPy arrays and its own types."
+        )
+
+
+_PLAIN: Final[dict[type, Callable[[_Encoder, Any, str, int], Any]]] = {
+    type(None): _Encoder.itself,
+    bool: _Encoder.itself,
+    int: _Encoder.of_integer,
+    str: _Encoder.of_string,
+    float: _Encoder.of_float,
+    list: _Encoder.of_list,
+    tuple: _Encoder.of_tuple,
+    dict: _Encoder.of_dict,
+    np.ndarray: _Encoder.of_array,
+}
+
+
+def decode(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
+    """Turn plain data and the arrays it refers to back into a dict of values.
+
+    Raises
+    ------
+    FileError
+        If the data is anything that `encode` does not give; each array must be referred to exactly once.
+    """
+    decoder = _Decoder(arrays)
+    state = {key: decoder.value(item, key) for key, item in plain.items()}
+    if decoder.left:
+        raise FileError(f"the file has arrays that nothing refers to: {sorted(decoder.left)[:3]}")
+    return state
+
+
+class _Decoder:
+    def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        self.left = dict(arrays)
+
+    def value(self, plain: Any, where: str) -> Any:
+        if isinstance(plain, list):
+            return [self.value(item, f"{where}[{i}]") for i, item in enumerate(plain)]
+        if not isinstance(plain, dict):
+            return plain
+        if _TAG not in plain:
+            return {key: self.value(item, f"{where}.{key}") for key, item in plain.items()}
+        tag = plain[_TAG]
+        body = {key: item for key, item in plain.items() if key != _TAG}
+        try:
+            if isinstance(tag, str) and tag in _BUILT_IN:
+                return _BUILT_IN[tag](self, where, **body)
+            return self._registered(tag, body, where)
+        except FileError:
+            raise
+        except DATA_ERRORS as error:
+            raise FileError(f"{where} is not a sound {str(tag)[:40]}: {error}") from error
+
+    def _registered(self, tag: Any, body: dict[str, Any], where: str) -> object:
+        codec = _by_tag.get(tag) if isinstance(tag, str) else None
+        if codec is None:
+            raise FileError(f"{where} is of an unknown type, {str(tag)[:40]!r}")
+        if set(body) != {"fields"} or not isinstance(body["fields"], dict):
+            raise ValueError("it must have fields and nothing else")
+        fields = {key: self.value(item, f"{where}.{key}") for key, item in body["fields"].items()}
+        made = codec.decode(fields)
+        if not isinstance(made, codec.cls):
+            raise TypeError(f"it decoded to a {type(made).__name__}")
+        return made
+
+    def to_tuple(self, where: str, *, items: Any) -> tuple[Any, ...]:
+        return tuple(self.value(_list(items), where))
+
+    def to_dict(self, where: str, *, items: Any) -> dict[Any, Any]:
+        pairs = [_list(pair) for pair in _list(items)]
+        made = {_label(self.value(key, where)): self.value(item, f"{where}.{key}") for key, item in pairs}
+        if len(made) < len(pairs):
+            raise ValueError("a key occurs twice")
+        return made
+
+    def to_float(self, _where: str, *, value: Any) -> float:
+        return _NOT_FINITE[value]
+
+    def to_scalar(self, _where: str, *, dtype: Any, value: Any) -> np.generic:
+        if not isinstance(value, str):
+            raise TypeError("the value of a scalar must be a string")
+        if dtype == "str":
+            return np.str_(value)
+        if not isinstance(dtype, str) or dtype not in ARRAY_DTYPES:
+            raise ValueError(f"unknown dtype {str(dtype)[:40]!r}")
+        data = bytes.fromhex(value)
+        if len(data) != np.dtype(dtype).itemsize or (dtype == "|b1" and data[0] > 1):
+            raise ValueError(f"wrong bytes for a {dtype}")
+        native: np.generic = np.frombuffer(data, dtype=dtype).astype(np.dtype(dtype).newbyteorder("="))[0]
+        return native
+
+    def to_array(self, _where: str, *, entry: Any) -> NDArray[Any]:
+        if not isinstance(entry, str) or entry not in self.left:
+            raise ValueError(f"no array {str(entry)[:40]!r} is left; each is used once")
+        return self.left.pop(entry)
+
+    def to_objects(self, where: str, *, shape: Any, items: Any) -> NDArray[Any]:
+        labels = [_label(label) for label in self.value(_list(items), where)]
+        made = np.empty(len(labels), dtype=object)
+        made[:] = labels
+        return made.reshape(check_shape(_list(shape)))
+
+    def to_strings(self, _where: str, *, shape: Any, items: Any, width: Any) -> NDArray[np.str_]:
+        labels = _list(items)
+        longest = 0
+        for label in labels:
+            if not isinstance(label, str):
+                raise TypeError("an array of strings must hold strings only")
+            longest = max(longest, len(label))
+        if type(width) is not int or width < max(longest, 1):
+            raise ValueError(f"the width must be an integer of at least {max(longest, 1)}")
+        _check_string_bytes(width, len(labels))
+        return np.array(labels, dtype=f"<U{width}").reshape(check_shape(_list(shape)))
+
+    def to_path(self, _where: str, *, value: Any) -> Path:
+        if not isinstance(value, str):
+            raise TypeError("a path must be a string")
+        return Path(value)
+
+
+_BUILT_IN: Final[dict[str, Callable[..., Any]]] = {
+    "tuple": _Decoder.to_tuple,
+    "dict": _Decoder.to_dict,
+    "float": _Decoder.to_float,
+    "scalar": _Decoder.to_scalar,
+    "array": _Decoder.to_array,
+    "objects": _Decoder.to_objects,
+    "strings": _Decoder.to_strings,
+    "path": _Decoder.to_path,
+}
+
+
+def check_shape(shape: Any) -> tuple[int, ...]:
+    """Return a shape if the file format can hold it.
+
+    An empty array costs nothing to make whatever its other dimensions; these are bounded too, so that no code
+    that trusts them makes a large one.
+    """
+    if len(shape) > _MOST_DIMENSIONS:
+        raise ValueError(f"an array must have at most {_MOST_DIMENSIONS} dimensions; got {len(shape)}")
+    if not all(type(length) is int and length >= 0 for length in shape):
+        raise ValueError("the lengths of an array must be integers of at least 0")
+    if 0 in shape and max(shape) > 2**20:
+        raise ValueError(f"an empty array must have no dimension over {2**20}")
+    return tuple(shape)
+
+
+def _check_string_bytes(width: int, count: int) -> None:
+    if 4 * width * count > _MOST_STRING_BYTES:
+        raise ValueError(
+            f"an array of {count} strings of {width} characters is over {_MOST_STRING_BYTES} bytes; "
+            "use dtype=object"
+        )
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise TypeError(f"expected a list; got {type(value).__name__}")
+    return value
+
+
+def _label(value: Any) -> Any:
+    """Return a value that may stand in an array of labels or as a key."""
+    if value is not None and type(value) not in (bool, int, float, str):
+        raise TypeError(f"expected a number, a string or null; got {type(value).__name__}")
+    return value

@@ -1,0 +1,12 @@
+"""Tables of any library as floats: names, kinds, missing values and categories.
+
+A table becomes floats in two ways that agree on every value: whole, by `Schema.encode`, and one value at a
+time, by `Schema.encode_value`, for lazy walks.
+"""
+
+from farthing.table.bins import Bins
+from farthing.table.columns import Column
+from farthing.table.encode import Encoded
+from farthing.table.schema import Schema
+
+__all__ = ["Bins", "Column", "Encoded", "Schema"]

@@ -1,0 +1,93 @@
+"""Tables as bytes: what the compiled growers read."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing import _core
+from farthing.table.schema import Schema
+
+MAX_BINS: Final = 255
+# Rows that the edges are learned from when a table has more; some 250 a bin.
+SAMPLE_ROWS: Final = 65_536
+
+_WORD_BITS: Final = 64
+
+
+class Bins:
+    """A table with every column cut into at most 255 bins, and one more for missing values.
+
+    A column of few values keeps them all apart; others get bins of nearly equal numbers of rows, learned from
+    a sample of the rows if there are many. A category has a bin of its own, but the rarest share one if there
+    are more than 255.
+
+    Parameters
+    ----------
+    values : ndarray of float32 or float64, shape (n_rows, n_features)
+        An encoded table, in any memory order; it is not copied.
+    schema : Schema
+        Says which columns are categorical.
+    max_bins : int
+        Bins of one column, without that of missing values; 2 to 255.
+    n_threads : int
+        Threads to use; any number gives the same bins.
+
+    Examples
+    --------
+    >>> from farthing.table import Schema
+    >>> X = np.array([[1.0], [2.0], [np.nan], [2.0]])
+    >>> bins = Bins(X, Schema.learn(X))
+    >>> bins.codes
+    array([[0, 1, 2, 1]], dtype=uint8)
+    >>> bins.edges(0)
+    array([1.5])
+    """
+
+    def __init__(
+        self,
+        values: NDArray[np.floating],
+        schema: Schema,
+        *,
+        max_bins: int = MAX_BINS,
+        n_threads: int = 1,
+    ) -> None:
+        if not 2 <= max_bins <= MAX_BINS:
+            raise ValueError(f"max_bins must lie between 2 and {MAX_BINS}; got {max_bins!r}")
+        n_categories = np.array([len(column.categories) for column in schema.columns], dtype=np.int64)
+        self.core = _core.bin_table(plain(values), n_categories, max_bins, SAMPLE_ROWS, n_threads)
+        #: Words of 64 bits that a set of each column's categories takes, 0 for numbers; shape (n_features,).
+        self.category_widths: NDArray[np.int64] = -(-n_categories // _WORD_BITS)
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.core.n_rows
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.core.n_columns
+
+    @property
+    def codes(self) -> NDArray[np.uint8]:
+        """The bins, shape (n_features, n_rows); a missing value has the number after the last bin."""
+        return self.core.codes
+
+    def n_bins(self, column: int) -> int:
+        """Return the number of bins of a column, without that of missing values."""
+        return self.core.n_bins(column)
+
+    def edges(self, column: int) -> NDArray[np.float64]:
+        """Return the edges of a numeric column: bin b has the values above edge b - 1 and up to edge b."""
+        return self.core.edges(column)
+
+
+def plain(values: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Return a table that the core can read in place: itself, unless its bytes are swapped or out of line."""
+    aligned = values.flags.aligned and not any(stride % values.itemsize for stride in values.strides)
+    if values.dtype in (np.float32, np.float64) and values.dtype.isnative and aligned:
+        return values
+    return values.astype(np.float64)

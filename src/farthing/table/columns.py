@@ -1,0 +1,262 @@
+"""One column of a table: its name, its kind, and how a value of it becomes a float."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NoReturn, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.errors import TableError
+from farthing.table.sources import RawColumn
+from farthing.table.values import ODD, Scalar, TableTypeError, plain, show, to_float
+
+Kind: TypeAlias = Literal["numeric", "categorical"]
+
+_EXPECTED_TYPES = "expected numbers or booleans only, or strings only (None and NaN are missing)"
+# Of these, Python's own conversion to float is that of `Column.encode_value`.
+_PYTHON_NUMBERS = frozenset({float, int, bool, type(None)})
+# These can be looked up among the categories as they are.
+_PYTHON_SCALARS = _PYTHON_NUMBERS | {str}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What a model remembers of a column: how its values become floats.
+
+    Parameters
+    ----------
+    name : str
+        Name of the feature.
+    kind : {"numeric", "categorical"}
+        Booleans and integers are numeric.
+    categories : tuple of str, int, float or bool
+        Of a categorical column: the category at position c has the code c. Categories are equal as Python
+        values are, so that 1, 1.0 and True are one category.
+
+    Examples
+    --------
+    >>> column = Column("sex", "categorical", ("female", "male"))
+    >>> column.encode_value("male"), column.encode_value("unheard of"), column.encode_value(None)
+    (1.0, nan, nan)
+    """
+
+    name: str
+    kind: Kind
+    categories: tuple[Scalar, ...] = ()
+    _codes: dict[Scalar, float] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise TableTypeError(f"got the column name {self.name!r}, expected a string")
+        if self.kind not in get_args(Kind):
+            raise TableError(
+                f"column {self.name!r}: got the kind {self.kind!r}, expected 'numeric' or 'categorical'"
+            )
+        if self.kind == "numeric" and self.categories:
+            raise TableError(f"column {self.name!r}: got categories for a numeric column, expected none")
+        object.__setattr__(self, "categories", tuple(self.categories))
+        for category in self.categories:
+            if type(category) not in get_args(Scalar) or category != category:  # noqa: PLR0124
+                raise TableTypeError(
+                    f"column {self.name!r}: got {show(category)} as a category, expected a string, a number "
+                    "or a boolean"
+                )
+        codes = {category: float(code) for code, category in enumerate(self.categories)}
+        if len(codes) < len(self.categories):
+            raise TableError(f"column {self.name!r}: got a category twice, expected different categories")
+        object.__setattr__(self, "_codes", codes)
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether the values are codes of categories."""
+        return self.kind == "categorical"
+
+    def encode_value(self, value: object) -> float:
+        """Turn one value into a float.
+
+        Parameters
+        ----------
+        value : object
+            A number, a boolean, a string, a NumPy scalar, or a mark of a missing value of any library.
+
+        Returns
+        -------
+        float
+            The number or the code of the category; NaN if missing or a category unseen in fitting.
+
+        Raises
+        ------
+        TableError
+            If the value cannot stand in this column. A string is not a number, even if it looks like one.
+        """
+        encoded = self._encode(value)
+        if encoded is None:
+            self.reject(value)
+        return encoded
+
+    def reject(self, value: object, row: int | None = None) -> NoReturn:
+        """Raise the error for a value that cannot stand in this column."""
+        place = "" if row is None else f" in row {row}"
+        expected = "a category (a string, a number or a boolean)" if self.is_categorical else "a number"
+        raise TableError(
+            f"column {self.name!r}: got {show(value)}{place}, expected {expected}, or None or NaN if it is "
+            "missing"
+        )
+
+    def _encode(self, value: object) -> float | None:
+        """Turn one value into a float, or into None if it cannot stand in this column."""
+        reduced = plain(value)
+        if reduced is None:
+            return math.nan
+        if reduced is ODD:
+            return None
+        if self.is_categorical:
+            return self._codes.get(reduced, math.nan)
+        return None if isinstance(reduced, str) else to_float(reduced)
+
+    def encode_column(self, raw: RawColumn) -> tuple[NDArray[np.floating[Any]], dict[int, object]]:
+        """Turn a whole column into floats, each value as `encode_value` does.
+
+        Parameters
+        ----------
+        raw : RawColumn
+            The column as its library keeps it.
+
+        Returns
+        -------
+        values : ndarray of float, shape (n_rows,)
+            NaN where a value is missing, unseen or invalid.
+        invalid : dict
+            The values that cannot stand in this column, by row.
+        """
+        if raw.store == "codes":
+            return self._encode_codes(*raw.codes())
+        if raw.store == "numbers" and not self.is_categorical:
+            return raw.floats(), {}
+        return self._encode_objects(raw.objects())
+
+    def _encode_codes(
+        self, codes: NDArray[np.integer[Any]], categories: list[object]
+    ) -> tuple[NDArray[np.float64], dict[int, object]]:
+        each = [self._encode(category) for category in categories]
+        # One more at the end: there the code -1 of a missing value finds it.
+        floats = np.array([math.nan if value is None else value for value in each] + [math.nan])
+        wrong = np.array([value is None for value in each] + [False])
+        rows = np.flatnonzero(wrong[codes])
+        return floats[codes], {int(row): categories[codes[row]] for row in rows}
+
+    def _encode_objects(self, values: list[object]) -> tuple[NDArray[np.float64], dict[int, object]]:
+        quick = self._encode_python_scalars(values)
+        if quick is not None:
+            return quick, {}
+        floats = np.empty(len(values))
+        invalid: dict[int, object] = {}
+        for row, value in enumerate(values):
+            encoded = self._encode(value)
+            if encoded is None:
+                invalid[row] = value
+                encoded = math.nan
+            floats[row] = encoded
+        return floats, invalid
+
+    def _encode_python_scalars(self, values: list[Any]) -> NDArray[np.float64] | None:
+        """Encode values of Python's own types at once; None if there are others."""
+        types = set(map(type, values))
+        if self.is_categorical and types <= _PYTHON_SCALARS:
+            get = self._codes.get
+            return np.fromiter((get(value, math.nan) for value in values), np.float64, len(values))
+        if not self.is_categorical and types <= _PYTHON_NUMBERS:
+            try:
+                return np.array(values, dtype=np.float64)
+            except OverflowError:  # an integer beyond the doubles
+                return None
+        return None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the column as values that JSON knows."""
+        return {"name": self.name, "kind": self.kind, "categories": list(self.categories)}
+
+    @classmethod
+    def from_dict(cls, plain_column: Mapping[str, Any]) -> "Column":
+        """Make a column of what `to_dict` gave, trusting nothing in it."""
+        if not isinstance(plain_column, Mapping) or set(plain_column) != {"name", "kind", "categories"}:
+            raise TableTypeError("got a column without exactly the entries 'name', 'kind' and 'categories'")
+        categories = plain_column["categories"]
+        if not isinstance(categories, list | tuple) or not isinstance(plain_column["kind"], str):
+            raise TableTypeError(f"column {plain_column['name']!r}: expected a list of categories and a kind")
+        return cls(plain_column["name"], plain_column["kind"], tuple(categories))  # type: ignore[arg-type]
+
+
+def learn_column(name: str, raw: RawColumn) -> Column:
+    """Find the kind of a column, and its categories, from the rows of a fit.
+
+    Parameters
+    ----------
+    name : str
+        Name of the feature.
+    raw : RawColumn
+        The column as its library keeps it.
+
+    Returns
+    -------
+    Column
+        Strings are categories, sorted; of a categorical dtype those that occur, in the order of the dtype. A
+        column of objects that are all missing is numeric.
+
+    Raises
+    ------
+    TableError
+        If the column mixes numbers with strings, or holds neither.
+    """
+    if raw.store == "numbers":
+        return Column(name, "numeric")
+    if raw.store == "foreign":
+        raise TableTypeError(
+            f"column {name!r}: got the dtype {raw.dtype}, {_EXPECTED_TYPES}; convert it or drop it"
+        )
+    if raw.store == "codes":
+        codes, categories = raw.codes()
+        present = np.unique(codes[codes >= 0])
+        return Column(name, "categorical", _distinct(name, [categories[code] for code in present]))
+    return _learn_objects(name, raw)
+
+
+def _learn_objects(name: str, raw: RawColumn) -> Column:
+    values = raw.objects()
+    present = (
+        values if set(map(type, values)) <= _PYTHON_SCALARS else [_known(name, value) for value in values]
+    )
+    texts = {value for value in present if isinstance(value, str)}
+    number = next((v for v in present if not isinstance(v, str) and v is not None and v == v), None)  # noqa: PLR0124
+    if texts and number is not None:
+        raise TableTypeError(
+            f"column {name!r}: got {show(number)} and {show(min(texts))} in one column, {_EXPECTED_TYPES}; "
+            "make all of them numbers, or all of them strings"
+        )
+    if texts or raw.store == "text":
+        return Column(name, "categorical", tuple(sorted(texts)))
+    return Column(name, "numeric")
+
+
+def _distinct(name: str, categories: Sequence[object]) -> tuple[Scalar, ...]:
+    """Return categories as plain scalars, the first of those that are equal."""
+    kept: dict[Scalar, Scalar] = {}
+    for category in categories:
+        known = _known(name, category)
+        if known is not None:
+            kept.setdefault(known, known)
+    return tuple(kept.values())
+
+
+def _known(name: str, value: object) -> Scalar | None:
+    """Return a value as a plain scalar, or raise the error of a fit."""
+    reduced = plain(value)
+    if reduced is ODD:
+        # The words at the end are those by which scikit-learn's checks know this error.
+        raise TableTypeError(
+            f"column {name!r}: got {show(value)}, {_EXPECTED_TYPES}; each argument must be a string or a "
+            "number"
+        )
+    return reduced

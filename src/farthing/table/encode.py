@@ -1,0 +1,78 @@
+"""A table as floats, together with the entries that could not be read."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.errors import TableError
+from farthing.table.columns import Column
+
+
+@dataclass(frozen=True, eq=False)
+class Encoded:
+    """A table as floats, in the order of the schema's columns.
+
+    An entry that cannot stand in its column is NaN here and remembered, since only what a prediction looks at
+    may be held against the table: `check` raises the error once that is known.
+
+    Parameters
+    ----------
+    values : ndarray of float32 or float64, shape (n_rows, n_features)
+        Numbers and codes of categories; NaN where missing, unseen or invalid. Any strides; may be the user's
+        own array, so never to be written to.
+    invalid_rows, invalid_columns : ndarray of int64, shape (n_invalid,)
+        Where the invalid entries stand.
+    invalid_values : tuple of object, length n_invalid
+        What was found there.
+    columns : tuple of Column
+        The columns of the schema, for messages.
+
+    Examples
+    --------
+    >>> from farthing.table import Schema
+    >>> schema = Schema.learn(np.array([[1.0, 2.0], [3.0, 4.0]]))
+    >>> encoded = schema.encode(np.array([[1.0, "two"]], dtype=object))
+    >>> encoded.values
+    array([[ 1., nan]])
+    >>> encoded.check(np.array([[True, False]]))
+    >>> encoded.check(np.array([[True, True]]))
+    Traceback (most recent call last):
+    ...
+    farthing.errors.TableError: column 'x1': got the string 'two' in row 0, expected a number, ...
+    """
+
+    values: NDArray[np.floating[Any]]
+    invalid_rows: NDArray[np.int64]
+    invalid_columns: NDArray[np.int64]
+    invalid_values: tuple[object, ...]
+    columns: tuple[Column, ...]
+
+    def check(self, acquired: NDArray[np.bool_] | None = None) -> None:
+        """Raise an error if an entry that a prediction looked at is invalid.
+
+        Parameters
+        ----------
+        acquired : ndarray of bool, shape (n_rows, n_features), optional
+            What each row's prediction looked at; None for everything.
+
+        Raises
+        ------
+        TableError
+            Naming the column, the row and the value of the first such entry.
+        """
+        if acquired is not None and acquired.shape != self.values.shape:
+            raise TableError(
+                f"got an account of shape {acquired.shape}, expected that of the table, {self.values.shape}"
+            )
+        if not len(self.invalid_rows):
+            return
+        looked_at = (
+            np.ones(len(self.invalid_rows), dtype=bool)
+            if acquired is None
+            else np.asarray(acquired[self.invalid_rows, self.invalid_columns], dtype=bool)
+        )
+        for k in np.flatnonzero(looked_at)[:1]:
+            column = self.columns[self.invalid_columns[k]]
+            column.reject(self.invalid_values[k], row=int(self.invalid_rows[k]))

@@ -1,0 +1,271 @@
+"""The columns of a fit, and how any later table is brought into their order and made floats."""
+
+import difflib
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from farthing.errors import TableError
+from farthing.table.columns import Column, learn_column
+from farthing.table.encode import Encoded
+from farthing.table.sources import Source, open_source
+from farthing.table.values import TableTypeError
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What a model remembers of the table it was fitted on.
+
+    Parameters
+    ----------
+    columns : tuple of Column
+        In the order of the fit.
+    named : bool
+        Whether the table had column names; the columns of an array are called x0, x1, ...
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> schema = Schema.learn(pd.DataFrame({"age": [63, 41], "sex": ["male", "female"]}))
+    >>> schema.columns[1]
+    Column(name='sex', kind='categorical', categories=('female', 'male'))
+    >>> schema.encode(pd.DataFrame({"sex": ["male", None], "age": [50, 38]})).values
+    array([[50.,  1.],
+           [38., nan]])
+    >>> schema.encode_value(0, 50), schema.encode_value(1, "male")
+    (50.0, 1.0)
+    """
+
+    columns: tuple[Column, ...]
+    named: bool
+    _positions: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if not self.columns or not all(isinstance(column, Column) for column in self.columns):
+            raise TableTypeError(
+                "got no columns, or something that is no Column, expected one Column or more"
+            )
+        if not isinstance(self.named, bool):
+            raise TableTypeError(f"got named={self.named!r}, expected True or False")
+        if not self.named and self.names != _default_names(len(self.columns)):
+            raise TableError(f"got the names {self.names} for columns without names, expected x0, x1, ...")
+        positions = {name: position for position, name in enumerate(self.names)}
+        if len(positions) < len(self.columns):
+            raise TableError("got a column name twice, expected each name once")
+        object.__setattr__(self, "_positions", positions)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the features, in order."""
+        return tuple(column.name for column in self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    @classmethod
+    def learn(cls, X: Any, estimator: str = "the model") -> "Schema":
+        """Find the columns of a table and their kinds.
+
+        Parameters
+        ----------
+        X : ndarray, pandas.DataFrame, polars.DataFrame or array-like of shape (n_rows, n_features)
+            The table of a fit.
+        estimator : str
+            Name of the estimator, for messages.
+
+        Returns
+        -------
+        Schema
+            Under which `encode` finds no invalid entry in X.
+
+        Raises
+        ------
+        TableError
+            If X is empty, not of two dimensions, complex, has a column name twice, or has a column that is
+            neither of numbers nor of strings.
+        TypeError
+            If X is sparse.
+        """
+        source = open_source(X, estimator)
+        names = source.names or _default_names(source.shape[1])
+        return cls(
+            tuple(learn_column(name, source.column(position)) for position, name in enumerate(names)),
+            named=source.names is not None,
+        )
+
+    def encode(self, X: Any, estimator: str = "the model") -> Encoded:
+        """Turn a table into floats.
+
+        Parameters
+        ----------
+        X : ndarray, pandas.DataFrame, polars.DataFrame or array-like of shape (n_rows, n_features)
+            The columns of a frame are found by name, in any order; those of an array by position.
+        estimator : str
+            Name of the estimator, for messages.
+
+        Returns
+        -------
+        Encoded
+            An array of float32 or float64 is passed through without a copy.
+
+        Raises
+        ------
+        TableError
+            If columns are missing or unknown, or X is empty, complex or not of two dimensions. Single entries
+            raise nothing here: see `Encoded.check`.
+        TypeError
+            If X is sparse.
+        """
+        source = open_source(X, estimator)
+        positions = self._match(source, estimator)
+        if not any(column.is_categorical for column in self.columns):
+            whole = source.floats(positions)
+            if whole is not None:
+                nowhere = np.empty(0, dtype=np.int64)
+                return Encoded(whole, nowhere, nowhere, (), self.columns)
+        values = np.empty((source.shape[0], len(self)), dtype=np.float64, order="F")
+        rows: list[int] = []
+        columns: list[int] = []
+        found: list[object] = []
+        for j, (column, position) in enumerate(zip(self.columns, positions, strict=True)):
+            values[:, j], invalid = column.encode_column(source.column(position))
+            rows += invalid.keys()
+            columns += [j] * len(invalid)
+            found += invalid.values()
+        return Encoded(
+            values,
+            np.array(rows, dtype=np.int64),
+            np.array(columns, dtype=np.int64),
+            tuple(found),
+            self.columns,
+        )
+
+    def encode_value(self, column: int, value: object) -> float:
+        """Turn one value of one column into a float, exactly as `encode` does in a table.
+
+        Parameters
+        ----------
+        column : int
+            Position of the column.
+        value : object
+            A number, a boolean, a string, a NumPy scalar, or a mark of a missing value of any library.
+
+        Returns
+        -------
+        float
+            NaN if missing or a category unseen in fitting.
+
+        Raises
+        ------
+        TableError
+            If the value cannot stand in this column.
+        """
+        return self.columns[column].encode_value(value)
+
+    def index(self, name: str) -> int:
+        """Return the position of a feature.
+
+        Parameters
+        ----------
+        name : str
+            Name of the feature.
+
+        Returns
+        -------
+        int
+            Its position.
+
+        Raises
+        ------
+        TableError
+            If there is no such feature.
+        """
+        position = self._positions.get(name) if isinstance(name, str) else None
+        if position is None:
+            close = difflib.get_close_matches(str(name), self.names, n=1)
+            hint = f"did you mean {close[0]!r}?" if close else f"expected one of {_listed(self.names)}"
+            raise TableError(f"got the unknown feature {name!r}; {hint}")
+        return position
+
+    def _match(self, source: Source, estimator: str) -> list[int]:
+        """Find where in a table each column stands."""
+        if self.named and source.names is not None:
+            self._check_names(source.names)
+            places = {name: position for position, name in enumerate(source.names)}
+            return [places[name] for name in self.names]
+        if source.shape[1] != len(self):
+            raise TableError(
+                f"X has {source.shape[1]} features, but {estimator} is expecting {len(self)} features as "
+                "input."
+            )
+        if self.named:
+            warnings.warn(
+                f"X does not have valid feature names, but {estimator} was fitted with feature names",
+                stacklevel=4,
+            )
+        elif source.names is not None:
+            warnings.warn(
+                f"X has feature names, but {estimator} was fitted without feature names", stacklevel=4
+            )
+        return list(range(len(self)))
+
+    def _check_names(self, names: tuple[str, ...]) -> None:
+        """Compare names with those of the fit, in the words of scikit-learn."""
+        unseen, missing = set(names) - set(self.names), set(self.names) - set(names)
+        message = "The feature names should match those that were passed during fit.\n"
+        if unseen:
+            message += f"Feature names unseen at fit time:\n{_bullets(unseen)}"
+        if missing:
+            message += f"Feature names seen at fit time, yet now missing:\n{_bullets(missing)}"
+        if unseen or missing:
+            raise TableError(message)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the schema as values that JSON knows."""
+        return {"named": self.named, "columns": [column.to_dict() for column in self.columns]}
+
+    @classmethod
+    def from_dict(cls, plain_schema: Mapping[str, Any]) -> "Schema":
+        """Make a schema of what `to_dict` gave, trusting nothing in it.
+
+        Parameters
+        ----------
+        plain_schema : mapping
+            With the entries "named" and "columns".
+
+        Returns
+        -------
+        Schema
+            Equal to the one that was stored.
+
+        Raises
+        ------
+        TableError
+            If an entry is missing, unknown, or not of its type.
+        """
+        if not isinstance(plain_schema, Mapping) or set(plain_schema) != {"named", "columns"}:
+            raise TableTypeError("got a schema without exactly the entries 'named' and 'columns'")
+        columns = plain_schema["columns"]
+        if not isinstance(columns, list | tuple):
+            raise TableTypeError(f"got columns of type {type(columns).__name__}, expected a list")
+        return cls(tuple(Column.from_dict(column) for column in columns), plain_schema["named"])
+
+
+def _default_names(n_features: int) -> tuple[str, ...]:
+    """Name the columns of an array as scikit-learn does."""
+    return tuple(f"x{position}" for position in range(n_features))
+
+
+def _bullets(names: Iterable[str], most: int = 5) -> str:
+    ordered = sorted(names)
+    lines = [f"- {name}\n" for name in ordered[:most]]
+    return "".join(lines) + ("- ...\n" if len(ordered) > most else "")
+
+
+def _listed(names: tuple[str, ...], most: int = 8) -> str:
+    shown = ", ".join(map(repr, names[:most]))
+    return shown if len(names) <= most else f"{shown}, ... ({len(names)} in all)"

@@ -1,0 +1,309 @@
+"""Whatever the user calls a table, seen as columns: the only file that knows NumPy, pandas and polars apart.
+
+pandas and polars are never imported here: a frame of theirs can exist only if its library is already loaded.
+"""
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_array
+
+from farthing.errors import TableError
+from farthing.table.values import TableTypeError
+
+Store: TypeAlias = Literal["numbers", "codes", "text", "objects", "foreign"]
+
+
+class RawColumn(Protocol):
+    """One column as its library keeps it.
+
+    ``store`` says how it is kept: "numbers" (booleans, integers, floats), "codes" (codes into a list of
+    categories), "text" (strings), "objects" (Python values of any type), "foreign" (dates and the like, which
+    no model can learn).
+    """
+
+    dtype: str
+    store: Store
+
+    def floats(self) -> NDArray[np.floating[Any]]:
+        """Return the values, NaN where missing. Only of "numbers"."""
+
+    def codes(self) -> tuple[NDArray[np.integer[Any]], list[object]]:
+        """Return the code of each row, -1 where missing, and the categories in order. Only of "codes"."""
+
+    def objects(self) -> list[object]:
+        """Return the values as Python objects."""
+
+
+class Source(Protocol):
+    """A table that has rows and columns, and perhaps names."""
+
+    names: tuple[str, ...] | None
+    shape: tuple[int, int]
+
+    def column(self, position: int) -> RawColumn:
+        """Return the column that stands at a position."""
+
+    def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:
+        """Return these columns as one array if the table keeps them so, without copying if it can."""
+
+
+def open_source(X: Any, estimator: str) -> Source:
+    """See a table of any supported kind as columns.
+
+    Parameters
+    ----------
+    X : ndarray, pandas.DataFrame, polars.DataFrame or array-like of shape (n_rows, n_features)
+        The table.
+    estimator : str
+        Whose table it is, for messages.
+
+    Returns
+    -------
+    Source
+        With at least one row and one column.
+
+    Examples
+    --------
+    >>> open_source([[1.0, 2.0]], "the model").shape
+    (1, 2)
+    """
+    pandas, polars = sys.modules.get("pandas"), sys.modules.get("polars")
+    source: Source
+    if pandas is not None and isinstance(X, pandas.DataFrame):
+        source = PandasSource(X)
+    elif polars is not None and isinstance(X, polars.DataFrame):
+        source = PolarsSource(X)
+    elif polars is not None and isinstance(X, polars.LazyFrame):
+        raise TableTypeError("got a polars LazyFrame, expected a DataFrame; call its collect() first")
+    else:
+        return ArraySource(_check_array(X, estimator))
+    _check_not_empty(source.shape, estimator)
+    return source
+
+
+def _check_array(X: Any, estimator: str) -> NDArray[Any]:
+    """Let scikit-learn turn what is not a frame into an array of two dimensions, with its own messages."""
+    if type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf":
+        return X  # nothing to check: one row at a time, the check costs more than the prediction
+    if isinstance(X, np.ma.MaskedArray):
+        dtype, missing = (np.float64, np.nan) if X.dtype.kind in "biuf" else (object, None)
+        X = np.ma.filled(X.astype(dtype), missing)
+    try:
+        array = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)
+        if array.dtype.kind in "US" and isinstance(X, list | tuple):
+            # NumPy makes strings of numbers that share a list with strings.
+            array = check_array(np.asarray(X, dtype=object), dtype=None, ensure_all_finite=False)
+    except ValueError as error:
+        raise TableError(str(error)) from error
+    checked: NDArray[Any] = array
+    return checked
+
+
+def _check_not_empty(shape: tuple[int, int], estimator: str) -> None:
+    for count, what in zip(shape, ("sample", "feature"), strict=True):
+        if count == 0:
+            raise TableError(
+                f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required by "
+                f"{estimator}."
+            )
+
+
+def _named(labels: Sequence[object]) -> tuple[str, ...] | None:
+    """Return the column names of a frame; None, as in scikit-learn, if none of them is a string."""
+    texts = [label for label in labels if isinstance(label, str)]
+    if not texts:
+        return None
+    if len(texts) < len(labels):
+        types = sorted({type(label).__name__ for label in labels})
+        raise TableTypeError(
+            "Feature names are only supported if all input features have string names, but your input has "
+            f"{types} as feature name / column name types. If you want feature names to be stored and "
+            "validated, you must convert them all to strings, by using X.columns = X.columns.astype(str)."
+        )
+    repeated = sorted(name for name, count in Counter(texts).items() if count > 1)
+    if repeated:
+        raise TableError(
+            f"got column names that occur more than once: {', '.join(map(repr, repeated))}; expected each "
+            "name once; rename or drop the others"
+        )
+    return tuple(str(name) for name in texts)
+
+
+class ArraySource:
+    """A NumPy array of shape (n_rows, n_features)."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.names: tuple[str, ...] | None = None  # an array has none
+        self.array = array
+        self.shape: tuple[int, int] = (array.shape[0], array.shape[1])
+
+    def column(self, position: int) -> RawColumn:
+        """Return the column that stands at a position."""
+        return ArrayColumn(self.array[:, position])
+
+    def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:
+        """Return these columns as one array; the very array given if it is of floats and in order."""
+        if self.array.dtype.kind not in "biuf":
+            return None
+        return _take(_as_floats(self.array), positions)
+
+
+class ArrayColumn:
+    """A column of a NumPy array."""
+
+    def __init__(self, array: NDArray[Any]) -> None:
+        self.array = array
+        self.dtype = str(array.dtype)
+        self.store = _store_of_kind(array.dtype.kind)
+
+    def floats(self) -> NDArray[np.floating[Any]]:
+        """Return the values as floats."""
+        return _as_floats(self.array)
+
+    def codes(self) -> tuple[NDArray[np.integer[Any]], list[object]]:
+        """Arrays keep no codes."""
+        raise NotImplementedError
+
+    def objects(self) -> list[object]:
+        """Return the values as Python objects."""
+        kept = self.array.astype(object) if self.array.dtype.kind in "mM" else self.array
+        values: list[object] = kept.tolist()
+        return values
+
+
+class PandasSource:
+    """A pandas DataFrame, of version 2.2 or 3."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.shape: tuple[int, int] = tuple(frame.shape)
+        self.names = _named(list(frame.columns))
+
+    def column(self, position: int) -> RawColumn:
+        """Return the column that stands at a position."""
+        return PandasColumn(self.frame.iloc[:, position])
+
+    def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:
+        """Return these columns as one array if all are float64, or all float32."""
+        dtypes = set(self.frame.dtypes)
+        if dtypes == {np.dtype(np.float64)} or dtypes == {np.dtype(np.float32)}:
+            return _take(_as_floats(self.frame.to_numpy()), positions)
+        return None
+
+
+class PandasColumn:
+    """A column of a pandas DataFrame."""
+
+    def __init__(self, series: Any) -> None:
+        self.series = series
+        self.dtype = str(series.dtype)
+        self.store = _store_of_pandas(series.dtype)
+
+    def floats(self) -> NDArray[np.floating[Any]]:
+        """Return the values as floats."""
+        if isinstance(self.series.dtype, np.dtype):
+            return _as_floats(self.series.to_numpy())
+        values: NDArray[np.floating[Any]] = self.series.to_numpy(dtype=np.float64, na_value=np.nan)
+        return values
+
+    def codes(self) -> tuple[NDArray[np.integer[Any]], list[object]]:
+        """Return the codes and the categories of the dtype."""
+        return self.series.cat.codes.to_numpy(), self.series.cat.categories.tolist()
+
+    def objects(self) -> list[object]:
+        """Return the values as Python objects."""
+        if isinstance(self.series.dtype, np.dtype):
+            values: list[object] = self.series.tolist()
+            return values
+        values = self.series.to_numpy(dtype=object, na_value=None).tolist()
+        return values
+
+
+class PolarsSource:
+    """A polars DataFrame."""
+
+    def __init__(self, frame: Any) -> None:
+        self.frame = frame
+        self.shape: tuple[int, int] = tuple(frame.shape)
+        self.names = _named(frame.columns)
+
+    def column(self, position: int) -> RawColumn:
+        """Return the column that stands at a position."""
+        return PolarsColumn(self.frame.to_series(position))
+
+    def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:  # noqa: ARG002
+        """Polars keeps its columns apart."""
+        return None
+
+
+class PolarsColumn:
+    """A column of a polars DataFrame."""
+
+    def __init__(self, series: Any) -> None:
+        self.series = series
+        self.dtype = str(series.dtype)
+        self.store = _store_of_polars(series.dtype)
+
+    def floats(self) -> NDArray[np.floating[Any]]:
+        """Return the values as floats."""
+        values: NDArray[np.floating[Any]] = self.series.cast(sys.modules["polars"].Float64).to_numpy()
+        return values
+
+    def codes(self) -> tuple[NDArray[np.integer[Any]], list[object]]:
+        """Return the codes and the categories of an Enum."""
+        integer = sys.modules["polars"].Int64
+        codes = self.series.to_physical().cast(integer).fill_null(-1).to_numpy()
+        return codes, self.series.dtype.categories.to_list()
+
+    def objects(self) -> list[object]:
+        """Return the values as Python objects."""
+        values: list[object] = self.series.to_list()
+        return values
+
+
+def _store_of_kind(kind: str) -> Store:
+    """Say how NumPy, and pandas after it, keep a dtype of this kind."""
+    if kind in "biuf":
+        return "numbers"
+    if kind in "UT":
+        return "text"
+    return "objects" if kind == "O" else "foreign"
+
+
+def _store_of_pandas(dtype: Any) -> Store:
+    if isinstance(dtype, sys.modules["pandas"].CategoricalDtype):
+        return "codes"
+    return "text" if dtype.type is str else _store_of_kind(dtype.kind)
+
+
+def _store_of_polars(dtype: Any) -> Store:
+    polars = sys.modules["polars"]
+    if dtype.is_integer() or dtype.is_float() or dtype in (polars.Boolean, polars.Null):
+        return "numbers"
+    if dtype == polars.Enum:
+        return "codes"
+    # The codes of a Categorical depend on what else the process has read: its strings are taken instead.
+    if dtype in (polars.String, polars.Categorical):
+        return "text"
+    # A Decimal goes by way of Python, so that both ways of encoding round it alike in all versions of polars.
+    return "objects" if dtype in (polars.Decimal, polars.Object) else "foreign"
+
+
+def _as_floats(array: NDArray[Any]) -> NDArray[np.floating[Any]]:
+    """Return float32 and float64 arrays as they are, others as float64."""
+    if array.dtype in (np.float32, np.float64) and array.flags.aligned:  # false for the other byte order
+        return array.view(np.ndarray)
+    with np.errstate(over="ignore"):  # a long double beyond the doubles becomes infinite
+        return array.astype(np.float64)
+
+
+def _take(array: NDArray[np.floating[Any]], positions: Sequence[int]) -> NDArray[np.floating[Any]]:
+    """Return columns in this order, the array itself if it has it already."""
+    if list(positions) == list(range(array.shape[1])):
+        return array
+    return array[:, list(positions)]

@@ -1,0 +1,7 @@
+"""Trees as flat node arrays: grown on bins, with prices, and asked about whole tables."""
+
+from farthing.trees.forest import Forest
+from farthing.trees.grow import CostRule, Grower, Grown, Impurity, LedgerKind
+from farthing.trees.predict import Predictor
+
+__all__ = ["CostRule", "Forest", "Grower", "Grown", "Impurity", "LedgerKind", "Predictor"]

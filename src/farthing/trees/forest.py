@@ -1,0 +1,412 @@
+"""The flat node array: the one tree format of every learner, the file format and the importers.
+
+All trees lie one after another in a structure of arrays; ``offsets`` says where each begins. A child is
+counted from the first node of its own tree and always comes after its parent::
+
+    node        0    1    2  |  3    4    5    6    7      two trees
+    offsets     0            |  3                   8
+    left        1   -1   -1  |  1   -1    3   -1   -1      -1: a leaf
+    right       2   -1   -1  |  2   -1    4   -1   -1
+
+A categorical node owns ``2 * width`` words of 64 bits in ``category_words``, where ``width`` is that of its
+feature: first the codes that go left, then the codes that go right (left wins where both claim a code).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from farthing.trees.validation import MOST_COLUMNS, validate
+
+MISSING_LEFT: Final = 0
+MISSING_RIGHT: Final = 1
+MISSING_STAY: Final = 2
+
+COMPARATORS: Final = ("<=", "<")
+VALUE_DTYPES: Final = ("float64", "float32")
+
+_WORD_BITS: Final = 64
+
+# dtype and number of dimensions of each array, and whether it has one entry per node.
+_ARRAYS: Final[dict[str, tuple[type[np.generic], int, bool]]] = {
+    "offsets": (np.int64, 1, False),
+    "target": (np.int64, 1, False),
+    "feature": (np.int32, 1, True),
+    "threshold": (np.float64, 1, True),
+    "left": (np.int64, 1, True),
+    "right": (np.int64, 1, True),
+    "missing": (np.uint8, 1, True),
+    "category": (np.int64, 1, True),
+    "category_words": (np.uint64, 1, False),
+    "category_widths": (np.int64, 1, False),
+    "value": (np.float64, 2, True),
+    "cover": (np.float64, 1, True),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Forest:
+    """Trees as a structure of arrays.
+
+    The constructor checks types and lengths only, in constant time; `validate` checks everything the compiled
+    predictor relies on. The arrays are kept as read-only views, so a forest is a value.
+
+    Parameters
+    ----------
+    n_features : int
+        Columns of the table.
+    n_outputs : int
+        Columns of the raw output.
+    offsets : ndarray of int64, shape (n_trees + 1,)
+        Nodes of tree ``t`` are ``offsets[t]`` to ``offsets[t + 1]``, the root first.
+    target : ndarray of int64, shape (n_trees,)
+        First output column that the tree adds its value to.
+    feature : ndarray of int32, shape (n_nodes,)
+        Column that the node tests, -1 at a leaf.
+    threshold : ndarray of float64, shape (n_nodes,)
+        A row whose value compares true with it goes left.
+    left, right : ndarray of int64, shape (n_nodes,)
+        Children, counted from the first node of the tree; -1 at a leaf.
+    missing : ndarray of uint8, shape (n_nodes,)
+        Where a missing value goes: 0 left, 1 right, 2 nowhere, the row stays at this node.
+    category : ndarray of int64, shape (n_nodes,)
+        First word of the node's two code sets, -1 for a numeric test and at a leaf.
+    category_words : ndarray of uint64, shape (n_words,)
+        The code sets; code ``c`` is bit ``c % 64`` of word ``c // 64`` of a set.
+    category_widths : ndarray of int64, shape (n_features,)
+        Words in one set of each feature, 0 for a numeric one.
+    value : ndarray of float64, shape (n_nodes, width)
+        Value or class counts, at every node.
+    cover : ndarray of float64, shape (n_nodes,)
+        Weight of the training rows that reached the node.
+    comparator : {"<=", "<"}
+        How a value is compared with the threshold.
+    dtype : {"float64", "float32"}
+        Precision that a value is rounded to before it is compared.
+
+    Examples
+    --------
+    >>> stump = Forest.from_arrays(
+    ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+    ...     value=[[0.0], [-1.0], [1.0]])
+    >>> stump.validate()
+    Forest(n_trees=1, n_nodes=3, n_features=2, n_outputs=1)
+    >>> stump.route(0, 0.2), stump.route(0, 0.7), stump.route(0, float("nan"))
+    (1, 2, None)
+    """
+
+    n_features: int
+    n_outputs: int
+    offsets: NDArray[np.int64]
+    target: NDArray[np.int64]
+    feature: NDArray[np.int32]
+    threshold: NDArray[np.float64]
+    left: NDArray[np.int64]
+    right: NDArray[np.int64]
+    missing: NDArray[np.uint8]
+    category: NDArray[np.int64]
+    category_words: NDArray[np.uint64]
+    category_widths: NDArray[np.int64]
+    value: NDArray[np.float64]
+    cover: NDArray[np.float64]
+    comparator: str = field(default="<=")
+    dtype: str = field(default="float64")
+
+    def __post_init__(self) -> None:
+        for name in ("n_features", "n_outputs"):
+            count = getattr(self, name)
+            if isinstance(count, bool) or not isinstance(count, int | np.integer):
+                raise TypeError(f"{name} must be an integer; got {count!r}")
+            if not 1 <= count <= MOST_COLUMNS:
+                raise ValueError(f"{name} must lie between 1 and {MOST_COLUMNS}; got {count}")
+            object.__setattr__(self, name, int(count))
+        for name, expected in (("comparator", COMPARATORS), ("dtype", VALUE_DTYPES)):
+            if getattr(self, name) not in expected:
+                raise ValueError(f"{name} must be one of {expected}; got {getattr(self, name)!r}")
+        for name, (dtype, ndim, _) in _ARRAYS.items():
+            object.__setattr__(self, name, _frozen(name, getattr(self, name), dtype, ndim))
+        self._check_lengths()
+
+    def _check_lengths(self) -> None:
+        expected = {name: self.n_nodes for name, (_, _, per_node) in _ARRAYS.items() if per_node}
+        expected["category_widths"] = self.n_features
+        expected["offsets"] = self.n_trees + 1
+        for name, length in expected.items():
+            if len(getattr(self, name)) != length:
+                raise ValueError(f"{name} must have {length} entries; got {len(getattr(self, name))}")
+        if not 1 <= self.width <= self.n_outputs:
+            raise ValueError(f"value must have 1 to n_outputs={self.n_outputs} columns; got {self.width}")
+
+    @classmethod
+    def from_arrays(
+        cls,
+        *,
+        n_features: int,
+        feature: ArrayLike,
+        threshold: ArrayLike,
+        left: ArrayLike,
+        right: ArrayLike,
+        value: ArrayLike,
+        n_outputs: int | None = None,
+        offsets: ArrayLike | None = None,
+        target: ArrayLike | None = None,
+        missing: ArrayLike | None = None,
+        category: ArrayLike | None = None,
+        category_words: ArrayLike | None = None,
+        category_widths: ArrayLike | None = None,
+        cover: ArrayLike | None = None,
+        comparator: str = "<=",
+        dtype: str = "float64",
+    ) -> Self:
+        """Build a forest from anything array-like, with the plain choice for what is left out.
+
+        Left out, ``offsets`` means one tree, ``target`` the first column, ``missing`` stay, ``category`` only
+        numeric tests, ``cover`` zeros, ``n_outputs`` the width of ``value``.
+        """
+        values = np.ascontiguousarray(value, dtype=np.float64)
+        n_nodes = len(values)
+        bounds = np.ascontiguousarray([0, n_nodes] if offsets is None else offsets, dtype=np.int64)
+        given: dict[str, ArrayLike] = {
+            "offsets": bounds,
+            "target": np.zeros(len(bounds) - 1) if target is None else target,
+            "feature": feature,
+            "threshold": threshold,
+            "left": left,
+            "right": right,
+            "missing": np.full(n_nodes, MISSING_STAY) if missing is None else missing,
+            "category": np.full(n_nodes, -1) if category is None else category,
+            "category_words": [] if category_words is None else category_words,
+            "category_widths": np.zeros(n_features) if category_widths is None else category_widths,
+            "value": values,
+            "cover": np.zeros(n_nodes) if cover is None else cover,
+        }
+        arrays: dict[str, Any] = {
+            name: np.ascontiguousarray(given[name], dtype=kind) for name, (kind, _, _) in _ARRAYS.items()
+        }
+        outputs = values.shape[1] if n_outputs is None else n_outputs
+        return cls(n_features=n_features, n_outputs=outputs, comparator=comparator, dtype=dtype, **arrays)
+
+    @classmethod
+    def constant(cls, value: ArrayLike, n_features: int, category_widths: ArrayLike | None = None) -> Self:
+        """Return a tree of one node, which asks for nothing.
+
+        Examples
+        --------
+        >>> Forest.constant([3.0], n_features=2)
+        Forest(n_trees=1, n_nodes=1, n_features=2, n_outputs=1)
+        """
+        return cls.from_arrays(
+            n_features=n_features,
+            feature=[-1],
+            threshold=[0.0],
+            left=[-1],
+            right=[-1],
+            value=np.atleast_2d(np.asarray(value, dtype=np.float64)),
+            category_widths=category_widths,
+        )
+
+    def scaled(self, factor: float) -> Self:
+        """Return the same trees with all values multiplied by a factor."""
+        return replace(self, value=self.value * factor)
+
+    @classmethod
+    def concat(cls, forests: Sequence[Forest]) -> Self:
+        """Join forests of the same table and outputs into one, their trees in the order given.
+
+        Examples
+        --------
+        >>> leaf = Forest.from_arrays(
+        ...     n_features=1, feature=[-1], threshold=[0], left=[-1], right=[-1], value=[[3.0]])
+        >>> Forest.concat([leaf, leaf]).n_trees
+        2
+        """
+        if not forests:
+            raise ValueError("concat needs at least one forest; got none")
+        first = forests[0]
+        for other in forests[1:]:
+            for name in ("n_features", "n_outputs", "width", "comparator", "dtype"):
+                if getattr(other, name) != getattr(first, name):
+                    raise ValueError(
+                        f"cannot join forests of different {name}: "
+                        f"{getattr(first, name)!r} and {getattr(other, name)!r}"
+                    )
+            if not np.array_equal(other.category_widths, first.category_widths):
+                raise ValueError("cannot join forests of different category_widths: fit them on one table")
+        joined: dict[str, Any] = {
+            name: np.concatenate([getattr(f, name) for f in forests])
+            for name in _ARRAYS
+            if name not in ("offsets", "category", "category_widths")
+        }
+        nodes_before = np.cumsum([0] + [f.n_nodes for f in forests])
+        words_before = np.cumsum([0] + [len(f.category_words) for f in forests])
+        joined["offsets"] = np.concatenate(
+            [np.zeros(1, dtype=np.int64)]
+            + [f.offsets[1:] + before for f, before in zip(forests, nodes_before, strict=False)]
+        )
+        joined["category"] = np.concatenate(
+            [
+                np.where(f.category >= 0, f.category + before, -1)
+                for f, before in zip(forests, words_before, strict=False)
+            ]
+        )
+        return cls(
+            n_features=first.n_features,
+            n_outputs=first.n_outputs,
+            category_widths=first.category_widths,
+            comparator=first.comparator,
+            dtype=first.dtype,
+            **joined,
+        )
+
+    @property
+    def n_trees(self) -> int:
+        """Number of trees."""
+        return len(self.target)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, of all trees together."""
+        return len(self.feature)
+
+    @property
+    def width(self) -> int:
+        """Number of output columns that one tree adds to."""
+        return int(self.value.shape[1])
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays by name, in the order of the file format."""
+        return {name: getattr(self, name) for name in _ARRAYS}
+
+    def tree_starts(self) -> NDArray[np.int64]:
+        """Return the first node of each node's own tree, shape (n_nodes,)."""
+        return np.repeat(self.offsets[:-1], np.diff(self.offsets))
+
+    def depth(self) -> int:
+        """Return the number of tests on the longest path of any tree.
+
+        Examples
+        --------
+        >>> Forest.from_arrays(n_features=1, feature=[-1], threshold=[0], left=[-1], right=[-1],
+        ...                    value=[[3.0]]).depth()
+        0
+        """
+        starts = self.tree_starts()
+        level, depth = self.offsets[:-1], 0
+        while len(level := level[self.feature[level] >= 0]):
+            base = starts[level]
+            level = np.concatenate([base + self.left[level], base + self.right[level]])
+            depth += 1
+        return depth
+
+    def route(self, node: int, value: float) -> int | None:
+        """Say where a row goes from a node.
+
+        Parameters
+        ----------
+        node : int
+            A node, counted over the whole forest.
+        value : float
+            The row's encoded value of the node's feature; NaN if missing, the code if categorical.
+
+        Returns
+        -------
+        int or None
+            The next node, counted over the whole forest; None if the row stays, as it does at a leaf.
+        """
+        feature = int(self.feature[node])
+        if feature < 0:
+            return None
+        goes_left = self._goes_left(node, feature, float(value))
+        if goes_left is None:
+            if self.missing[node] == MISSING_STAY:
+                return None
+            goes_left = bool(self.missing[node] == MISSING_LEFT)
+        start = int(self.offsets[np.searchsorted(self.offsets, node, side="right") - 1])
+        return start + int(self.left[node] if goes_left else self.right[node])
+
+    def _goes_left(self, node: int, feature: int, value: float) -> bool | None:
+        """Return the outcome of the node's test, None if the value counts as missing."""
+        if math.isnan(value):
+            return None
+        first = int(self.category[node])
+        if first >= 0:
+            width = int(self.category_widths[feature])
+            if not 0 <= value < width * _WORD_BITS:
+                return None
+            word, bit = divmod(int(value), _WORD_BITS)
+            for goes_left, start in ((True, first), (False, first + width)):
+                if int(self.category_words[start + word]) >> bit & 1:
+                    return goes_left
+            return None
+        if self.dtype == "float32":
+            with np.errstate(over="ignore"):
+                value = float(np.float32(value))
+        threshold = float(self.threshold[node])
+        return value <= threshold if self.comparator == "<=" else value < threshold
+
+    def validate(self) -> Self:
+        """Check everything that the compiled predictor relies on.
+
+        Returns
+        -------
+        Forest
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If following the arrays could leave them, loop, or give a value that is not finite.
+        """
+        validate(self)
+        return self
+
+    def __eq__(self, other: object) -> bool:
+        """Equal means the same bits, NaN and the sign of zero included."""
+        if not isinstance(other, Forest):
+            return NotImplemented
+        scalars = ("n_features", "n_outputs", "comparator", "dtype")
+        return all(getattr(self, name) == getattr(other, name) for name in scalars) and all(
+            mine.shape == theirs.shape and np.array_equal(_bytes(mine), _bytes(theirs))
+            for mine, theirs in zip(self.arrays().values(), other.arrays().values(), strict=True)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.n_features, self.n_outputs, self.feature.tobytes(), self.value.tobytes()))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle through the constructor, so that a copy has read-only arrays too."""
+        return _rebuild, ({f.name: getattr(self, f.name) for f in fields(self)},)
+
+    def __repr__(self) -> str:
+        return (
+            f"Forest(n_trees={self.n_trees}, n_nodes={self.n_nodes}, "
+            f"n_features={self.n_features}, n_outputs={self.n_outputs})"
+        )
+
+
+def _rebuild(state: dict[str, Any]) -> Forest:
+    return Forest(**state)
+
+
+def _frozen(name: str, array: object, dtype: type[np.generic], ndim: int) -> NDArray[Any]:
+    """Return a read-only view of an array that has the right type, or say what is wrong with it."""
+    if not isinstance(array, np.ndarray):
+        raise TypeError(f"{name} must be a NumPy array; got {type(array).__name__}")
+    if array.dtype != np.dtype(dtype) or array.ndim != ndim or not array.flags.c_contiguous:
+        raise ValueError(
+            f"{name} must be a C-contiguous array of {np.dtype(dtype)} with {ndim} dimension(s); "
+            f"got {array.dtype} with {array.ndim}. Forest.from_arrays converts."
+        )
+    view = array.view(np.ndarray)
+    view.flags.writeable = False
+    return view
+
+
+def _bytes(array: NDArray[Any]) -> NDArray[np.uint8]:
+    return array.reshape(-1).view(np.uint8)

@@ -1,0 +1,210 @@
+"""Growing one tree on a binned table, with prices."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing import _core
+from farthing.costs import CostSheet
+from farthing.table import Bins
+from farthing.trees.forest import Forest
+
+Impurity = Literal["entropy", "gini", "pairs", "powers"]
+CostRule = Literal["penalty", "ratio"]
+LedgerKind = Literal["model", "row"]
+
+_NO_LIMIT: Final = 2**62
+
+
+@dataclass(frozen=True, slots=True)
+class Grown:
+    """What growing gives.
+
+    Attributes
+    ----------
+    tree : Forest
+        One tree.
+    leaf_of_row : ndarray of int64, shape (n_rows,)
+        The node where each row that was learned from ended; -1 for the others.
+    owned : ndarray of uint8, shape (n_features,)
+        1 for what the model owns after this tree; what it owned before under the row ledger.
+    """
+
+    tree: Forest
+    leaf_of_row: NDArray[np.int64]
+    owned: NDArray[np.uint8]
+
+
+class Grower:
+    """Grow trees on one binned table, best split first.
+
+    Each open leaf offers its best split at today's prices; the best offer of all is taken until none is worth
+    its price, or a limit is reached.
+
+    Parameters
+    ----------
+    bins : Bins
+        The table.
+    sheet : CostSheet
+        The prices, in the order of the columns.
+    max_depth, max_leaves : int or None
+        Limits, None for none.
+    min_rows_leaf : int
+        Fewest rows of a leaf.
+    ledger : {"row", "model"}
+        Who owns what a split buys: the rows below it, or all rows in this and every later tree.
+    cost_rule : {"penalty", "ratio"}
+        Penalty: the largest gain - tradeoff * unpaid price, which under the row ledger is multiplied by the
+        share of the training weight that pays it. Ratio: the least original price per gain.
+    tradeoff : float
+        What the penalty multiplies, in units of gain per unit of price.
+    budget : float or None
+        Hard: no path (row ledger), or not all trees together (model ledger), may cost more.
+    n_threads : int
+        Threads to use; any number gives the same tree.
+
+    Examples
+    --------
+    >>> from farthing.table import Schema
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> grower = Grower(Bins(X, Schema.learn(X)), CostSheet([1.0]), max_depth=1)
+    >>> grower.gradient(np.array([-1.0, -1.0, 1.0, 1.0])).tree.value.ravel()
+    array([ 0., -1.,  1.])
+    """
+
+    def __init__(
+        self,
+        bins: Bins,
+        sheet: CostSheet,
+        *,
+        max_depth: int | None = None,
+        max_leaves: int | None = None,
+        min_rows_leaf: int = 1,
+        ledger: LedgerKind = "row",
+        cost_rule: CostRule = "penalty",
+        tradeoff: float = 0.0,
+        budget: float | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self._bins = bins
+        self._core = _core.TreeGrower(
+            bins.core,
+            sheet.own,
+            sheet.shared,
+            sheet.group_of,
+            max_depth=_limit("max_depth", max_depth, least=0),
+            max_leaves=_limit("max_leaves", max_leaves, least=1),
+            min_rows_leaf=_limit("min_rows_leaf", min_rows_leaf, least=1),
+            ledger=ledger,
+            cost_rule=cost_rule,
+            tradeoff=tradeoff,
+            budget=math.inf if budget is None else budget,
+            n_threads=n_threads,
+        )
+
+    def gradient(
+        self,
+        gradients: NDArray[np.float64],
+        hessians: NDArray[np.float64] | None = None,
+        *,
+        l2: float = 0.0,
+        owned: NDArray[np.uint8] | None = None,
+        rows: NDArray[np.int64] | None = None,
+        columns: NDArray[np.int64] | None = None,
+    ) -> Grown:
+        """Fit negative gradients by least squares; a node's value is G / (H + l2).
+
+        Parameters
+        ----------
+        gradients : ndarray of float64, shape (n_rows,)
+            Negative gradients of the loss, times the rows' weights.
+        hessians : ndarray of float64, shape (n_rows,), optional
+            Second derivatives times weights for Newton steps, or weights for gradient steps; None is 1 each.
+        l2 : float
+            Added to the hessians of every node.
+        owned : ndarray of uint8, shape (n_features,), optional
+            What the model owns already, under the model ledger.
+        rows, columns : ndarray of int64, optional
+            Ascending numbers of the rows to learn from and of the columns to split on; None is all.
+
+        Returns
+        -------
+        Grown
+        """
+        return self._grown(
+            *self._core.gradient(gradients, hessians, l2=l2, columns=columns, rows=rows, owned=owned)
+        )
+
+    def classes(
+        self,
+        labels: NDArray[np.int64],
+        weights: NDArray[np.float64],
+        n_classes: int,
+        *,
+        impurity: Impurity = "entropy",
+        alpha: float = 0.0,
+        power: float = 2.0,
+        owned: NDArray[np.uint8] | None = None,
+        rows: NDArray[np.int64] | None = None,
+        columns: NDArray[np.int64] | None = None,
+    ) -> Grown:
+        """Part classes from each other; a node's value is its weight of each class.
+
+        With "entropy" and "gini" the gain of a split is the fall of the weighted impurity; with "pairs" and
+        "powers" it is the minimax gain F(S) - max F(S_i) of Nan's GreedyTree (thesis, Algorithm 2, line 12).
+
+        Parameters
+        ----------
+        labels : ndarray of int64, shape (n_rows,)
+            Classes as numbers from 0.
+        weights : ndarray of float64, shape (n_rows,)
+            Weights of the rows.
+        n_classes : int
+            Number of classes.
+        impurity : {"entropy", "gini", "pairs", "powers"}
+            "pairs" is equation 3.10 with threshold ``alpha``, "powers" equation 3.13 with exponent ``power``.
+        alpha, power : float
+            See above.
+        owned, rows, columns
+            As in `gradient`.
+
+        Returns
+        -------
+        Grown
+        """
+        return self._grown(
+            *self._core.classes(
+                labels,
+                weights,
+                n_classes,
+                impurity=impurity,
+                alpha=alpha,
+                power=power,
+                columns=columns,
+                rows=rows,
+                owned=owned,
+            )
+        )
+
+    def _grown(
+        self, fields: dict[str, NDArray[Any]], leaves: NDArray[np.int64], owned: NDArray[np.uint8]
+    ) -> Grown:
+        tree = Forest.from_arrays(
+            n_features=self._bins.n_features, category_widths=self._bins.category_widths, **fields
+        )
+        return Grown(tree, leaves, owned)
+
+
+def _limit(name: str, given: int | None, least: int) -> int:
+    if given is None:
+        return _NO_LIMIT
+    if isinstance(given, bool) or not isinstance(given, int | np.integer):
+        raise TypeError(f"{name} must be an integer; got {given!r}")
+    if given < least:
+        raise ValueError(f"{name} must be at least {least}; got {given}")
+    return int(given)

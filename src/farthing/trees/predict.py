@@ -1,0 +1,105 @@
+"""What the trees say about whole tables, and what they looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing import _core
+from farthing.costs import CostSheet
+from farthing.table.bins import plain
+from farthing.trees.forest import Forest
+
+
+class Predictor:
+    """A forest made ready for the compiled predictor.
+
+    Parameters
+    ----------
+    forest : Forest
+        A valid forest.
+    scores : ndarray of float64, shape (n_nodes, width), optional
+        What each node adds to the output, in place of its value.
+
+    Examples
+    --------
+    >>> stump = Forest.from_arrays(
+    ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+    ...     value=[[0.0], [-1.0], [1.0]])
+    >>> outputs, acquired = Predictor(stump).predict(np.array([[9.0, 0.2], [9.0, 0.7]]))
+    >>> outputs.ravel()
+    array([-1.,  1.])
+    >>> acquired
+    array([[False,  True],
+           [False,  True]])
+    """
+
+    def __init__(self, forest: Forest, scores: NDArray[np.float64] | None = None) -> None:
+        self.forest = forest
+        self.scores = forest.value if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
+        self._core = _core.Predictor(
+            n_features=forest.n_features,
+            n_outputs=forest.n_outputs,
+            offsets=forest.offsets,
+            target=forest.target,
+            feature=forest.feature,
+            threshold=forest.threshold,
+            left=forest.left,
+            right=forest.right,
+            missing=forest.missing,
+            category=forest.category,
+            category_words=forest.category_words,
+            category_widths=forest.category_widths,
+            scores=self.scores,
+            strict=forest.comparator == "<",
+            single=forest.dtype == "float32",
+        )
+
+    def predict(
+        self,
+        values: NDArray[np.floating],
+        *,
+        sheet: CostSheet | None = None,
+        budget: NDArray[np.float64] | None = None,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Send each row down all trees.
+
+        Parameters
+        ----------
+        values : ndarray of float32 or float64, shape (n_rows, n_features)
+            An encoded table, in any memory order.
+        sheet : CostSheet, optional
+            The prices, in the order of the columns; needed with a budget.
+        budget : ndarray of float64, shape (n_rows,), optional
+            A hard cap for each row: a feature that would exceed it is refused, and counts as missing.
+        n_threads : int
+            Threads to use; any number gives the same bits.
+
+        Returns
+        -------
+        outputs : ndarray of float64, shape (n_rows, n_outputs)
+            The sum of the scores of the nodes where the row ended, tree by tree.
+        acquired : ndarray of bool, shape (n_rows, n_features)
+            What the row was asked for.
+        """
+        if budget is None:
+            outputs, words = self._core.predict(plain(values), True, n_threads)
+        else:
+            if sheet is None:
+                raise ValueError("a budget needs the cost sheet that it is spent by")
+            outputs, words = self._core.predict_within(
+                plain(values), budget, sheet.own, sheet.shared, sheet.group_of, n_threads
+            )
+        return outputs, _bits(words, self.forest.n_features)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Predictor, (self.forest, self.scores)
+
+
+def _bits(words: NDArray[np.uint64], n_features: int) -> NDArray[np.bool_]:
+    """Unpack sets of 64 features a word into bools, shape (n_rows, n_features)."""
+    octets = words.astype("<u8", copy=False).view(np.uint8)
+    return np.unpackbits(octets, axis=1, count=n_features, bitorder="little").view(np.bool_)

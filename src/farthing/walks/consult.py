@@ -1,0 +1,151 @@
+"""Run a walk to its end over a source of answers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol, TypeAlias
+
+from farthing.walks.decision import REFUSED, Decision
+from farthing.walks.walk import Walk
+
+
+class Walkable(Protocol):
+    """Any fitted model."""
+
+    def walk(
+        self,
+        seed: int | None = None,
+        budget: float | None = None,
+        known: Mapping[str, object] | None = None,
+    ) -> Walk:
+        """Start the lazy prediction of one row."""
+        ...
+
+
+class Record(Protocol):
+    """A row whose fields have names: a dict, a pandas Series."""
+
+    def __getitem__(self, name: Any, /) -> Any:
+        """Return the field of a name, or raise KeyError."""
+        ...
+
+    def keys(self) -> Any:
+        """Return the names."""
+        ...
+
+
+Source: TypeAlias = Callable[[str], object] | Record
+AsyncSource: TypeAlias = Callable[[str], Awaitable[object]] | Source
+
+
+def consult(
+    model: Walkable,
+    source: Source,
+    *,
+    seed: int | None = None,
+    budget: float | None = None,
+    known: Mapping[str, object] | None = None,
+) -> Decision:
+    """Predict one row, taking from a source only the features that the model asks for.
+
+    Parameters
+    ----------
+    model : fitted model
+        Anything with ``walk``.
+    source : callable or mapping
+        From a feature's name to its value. A callable returns ``farthing.REFUSED`` for what cannot be had;
+        what a mapping (a dict, a pandas Series) does not hold is refused.
+    seed : int, optional
+        For models that draw lots.
+    budget : float, optional
+        What may be spent on this row.
+    known : mapping of str to object, optional
+        Features owned from the start, which cost nothing.
+
+    Returns
+    -------
+    Decision
+        Prediction, probabilities, spend and what was acquired.
+
+    Examples
+    --------
+    >>> from farthing.costs import CostSheet
+    >>> from farthing.table import Schema
+    >>> from farthing.trees import Forest
+    >>> from farthing.walks import ForestPolicy, Walk, consult
+    >>> stump = Forest.from_arrays(
+    ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+    ...     value=[[0.0], [-1.0], [1.0]])
+    >>> class Model:
+    ...     def walk(self, seed=None, budget=None, known=None):
+    ...         return Walk(
+    ...             ForestPolicy(stump, stump.value), Schema.learn([[0.0, 0.0]]), CostSheet([3, 5]),
+    ...             lambda outputs, looked: (float(outputs[0, 0]), None),
+    ...             budget=budget, known=known)
+    >>> consult(Model(), {"x1": 0.7})
+    Decision(prediction=1.0, probabilities=None, spent=5.0, acquired=('x1',))
+    >>> consult(Model(), {"x1": 0.7}, budget=4)
+    Decision(prediction=0.0, probabilities=None, spent=0.0, acquired=())
+    """
+    fetch = _fetcher(source)
+    walk = model.walk(seed=seed, budget=budget, known=known)
+    while (ask := walk.ask) is not None:
+        value = fetch(ask.feature)
+        if inspect.isawaitable(value):
+            if inspect.iscoroutine(value):
+                value.close()
+            raise TypeError(
+                f"the source answered {ask.feature!r} with an awaitable; use await farthing.aconsult(...)"
+            )
+        walk.tell(value)
+    return walk.decision
+
+
+async def aconsult(
+    model: Walkable,
+    source: AsyncSource,
+    *,
+    seed: int | None = None,
+    budget: float | None = None,
+    known: Mapping[str, object] | None = None,
+) -> Decision:
+    """Predict one row as `consult` does, awaiting each answer that the source gives as an awaitable.
+
+    Parameters
+    ----------
+    model, seed, budget, known
+        As in `consult`.
+    source : coroutine function, callable or mapping
+        From a feature's name to its value.
+
+    Returns
+    -------
+    Decision
+        Prediction, probabilities, spend and what was acquired.
+    """
+    fetch = _fetcher(source)
+    walk = model.walk(seed=seed, budget=budget, known=known)
+    while (ask := walk.ask) is not None:
+        value = fetch(ask.feature)
+        walk.tell(await value if inspect.isawaitable(value) else value)
+    return walk.decision
+
+
+def _fetcher(source: Any) -> Callable[[str], object]:
+    """Return a function that gives a feature's value or `REFUSED`."""
+    if callable(source):
+        return source  # type: ignore[no-any-return]
+    if not hasattr(source, "__getitem__") or not hasattr(source, "keys"):
+        raise TypeError(
+            "source must be a callable or a mapping from feature names to values; "
+            f"got {type(source).__name__}"
+        )
+
+    def fetch(feature: str) -> object:
+        try:
+            return source[feature]
+        except KeyError:
+            return REFUSED
+
+    return fetch

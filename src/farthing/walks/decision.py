@@ -1,0 +1,86 @@
+"""What a walk asks and what it decides, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Refusal(Enum):
+    """The type of `REFUSED`; an enumeration, so that copies and pickles are the same object."""
+
+    REFUSED = "refused"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+REFUSED: Final[Literal[Refusal.REFUSED]] = Refusal.REFUSED
+"""The answer "this one cannot be had": the feature counts as missing and costs nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question: a feature and what it would cost now.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the column.
+    price : float
+        What the answer adds to the spend; the shared cost of a group only if the group is not paid yet.
+    group : str or None
+        The group whose shared cost the feature takes part in.
+    """
+
+    feature: str
+    price: float
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The prediction for one row.
+
+    Attributes
+    ----------
+    prediction : object
+        A class label, or a number for a regressor.
+    probabilities : dict or None
+        Probability of each class; None for a regressor.
+    spent : float
+        What was paid, by the cost sheet.
+    acquired : tuple of str
+        What was paid for, in the order of the cost sheet; what was known from the start is not among them.
+    """
+
+    prediction: Any
+    probabilities: dict[Any, float] | None
+    spent: float
+    acquired: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Decisions:
+    """The predictions for many rows, as arrays.
+
+    Attributes
+    ----------
+    prediction : ndarray, shape (n_rows,)
+        Class labels, or numbers for a regressor.
+    probabilities : ndarray of float64, shape (n_rows, n_classes), or None
+        Columns in the order of ``classes_``; None for a regressor.
+    spent : ndarray of float64, shape (n_rows,)
+        What each row paid.
+    acquired : ndarray of bool, shape (n_rows, n_features)
+        What each row paid for.
+    """
+
+    prediction: NDArray[Any]
+    probabilities: NDArray[np.float64] | None
+    spent: NDArray[np.float64]
+    acquired: NDArray[np.bool_]

@@ -1,0 +1,168 @@
+"""The lazy view of a prediction: one row, one feature at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.costs import CostSheet, RowLedger
+from farthing.errors import WalkError
+from farthing.table import Schema
+from farthing.walks.decision import REFUSED, Ask, Decision, Refusal
+from farthing.walks.inquiry import Inquiry
+from farthing.walks.policy import Policy
+
+Conclude: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.bool_]], tuple[Any, dict[Any, float] | None]]
+"""Raw outputs (1, n_outputs) and columns looked at (1, n_features) to (prediction, probabilities or None)."""
+
+
+class Walk:
+    """A prediction that asks for what it needs, one feature at a time; models make it in ``model.walk()``.
+
+    The next question is a pure function of the model, the seed and the answers so far, so a walk can be
+    resumed anywhere by giving a new one the same answers (`replay`).
+
+    Parameters
+    ----------
+    policy : Policy
+        What the model wants to know of this row.
+    schema : Schema
+        Names and types of the columns.
+    sheet : CostSheet
+        Prices, in the order of the columns.
+    conclude : callable
+        From the raw output and what was looked at to the prediction and the probabilities.
+    budget : float, optional
+        What may be spent; a question over it is refused by the walk itself. None is no limit.
+    known : mapping of str to object, optional
+        Features owned from the start, which cost nothing and are never asked for.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from farthing.costs import CostSheet
+    >>> from farthing.table import Schema
+    >>> class Both:  # wants both columns of any row, and adds them up
+    ...     def __init__(self):
+    ...         self.heard = []
+    ...     def wants(self, ledger):
+    ...         return len(self.heard) if len(self.heard) < 2 else None
+    ...     def hear(self, column, value):
+    ...         self.heard.append(value)
+    ...     def output(self):
+    ...         return np.array([np.nansum(self.heard)])
+    >>> schema = Schema.learn(np.zeros((1, 2)))
+    >>> walk = Walk(Both(), schema, CostSheet([3, 5]), lambda output, looked: (float(output[0, 0]), None))
+    >>> walk.ask
+    Ask(feature='x0', price=3.0, group=None)
+    >>> walk.tell(40)
+    >>> walk.tell(2)
+    >>> walk.decision
+    Decision(prediction=42.0, probabilities=None, spent=8.0, acquired=('x0', 'x1'))
+    """
+
+    def __init__(
+        self,
+        policy: Policy,
+        schema: Schema,
+        sheet: CostSheet,
+        conclude: Conclude,
+        *,
+        budget: float | None = None,
+        known: Mapping[str, object] | None = None,
+    ) -> None:
+        self._schema = schema
+        self._sheet = sheet
+        self._conclude = conclude
+        self._budget = None if budget is None else float(budget)
+        self._told: dict[str, object] = {}
+        owned = _encode_known(schema, known or {})
+        ledger = RowLedger(sheet, self._budget, tuple(owned))
+        self._inquiry = Inquiry(policy, ledger, owned)
+
+    @property
+    def ask(self) -> Ask | None:
+        """The feature wanted next and its price; None when the walk has ended."""
+        column = self._inquiry.column
+        if column is None:
+            return None
+        group = int(self._sheet.group_of[column])
+        return Ask(
+            feature=self._sheet.features[column],
+            price=float(self._inquiry.ledger.price(column)),
+            group=self._sheet.group_names[group] if group >= 0 else None,
+        )
+
+    def tell(self, value: object) -> None:
+        """Answer the question and pay for it.
+
+        Parameters
+        ----------
+        value : object
+            The feature's value as a table would hold it. NaN or None: measured, missing, and paid for. A
+            value that its column cannot hold is a TableError and leaves the walk as it was.
+        """
+        if value is REFUSED:
+            self.refuse()
+            return
+        column = self._asked("tell")
+        encoded = self._schema.encode_value(column, value)
+        self._told[self._sheet.features[column]] = value
+        self._inquiry.buy(encoded)
+
+    def refuse(self) -> None:
+        """Say that the feature cannot be had: it counts as missing, costs nothing, and is not asked again."""
+        column = self._asked("refuse")
+        self._told[self._sheet.features[column]] = REFUSED
+        self._inquiry.refuse()
+
+    def replay(self, answers: Mapping[str, object]) -> None:
+        """Answer from ``answers`` up to the first question that they do not hold; `REFUSED` refuses."""
+        while (ask := self.ask) is not None and ask.feature in answers:
+            self.tell(answers[ask.feature])
+
+    @property
+    def answers(self) -> dict[str, object | Refusal]:
+        """What was told or refused so far, in that order: all that another walk needs to go on from here."""
+        return dict(self._told)
+
+    @property
+    def spent(self) -> float:
+        """What was paid so far: ``sheet.total`` of what was acquired."""
+        return float(self._inquiry.ledger.spent)
+
+    @property
+    def left(self) -> float | None:
+        """What the budget still holds; None without a budget."""
+        return None if self._budget is None else max(0.0, self._budget - self.spent)
+
+    @property
+    def decision(self) -> Decision:
+        """The prediction as of now; valid at any moment, final when `ask` is None."""
+        inquiry = self._inquiry
+        prediction, probabilities = self._conclude(inquiry.output()[np.newaxis], inquiry.looked[np.newaxis])
+        bought = tuple(
+            name for name, paid in zip(self._sheet.features, inquiry.ledger.bought, strict=True) if paid
+        )
+        return Decision(prediction, probabilities, self.spent, bought)
+
+    def __repr__(self) -> str:
+        return f"Walk(ask={self.ask!r}, spent={self.spent!r}, left={self.left!r})"
+
+    def _asked(self, verb: str) -> int:
+        column = self._inquiry.column
+        if column is None:
+            raise WalkError(
+                f"{verb} was called, but the walk has ended and asks for nothing; "
+                "read walk.decision, and loop only while walk.ask is not None"
+            )
+        return column
+
+
+def _encode_known(schema: Schema, known: Mapping[str, object]) -> dict[int, float]:
+    """Return encoded values by column."""
+    columns = {schema.index(name): value for name, value in known.items()}
+    return {column: schema.encode_value(column, value) for column, value in columns.items()}

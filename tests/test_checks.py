@@ -1,0 +1,299 @@
+"""The checks pass for a model that keeps the contract, and each of them fails for one that breaks it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+from tests.lots import RandomGlanceClassifier
+from tests.stumps import RulePolicy, StumpListClassifier, StumpListRegressor
+
+from farthing.base import register
+from farthing.checks import yield_checks
+from farthing.costs import CostSheet
+from farthing.walks import Ask, Walk
+
+SOUND = [
+    StumpListClassifier(),
+    StumpListClassifier(tradeoff=0.2, n_rules=5),
+    StumpListClassifier(budget=3.0),
+    StumpListRegressor(tradeoff=0.5),
+    RandomGlanceClassifier(n_glances=3),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "check"),
+    [
+        pytest.param(name, check, id=f"{estimator}-{name}")
+        for estimator in SOUND
+        for name, check in yield_checks(estimator)
+    ],
+)
+def test_a_sound_model_passes(name: str, check: Any) -> None:
+    check()
+
+
+class Peeks(StumpListClassifier):
+    def _answers(self, encoded: Any, budget: Any, seeds: Any) -> Any:
+        outputs, acquired = super()._answers(encoded, budget, seeds)
+        hidden = ~acquired[:, -1] & (np.nan_to_num(encoded.values[:, -1]) > 0)
+        return np.where(hidden[:, None], outputs[:, ::-1], outputs), acquired
+
+
+class ValidatesAll(StumpListClassifier):
+    def _answers(self, encoded: Any, budget: Any, seeds: Any) -> Any:
+        encoded.check()
+        return super()._answers(encoded, budget, seeds)
+
+
+class WalksElsewhere(StumpListClassifier):
+    """The fast path is off by one bit."""
+
+    def _answers(self, encoded: Any, budget: Any, seeds: Any) -> Any:
+        outputs, acquired = super()._answers(encoded, budget, seeds)
+        outputs[:, 0] = np.nextafter(outputs[:, 0], np.inf)
+        return outputs, acquired
+
+
+class DecidesElsewhere(StumpListClassifier):
+    def decide(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Any:
+        return super().decide(X, budget=1.0, seeds=seeds)
+
+
+class LooksAtNeighbours(StumpListClassifier):
+    def _answers(self, encoded: Any, budget: Any, seeds: Any) -> Any:
+        outputs, acquired = super()._answers(encoded, budget, seeds)
+        return outputs + outputs.mean(axis=0), acquired
+
+
+class GoesByPosition(StumpListClassifier):
+    def _raw(self, X: Any, budget: Any, seeds: Any) -> Any:
+        if hasattr(X, "columns"):
+            X = type(X)(dict(zip(self.schema_.names, (X[name] for name in X.columns), strict=True)))
+        return super()._raw(X, budget, seeds)
+
+
+class WalksWith(StumpListClassifier):
+    """Walks of another class."""
+
+    walk_class: type[Walk] = Walk
+
+    def walk(self, seed: Any = None, budget: Any = None, known: Any = None) -> Walk:
+        sound = super().walk(seed, budget, known)
+        sound.__class__ = self.walk_class
+        return sound
+
+
+class ChargesRefusals(WalksWith):
+    class walk_class(Walk):  # noqa: N801
+        def refuse(self) -> None:
+            self._inquiry.buy(np.nan)
+
+
+class ForgetsKnown(StumpListClassifier):
+    def walk(self, seed: Any = None, budget: Any = None, known: Any = None) -> Walk:
+        return super().walk(
+            seed, budget, {name: value for name, value in (known or {}).items() if name == "x77"}
+        )
+
+
+class SharesItsPolicy(StumpListClassifier):
+    """Walks of one model disturb each other."""
+
+    def _policy(self, seed: int | None) -> RulePolicy:
+        if inspect.stack()[1].function != "walk":
+            return super()._policy(seed)
+        self.shared_ = getattr(self, "shared_", None) or super()._policy(seed)
+        return self.shared_
+
+
+class TakesAnyAnswer(WalksWith):
+    class walk_class(Walk):  # noqa: N801
+        def tell(self, value: object) -> None:
+            super().tell(np.nan if isinstance(value, str) else value)
+
+
+class ChargesGroupsTwice(StumpListClassifier):
+    def spend(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Any:
+        acquired = self.acquired(X, budget=budget, seeds=seeds)
+        alone = np.array([self.costs_.price(name) for name in self.costs_.features])
+        return (acquired * alone).sum(axis=1)
+
+
+class AsksTheFullPrice(WalksWith):
+    class walk_class(Walk):  # noqa: N801
+        @property
+        def ask(self) -> Ask | None:
+            ask = super().ask
+            return ask and Ask(ask.feature, self._sheet.price(ask.feature) + 0.0, ask.group)
+
+
+class Overspends(StumpListClassifier):
+    def _answers(self, encoded: Any, budget: Any, seeds: Any) -> Any:
+        return super()._answers(encoded, None if budget is None else budget + 0.5, seeds)
+
+
+class ForgetsItsBudget(StumpListClassifier):
+    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
+        budget, self.budget, self.budget_ = self.budget, None, None
+        super()._fit(values, target, weights, sheet)
+        self.budget = budget
+
+
+class KnowsNoPrior(StumpListClassifier):
+    def _default_prior(self, target: Any, weights: Any) -> Any:
+        return np.full(len(self.classes_), 1 / len(self.classes_))
+
+
+class TakesAnyBudget(StumpListClassifier):
+    def predict(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Any:
+        return super().predict(
+            X, budget=None if np.ndim(budget) or budget is None else np.abs(budget), seeds=seeds
+        )
+
+
+class CountsItsBudget(StumpListClassifier):
+    """The budget is a number of rules, whatever they cost."""
+
+    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
+        super()._fit(values, target, weights, sheet)
+        if self.budget is not None:
+            n_rules = int(self.budget)
+            self.rules_, self.outputs_ = self.rules_[:n_rules], self.outputs_[:, : n_rules + 1]
+
+
+class FearsPrices(StumpListClassifier):
+    """Goes by the prices even with a trade-off of zero."""
+
+    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
+        tradeoff, self.tradeoff = self.tradeoff, self.tradeoff + 3.0
+        super()._fit(values, target, weights, sheet)
+        self.tradeoff = tradeoff
+
+
+@register()
+class StoresHalf(StumpListClassifier):
+    """What `_fit` learns beside the stored attributes is lost in the file."""
+
+    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
+        super()._fit(values, target, weights, sheet)
+        self.shift_ = 0.125
+
+    def _conclude(self, outputs: Any) -> Any:
+        return super()._conclude(outputs + getattr(self, "shift_", 0.0))
+
+
+class PicklesHalf(StumpListClassifier):
+    def __getstate__(self) -> Any:
+        return (
+            {**super().__getstate__(), "outputs_": self.outputs_[:, :, ::-1]}
+            if hasattr(self, "outputs_")
+            else {}
+        )
+
+
+class Improvises(StumpListClassifier):
+    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
+        super()._fit(values, target, weights, sheet)
+        self.outputs_ = self.outputs_ + np.random.random(self.outputs_.shape)  # noqa: NPY002
+
+
+class CountsItsThreads(StumpListClassifier):
+    def __init__(self, costs: Any = None, budget: Any = None, n_jobs: int = 1) -> None:
+        super().__init__(costs, budget)
+        self.n_jobs = n_jobs
+
+    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
+        super()._fit(values, target, weights, sheet)
+        self.outputs_ = self.outputs_ + (0.1 if self.n_jobs > 1 else 0.0)
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        return {"costs": self.costs, "budget": self.budget, "n_jobs": self.n_jobs}
+
+
+class ReadsLabels(StumpListClassifier):
+    """Learns something else if labels are numbers."""
+
+    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
+        super()._fit(values, target, weights, sheet)
+        self.outputs_ = self.outputs_ + (0.1 if self.classes_.dtype.kind in "if" else 0.0)
+
+
+class WeighsNothing(StumpListClassifier):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        return super().fit(X, y, None if sample_weight is None else np.maximum(sample_weight, 1e-3))
+
+
+class ChangesItsParameters(StumpListClassifier):
+    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
+        super()._fit(values, target, weights, sheet)
+        self.n_rules = len(self.rules_)
+
+
+BROKEN = [
+    (Peeks, "blindness: entries not acquired may be anything"),
+    (ValidatesAll, "blindness: only acquired entries are validated"),
+    (WalksElsewhere, "one truth: a walk fed from a row gives what the array calls give"),
+    (DecidesElsewhere, "one truth: decide is the other array calls in one pass"),
+    (LooksAtNeighbours, "one truth: a row is the same alone and among others"),
+    (GoesByPosition, "one truth: arrays and frames, columns in any order"),
+    (ChargesRefusals, "one truth: a refused feature is missing, free and not asked again"),
+    (ForgetsKnown, "one truth: known features are free and not asked"),
+    (SharesItsPolicy, "one truth: a walk resumes anywhere from its answers"),
+    (TakesAnyAnswer, "one truth: a bad answer changes nothing, and the end takes none"),
+    (ChargesGroupsTwice, "account: spend is the sheet's total of what was acquired"),
+    (AsksTheFullPrice, "account: a walk balances at every step"),
+    (Overspends, "budgets: no row goes over its budget"),
+    (ForgetsItsBudget, "budgets: the budget parameter holds on every row, seen or not"),
+    (KnowsNoPrior, "budgets: with nothing affordable the prior, for nothing"),
+    (TakesAnyBudget, "budgets: what cannot be a budget is refused"),
+    (CountsItsBudget, "free is free: with zero costs, budgets and groups are idle"),
+    (FearsPrices, "free is free: a trade-off of zero is zero costs"),
+    (FearsPrices, "free is free: costs times a power of two give the same bits"),
+    (StoresHalf, "round trip: a model from a file is the model saved"),
+    (PicklesHalf, "round trip: a pickle is the model, a clone is unfitted"),
+    (Improvises, "repeatable: the same fit twice gives the same bits"),
+    (CountsItsThreads, "repeatable: any number of threads gives the same bits"),
+    (ReadsLabels, "scikit-learn: labels may be of any type"),
+    (WeighsNothing, "scikit-learn: a row of weight zero is not there"),
+    (ChangesItsParameters, "scikit-learn: check_estimator passes"),
+]
+
+
+@pytest.mark.parametrize(("broken", "name"), BROKEN)
+def test_a_broken_model_is_caught(broken: type[StumpListClassifier], name: str) -> None:
+    checks = dict(yield_checks(broken()))
+    with pytest.raises(AssertionError) as caught:
+        checks[name]()
+    assert str(caught.value)
+
+
+def test_every_check_is_seen_to_fail() -> None:
+    names = [name for name, _ in yield_checks(CountsItsThreads())]
+    names += [name for name, _ in yield_checks(StumpListClassifier(tradeoff=0.5))]
+    assert set(names) == {name for _, name in BROKEN}
+
+
+def test_the_checks_depend_on_the_parameters() -> None:
+    assert not [name for name, _ in yield_checks(StumpListClassifier(tradeoff=None)) if "trade-off" in name]  # type: ignore[arg-type]
+    assert not [name for name, _ in yield_checks(StumpListClassifier()) if "threads" in name]
+
+
+def test_the_plain_model_is_compared() -> None:
+    name = "free is free: with zero costs it is the plain model"
+    dict(yield_checks(StumpListClassifier(tradeoff=9.0), plain=StumpListClassifier()))[name]()
+    check = dict(yield_checks(StumpListClassifier(), plain=DecisionTreeClassifier(max_depth=1)))[name]
+    with pytest.raises(AssertionError, match="the plain model"):
+        check()
+
+
+def test_the_estimator_is_left_alone() -> None:
+    estimator = StumpListClassifier(budget=2.5)
+    for name, check in yield_checks(estimator):
+        if name.startswith(("blindness", "repeatable")):
+            check()
+    assert vars(estimator) == {"costs": None, "budget": 2.5, "tradeoff": 0.0, "n_rules": 12}

@@ -1,0 +1,79 @@
+"""Trees are walked one after another; the output is the sum over their current nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from farthing.costs import CostSheet, RowLedger
+from farthing.trees import Forest
+from farthing.walks import ForestPolicy, Inquiry
+
+# Tree 0: x0 <= 0 ? x1 <= 0 ? : leaf; missing goes left. Tree 1: x1 <= 5, missing stays. Tree 2: one leaf.
+FOREST = Forest.from_arrays(
+    n_features=3,
+    n_outputs=2,
+    offsets=[0, 5, 8, 9],
+    target=[0, 1, 0],
+    feature=[0, 1, -1, -1, -1, 1, -1, -1, -1],
+    threshold=[0, 0, 0, 0, 0, 5, 0, 0, 0],
+    left=[1, 3, -1, -1, -1, 1, -1, -1, -1],
+    right=[2, 4, -1, -1, -1, 2, -1, -1, -1],
+    missing=[0, 0, 0, 0, 0, 2, 0, 0, 0],
+    value=[[1], [2], [3], [4], [5], [10], [20], [30], [100]],
+)
+SHEET = CostSheet([1, 2, 4])
+
+
+def inquire(answers: dict[int, float], budget: float | None = None) -> tuple[list[int], list[float]]:
+    inquiry = Inquiry(ForestPolicy(FOREST, FOREST.value), RowLedger(SHEET, budget))
+    asked = []
+    while (column := inquiry.column) is not None:
+        asked.append(column)
+        inquiry.buy(answers[column])
+    return asked, inquiry.output().tolist()
+
+
+@pytest.mark.parametrize(
+    ("answers", "budget", "asked", "output"),
+    [
+        ({0: 1.0, 1: 9.0}, None, [0, 1], [103.0, 30.0]),
+        ({0: -1.0, 1: 3.0}, None, [0, 1], [105.0, 20.0]),
+        ({0: np.nan, 1: -1.0}, None, [0, 1], [104.0, 20.0]),
+        ({0: 1.0, 1: np.nan}, None, [0, 1], [103.0, 10.0]),  # the second tree stays at its root
+        ({0: 1.0}, 1.0, [0], [103.0, 10.0]),  # what is not afforded counts as missing
+        ({}, 0.5, [], [104.0, 10.0]),
+    ],
+)
+def test_a_descent(answers: Any, budget: Any, asked: Any, output: Any) -> None:
+    assert inquire(answers, budget) == (asked, output)
+
+
+def test_an_unfinished_forest_counts_with_its_current_nodes() -> None:
+    policy = ForestPolicy(FOREST, FOREST.value)
+    assert policy.output().tolist() == [101.0, 10.0]
+    assert policy.wants(RowLedger(SHEET)) == 0
+    policy.hear(0, -1.0)
+    assert policy.output().tolist() == [102.0, 10.0]
+    assert policy.wants(RowLedger(SHEET)) == 1
+
+
+def test_scores_replace_values() -> None:
+    assert ForestPolicy(FOREST, FOREST.value * 2).output().tolist() == [202.0, 20.0]
+    with pytest.raises(ValueError, match=r"scores must have shape \(9, width\); got \(3, 1\)"):
+        ForestPolicy(FOREST, FOREST.value[:3])
+
+
+def test_the_additions_are_those_of_the_trees_in_order() -> None:
+    rng = np.random.default_rng(0)
+    leaves = [
+        Forest.from_arrays(n_features=1, feature=[-1], threshold=[0], left=[-1], right=[-1], value=[[value]])
+        for value in rng.normal(size=50) * 10.0 ** rng.integers(-8, 8, size=50)
+    ]
+    total = 0.0
+    for leaf in leaves:
+        total += float(leaf.value[0, 0])
+    forest = Forest.concat(leaves)
+    assert ForestPolicy(forest, forest.value).output()[0] == total

@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tables too large to bundle; see farthing.datasets.load_table.
 export FARTHING_DATA ?= $(abspath ../shared/data)
 
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*.hpp cpp/*.cpp)
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*.hpp cpp/bindings/*)
 
 .PHONY: demo test lint bench sanitize fuzz stubs clean
 

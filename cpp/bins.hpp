@@ -124,12 +124,12 @@ private:
                int n_threads) {
         const auto rows = sample_rows(X.n_rows, n_sample);
         // Eight neighbouring doubles share a cache line when rows are contiguous.
-        constexpr index_t kTogether = 8;
-        const index_t n_tasks = (X.n_columns + kTogether - 1) / kTogether;
+        constexpr index_t kColumnsInLine = 8;
+        const index_t n_tasks = (X.n_columns + kColumnsInLine - 1) / kColumnsInLine;
         #pragma omp parallel for schedule(dynamic) num_threads(threads_for(n_threads, n_tasks))
         for (index_t task = 0; task < n_tasks; ++task) {
-            const index_t begin = task * kTogether;
-            const index_t end = std::min(begin + kTogether, X.n_columns);
+            const index_t begin = task * kColumnsInLine;
+            const index_t end = std::min(begin + kColumnsInLine, X.n_columns);
             std::vector<std::vector<double>> values(static_cast<std::size_t>(end - begin));
             for (auto& column : values) column.reserve(rows.size());
             for (const index_t row : rows) {

@@ -157,9 +157,9 @@ struct ImpurityFunction {
                 return sum;
             }
             case Impurity::gini: {
-                double squares = 0;
-                for (index_t c = 0; c < n_classes; ++c) squares += counts[c] * counts[c];
-                return n - squares / n;
+                double sum = 0;  // over ordered pairs of classes, so that one class alone gives exactly 0
+                for (index_t c = 0; c < n_classes; ++c) sum += counts[c] * (n - counts[c]);
+                return sum / n;
             }
             case Impurity::pairs:
                 return pairs(counts, n_classes, n);
@@ -252,7 +252,8 @@ public:
     // The share of one class among a category's rows.
     double order_key(const std::int64_t* sums, index_t order) const {
         const index_t c = n_classes_ <= 2 ? n_classes_ - 1 : order;
-        return static_cast<double>(sums[c]) / static_cast<double>(weight(sums));
+        const std::int64_t all = weight(sums);  // 0 if the rows' weights are too small for the grid
+        return all > 0 ? static_cast<double>(sums[c]) / static_cast<double>(all) : 0.0;
     }
 
 private:

@@ -34,8 +34,7 @@ struct GrowOptions {
 // Memory that growing needs and the next tree can use again. It carries no state from one tree to the next.
 struct Workspace {
     std::vector<index_t> rows;           // row numbers, leaf by leaf
-    std::vector<index_t> room;           // scratch of the partition
-    std::vector<std::int64_t> targets;   // targets in the order of rows
+    std::vector<std::int64_t> room;      // targets in the order of rows; between times, scratch of the partition
     std::vector<std::int64_t> spare_small;
     std::vector<std::int64_t> spare_large;
     HistogramPool pool;
@@ -49,14 +48,14 @@ public:
     Grower(const BinnedTable& table, const Target& target, const Sheet& sheet, const GrowOptions& options,
            std::vector<index_t> columns, Owned owned, Workspace& workspace)
         : table_(table), target_(target), sheet_(sheet), options_(options), columns_(std::move(columns)),
-          owned_(std::move(owned)), width_(target.width()), rows_(workspace.rows), room_(workspace.room),
+          owned_(std::move(owned)), width_(target.width()), rows_(workspace.rows),
           pool_(workspace.pool), spare_small_(workspace.spare_small), spare_large_(workspace.spare_large) {
         constexpr std::size_t kInts = sizeof(typename Target::Row) / sizeof(std::int64_t);
         const auto length = static_cast<std::size_t>(table.n_all_bins() * width_);
         tree_.n_values = target.n_values();
-        room_.resize(rows_.size());
-        workspace.targets.resize(rows_.size() * kInts);
-        targets_ = reinterpret_cast<typename Target::Row*>(workspace.targets.data());
+        workspace.room.resize(rows_.size() * kInts);
+        room_ = workspace.room.data();
+        targets_ = reinterpret_cast<typename Target::Row*>(workspace.room.data());
         spare_small_.resize(length);
         spare_large_.resize(length);
         pool_.reset(static_cast<index_t>(length), pool_capacity());
@@ -107,7 +106,7 @@ private:
     Owned owned_;
     index_t width_;
     std::vector<index_t>& rows_;
-    std::vector<index_t>& room_;
+    index_t* room_ = nullptr;
     typename Target::Row* targets_ = nullptr;
     HistogramPool& pool_;
     std::vector<std::int64_t>& spare_small_;
@@ -146,7 +145,7 @@ private:
     }
 
     bool splittable(const Leaf& leaf) const {
-        return leaf.depth < options_.max_depth && leaf.n() >= 2 * options_.min_rows_leaf &&
+        return leaf.depth < options_.max_depth && leaf.n() / 2 >= options_.min_rows_leaf &&
                !target_.pure(leaf.sums.data());
     }
 
@@ -187,7 +186,7 @@ private:
     void divide(const Leaf& parent, index_t feature, const Split& split, Leaf& left, Leaf& right) {
         const ColumnBins& bins = table_.columns[feature];
         const index_t n_left = partition_rows(table_.column(feature), goes_left(split, bins.n_bins),
-                                              rows_.data() + parent.begin, parent.n(), room_.data(),
+                                              rows_.data() + parent.begin, parent.n(), room_,
                                               options_.n_threads);
         left.begin = parent.begin;
         left.end = parent.begin + n_left;
@@ -232,7 +231,7 @@ private:
         const index_t n_filled = (fill_small ? leaves_[small].n() : 0) + (fill_large ? leaves_[large].n() : 0);
         const bool worth_threads = n_columns * (n_filled + 512) > 65536;
         const int threads = worth_threads ? threads_for(options_.n_threads, n_columns) : 1;
-        const index_t together = std::max<index_t>(1, std::min<index_t>(8, n_columns / (4 * threads)));
+        const index_t together = std::max<index_t>(1, std::min(kTogether, n_columns / threads));
         const index_t n_tasks = (n_columns + together - 1) / together;
         #pragma omp parallel for schedule(dynamic) num_threads(threads)
         for (index_t task = 0; task < n_tasks; ++task) {
@@ -289,9 +288,9 @@ private:
     // Chooses the leaf's offer among the best splits of all columns, at the prices of its ledger.
     void rank(Leaf& leaf, const std::vector<Split>& splits) {
         const Owned& owner = options_.ledger == Ledger::model ? owned_ : leaf.path;
-        const double share = options_.ledger == Ledger::model
-                                 ? 1.0
-                                 : target_.cover(leaf.sums.data()) / all_cover_;
+        const double share = options_.ledger == Ledger::row && all_cover_ > 0
+                                 ? target_.cover(leaf.sums.data()) / all_cover_
+                                 : 1.0;
         leaf.offer = Offer{};
         for (std::size_t c = 0; c < splits.size(); ++c) {
             if (!(splits[c].gain > 0)) continue;

@@ -14,60 +14,49 @@
 
 namespace farthing {
 
-// Rows that stay in the first-level cache, with their targets, while a group of columns reads them.
-constexpr index_t kRowBlock = 1024;
+// Columns that are filled in one pass over the rows: their histograms stay in the first-level cache, and a row's number and
+// target are loaded once for all of them. More were slower.
+constexpr index_t kTogether = 4;
 
-// The inner loop of all growing: adds a block of rows to the histograms of kColumns columns at once, so that a row's number
-// and target are loaded once for all of them. `Place` gives the i-th row's number.
-template <index_t kColumns, class Target, class Place>
-inline void add_block(const Target& target, index_t width, const std::uint8_t* const* codes, std::int64_t* const* cells,
-                      const typename Target::Row* targets, index_t begin, index_t end, Place place) {
-    for (index_t i = begin; i < end; ++i) {
-        const index_t row = place(i);
+// The inner loop of all growing. `row_of` gives the i-th row's number.
+template <index_t kColumns, class Target, class RowOf>
+inline void add_rows(const Target& target, index_t width, const std::uint8_t* const* codes, std::int64_t* const* cells,
+                     const typename Target::Row* targets, index_t n, RowOf row_of) {
+    for (index_t i = 0; i < n; ++i) {
+        const index_t row = row_of(i);
         const typename Target::Row value = targets[i];
         for (index_t c = 0; c < kColumns; ++c) target.add(cells[c] + codes[c][row] * width, value);
     }
 }
 
-// Adds the rows to the histograms of columns[0 .. n_columns).
+// Adds the rows to the histograms of columns[0 .. n_columns), at most kTogether.
 // IN  rows (n,) ascending row numbers; targets (n,) their targets.   OUT histogram: zeroed and filled.
 template <class Target>
 void fill_histograms(const BinnedTable& table, const Target& target, const index_t* columns, index_t n_columns,
                      const index_t* rows, const typename Target::Row* targets, index_t n,
                      std::int64_t* histogram) {
-    constexpr index_t kTogether = 4;
     const index_t width = target.width();
+    const std::uint8_t* codes[kTogether];
+    std::int64_t* cells[kTogether];
     for (index_t c = 0; c < n_columns; ++c) {
         const index_t j = columns[c];
-        std::fill(histogram + table.first_bin[j] * width, histogram + table.first_bin[j + 1] * width, 0);
+        codes[c] = table.column(j);
+        cells[c] = histogram + table.first_bin[j] * width;
+        std::fill(cells[c], histogram + table.first_bin[j + 1] * width, 0);
     }
-    const bool contiguous = n > 0 && rows[n - 1] - rows[0] == n - 1;  // as at the root: no row numbers to load
-    for (index_t begin = 0; begin < n; begin += kRowBlock) {
-        const index_t end = std::min(begin + kRowBlock, n);
-        for (index_t c = 0; c < n_columns; c += kTogether) {
-            const std::uint8_t* codes[kTogether];
-            std::int64_t* cells[kTogether];
-            const index_t taken = std::min(kTogether, n_columns - c);
-            for (index_t i = 0; i < taken; ++i) {
-                const index_t j = columns[c + i];
-                codes[i] = table.column(j);
-                cells[i] = histogram + table.first_bin[j] * width;
-            }
-            const auto add = [&](auto place) {
-                if (taken == kTogether) {
-                    add_block<kTogether>(target, width, codes, cells, targets, begin, end, place);
-                } else {
-                    for (index_t i = 0; i < taken; ++i) {
-                        add_block<1>(target, width, codes + i, cells + i, targets, begin, end, place);
-                    }
-                }
-            };
-            if (contiguous) {
-                add([first = rows[0]](index_t i) { return first + i; });
-            } else {
-                add([rows](index_t i) { return rows[i]; });
+    const auto add = [&](auto row_of) {
+        if (n_columns == kTogether) {
+            add_rows<kTogether>(target, width, codes, cells, targets, n, row_of);
+        } else {
+            for (index_t c = 0; c < n_columns; ++c) {
+                add_rows<1>(target, width, codes + c, cells + c, targets, n, row_of);
             }
         }
+    };
+    if (n > 0 && rows[n - 1] - rows[0] == n - 1) {  // contiguous, as at the root: no row numbers to load
+        add([first = rows[0]](index_t i) { return first + i; });
+    } else {
+        add([rows](index_t i) { return rows[i]; });
     }
 }
 

@@ -149,9 +149,15 @@ private:
             out.next[2] = static_cast<std::int32_t>(missing);
             tree.categorical = tree.categorical || forest_.category[node] >= 0;
             const double t0 = forest_.threshold[node];
-            out.threshold = forest_.strict ? std::nextafter(t0, -std::numeric_limits<double>::infinity()) : t0;
+            out.threshold = forest_.strict ? below(t0) : t0;
         }
         trees_.push_back(tree);
+    }
+
+    // The t with x < threshold exactly if x <= t; nothing is below minus infinity, nor compares with NaN.
+    static double below(double threshold) {
+        constexpr double kLowest = -std::numeric_limits<double>::infinity();
+        return threshold == kLowest ? std::numeric_limits<double>::quiet_NaN() : std::nextafter(threshold, kLowest);
     }
 
     void add_stop(index_t place, index_t node, index_t parent) {
@@ -171,17 +177,17 @@ private:
     }
 };
 
-// Sends kTogether rows down one tree in step.
-constexpr index_t kTogether = 8;
+// Rows that go down a tree in step.
+constexpr index_t kRowsInStep = 8;
 
 template <class T, bool kSingle>
 void descend(const CompiledForest& forest, const CompiledForest::CompiledTree& tree, const T* const* rows,
              index_t column_stride, std::int32_t* place) {
     const CompiledForest::Node* nodes = forest.nodes(tree);
-    for (index_t r = 0; r < kTogether; ++r) place[r] = 0;
+    for (index_t r = 0; r < kRowsInStep; ++r) place[r] = 0;
     for (index_t level = 0; level < tree.depth; ++level) {
         std::int32_t moved = 0;
-        for (index_t r = 0; r < kTogether; ++r) {
+        for (index_t r = 0; r < kRowsInStep; ++r) {
             const CompiledForest::Node& node = nodes[place[r]];
             const T raw = rows[r][node.feature * column_stride];
             const double x = kSingle ? static_cast<double>(static_cast<float>(raw)) : static_cast<double>(raw);
@@ -199,7 +205,7 @@ template <class T>
 void descend_with_categories(const CompiledForest& forest, const CompiledForest::CompiledTree& tree,
                              const T* const* rows, index_t column_stride, std::int32_t* place) {
     const CompiledForest::Node* nodes = forest.nodes(tree);
-    for (index_t r = 0; r < kTogether; ++r) {
+    for (index_t r = 0; r < kRowsInStep; ++r) {
         std::int32_t at = 0;
         while (nodes[at].next[0] != at) {
             const auto x = static_cast<double>(rows[r][nodes[at].feature * column_stride]);
@@ -214,7 +220,7 @@ template <class T>
 void predict(const CompiledForest& forest, const Matrix<T>& X, double* outputs, std::uint64_t* touched,
              int n_threads) {
     const ForestView& view = forest.forest();
-    constexpr index_t kBlock = 16 * kTogether;  // rows that meet one tree after the other while both are in the cache
+    constexpr index_t kBlock = 16 * kRowsInStep;  // rows that meet one tree after the other while both are in the cache
     const index_t n_blocks = (X.n_rows + kBlock - 1) / kBlock;
     #pragma omp parallel for schedule(dynamic, 4) num_threads(threads_for(n_threads, n_blocks))
     for (index_t block = 0; block < n_blocks; ++block) {
@@ -224,11 +230,11 @@ void predict(const CompiledForest& forest, const Matrix<T>& X, double* outputs, 
         if (touched) std::fill(touched + begin * forest.n_words(), touched + end * forest.n_words(), 0);
         for (index_t t = 0; t < view.n_trees(); ++t) {
             const auto& tree = forest.tree(t);
-            for (index_t first = begin; first < end; first += kTogether) {
-                const index_t n = std::min(kTogether, end - first);
-                const T* rows[kTogether];
-                std::int32_t place[kTogether];
-                for (index_t r = 0; r < kTogether; ++r) {
+            for (index_t first = begin; first < end; first += kRowsInStep) {
+                const index_t n = std::min(kRowsInStep, end - first);
+                const T* rows[kRowsInStep];
+                std::int32_t place[kRowsInStep];
+                for (index_t r = 0; r < kRowsInStep; ++r) {
                     rows[r] = X.data + (first + std::min(r, n - 1)) * X.row_stride;
                 }
                 if (tree.categorical) {

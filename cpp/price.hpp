@@ -93,6 +93,11 @@ struct Weighing {
     CostRule rule = CostRule::penalty;
     double tradeoff = 0;
 
+    // The price as it is weighed: with a trade-off of zero it counts for nothing, not even between equals.
+    double weighed_price(const Offer& a) const {
+        return rule == CostRule::ratio ? a.list_price : tradeoff * a.charge;
+    }
+
     double net(const Offer& a) const { return a.gain - tradeoff * a.charge; }
 
     bool acceptable(const Offer& a) const {
@@ -108,9 +113,7 @@ struct Weighing {
         const double right = ratio ? a.list_price * b.gain : net(b);
         if (left != right) return left > right;
         if (a.gain != b.gain) return a.gain > b.gain;
-        const double a_price = ratio ? a.list_price : a.charge;
-        const double b_price = ratio ? b.list_price : b.charge;
-        if (a_price != b_price) return a_price < b_price;
+        if (weighed_price(a) != weighed_price(b)) return weighed_price(a) < weighed_price(b);
         return a.feature < b.feature;
     }
 };

@@ -23,7 +23,9 @@ def test_no_budget_is_exceeded(printed: str) -> None:
     for budget, spend, accuracy in lines:
         assert float(spend) <= float(budget)
         assert 50 <= float(accuracy) <= 100
-    assert "price-blind" in printed
+    for tradeoff in demo.TRADEOFFS:
+        assert re.search(rf"^ +{tradeoff:g}  +\d+\.\d\d ", printed, re.MULTILINE)
+    assert "picked from the lines" in printed
 
 
 def test_the_walk_adds_up(printed: str) -> None:
@@ -42,7 +44,7 @@ def test_the_walk_adds_up(printed: str) -> None:
 
 def test_arrays_do_as_well_as_frames(capsys: pytest.CaptureFixture[str]) -> None:
     demo.print_walk(load_heart_disease(frame=False))
-    assert "thal" in capsys.readouterr().out
+    assert "cp: kind of chest pain" in capsys.readouterr().out
 
 
 def test_outcome_counts_rows_not_repeats(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from farthing.base.estimator import BudgetedEstimator
 from farthing.base.files import load
 from farthing.base.inputs import n_threads
 from farthing.base.links import normalise, row_sums, sigmoid, softmax
-from farthing.base.registry import default_grid, get, register, registered
+from farthing.base.registry import default_grid, get, register, registered, trials
 from farthing.base.regressor import ContractRegressor
 
 __all__ = [
@@ -24,4 +24,5 @@ __all__ = [
     "row_sums",
     "sigmoid",
     "softmax",
+    "trials",
 ]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import UnionType
-from typing import Any, ClassVar
+from typing import ClassVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from farthing.base.inputs import n_threads
 from farthing.table import Encoded
 from farthing.trees import Forest, Predictor
 from farthing.walks import ForestPolicy, Policy
+
+# Predictors by model. They stand beside the models, not in them, so that predicting changes no attribute.
+_READY: WeakKeyDictionary[TreesMixin, Predictor] = WeakKeyDictionary()
 
 
 class TreesMixin(BudgetedEstimator):
@@ -48,10 +52,10 @@ class TreesMixin(BudgetedEstimator):
 
     def _ready(self) -> Predictor:
         """Return the compiled predictor of today's ``forest_``."""
-        cached: Predictor | None = self.__dict__.get("_predictor")
-        if cached is None or cached.forest is not self.forest_:
-            cached = self._predictor = Predictor(self.forest_, self._node_scores(self.forest_))
-        return cached
+        ready = _READY.get(self)
+        if ready is None or ready.forest is not self.forest_:
+            ready = _READY[self] = Predictor(self.forest_, self._node_scores(self.forest_))
+        return ready
 
     def _check_stored(self) -> None:
         super()._check_stored()
@@ -64,7 +68,3 @@ class TreesMixin(BudgetedEstimator):
             raise ValueError(
                 f"the trees have {self.forest_.n_outputs} outputs, the model has {len(self.prior_)}"
             )
-
-    def __getstate__(self) -> Any:
-        state = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_predictor"}

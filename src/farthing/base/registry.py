@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
@@ -21,22 +21,30 @@ class Entry:
     grid : mapping, callable or None
         Settings that a sweep tries by default: parameter names to lists of values, or a callable that gives
         such a mapping.
+    trials : tuple of mappings
+        Settings, besides the defaults, at which the contract is to be checked.
     """
 
     method: type
     grid: Grid | None = None
+    trials: tuple[Mapping[str, Any], ...] = ()
 
 
 _ENTRIES: dict[str, Entry] = {}
 
 
-def register(*, grid: Grid | None = None) -> Callable[[Method], Method]:
+def register(
+    *, grid: Grid | None = None, trials: Sequence[Mapping[str, Any]] = ()
+) -> Callable[[Method], Method]:
     """Enter a class in the registry, under its own name.
 
     Parameters
     ----------
     grid : mapping or callable, optional
         Default settings for a sweep.
+    trials : sequence of mappings
+        Settings, besides the defaults, at which the contract is to be checked: one for each branch of the
+        method that walks, pays or predicts in a way of its own.
 
     Returns
     -------
@@ -61,7 +69,7 @@ def register(*, grid: Grid | None = None) -> Callable[[Method], Method]:
                 f"a method named {name!r} is already registered by {present.method.__module__}; "
                 f"rename the one of {method.__module__}, since files are loaded by this name"
             )
-        _ENTRIES[name] = Entry(method, grid)
+        _ENTRIES[name] = Entry(method, grid, tuple(trials))
         return method
 
     return enter
@@ -75,6 +83,12 @@ def get(name: str) -> Any:
 def default_grid(name: str) -> Grid | None:
     """Return the default settings for a sweep that the class was registered with."""
     return _entry(name).grid
+
+
+def trials(name: str) -> tuple[Any, ...]:
+    """Return estimators at the defaults and at each setting that the contract is to be checked at."""
+    entry = _entry(name)
+    return (entry.method(), *(entry.method(**settings) for settings in entry.trials))
 
 
 def registered() -> tuple[str, ...]:

@@ -13,7 +13,10 @@ from farthing.table import Bins
 from farthing.trees import Forest, Grower
 
 
-@register(grid={"n_trees": [10, 30, 100, 300], "learning_rate": [0.1], "max_leaves": [8, 31]})
+@register(
+    grid={"n_trees": [10, 30, 100, 300], "learning_rate": [0.1], "max_leaves": [8, 31]},
+    trials=[{"n_trees": 20, "max_depth": 2, "max_leaves": None, "l2": 1.0}],
+)
 class GradientBoostingRegressor(TreesMixin, ContractRegressor):
     """Boosted regression trees on squared loss, cost-blind.
 
@@ -29,7 +32,7 @@ class GradientBoostingRegressor(TreesMixin, ContractRegressor):
     max_depth, max_leaves : int, optional
         Limits of each tree.
     min_rows_leaf : int
-        Fewest training rows of a leaf.
+        Fewest training rows of a leaf, counted and not weighed.
     l2 : float
         Ridge on the leaves: a leaf of weight w is shrunk by w / (w + l2).
     max_bins : int
@@ -82,7 +85,7 @@ class GradientBoostingRegressor(TreesMixin, ContractRegressor):
         weights: NDArray[np.float64],
         sheet: CostSheet,
     ) -> None:
-        if isinstance(self.n_trees, bool) or not isinstance(self.n_trees, int | np.integer) or self.n_trees < 0:
+        if not isinstance(self.n_trees, int | np.integer) or self.n_trees < 0:
             raise ValueError(f"n_trees must be an integer of at least 0; got {self.n_trees!r}")
         if not (0 < self.learning_rate < np.inf):
             raise ValueError(f"learning_rate must be above 0, and finite; got {self.learning_rate!r}")
@@ -96,18 +99,58 @@ class GradientBoostingRegressor(TreesMixin, ContractRegressor):
             min_rows_leaf=self.min_rows_leaf,
             n_threads=threads,
         )
-        # Weights that are all the same change nothing, and unit hessians are faster to sum.
-        hessians = None if (weights == weights[0]).all() else weights
-        scores = np.full(len(target), self.prior_[0])
-        trees = [Forest.constant(self.prior_, bins.n_features, bins.category_widths)]
-        residuals = np.empty_like(scores)
-        for _ in range(self.n_trees):
-            np.subtract(target, scores, out=residuals)
-            if hessians is not None:
-                residuals *= hessians
-            grown = grower.gradient(residuals, hessians, l2=self.l2)
-            tree = grown.tree.scaled(self.learning_rate)
-            scores += tree.value[grown.leaf_of_row, 0]
-            trees.append(tree)
-        self.forest_ = Forest.concat(trees)
+        trees = boost(
+            grower,
+            target,
+            weights,
+            start=float(self.prior_[0]),
+            n_trees=self.n_trees,
+            learning_rate=self.learning_rate,
+            l2=self.l2,
+        )
+        base = Forest.constant(self.prior_, bins.n_features, bins.category_widths)
+        self.forest_ = Forest.concat([base, *trees])
 
+
+def boost(
+    grower: Grower,
+    target: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    *,
+    start: float,
+    n_trees: int,
+    learning_rate: float,
+    l2: float = 0.0,
+) -> list[Forest]:
+    """Fit tree after tree to what is left of the target.
+
+    Parameters
+    ----------
+    grower : Grower
+        Grows on the rows' binned table.
+    target, weights : ndarray of float64, shape (n_rows,)
+        What to predict, and how much each row counts.
+    start : float
+        The prediction before the first tree.
+    n_trees, learning_rate, l2
+        As in `GradientBoostingRegressor`.
+
+    Returns
+    -------
+    list of Forest
+        One tree each, its values multiplied by the learning rate.
+    """
+    # Weights that are all the same change nothing, and unit hessians are faster to sum.
+    hessians = None if (weights == weights[0]).all() else weights
+    scores = np.full(len(target), start)
+    residuals = np.empty_like(scores)
+    trees = []
+    for _ in range(n_trees):
+        np.subtract(target, scores, out=residuals)
+        if hessians is not None:
+            residuals *= hessians
+        grown = grower.gradient(residuals, hessians, l2=l2)
+        tree = grown.tree.scaled(learning_rate)
+        scores += np.take(tree.value[:, 0], grown.leaf_of_row, out=residuals)
+        trees.append(tree)
+    return trees

@@ -13,7 +13,15 @@ from farthing.table import Bins
 from farthing.trees import CostRule, Forest, Grower, Impurity
 
 
-@register(grid={"budget": [None], "max_depth": [2, 4, 8, None], "impurity": ["entropy", "pairs"]})
+@register(
+    grid={"budget": [None], "max_depth": [2, 4, 8, None], "impurity": ["entropy", "pairs"]},
+    trials=[
+        {"impurity": "pairs", "budget": 3.0},
+        {"impurity": "powers", "power": 3.0, "max_depth": 4},
+        {"impurity": "gini", "cost_rule": "penalty", "tradeoff": 0.01},
+        {"cost_rule": "penalty", "tradeoff": 0.001, "budget": 5.0, "max_leaves": 12},
+    ],
+)
 class BudgetTreeClassifier(TreesMixin, ContractClassifier):
     """A decision tree that weighs what a split tells against what its feature costs.
 
@@ -43,7 +51,7 @@ class BudgetTreeClassifier(TreesMixin, ContractClassifier):
     max_depth, max_leaves : int, optional
         Limits of growth.
     min_rows_leaf : int
-        Fewest training rows of a leaf.
+        Fewest training rows of a leaf, counted and not weighed.
     max_bins : int
         Thresholds are sought among at most this many bins of a column, 2 to 255.
     costs : CostSheet, mapping, array, Series, path or None
@@ -109,7 +117,7 @@ class BudgetTreeClassifier(TreesMixin, ContractClassifier):
         sheet: CostSheet,
     ) -> None:
         threads = n_threads(self.n_jobs)
-        counts = np.bincount(target, weights=weights, minlength=len(self.classes_))
+        counts = np.bincount(target, weights=weights, minlength=len(self.classes_)).astype(np.float64)
         grower = Grower(
             Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads),
             sheet,
@@ -171,7 +179,7 @@ def impurity_of(counts: NDArray[np.float64], impurity: str, alpha: float = 0.0, 
     if impurity == "entropy":
         return float(-(present * np.log(present / weight)).sum())
     if impurity == "gini":
-        return float(weight - (counts**2).sum() / weight)
+        return float((counts * (weight - counts)).sum() / weight)
     if impurity == "powers":
         return float(weight**power - (counts**power).sum())
     if impurity == "pairs":

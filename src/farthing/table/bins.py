@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing import _core
+from farthing._core import bin_table
 from farthing.table.schema import Schema
 
 MAX_BINS: Final = 255
@@ -40,7 +40,7 @@ class Bins:
     >>> from farthing.table import Schema
     >>> X = np.array([[1.0], [2.0], [np.nan], [2.0]])
     >>> bins = Bins(X, Schema.learn(X))
-    >>> bins.codes
+    >>> bins.codes()
     array([[0, 1, 2, 1]], dtype=uint8)
     >>> bins.edges(0)
     array([1.5])
@@ -57,7 +57,7 @@ class Bins:
         if not 2 <= max_bins <= MAX_BINS:
             raise ValueError(f"max_bins must lie between 2 and {MAX_BINS}; got {max_bins!r}")
         n_categories = np.array([len(column.categories) for column in schema.columns], dtype=np.int64)
-        self.core = _core.bin_table(plain(values), n_categories, max_bins, SAMPLE_ROWS, n_threads)
+        self.core = bin_table(plain(values), n_categories, max_bins, SAMPLE_ROWS, n_threads)
         #: Words of 64 bits that a set of each column's categories takes, 0 for numbers; shape (n_features,).
         self.category_widths: NDArray[np.int64] = -(-n_categories // _WORD_BITS)
 
@@ -71,10 +71,9 @@ class Bins:
         """Number of columns."""
         return self.core.n_columns
 
-    @property
     def codes(self) -> NDArray[np.uint8]:
-        """The bins, shape (n_features, n_rows); a missing value has the number after the last bin."""
-        return self.core.codes
+        """Return a copy of the bins, shape (n_features, n_rows); missing is the number after the last bin."""
+        return self.core.codes()
 
     def n_bins(self, column: int) -> int:
         """Return the number of bins of a column, without that of missing values."""

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing import _core
+from farthing._core import TreeGrower
 from farthing.costs import CostSheet
 from farthing.table import Bins
 from farthing.trees.forest import Forest
@@ -92,7 +92,7 @@ class Grower:
         n_threads: int = 1,
     ) -> None:
         self._bins = bins
-        self._core = _core.TreeGrower(
+        self._core = TreeGrower(
             bins.core,
             sheet.own,
             sheet.shared,
@@ -191,9 +191,7 @@ class Grower:
             )
         )
 
-    def _grown(
-        self, fields: dict[str, NDArray[Any]], leaves: NDArray[np.int64], owned: NDArray[np.uint8]
-    ) -> Grown:
+    def _grown(self, fields: dict[str, Any], leaves: NDArray[np.int64], owned: NDArray[np.uint8]) -> Grown:
         tree = Forest.from_arrays(
             n_features=self._bins.n_features, category_widths=self._bins.category_widths, **fields
         )

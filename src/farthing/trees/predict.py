@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing import _core
+from farthing._core import Predictor as CompiledPredictor
 from farthing.costs import CostSheet
 from farthing.table.bins import plain
 from farthing.trees.forest import Forest
@@ -39,7 +39,7 @@ class Predictor:
     def __init__(self, forest: Forest, scores: NDArray[np.float64] | None = None) -> None:
         self.forest = forest
         self.scores = forest.value if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
-        self._core = _core.Predictor(
+        self._core = CompiledPredictor(
             n_features=forest.n_features,
             n_outputs=forest.n_outputs,
             offsets=forest.offsets,

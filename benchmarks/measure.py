@@ -1,0 +1,86 @@
+"""How a ratio is taken and written down."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Line:
+    """One comparison: ours over the rival's, to be at most the goal (or at least, for `higher`)."""
+
+    what: str
+    rival: str
+    ours: float
+    theirs: float
+    ratio: float
+    goal: float | None
+    unit: str = "s"
+    higher: bool = False
+
+    @property
+    def verdict(self) -> str:
+        """Say whether the goal is met."""
+        if self.goal is None:
+            return ""
+        met = self.ratio >= self.goal if self.higher else self.ratio <= self.goal
+        return "met" if met else "missed"
+
+
+def seconds(work: Callable[[], object]) -> float:
+    """Time one call."""
+    begin = time.perf_counter()
+    work()
+    return time.perf_counter() - begin
+
+
+def race(
+    what: str,
+    rival: str,
+    ours: Callable[[], object],
+    theirs: Callable[[], object],
+    *,
+    goal: float | None = None,
+    turns: int = 3,
+    warm_up: bool = True,
+) -> Line:
+    """Let both run in alternation and take the median of the ratios of neighbouring turns."""
+    if warm_up:
+        ours()
+        theirs()
+    pairs = [(seconds(ours), seconds(theirs)) for _ in range(turns)]
+    return Line(
+        what,
+        rival,
+        statistics.median(a for a, _ in pairs),
+        statistics.median(b for _, b in pairs),
+        statistics.median(a / b for a, b in pairs),
+        goal,
+    )
+
+
+def table(lines: list[Line]) -> str:
+    """Return the comparisons as a Markdown table."""
+    rows = [("what", "ours", "rival's", "rival", "ratio", "goal", "")]
+    for line in lines:
+        sign = ">=" if line.higher else "<="
+        rows.append(
+            (
+                line.what,
+                f"{line.ours:.3g} {line.unit}",
+                f"{line.theirs:.3g} {line.unit}",
+                line.rival,
+                f"{line.ratio:.2f}",
+                "" if line.goal is None else f"{sign} {line.goal:g}",
+                line.verdict,
+            )
+        )
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    text = [
+        "| " + " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) + " |" for row in rows
+    ]
+    text.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
+    return "\n".join(text)

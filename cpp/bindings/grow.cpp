@@ -1,0 +1,193 @@
+// Bins and growers for Python.
+#include <numeric>
+#include <optional>
+#include <string>
+
+#include "../bins.hpp"
+#include "../criterion.hpp"
+#include "../grower.hpp"
+#include "common.hpp"
+
+namespace farthing {
+namespace {
+
+template <class T>
+BinnedTable bin_table(const Table<T>& X, const Vector<index_t>& n_categories, index_t max_bins, index_t n_sample,
+                      int n_threads) {
+    require(n_categories.shape(0) == X.shape(1), "n_categories: one for each column");
+    require(max_bins >= 2 && max_bins <= kMaxBins, "max_bins lies between 2 and 255");
+    require(n_sample >= 1, "n_sample is at least 1");
+    nb::gil_scoped_release unlocked;
+    return BinnedTable::make(matrix(X), span(n_categories), max_bins, n_sample, n_threads);
+}
+
+using Fields = nb::typed<nb::dict, nb::str, nb::object>;
+
+Fields fields(Tree&& tree) {
+    Fields out;
+    const auto n = static_cast<std::size_t>(tree.n_nodes());
+    const auto width = static_cast<std::size_t>(tree.n_values);
+    out["feature"] = give(std::move(tree.feature));
+    out["threshold"] = give(std::move(tree.threshold));
+    out["left"] = give(std::move(tree.left));
+    out["right"] = give(std::move(tree.right));
+    out["missing"] = give(std::move(tree.missing));
+    out["category"] = give(std::move(tree.category));
+    out["category_words"] = give(std::move(tree.category_words));
+    out["value"] = give(std::move(tree.value), {n, width});
+    out["cover"] = give(std::move(tree.cover));
+    return out;
+}
+
+GrowOptions options_of(index_t max_depth, index_t max_leaves, index_t min_rows_leaf, const std::string& ledger,
+                       const std::string& cost_rule, double tradeoff, double budget, int n_threads) {
+    require(ledger == "model" || ledger == "row", "ledger is 'model' or 'row'");
+    require(cost_rule == "penalty" || cost_rule == "ratio", "cost_rule is 'penalty' or 'ratio'");
+    require(min_rows_leaf >= 1, "min_rows_leaf is at least 1");
+    require(max_depth >= 0 && max_leaves >= 1, "max_depth is at least 0 and max_leaves at least 1");
+    require(tradeoff >= 0 && budget >= 0, "tradeoff and budget are not negative");
+    GrowOptions options;
+    options.max_depth = max_depth;
+    options.max_leaves = max_leaves;
+    options.min_rows_leaf = min_rows_leaf;
+    options.ledger = ledger == "model" ? Ledger::model : Ledger::row;
+    options.weighing.rule = cost_rule == "ratio" ? CostRule::ratio : CostRule::penalty;
+    options.weighing.tradeoff = tradeoff;
+    options.budget = budget;
+    options.n_threads = n_threads;
+    return options;
+}
+
+Impurity impurity_of(const std::string& name) {
+    if (name == "entropy") return Impurity::entropy;
+    if (name == "gini") return Impurity::gini;
+    if (name == "pairs") return Impurity::pairs;
+    require(name == "powers", "impurity is 'entropy', 'gini', 'pairs' or 'powers'");
+    return Impurity::powers;
+}
+
+// (fields of the tree, leaf of each row, what the model owns now)
+using Grown = nb::typed<nb::tuple, Fields, Owning<index_t>, Owning<std::uint8_t>>;
+using Chosen = std::optional<Vector<index_t>>;
+using Flags = std::optional<Vector<std::uint8_t>>;
+
+// The chosen numbers below n, or all of them.
+void choose(const Chosen& chosen, index_t n, std::vector<index_t>& out) {
+    if (!chosen) {
+        out.resize(static_cast<std::size_t>(n));
+        std::iota(out.begin(), out.end(), index_t{0});
+        return;
+    }
+    index_t before = -1;
+    for (const index_t i : span(*chosen)) {
+        require(i > before && i < n, "rows and columns are chosen by ascending numbers within the table");
+        before = i;
+    }
+    out.assign(span(*chosen).begin(), span(*chosen).end());
+}
+
+// Grows tree after tree on one table, with one price list and one set of limits.
+class TreeGrower {
+public:
+    TreeGrower(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of,
+               index_t max_depth, index_t max_leaves, index_t min_rows_leaf, const std::string& ledger,
+               const std::string& cost_rule, double tradeoff, double budget, int n_threads)
+        : table_(table), own_(own), shared_(shared), group_of_(group_of),
+          sheet_(sheet_of(own, shared, group_of, table.n_columns())),
+          options_(options_of(max_depth, max_leaves, min_rows_leaf, ledger, cost_rule, tradeoff, budget, n_threads)) {}
+
+    Grown gradient(const Vector<double>& gradients, const std::optional<Vector<double>>& hessians, double l2,
+                       const Chosen& columns, const Chosen& rows, const Flags& owned) {
+        require(static_cast<index_t>(gradients.shape(0)) == table_.n_rows, "gradients: one for each row");
+        require(!hessians || static_cast<index_t>(hessians->shape(0)) == table_.n_rows, "hessians: one for each row");
+        require(l2 >= 0, "l2 is not negative");
+        if (hessians) {
+            return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2), columns, rows, owned);
+        }
+        if (packs_well(table_.n_rows)) {
+            return grow(GradientTarget<Sums::packed>(span(gradients), {}, l2), columns, rows, owned);
+        }
+        return grow(GradientTarget<Sums::unit>(span(gradients), {}, l2), columns, rows, owned);
+    }
+
+    Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
+                      const std::string& impurity, double alpha, double power, const Chosen& columns,
+                      const Chosen& rows, const Flags& owned) {
+        require(static_cast<index_t>(labels.shape(0)) == table_.n_rows, "labels: one for each row");
+        require(static_cast<index_t>(weights.shape(0)) == table_.n_rows, "weights: one for each row");
+        require(n_classes >= 1, "n_classes is at least 1");
+        require(alpha >= 0 && power >= 1, "alpha is not negative and power at least 1");
+        const ImpurityFunction function{impurity_of(impurity), alpha, power};
+        return grow(ClassTarget(span(labels), span(weights), n_classes, function), columns, rows, owned);
+    }
+
+private:
+    const BinnedTable& table_;  // kept alive by the Python object
+    Vector<double> own_;
+    Vector<double> shared_;
+    Vector<index_t> group_of_;
+    Sheet sheet_;
+    GrowOptions options_;
+    Workspace workspace_;
+
+    template <class Target>
+    Grown grow(const Target& target, const Chosen& columns, const Chosen& rows, const Flags& owned) {
+        std::vector<index_t> taken;
+        choose(columns, table_.n_columns(), taken);
+        choose(rows, table_.n_rows, workspace_.rows);
+        require(!workspace_.rows.empty(), "there are no rows to grow a tree from");
+        Owned ledger(sheet_);
+        if (owned) {
+            require(static_cast<index_t>(owned->shape(0)) == table_.n_columns(), "owned: one for each column");
+            for (index_t j = 0; j < table_.n_columns(); ++j) {
+                if (owned->data()[j]) ledger.add(sheet_, j);
+            }
+        }
+        Tree tree;
+        std::vector<index_t> leaf_of_row(static_cast<std::size_t>(table_.n_rows), -1);
+        std::vector<std::uint8_t> now_owned(static_cast<std::size_t>(table_.n_columns()), 0);
+        {
+            nb::gil_scoped_release unlocked;
+            Grower<Target> grower(table_, target, sheet_, options_, std::move(taken), std::move(ledger), workspace_);
+            tree = grower.grow();
+            grower.leaves_of_rows({leaf_of_row.data(), table_.n_rows});
+            for (index_t j = 0; j < table_.n_columns(); ++j) now_owned[j] = grower.owned().has(j);
+        }
+        return {nb::make_tuple(fields(std::move(tree)), give(std::move(leaf_of_row)), give(std::move(now_owned)))};
+    }
+};
+
+}  // namespace
+
+void bind_grow(nb::module_& m) {
+    nb::class_<BinnedTable>(m, "BinnedTable")
+        .def_ro("n_rows", &BinnedTable::n_rows)
+        .def_prop_ro("n_columns", &BinnedTable::n_columns)
+        .def_prop_ro("nbytes", [](const BinnedTable& t) { return static_cast<index_t>(t.codes.size()); })
+        .def("n_bins", [](const BinnedTable& t, index_t column) {
+            require(column >= 0 && column < t.n_columns(), "no such column");
+            return t.columns[column].n_bins;
+        }, "column"_a)
+        .def("edges", [](const BinnedTable& t, index_t column) {
+            require(column >= 0 && column < t.n_columns(), "no such column");
+            return give(std::vector<double>(t.columns[column].edges));
+        }, "column"_a)
+        .def("codes", [](const BinnedTable& t) {
+            return give(std::vector<std::uint8_t>(t.codes),
+                        {static_cast<std::size_t>(t.n_columns()), static_cast<std::size_t>(t.n_rows)});
+        });
+    m.def("bin_table", &bin_table<double>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a, "n_threads"_a);
+    m.def("bin_table", &bin_table<float>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a, "n_threads"_a);
+
+    nb::class_<TreeGrower>(m, "TreeGrower")
+        .def(nb::init<const BinnedTable&, Vector<double>, Vector<double>, Vector<index_t>, index_t, index_t, index_t,
+                      const std::string&, const std::string&, double, double, int>(),
+             nb::keep_alive<1, 2>(), "table"_a, "own"_a, "shared"_a, "group_of"_a, nb::kw_only(), "max_depth"_a,
+             "max_leaves"_a, "min_rows_leaf"_a, "ledger"_a, "cost_rule"_a, "tradeoff"_a, "budget"_a, "n_threads"_a)
+        .def("gradient", &TreeGrower::gradient, "gradients"_a, "hessians"_a.none(), nb::kw_only(), "l2"_a,
+             "columns"_a.none(), "rows"_a.none(), "owned"_a.none())
+        .def("classes", &TreeGrower::classes, "labels"_a, "weights"_a, "n_classes"_a, nb::kw_only(), "impurity"_a,
+             "alpha"_a, "power"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none());
+}
+
+}  // namespace farthing

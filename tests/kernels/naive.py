@@ -1,0 +1,500 @@
+"""The naive twins of the compiled kernels, in the order of the data flow.
+
+No histogram, no subtraction, no heap, no bits, no thread: a twin looks at all rows again for every question.
+What it shares with the fast kernel is the definition alone: the bins, the grid of the sums, the formulas of
+the gains, the order in which ties are broken.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import operator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+LEFT, RIGHT, STAY = 0, 1, 2  # where a missing value goes
+NOISE = 1e-12  # a gain below this share of what there was to gain is rounding
+
+# ---- bins --------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class ColumnBins:
+    """One column cut into bins; a missing value has the number after the last bin."""
+
+    codes: NDArray[np.int64]  # (n_rows,)
+    n_bins: int
+    edges: list[float] = field(default_factory=list)  # of a numeric column
+    bin_of_code: list[int] = field(default_factory=list)  # of a categorical column
+
+    @property
+    def categorical(self) -> bool:
+        return bool(self.bin_of_code)
+
+
+def between(low: float, high: float) -> float:
+    """Return a number m with low <= m < high, half way where that exists."""
+    middle = low / 2 + high / 2
+    return middle if low <= middle < high else low
+
+
+def edges_of(values: Iterable[float], max_bins: int) -> list[float]:
+    """Return the edges of a numeric column: a bin for each value, or bins of nearly equal counts."""
+    count = Counter(float(value) for value in values if not math.isnan(value))
+    distinct = sorted(count)
+    if len(distinct) <= max_bins:
+        return [between(low, high) for low, high in pairwise(distinct)]
+    edges: list[float] = []
+    rows_left, bins_left, in_bin = sum(count.values()), max_bins, 0
+    for value, following in pairwise(distinct):
+        in_bin += count[value]
+        fair = rows_left / bins_left
+        if bins_left > 1 and (in_bin >= fair or count[following] >= fair):
+            edges.append(between(value, following))
+            rows_left, bins_left, in_bin = rows_left - in_bin, bins_left - 1, 0
+    return edges
+
+
+def bins_of_codes(values: Iterable[float], n_codes: int, max_bins: int) -> list[int]:
+    """Return the bin of each category: its own, or the last one, which the rarest share."""
+    if n_codes <= max_bins:
+        return list(range(n_codes))
+    count = Counter(int(value) for value in values if not math.isnan(value))
+    by_frequency = sorted(range(n_codes), key=lambda code: (-count[code], code))
+    alone = sorted(by_frequency[: max_bins - 1])
+    return [alone.index(code) if code in alone else max_bins - 1 for code in range(n_codes)]
+
+
+def bin_column(
+    column: NDArray[np.floating], n_categories: int = 0, max_bins: int = 255, n_sample: int = 65_536
+) -> ColumnBins:
+    """Cut one column; the bins are learned from a sample of the rows if there are many."""
+    column = column.astype(np.float64)
+    sample = column[sample_rows(len(column), n_sample)]
+    missing = np.isnan(column)
+    if n_categories:
+        bin_of_code = bins_of_codes(sample, n_categories, max_bins)
+        n_bins = max(bin_of_code) + 1
+        codes = np.array([n_bins if np.isnan(x) else bin_of_code[int(x)] for x in column], dtype=np.int64)
+        return ColumnBins(codes, n_bins, bin_of_code=bin_of_code)
+    edges = edges_of(sample, max_bins)
+    below = (np.array(edges)[None, :] < column[:, None]).sum(axis=1)
+    return ColumnBins(np.where(missing, len(edges) + 1, below), len(edges) + 1, edges=edges)
+
+
+def sample_rows(n_rows: int, n_sample: int) -> list[int]:
+    """Return one row from each of n_sample equal stretches of the table, or all rows."""
+    if n_rows <= n_sample:
+        return list(range(n_rows))
+    starts = [i * n_rows // n_sample for i in range(n_sample + 1)]
+    return [low + random_bits(0, i) % (high - low) for i, (low, high) in enumerate(pairwise(starts))]
+
+
+def random_bits(key: int, counter: int) -> int:
+    """Return the draw of a counter-based generator, made of two rounds of SplitMix64."""
+    weyl, word = 0x9E3779B97F4A7C15, 2**64
+
+    def mix(z: int) -> int:
+        z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 % word
+        z = (z ^ (z >> 27)) * 0x94D049BB133111EB % word
+        return z ^ (z >> 31)
+
+    return mix((mix((key + weyl) % word) + (counter + 1) * weyl) % word)
+
+
+# ---- sums on a grid ----------------------------------------------------------------------------------------
+
+
+@dataclass
+class Fixed:
+    """Numbers rounded to whole multiples of a unit."""
+
+    values: list[int]
+    unit: float
+
+    def back(self, total: int) -> float:
+        return float(total) * self.unit
+
+
+def to_fixed(x: Sequence[float], sum_bits: int = 62) -> Fixed:
+    """Round to the finest power of two at which len(x) numbers sum to at most 2**sum_bits."""
+    exact = [Fraction(float(value)) for value in x]
+    largest = max((abs(value) for value in exact), default=Fraction(0))
+    whole = all(value.denominator == 1 for value in exact)
+    shift = 0
+    if largest and not (whole and sum(map(abs, exact)) < 2 ** min(53, sum_bits)):
+        magnitude = math.frexp(float(largest))[1]
+        shift = min(1000, sum_bits - (len(exact) - 1).bit_length() - magnitude)
+    return Fixed([round(value * Fraction(2) ** shift) for value in exact], math.ldexp(1.0, -shift))
+
+
+# ---- criteria ----------------------------------------------------------------------------------------------
+
+
+class Target(Protocol):
+    """What the rows are grown for. `cells` has what each row adds to the sums of its node; the last is 1."""
+
+    cells: NDArray[np.int64]
+
+    def value(self, sums: NDArray[np.int64]) -> list[float]: ...
+    def cover(self, sums: NDArray[np.int64]) -> float: ...
+    def gain(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> float: ...
+    def pure(self, sums: NDArray[np.int64]) -> bool: ...
+    def order_keys(self, sums: NDArray[np.int64]) -> list[float]: ...
+
+
+class Gradients:
+    """Least squares to negative gradients: a node's value is G / (H + l2)."""
+
+    def __init__(
+        self, gradients: Sequence[float], hessians: Sequence[float] | None = None, l2: float = 0.0
+    ) -> None:
+        n = len(gradients)
+        # Unit hessians of few rows share one integer with the gradients, which leaves these fewer bits.
+        packed = hessians is None and 62 - 2 * n.bit_length() >= 24
+        self.g = to_fixed(gradients, 62 - n.bit_length() if packed else 62)
+        self.h = Fixed([1] * n, 1.0) if hessians is None else to_fixed(hessians)
+        self.l2 = l2
+        self.cells = np.array([self.g.values, self.h.values, [1] * n], dtype=np.int64).T
+
+    def value(self, sums: NDArray[np.int64]) -> list[float]:
+        weight = self.cover(sums) + self.l2
+        return [self.g.back(int(sums[0])) / weight if weight > 0 else 0.0]
+
+    def cover(self, sums: NDArray[np.int64]) -> float:
+        return self.h.back(int(sums[1]))
+
+    def explained(self, sums: NDArray[np.int64]) -> float:
+        weight = self.cover(sums) + self.l2
+        g = self.g.back(int(sums[0]))
+        return g * g / weight if weight > 0 else 0.0
+
+    def gain(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> float:
+        parts = self.explained(left) + self.explained(right)
+        rise = parts - self.explained(left + right)
+        return rise / 2 if rise > NOISE * parts else 0.0
+
+    def pure(self, sums: NDArray[np.int64]) -> bool:
+        return False
+
+    def order_keys(self, sums: NDArray[np.int64]) -> list[float]:
+        return self.value(sums)
+
+
+def impurity_of(counts: Sequence[Any], kind: str, alpha: Any = 0, power: Any = 2) -> Any:
+    """Return the impurity of a node from its class counts, which may be floats, integers or fractions."""
+    n = add_up(counts)
+    if n <= 0:
+        return 0
+    if kind == "entropy":
+        return -add_up(c * math.log(c / n) for c in counts if c > 0)
+    if kind == "gini":
+        return add_up(c * (n - c) for c in counts) / n
+    if kind == "powers":  # equation 3.13 of Nan's thesis
+        return max(functools.reduce(operator.sub, (c**power for c in counts), n**power), 0)
+    pairs = [(a, b) for i, a in enumerate(counts) for j, b in enumerate(counts) if i != j]
+    return add_up(max(max(a - alpha, 0) * max(b - alpha, 0) - alpha**2, 0) for a, b in pairs)  # equation 3.10
+
+
+def add_up(numbers: Iterable[Any]) -> Any:
+    """Add one after the other, which Python's own sum of floats has not done since 3.12."""
+    return functools.reduce(operator.add, numbers, 0)
+
+
+class Classes:
+    """Parting classes: a node's value is the weight of each class."""
+
+    def __init__(
+        self,
+        labels: NDArray[np.int64],
+        weights: Sequence[float],
+        n_classes: int,
+        *,
+        kind: str = "entropy",
+        alpha: float = 0.0,
+        power: float = 2.0,
+    ) -> None:
+        self.weights = to_fixed(weights)
+        self.n_classes = n_classes
+        self.impurity = functools.partial(impurity_of, kind=kind, alpha=alpha, power=power)
+        self.minimax = kind in ("pairs", "powers")
+        self.cells = np.zeros((len(labels), n_classes + 1), dtype=np.int64)
+        self.cells[np.arange(len(labels)), labels] = self.weights.values
+        self.cells[:, -1] = 1
+
+    def value(self, sums: NDArray[np.int64]) -> list[float]:
+        return [self.weights.back(int(total)) for total in sums[:-1]]
+
+    def cover(self, sums: NDArray[np.int64]) -> float:
+        return self.weights.back(int(sums[:-1].sum()))
+
+    def gain(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> float:
+        whole, a, b = (self.impurity(self.value(sums)) for sums in (left + right, left, right))
+        fall = whole - (max(a, b) if self.minimax else a + b)
+        return fall if fall > NOISE * whole else 0.0
+
+    def pure(self, sums: NDArray[np.int64]) -> bool:
+        return self.impurity(self.value(sums)) <= 0
+
+    def order_keys(self, sums: NDArray[np.int64]) -> list[float]:
+        """Return the share of each class, or of the second one if there are two."""
+        weight = int(sums[:-1].sum())
+        shares = [int(total) / weight if weight else 0.0 for total in sums[:-1]]
+        return shares[-1:] if self.n_classes <= 2 else shares
+
+
+# ---- the best split of a column ----------------------------------------------------------------------------
+
+
+@dataclass
+class Split:
+    """Bins that go left and right, and where missing values go."""
+
+    gain: float
+    left: list[int]
+    right: list[int]
+    missing: int
+
+    def goes_left(self, codes: NDArray[np.int64], n_bins: int) -> NDArray[np.bool_]:
+        return np.isin(codes, self.left) | ((codes == n_bins) & (self.missing == LEFT))
+
+
+def candidates(target: Target, rows: NDArray[np.int64], bins: ColumnBins) -> Iterator[Split]:
+    """Yield every split of a node that is tried, without its gain: lower cuts first, missing right first."""
+    codes = bins.codes[rows]
+    present = [int(b) for b in np.unique(codes) if b < bins.n_bins]
+    orders = [present]
+    if bins.categorical:
+        keys = {b: target.order_keys(target.cells[rows[codes == b]].sum(axis=0)) for b in present}
+        n_orders = len(next(iter(keys.values()), []))
+        orders = [sorted(present, key=lambda b, o=o: (keys[b][o], b)) for o in range(n_orders)]
+    sides = (RIGHT, LEFT) if (codes == bins.n_bins).any() else (STAY,)
+    for order in orders:
+        for cut in range(1, len(order) + 1):
+            for side in sides:
+                yield Split(0.0, order[:cut], order[cut:], side)
+
+
+def best_split(target: Target, rows: NDArray[np.int64], bins: ColumnBins, min_rows: int = 1) -> Split | None:
+    """Return the split of the largest gain, the first of equals; None if nothing is gained."""
+    best = None
+    for split in candidates(target, rows, bins):
+        goes_left = split.goes_left(bins.codes[rows], bins.n_bins)
+        if min(goes_left.sum(), (~goes_left).sum()) < min_rows:
+            continue
+        left, right = (target.cells[rows[part]].sum(axis=0) for part in (goes_left, ~goes_left))
+        split.gain = target.gain(left, right)
+        if split.gain > (best.gain if best else 0.0):
+            best = split
+    return best
+
+
+# ---- prices ------------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Sheet:
+    """Own costs by feature, shared costs by group, and the group of each feature (-1: none)."""
+
+    own: Sequence[float]
+    shared: Sequence[float] = ()
+    group_of: Sequence[int] | None = None
+
+    def groups(self, features: Iterable[int]) -> set[int]:
+        return set() if self.group_of is None else {self.group_of[j] for j in features} - {-1}
+
+    def total(self, features: Iterable[int]) -> float:
+        """Add own costs in the order of the sheet, then shared costs in the order of the groups."""
+        features = set(features)
+        costs = [self.own[j] for j in sorted(features)]
+        costs += [self.shared[g] for g in sorted(self.groups(features))]
+        return float(add_up(costs))
+
+    def price(self, feature: int, owned: set[int] = frozenset()) -> float:
+        if feature in owned:
+            return 0.0
+        fresh = self.groups([feature]) - self.groups(owned)  # one group at most
+        return float(add_up([self.own[feature], *(self.shared[g] for g in fresh)]))
+
+    def affords(self, feature: int, owned: set[int], budget: float) -> bool:
+        return self.total({*owned, feature}) <= budget * (1 + 1e-12)
+
+
+# ---- the grower --------------------------------------------------------------------------------------------
+
+
+@dataclass
+class Node:
+    """A node of a grown tree, and how it came about."""
+
+    value: list[float]
+    cover: float
+    rows: NDArray[np.int64]
+    depth: int
+    path: set[int]  # features tested above
+    feature: int = -1
+    threshold: float = 0.0
+    missing: int = STAY
+    left: int = -1
+    right: int = -1
+    left_codes: set[int] | None = None  # of a categorical test
+    right_codes: set[int] | None = None
+    splits: dict[int, Split] = field(default_factory=dict)  # the best of each column; empty if closed
+
+
+@dataclass
+class Offer:
+    """One column's best split of one open leaf, at today's prices."""
+
+    gain: float
+    charge: float  # unpaid price, times the share of rows that pay it under the row ledger
+    list_price: float
+    feature: int
+    leaf: int
+
+
+def compare(a: Offer, b: Offer, rule: str, tradeoff: float) -> int:
+    """Return -1 if a comes first. Ratios are cross-multiplied: a is cheaper if price_a / gain_a is less."""
+    if rule == "ratio":
+        a_worth, b_worth = b.list_price * a.gain, a.list_price * b.gain
+        a_price, b_price = a.list_price, b.list_price
+    else:
+        a_worth, b_worth = a.gain - tradeoff * a.charge, b.gain - tradeoff * b.charge
+        a_price, b_price = tradeoff * a.charge, tradeoff * b.charge
+    a_key = (-a_worth, -a.gain, a_price, a.feature, a.leaf)
+    b_key = (-b_worth, -b.gain, b_price, b.feature, b.leaf)
+    return -1 if a_key < b_key else 1
+
+
+@dataclass
+class Grower:
+    """Best-first growth; every price is looked up anew before every split."""
+
+    bins: list[ColumnBins]
+    target: Target
+    sheet: Sheet
+    max_depth: float = math.inf
+    max_leaves: float = math.inf
+    min_rows_leaf: int = 1
+    ledger: str = "row"
+    cost_rule: str = "penalty"
+    tradeoff: float = 0.0
+    budget: float = math.inf
+    columns: Sequence[int] | None = None
+    owned: set[int] = field(default_factory=set)
+    nodes: list[Node] = field(default_factory=list)
+
+    def grow(self, rows: NDArray[np.int64]) -> list[Node]:
+        self.add_node(rows, 0, set())
+        n_leaves = 1
+        while n_leaves < self.max_leaves:
+            offers = [offer for leaf in range(len(self.nodes)) for offer in self.offers(leaf)]
+            if not offers:
+                break
+            in_order = functools.cmp_to_key(lambda a, b: compare(a, b, self.cost_rule, self.tradeoff))
+            self.split(min(offers, key=in_order))
+            n_leaves += 1
+        return self.nodes
+
+    def add_node(self, rows: NDArray[np.int64], depth: int, path: set[int]) -> int:
+        sums = self.target.cells[rows].sum(axis=0)
+        node = Node(self.target.value(sums), self.target.cover(sums), rows, depth, path)
+        if depth < self.max_depth and not self.target.pure(sums):
+            for j in range(len(self.bins)) if self.columns is None else self.columns:
+                split = best_split(self.target, rows, self.bins[j], self.min_rows_leaf)
+                if split is not None:
+                    node.splits[j] = split
+        self.nodes.append(node)
+        return len(self.nodes) - 1
+
+    def offers(self, leaf: int) -> Iterator[Offer]:
+        """Yield what a leaf could do that is worth its price and within the budget."""
+        node = self.nodes[leaf]
+        owner = self.owned if self.ledger == "model" else node.path
+        share = 1.0 if self.ledger == "model" else node.cover / self.nodes[0].cover
+        for j, split in node.splits.items():
+            charge = self.sheet.price(j, owner) * share
+            worth = split.gain if self.cost_rule == "ratio" else split.gain - self.tradeoff * charge
+            if worth > 0 and (j in owner or self.sheet.affords(j, owner, self.budget)):
+                yield Offer(split.gain, charge, self.sheet.price(j), j, leaf)
+
+    def split(self, offer: Offer) -> None:
+        node, bins = self.nodes[offer.leaf], self.bins[offer.feature]
+        split = node.splits[offer.feature]
+        node.feature, node.missing, node.splits = offer.feature, split.missing, {}
+        if bins.categorical:
+            node.left_codes, node.right_codes = (
+                {code for code, b in enumerate(bins.bin_of_code) if b in side}
+                for side in (split.left, split.right)
+            )
+        else:  # after the last bin only missing values are left to go right
+            last = max(split.left)
+            node.threshold = bins.edges[last] if last < bins.n_bins - 1 else math.inf
+        goes_left = split.goes_left(bins.codes[node.rows], bins.n_bins)
+        path = {*node.path, offer.feature}
+        node.left = self.add_node(node.rows[goes_left], node.depth + 1, path)
+        node.right = self.add_node(node.rows[~goes_left], node.depth + 1, path)
+        if self.ledger == "model":
+            self.owned = {*self.owned, offer.feature}
+
+
+# ---- the predictor -----------------------------------------------------------------------------------------
+
+
+def predict_row(
+    forest: Any, row: Sequence[float], sheet: Sheet | None = None, budget: float = math.inf
+) -> tuple[list[float], set[int]]:
+    """Send one row down all trees; return the outputs and the features that it bought."""
+    output = [0.0] * forest.n_outputs
+    owned: set[int] = set()
+    refused: set[int] = set()
+    for t, first in enumerate(forest.offsets[:-1]):
+        node = int(first)
+        while (feature := int(forest.feature[node])) >= 0:
+            if feature not in owned | refused:
+                buys = sheet is None or sheet.affords(feature, owned, budget)
+                (owned if buys else refused).add(feature)
+            side = turn(forest, node, float(row[feature]) if feature in owned else math.nan)
+            if side == STAY:
+                break
+            node = int(first) + int((forest.left, forest.right)[side][node])
+        for w, score in enumerate(forest.value[node]):
+            output[forest.target[t] + w] += float(score)
+    return output, owned
+
+
+def turn(forest: Any, node: int, x: float) -> int:
+    """Return the way of a value at an inner node; without a way of its own it goes that of missing values."""
+    on_missing = int(forest.missing[node])
+    if math.isnan(x):
+        return on_missing
+    left_codes, right_codes = code_sets(forest, node)
+    if left_codes is not None:
+        return LEFT if x in left_codes else RIGHT if x in right_codes else on_missing
+    if forest.dtype == "float32":
+        with np.errstate(over="ignore"):
+            x = float(np.float32(x))
+    threshold = float(forest.threshold[node])
+    return LEFT if (x < threshold if forest.comparator == "<" else x <= threshold) else RIGHT
+
+
+def code_sets(forest: Any, node: int) -> tuple[set[int], set[int]] | tuple[None, None]:
+    """Return the category codes that go left and right at a node, None for a numeric test."""
+    first = int(forest.category[node])
+    if first < 0:
+        return None, None
+    width = int(forest.category_widths[forest.feature[node]])
+    words = [int(word) for word in forest.category_words[first : first + 2 * width]]
+    sides = [
+        {64 * w + bit for w, word in enumerate(half) for bit in range(64) if word >> bit & 1}
+        for half in (words[:width], words[width:])
+    ]
+    return sides[0], sides[1]

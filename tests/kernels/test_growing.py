@@ -1,0 +1,253 @@
+"""The grower equals its naive twin: fixed-point sums, histograms, splits, prices, ledgers, limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.kernels import naive
+from tests.kernels.comparison import assert_same_tree, fast_and_slow
+from tests.kernels.strategies import SEEDS, Table, limits, sheets, tables
+
+from farthing.costs import CostSheet
+from farthing.trees import Grower
+
+IMPURITIES = [
+    ("entropy", 0.0, 2.0),
+    ("gini", 0.0, 2.0),
+    ("pairs", 0.0, 2.0),
+    ("pairs", 1.0, 2.0),
+    ("pairs", 0.5, 2.0),
+    ("powers", 0.0, 2.0),
+    ("powers", 0.0, 3.0),
+    ("powers", 0.0, 2.5),
+]
+NO_LIMITS: dict[str, Any] = {}
+
+
+def blind(n_features: int) -> tuple[CostSheet, naive.Sheet]:
+    return CostSheet([0.0] * n_features), naive.Sheet([0.0] * n_features)
+
+
+def of_classes(
+    n_rows: int, rng: np.random.Generator, n_classes: int = 2, kind: tuple[str, float, float] = IMPURITIES[0]
+) -> dict[str, Any]:
+    return {
+        "labels": rng.integers(0, n_classes, n_rows),
+        "weights": rng.integers(1, 4, n_rows).astype(float),
+        "n_classes": n_classes,
+        "kind": kind[0],
+        "alpha": kind[1],
+        "power": kind[2],
+    }
+
+
+def of_gradients(
+    n_rows: int, rng: np.random.Generator, hessians: str = "unit", l2: float = 0.0
+) -> dict[str, Any]:
+    some = rng.integers(0, 3, n_rows).astype(float)
+    some[0] = 1.0
+    return {
+        "gradients": rng.integers(-4, 5, n_rows).astype(float),
+        "hessians": None if hessians == "unit" else some,
+        "l2": l2,
+    }
+
+
+@given(st.data(), tables(), limits(), SEEDS)
+@settings(deadline=None, max_examples=150)
+def test_squared_error_equals_the_twin(data: Any, table: Table, options: dict[str, Any], seed: int) -> None:
+    hessians, l2 = data.draw(st.sampled_from([("unit", 0.0), ("unit", 1.0), ("given", 0.0), ("given", 0.5)]))
+    target = of_gradients(table.n_rows, np.random.default_rng(seed), hessians, l2)
+    assert_same_tree(*fast_and_slow(table, data.draw(sheets(table.n_features)), options, target))
+
+
+@given(st.data(), tables(), limits(), SEEDS)
+@settings(deadline=None, max_examples=200)
+def test_classes_equal_the_twin(data: Any, table: Table, options: dict[str, Any], seed: int) -> None:
+    kind, n_classes = data.draw(st.sampled_from(IMPURITIES)), data.draw(st.sampled_from([1, 2, 2, 3, 4]))
+    target = of_classes(table.n_rows, np.random.default_rng(seed), n_classes, kind)
+    assert_same_tree(*fast_and_slow(table, data.draw(sheets(table.n_features)), options, target))
+
+
+@given(
+    st.data(),
+    tables(kinds=("few", "binary", "categories")),
+    st.sampled_from([None, 2.5, 4.0, 6.0]),
+    st.sampled_from([0.5, 1.0, 2.0]),
+    SEEDS,
+)
+@settings(deadline=None, max_examples=100)
+def test_after_a_purchase_all_open_leaves_rank_anew(
+    data: Any, table: Table, budget: float | None, tradeoff: float, seed: int
+) -> None:
+    """Under the model ledger a feature that one leaf bought is free for all, and its group cheaper."""
+    options = {"ledger": "model", "cost_rule": "penalty", "tradeoff": tradeoff, "budget": budget}
+    target = of_gradients(table.n_rows, np.random.default_rng(seed))
+    assert_same_tree(*fast_and_slow(table, data.draw(sheets(table.n_features)), options, target))
+
+
+@given(st.data(), tables(), limits(), SEEDS)
+@settings(deadline=None, max_examples=60)
+def test_chosen_rows_columns_and_what_is_owned_already(
+    data: Any, table: Table, options: dict[str, Any], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    rows = np.flatnonzero(rng.random(table.n_rows) < 0.7)
+    columns = np.flatnonzero(rng.random(table.n_features) < 0.7)
+    owned = rng.integers(0, 2, table.n_features).astype(np.uint8)
+    if not len(rows):
+        rows = np.array([0])
+    chosen = {"rows": rows, "columns": columns, "owned": owned}
+    target = of_gradients(table.n_rows, rng)
+    assert_same_tree(*fast_and_slow(table, data.draw(sheets(table.n_features)), options, target, **chosen))
+
+
+@given(tables(), st.floats(1e-3, 1e3), st.integers(-900, 800), SEEDS)
+@settings(deadline=None, max_examples=60)
+def test_gradients_that_need_rounding_are_summed_on_the_grid(
+    table: Table, scale: float, exponent: int, seed: int
+) -> None:
+    """The fixed-point grid keeps the same bits at every magnitude; squares may leave the range of a float."""
+    rng = np.random.default_rng(seed)
+    gradients = np.ldexp(rng.normal(size=table.n_rows) * scale, exponent)
+    for hessians in (None, rng.random(table.n_rows)):
+        target = {"gradients": gradients, "hessians": hessians, "l2": 0.0}
+        assert_same_tree(*fast_and_slow(table, blind(table.n_features), {"max_leaves": 4}, target))
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
+@settings(deadline=None)
+def test_the_grid_is_finer_than_a_float(gradients: list[float]) -> None:
+    """The mean at the root is the exact mean up to the rounding of n values to the grid."""
+    column = np.zeros((len(gradients), 1))
+    grower = Grower(Table(column, (0,)).fast(), CostSheet([1.0]), max_leaves=1)
+    value = grower.gradient(np.array(gradients)).tree.value[0, 0]
+    exact = float(sum(map(naive.Fraction, gradients)) / len(gradients))
+    finest = 2.0**-1000
+    assert abs(value - exact) <= 2.0**-40 * max(map(abs, gradients)) + finest
+
+
+@pytest.mark.parametrize("kind", IMPURITIES)
+def test_trees_of_many_leaves_equal_the_twin(kind: tuple[str, float, float]) -> None:
+    """More open leaves than histograms: some siblings are subtracted, some are counted."""
+    rng = np.random.default_rng(3)
+    table = mixed_table(300, rng)
+    target = of_classes(300, rng, 3, kind)
+    fast, slow = fast_and_slow(table, blind(table.n_features), NO_LIMITS, target)
+    assert_same_tree(fast, slow)
+    assert len(slow.nodes) > (5 if kind[1] else 100)
+
+
+@pytest.mark.parametrize("hessians", ["unit", "given"])
+@pytest.mark.parametrize("ledger", ["row", "model"])
+def test_regression_trees_of_many_leaves_equal_the_twin(hessians: str, ledger: str) -> None:
+    rng = np.random.default_rng(4)
+    table = mixed_table(300, rng)
+    prices = CostSheet([3.0, 0.5, 1.0]), naive.Sheet([3.0, 0.5, 1.0])
+    options = {"ledger": ledger, "tradeoff": 0.5, "min_rows_leaf": 2}
+    fast, slow = fast_and_slow(table, prices, options, of_gradients(300, rng, hessians))
+    assert_same_tree(fast, slow)
+    assert len(slow.nodes) > 100
+
+
+def mixed_table(n_rows: int, rng: np.random.Generator) -> Table:
+    values = np.column_stack(
+        [rng.integers(0, 20, n_rows), rng.integers(0, 9, n_rows), rng.integers(0, 12, n_rows)]
+    )
+    values = values.astype(float)
+    values[rng.random(values.shape) < 0.1] = np.nan
+    return Table(values, (0, 0, 12))
+
+
+def test_more_categories_than_bins() -> None:
+    rng = np.random.default_rng(5)
+    n_rows = 900
+    codes = np.minimum(rng.geometric(0.01, n_rows), 400) - 1.0
+    table = Table(np.column_stack([codes, rng.integers(0, 5, n_rows)]).astype(float), (400, 0))
+    for target in (of_classes(n_rows, rng, 2, ("gini", 0.0, 2.0)), of_gradients(n_rows, rng)):
+        assert_same_tree(*fast_and_slow(table, blind(2), {"max_leaves": 6}, target))
+
+
+def test_more_values_than_bins() -> None:
+    rng = np.random.default_rng(15)
+    table = Table(rng.normal(size=(700, 2)), (0, 0))
+    for target in (of_classes(700, rng, 3, ("pairs", 0.0, 2.0)), of_gradients(700, rng, "given")):
+        assert_same_tree(*fast_and_slow(table, blind(2), {"max_leaves": 6}, target))
+
+
+def test_many_classes() -> None:
+    rng = np.random.default_rng(16)
+    table = Table(rng.integers(0, 6, (200, 2)).astype(float), (6, 0))
+    target = of_classes(200, rng, 70, ("gini", 0.0, 2.0))
+    assert_same_tree(*fast_and_slow(table, blind(2), {"max_leaves": 4}, target))
+
+
+def test_weights_too_small_for_the_grid_are_zero_and_harm_nothing() -> None:
+    """Categories whose rows all weigh nothing have no share of any class; they must not upset the sorting."""
+    rng = np.random.default_rng(6)
+    n_rows = 600
+    codes = rng.integers(0, 60, n_rows).astype(float)
+    weights = np.where(codes % 2 == 0, 1e-40, rng.integers(1, 5, n_rows) + 0.5)
+    table = Table(codes[:, None], (60,))
+    for n_classes in (2, 3):
+        target = {**of_classes(n_rows, rng, n_classes), "weights": weights}
+        assert_same_tree(*fast_and_slow(table, blind(1), {"max_leaves": 3}, target))
+
+
+@pytest.mark.parametrize("kind", ["entropy", "gini", "pairs", "powers"])
+def test_a_pure_node_is_never_split(kind: str) -> None:
+    """Whatever the weights round to: one class leaves nothing to gain."""
+    rng = np.random.default_rng(7)
+    for _ in range(50):
+        n_rows = int(rng.integers(2, 30))
+        table = Table(rng.normal(size=(n_rows, 2)), (0, 0))
+        grower = Grower(table.fast(), CostSheet([1.0, 1.0]))
+        weights = rng.random(n_rows) + 1e-3
+        for label in (0, 1):
+            labels = np.full(n_rows, label)
+            assert grower.classes(labels, weights, 2, impurity=kind).tree.n_nodes == 1
+
+
+def test_one_row_is_one_leaf() -> None:
+    table = Table(np.array([[1.0, np.nan]]), (0, 0))
+    grown = Grower(table.fast(), CostSheet([1.0, 1.0])).gradient(np.array([3.0]))
+    assert grown.tree.value.tolist() == [[3.0]]
+    assert grown.leaf_of_row.tolist() == [0]
+
+
+def test_a_grower_carries_nothing_from_one_tree_to_the_next() -> None:
+    rng = np.random.default_rng(8)
+    table = mixed_table(200, rng)
+    grower = Grower(table.fast(), CostSheet([1.0] * 3), max_leaves=20)
+    gradients, labels = rng.normal(size=200), rng.integers(0, 3, 200)
+    some_rows = np.arange(0, 200, 3)
+    first = grower.gradient(gradients).tree
+    grower.classes(labels, np.ones(200), 3)
+    grower.gradient(gradients, rows=some_rows)
+    assert grower.gradient(gradients).tree == first
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+def test_values_that_are_not_finite_are_refused(bad: float) -> None:
+    grower = Grower(Table(np.zeros((2, 1)), (0,)).fast(), CostSheet([1.0]))
+    with pytest.raises(ValueError, match="not finite"):
+        grower.gradient(np.array([1.0, bad]))
+    with pytest.raises(ValueError, match="not finite"):
+        grower.gradient(np.array([1.0, 1.0]), np.array([1.0, bad]))
+    with pytest.raises(ValueError, match="not finite"):
+        grower.classes(np.array([0, 1]), np.array([1.0, bad]), 2)
+
+
+@pytest.mark.parametrize("most", [2**40, 2**62, 2**63 - 1])
+def test_huge_limits_are_no_limits(most: int) -> None:
+    table = Table(np.arange(8.0)[:, None], (0,))
+    gradients = np.arange(8.0)
+    free = Grower(table.fast(), CostSheet([1.0])).gradient(gradients).tree
+    limited = Grower(table.fast(), CostSheet([1.0]), max_depth=most, max_leaves=most)
+    assert limited.gradient(gradients).tree == free
+    crowded = Grower(table.fast(), CostSheet([1.0]), min_rows_leaf=most)
+    assert crowded.gradient(gradients).tree.n_nodes == 1

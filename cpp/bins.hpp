@@ -17,6 +17,7 @@
 
 #include "common.hpp"
 #include "random.hpp"
+#include "sort.hpp"
 
 namespace farthing {
 
@@ -38,7 +39,7 @@ inline double between(double low, double high) {
 // Edges for the values of one column, in any order and without NaN. Few distinct values get a bin each; many
 // get bins of nearly equal counts, where a value that fills a bin by itself has that bin alone.
 inline std::vector<double> edges_of(std::vector<double>& values, index_t max_bins) {
-    std::sort(values.begin(), values.end());
+    sort_values(values);
     std::vector<index_t> ends;  // one past the last of each run of equal values
     const auto n = static_cast<index_t>(values.size());
     for (index_t i = 1; i <= n; ++i) {

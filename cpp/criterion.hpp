@@ -49,9 +49,10 @@ public:
     using Row = std::conditional_t<kSums == Sums::full, GradientRow, std::int64_t>;
     static constexpr index_t kWidth = kSums == Sums::packed ? 1 : kSums == Sums::unit ? 2 : 3;
 
-    GradientTarget(Span<const double> gradients, Span<const double> hessians, double l2)
-        : row_bits_(kSums == Sums::packed ? bits_for(gradients.size) : 0), g_(to_fixed(gradients, 62 - row_bits_)),
-          h_(kSums == Sums::full ? to_fixed(hessians) : Fixed{}), l2_(l2) {
+    GradientTarget(Span<const double> gradients, Span<const double> hessians, double l2, int n_threads = 1)
+        : row_bits_(kSums == Sums::packed ? bits_for(gradients.size) : 0),
+          g_(to_fixed(gradients, 62 - row_bits_, n_threads)),
+          h_(kSums == Sums::full ? to_fixed(hessians, 62, n_threads) : Fixed{}), l2_(l2) {
         if constexpr (kSums == Sums::packed) {
             for (std::int64_t& g : g_.values) g = g * (std::int64_t{1} << row_bits_) + 1;
         }

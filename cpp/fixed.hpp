@@ -23,22 +23,25 @@ struct Fixed {
     double back(std::int64_t sum) const { return static_cast<double>(sum) * unit; }
 };
 
-// The sum of all |values| stays below 2^sum_bits. Whole numbers stay whole (unit 1) if their sum is exact in a double and
-// fits, so that class counts are exact.
-inline Fixed to_fixed(Span<const double> x, int sum_bits = 62) {
+// The sum of all |values| stays below 2^sum_bits. Whole numbers stay whole (unit 1) if any sum of them is exact in a
+// double and fits, so that class counts are exact.
+inline Fixed to_fixed(Span<const double> x, int sum_bits = 62, int n_threads = 1) {
+    const int threads = threads_for(n_threads, x.size / 16384);
     double largest = 0;
     bool whole = true;
-    double sum = 0;
-    for (const double v : x) {
-        if (!std::isfinite(v)) throw std::invalid_argument("cannot sum a value that is not finite");
-        largest = std::fmax(largest, std::fabs(v));
-        whole = whole && v == std::floor(v);
-        sum += std::fabs(v);
+    bool finite = true;
+    #pragma omp parallel for schedule(static) num_threads(threads) reduction(max : largest) reduction(&& : whole, finite)
+    for (index_t i = 0; i < x.size; ++i) {
+        finite = finite && std::isfinite(x[i]);
+        largest = std::max(largest, std::fabs(x[i]));
+        whole = whole && x[i] == std::floor(x[i]);
     }
+    if (!finite) throw std::invalid_argument("cannot sum a value that is not finite");
     Fixed fixed;
     fixed.values.resize(static_cast<std::size_t>(x.size));
     int shift = 0;
-    if (largest > 0 && !(whole && sum < std::ldexp(1.0, std::min(53, sum_bits)))) {
+    const bool exact = whole && largest * static_cast<double>(x.size) < std::ldexp(1.0, std::min(53, sum_bits));
+    if (largest > 0 && !exact) {
         int magnitude = 0;
         std::frexp(largest, &magnitude);  // largest < 2^magnitude
         int rows = 0;
@@ -48,6 +51,7 @@ inline Fixed to_fixed(Span<const double> x, int sum_bits = 62) {
     }
     fixed.unit = std::ldexp(1.0, -shift);
     const double steps = std::ldexp(1.0, shift);
+    #pragma omp parallel for schedule(static) num_threads(threads)
     for (index_t i = 0; i < x.size; ++i) fixed.values[i] = std::llrint(x[i] * steps);
     return fixed;
 }

@@ -185,7 +185,8 @@ private:
 
     void divide(const Leaf& parent, index_t feature, const Split& split, Leaf& left, Leaf& right) {
         const ColumnBins& bins = table_.columns[feature];
-        const index_t n_left = partition_rows(table_.column(feature), goes_left(split, bins.n_bins),
+        const auto to_left = goes_left(split, bins.n_bins);
+        const index_t n_left = partition_rows(table_.column(feature), to_left,
                                               rows_.data() + parent.begin, parent.n(), room_,
                                               options_.n_threads);
         left.begin = parent.begin;
@@ -196,13 +197,17 @@ private:
         left.path = parent.path;
         left.path.add(sheet_, feature);
         right.path = left.path;
-        const Leaf& fewer = left.n() <= right.n() ? left : right;
-        std::vector<std::int64_t> counted(static_cast<std::size_t>(width_), 0);
-        for (index_t i = fewer.begin; i < fewer.end; ++i) target_.add(counted.data(), target_.row(rows_[i]));
-        std::vector<std::int64_t> rest = parent.sums;
-        for (index_t w = 0; w < width_; ++w) rest[w] -= counted[w];
-        left.sums = &fewer == &left ? counted : rest;
-        right.sums = &fewer == &left ? rest : counted;
+        left.sums.assign(static_cast<std::size_t>(width_), 0);
+        if (parent.histogram >= 0) {
+            const std::int64_t* cells = pool_.data(parent.histogram) + table_.first_bin[feature] * width_;
+            for (index_t i = 0; i < (bins.n_bins + 1) * width_; ++i) {
+                if (to_left[i / width_]) left.sums[i % width_] += cells[i];
+            }
+        } else {
+            for (index_t i = left.begin; i < left.end; ++i) target_.add(left.sums.data(), target_.row(rows_[i]));
+        }
+        right.sums = parent.sums;
+        for (index_t w = 0; w < width_; ++w) right.sums[w] -= left.sums[w];
     }
 
     // Histograms and best splits of one leaf (large < 0), or of two siblings, column by column in parallel. With
@@ -262,7 +267,7 @@ private:
     }
 
     void gather(const Leaf& leaf) {
-        const int threads = leaf.n() > 65536 ? threads_for(options_.n_threads, leaf.n()) : 1;
+        const int threads = threads_for(options_.n_threads, leaf.n() / 8192);
         #pragma omp parallel for schedule(static) num_threads(threads)
         for (index_t i = leaf.begin; i < leaf.end; ++i) targets_[i] = target_.row(rows_[i]);
     }

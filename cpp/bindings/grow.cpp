@@ -16,7 +16,7 @@ BinnedTable bin_table(const Table<T>& X, const Vector<index_t>& n_categories, in
                       int n_threads) {
     require(n_categories.shape(0) == X.shape(1), "n_categories: one for each column");
     require(max_bins >= 2 && max_bins <= kMaxBins, "max_bins lies between 2 and 255");
-    require(n_sample >= 1, "n_sample is at least 1");
+    require(n_sample >= 1 && n_sample < (index_t{1} << 32), "n_sample lies between 1 and 2^32 - 1");
     nb::gil_scoped_release unlocked;
     return BinnedTable::make(matrix(X), span(n_categories), max_bins, n_sample, n_threads);
 }
@@ -102,12 +102,12 @@ public:
         require(!hessians || static_cast<index_t>(hessians->shape(0)) == table_.n_rows, "hessians: one for each row");
         require(l2 >= 0, "l2 is not negative");
         if (hessians) {
-            return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2), columns, rows, owned);
+            return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2, options_.n_threads), columns, rows, owned);
         }
         if (packs_well(table_.n_rows)) {
-            return grow(GradientTarget<Sums::packed>(span(gradients), {}, l2), columns, rows, owned);
+            return grow(GradientTarget<Sums::packed>(span(gradients), {}, l2, options_.n_threads), columns, rows, owned);
         }
-        return grow(GradientTarget<Sums::unit>(span(gradients), {}, l2), columns, rows, owned);
+        return grow(GradientTarget<Sums::unit>(span(gradients), {}, l2, options_.n_threads), columns, rows, owned);
     }
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,

@@ -31,6 +31,20 @@ inline void edges_give_each_value_a_bin_if_they_are_few() {
     CHECK(edges_of(none, 255).empty());
 }
 
+inline void values_are_sorted_by_their_bits() {
+    for (const double scale : {1.0, 1e-300, 1e300}) {
+        std::vector<double> values = {0.0, -0.0, 5e-324, -5e-324, std::numeric_limits<double>::infinity(),
+                                      -std::numeric_limits<double>::infinity()};
+        for (std::uint64_t i = 0; i < 3000; ++i) {
+            values.push_back(scale * (static_cast<double>(random_bits(7, i) % 2000) - 1000) / 64);
+        }
+        std::vector<double> expected = values;
+        std::sort(expected.begin(), expected.end());
+        sort_values(values);
+        CHECK(values == expected);
+    }
+}
+
 inline void edges_of_many_values_are_fair() {
     auto values = make_numbers(10000, 1);
     const auto edges = edges_of(values, 255);
@@ -134,6 +148,7 @@ inline void codes_beyond_the_categories_are_missing() {
 inline void test_bins() {
     RUN(between_lies_between);
     RUN(edges_give_each_value_a_bin_if_they_are_few);
+    RUN(values_are_sorted_by_their_bits);
     RUN(edges_of_many_values_are_fair);
     RUN(a_heavy_value_has_its_bin_alone);
     RUN(the_search_counts_the_edges_below);

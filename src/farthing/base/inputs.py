@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """Return one non-negative weight a row, shape (n_rows,); None is a weight of one each.
+    """Return one non-negative weight a row, shape (n_rows,); None is a weight of one each, read-only.
 
     Examples
     --------
@@ -18,7 +18,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     array([1., 1.])
     """
     if sample_weight is None:
-        return np.ones(n_rows)
+        return np.broadcast_to(np.float64(1), n_rows)  # a table of any length takes no memory for it
     weights = np.array(sample_weight, dtype=np.float64)
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 #include "common.hpp"
@@ -121,6 +122,7 @@ private:
     void compile(index_t t) {
         const index_t begin = forest_.offsets[t];
         const index_t n = forest_.offsets[t + 1] - begin;
+        if (2 * n > std::numeric_limits<std::int32_t>::max()) throw std::length_error("a tree has 2^30 nodes or more");
         CompiledTree tree;
         tree.first = static_cast<index_t>(nodes_.size());
         std::vector<index_t> depth(static_cast<std::size_t>(n), 0);

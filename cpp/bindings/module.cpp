@@ -6,6 +6,7 @@ namespace farthing {
 
 void bind_grow(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
+void bind_stumps(nanobind::module_& m);
 
 }  // namespace farthing
 
@@ -13,4 +14,5 @@ NB_MODULE(_core, m) {
     m.doc() = "Farthing's compiled core: bins, histograms, trees, prediction. Internal; its shapes may change.";
     farthing::bind_grow(m);
     farthing::bind_predict(m);
+    farthing::bind_stumps(m);
 }

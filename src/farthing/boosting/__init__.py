@@ -2,5 +2,14 @@
 
 from farthing.boosting.adaboost import AdaBoostClassifier
 from farthing.boosting.gradient import GradientBoostingRegressor
+from farthing.boosting.learners import LinearVotes, TreeVotes, WeightedVote
+from farthing.boosting.sampling import AdaBoostRSClassifier
 
-__all__ = ["AdaBoostClassifier", "GradientBoostingRegressor"]
+__all__ = [
+    "AdaBoostClassifier",
+    "AdaBoostRSClassifier",
+    "LinearVotes",
+    "TreeVotes",
+    "WeightedVote",
+    "GradientBoostingRegressor",
+]

@@ -138,7 +138,9 @@ struct RowCount {
 // Searches one table again and again, as boosting moves the weights.
 class StumpLearner {
 public:
-    StumpLearner(const BinnedTable& table, int n_threads) : table_(table), n_threads_(n_threads) {
+    // IN weights (n,): what the rows count in the covers of the trees.
+    StumpLearner(const BinnedTable& table, Span<const double> weights, int n_threads)
+        : table_(table), n_threads_(n_threads), weights_(weights.begin(), weights.end()) {
         all_rows_.resize(static_cast<std::size_t>(table.n_rows));
         for (index_t i = 0; i < table.n_rows; ++i) all_rows_[i] = i;
         root_counts_.resize(static_cast<std::size_t>(table.n_all_bins()));
@@ -186,6 +188,7 @@ private:
 
     const BinnedTable& table_;
     int n_threads_;
+    std::vector<double> weights_;
     std::vector<index_t> all_rows_;
     std::vector<std::int64_t> root_counts_;
 
@@ -231,10 +234,10 @@ private:
         return stumps;
     }
 
-    static double weight(const Growing& growing, index_t begin, index_t end) {
-        std::int64_t sum = 0;
-        for (index_t i = begin; i < end; ++i) sum += std::abs(growing.fixed.values[growing.rows[i]]);
-        return growing.fixed.back(sum);
+    double weight(const Growing& growing, index_t begin, index_t end) const {
+        double sum = 0;
+        for (index_t i = begin; i < end; ++i) sum += weights_[growing.rows[i]];
+        return sum;
     }
 
     // Splits a leaf and goes on with both children.

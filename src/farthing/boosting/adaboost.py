@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import n_threads, register
-from farthing.boosting.rounds import Weights
-from farthing.boosting.stumps import Learner, StumpSearch
+from farthing.boosting.checking import check_whole
+from farthing.boosting.rounds import Weights, boost
+from farthing.boosting.stumps import StumpSearch
 from farthing.boosting.votes import VoteClassifier
 from farthing.costs import CostSheet
 from farthing.table import Bins
@@ -18,7 +18,11 @@ from farthing.table import Bins
 
 @register(
     grid={"n_rounds": [10, 30, 100, 300]},
-    trials=[{"n_rounds": 12, "max_depth": 3, "intercept": False}],
+    trials=[
+        {"n_rounds": 12, "max_depth": 3, "intercept": False},
+        {"n_rounds": 30, "curtail": True},
+        {"n_rounds": 15, "max_depth": 2, "curtail": True},
+    ],
 )
 class AdaBoostClassifier(VoteClassifier):
     """AdaBoost of stumps or small trees, for two classes, cost-blind.
@@ -43,6 +47,9 @@ class AdaBoostClassifier(VoteClassifier):
     max_depth : int
         1 for stumps; up to 3 for trees. A tree begins with the best stump and goes on, in each part, with
         the part's best stump if that raises the edge of the tree.
+    curtail : bool
+        Whether a prediction ends as soon as the votes still out cannot change the label: the same labels for
+        less. Features are asked for in the order ``order_``; the probabilities are those of the votes seen.
     intercept : bool
         Whether the vote that asks for nothing is among the learners.
     max_bins : int
@@ -59,8 +66,10 @@ class AdaBoostClassifier(VoteClassifier):
         A tree for each round, with leaves of -1 and +1; other nodes are 0.
     alphas_ : ndarray of float64, shape (n_trees,)
         The voting weight of each tree, a multiple of 2**-32.
-    edges_ : ndarray of float64, shape (n_trees,)
-        The edge of each tree when it was chosen, between 0 and 1.
+    edges_ : ndarray of float64, shape (n_rounds_done,)
+        The edge of each learner when it was chosen, between 0 and 1.
+    order_ : ndarray of int64 or None
+        With ``curtail``, the columns in the order in which they are asked for.
 
     Examples
     --------
@@ -79,6 +88,7 @@ class AdaBoostClassifier(VoteClassifier):
         *,
         n_rounds: int = 500,
         max_depth: int = 1,
+        curtail: bool = False,
         intercept: bool = True,
         max_bins: int = 255,
         costs: Any = None,
@@ -86,6 +96,7 @@ class AdaBoostClassifier(VoteClassifier):
     ) -> None:
         self.n_rounds = n_rounds
         self.max_depth = max_depth
+        self.curtail = curtail
         self.intercept = intercept
         self.max_bins = max_bins
         self.costs = costs
@@ -98,32 +109,21 @@ class AdaBoostClassifier(VoteClassifier):
         weights: NDArray[np.float64],
         sheet: CostSheet,  # noqa: ARG002 - blind to costs
     ) -> None:
-        _check_whole("n_rounds", self.n_rounds, 1, None)
-        _check_whole("max_depth", self.max_depth, 1, 3)
+        check_whole("n_rounds", self.n_rounds, 1)
+        check_whole("max_depth", self.max_depth, 1, 3)
         threads = n_threads(self.n_jobs)
         bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads)
-        search = StumpSearch(bins, threads)
+        search = StumpSearch(bins, weights, threads)
         state = Weights(np.where(target == 1, 1, -1).astype(np.int8), weights)
-        learners: list[Learner] = []
-        while len(learners) < self.n_rounds and state.open:
-            edges = search.edges(state.signed)
-            column, total = int(np.argmax(edges)), float(state.signed.sum())
-            if self.intercept and abs(total) > edges[column] and state.worth(abs(total)):
-                learner = search.constant(math.copysign(1.0, total))
-            elif state.worth(edges[column]):
-                learner = search.learner(state.signed, column, self.max_depth)
-            else:
-                break
-            state.update(learner.votes)
-            learners.append(learner)
-        self.forest_ = search.forest(learners or [search.constant(state.majority)])
-        self.alphas_ = np.array(state.alphas or [1.0])
-        self.edges_ = np.array(state.edges or [0.0])
-
-
-def _check_whole(name: str, given: Any, least: int, most: int | None) -> None:
-    if isinstance(given, bool) or not isinstance(given, int | np.integer):
-        raise ValueError(f"{name} must be an integer; got {given!r}")  # noqa: TRY004 - as for its bounds
-    if given < least or (most is not None and given > most):
-        expected = f"at least {least}" if most is None else f"between {least} and {most}"
-        raise ValueError(f"{name} must be {expected}; got {given}")
+        learners = boost(
+            search,
+            state,
+            lambda edges: int(np.argmax(edges)),
+            n_rounds=self.n_rounds,
+            intercept=self.intercept,
+            max_depth=self.max_depth,
+        )
+        self.edges_ = np.array(state.edges)
+        self._take(
+            search.forest(learners) if learners else None, np.array(state.alphas), curtail=self.curtail
+        )

@@ -48,6 +48,8 @@ class StumpSearch:
     ----------
     bins : Bins
         The table.
+    weights : ndarray of float64, shape (n_rows,)
+        What each row counts to begin with, for the covers of the trees.
     n_threads : int
         Threads to use.
 
@@ -55,16 +57,16 @@ class StumpSearch:
     --------
     >>> from farthing.table import Schema
     >>> X = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
-    >>> search = StumpSearch(Bins(X, Schema.learn(X)))
+    >>> search = StumpSearch(Bins(X, Schema.learn(X)), np.ones(4))
     >>> search.edges(np.array([-0.25, 0.25, 0.25, 0.25]))
     array([1., 0.])
     >>> search.learner(np.array([-0.25, 0.25, 0.25, 0.25]), column=0).votes
     array([-1,  1,  1,  1], dtype=int8)
     """
 
-    def __init__(self, bins: Bins, n_threads: int = 1) -> None:
+    def __init__(self, bins: Bins, weights: NDArray[np.float64], n_threads: int = 1) -> None:
         self._bins = bins
-        self._core = Stumps(bins.core, n_threads)
+        self._core = Stumps(bins.core, weights, n_threads)
 
     def edges(self, signed: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the edge of the best stump of each column, shape (n_features,); 0 if a column has none.

@@ -5,15 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, ClassVar, Final
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import ContractClassifier, TreesMixin, n_threads, sigmoid
+from farthing.boosting.curtail import CurtailedPolicy, Curtailment, ask_order, check_order
+from farthing.table import Encoded
 from farthing.trees import Forest, Predictor
+from farthing.walks import Policy
 
 GRID: Final = 2.0**-32
 """Voting weights are multiples of this, so that sums of them are exact in any order."""
@@ -25,6 +29,9 @@ MOST: Final = 2.0**20
 _SURE: Final = 18.0
 # Rows whose votes are held as floats at one time.
 _BLOCK: Final = 1024
+
+# Curtailed votes by model; beside the models, so that predicting changes no attribute.
+_READY: WeakKeyDictionary[VoteClassifier, Curtailment] = WeakKeyDictionary()
 
 
 def voting_weight(edge: float, most: float) -> float:
@@ -54,10 +61,17 @@ class VoteClassifier(TreesMixin, ContractClassifier):
         A tree for each round, leaves -1 and +1, other nodes 0.
     alphas_ : ndarray of float64, shape (n_trees,)
         The voting weight of each tree, a multiple of 2**-32.
+    order_ : ndarray of int64 or None
+        The columns in the order in which a curtailed vote asks for them; None if it is not curtailed.
     """
 
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {"alphas_": np.ndarray}
+    _stored: ClassVar[Mapping[str, type | UnionType]] = {
+        "alphas_": np.ndarray,
+        "order_": np.ndarray | NoneType,
+    }
     _binary_only = True
+    alphas_: NDArray[np.float64]
+    order_: NDArray[np.int64] | None
 
     def decision_function(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
         """Return the vote, positive for ``classes_[1]``; parameters as in `predict`.
@@ -109,6 +123,38 @@ class VoteClassifier(TreesMixin, ContractClassifier):
         for vote in self.staged_decision_function(X):
             yield self._results(vote[:, np.newaxis])[0]
 
+    def _take(self, forest: Forest | None, alphas: NDArray[np.float64], *, curtail: bool) -> None:
+        """Set the fitted attributes; without a forest, one vote for the more frequent class."""
+        if forest is None:
+            vote = 1.0 if self.prior_[0] > 0 else -1.0
+            widths = [-(-len(column.categories) // 64) for column in self.schema_.columns]
+            forest, alphas = Forest.constant([vote], len(self.schema_.names), widths), np.ones(1)
+        self.forest_ = forest
+        self.alphas_ = alphas
+        self.order_ = ask_order(forest, alphas, self.costs_) if curtail else None
+
+    def _policy(self, seed: int | None) -> Policy:
+        return super()._policy(seed) if self.order_ is None else CurtailedPolicy(self._curtailment())
+
+    def _answers(
+        self,
+        encoded: Encoded,
+        budget: NDArray[np.float64] | None,
+        seeds: NDArray[np.int64] | None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        if self.order_ is None:
+            return super()._answers(encoded, budget, seeds)
+        threads = n_threads(getattr(self, "n_jobs", None))
+        return self._curtailment().predict(encoded.values, self.costs_, budget, threads)
+
+    def _curtailment(self) -> Curtailment:
+        """Return the curtailed vote of today's forest and order."""
+        ready = _READY.get(self)
+        if ready is None or ready.order is not self.order_ or ready.predictor is not self._ready():
+            assert self.order_ is not None
+            ready = _READY[self] = Curtailment(self._ready(), self.order_)
+        return ready
+
     def _votes(self, X: Any) -> NDArray[np.int8]:
         """Return what each tree says about each row, shape (n_rows, n_trees), whatever it costs."""
         check_is_fitted(self)
@@ -142,6 +188,7 @@ class VoteClassifier(TreesMixin, ContractClassifier):
     def _check_stored(self) -> None:
         super()._check_stored()
         check_alphas(self.alphas_, self.forest_)
+        check_order(self.order_, self.forest_)
 
 
 def check_alphas(alphas: NDArray[np.float64], forest: Forest) -> None:

@@ -14,9 +14,9 @@ from farthing.boosting.learners import LinearVotes, TreeVotes
 from farthing.trees import Forest
 
 _ACCEPTED = (
-    "a boosted vote of farthing.boosting, a forest of farthing.forests, a scikit-learn RandomForestClassifier, "
-    "ExtraTreesClassifier, DecisionTreeClassifier, BaggingClassifier or AdaBoostClassifier of trees, a linear "
-    "classifier with coef_ and intercept_, or a TreeVotes or LinearVotes"
+    "a boosted vote of farthing.boosting, a forest of farthing.forests, a RandomForestClassifier, "
+    "ExtraTreesClassifier, DecisionTreeClassifier, BaggingClassifier or AdaBoostClassifier (of trees) of "
+    "scikit-learn, a linear classifier with coef_ and intercept_, a TreeVotes or a LinearVotes"
 )
 
 
@@ -67,7 +67,9 @@ def _signed(alphas: NDArray[np.float64], forest: Forest) -> TreeVotes:
 def _bagged(forest: Forest) -> TreeVotes:
     """Return the mean of what trees of class weights say."""
     shares = normalise(forest.value)
-    votes = replace(forest, n_outputs=1, target=np.zeros_like(forest.target), value=shares[:, 1:] - shares[:, :1])
+    votes = replace(
+        forest, n_outputs=1, target=np.zeros_like(forest.target), value=shares[:, 1:] - shares[:, :1]
+    )
     return TreeVotes(np.full(forest.n_trees, 1.0 / forest.n_trees), votes)
 
 
@@ -99,7 +101,9 @@ def _scikit_learn(model: Any) -> TreeVotes:
     n_features = int(model.n_features_in_)
     weights = getattr(model, "estimator_weights_", None)
     hard = weights is not None
-    alphas = np.full(len(members), 1.0 / len(members)) if weights is None else np.asarray(weights)[: len(members)]
+    alphas = (
+        np.full(len(members), 1.0 / len(members)) if weights is None else np.asarray(weights)[: len(members)]
+    )
     subsets = getattr(model, "estimators_features_", [np.arange(n_features)] * len(members))
     kept = [place for place, alpha in enumerate(alphas) if alpha != 0]
     trees = [_tree(members[place], subsets[place], n_features, model, hard) for place in kept]
@@ -110,14 +114,15 @@ def _scikit_learn(model: Any) -> TreeVotes:
 def _tree(member: Any, columns: NDArray[Any], n_features: int, model: Any, hard: bool) -> Forest:
     """Return a tree of scikit-learn as a tree of votes between -1 and 1."""
     if not hasattr(member, "tree_") or not hasattr(member, "classes_"):
-        raise TypeError(f"{type(model).__name__} holds a {type(member).__name__}; estimator takes {_ACCEPTED}")
+        raise TypeError(
+            f"{type(model).__name__} holds a {type(member).__name__}; estimator takes {_ACCEPTED}"
+        )
     tree = member.tree_
     inner = tree.children_left >= 0
     counts = np.zeros((tree.node_count, 2))
-    # A member may have seen one class only; the members of a forest know classes by their place.
-    known = np.searchsorted(model.classes_, member.classes_) if hard else member.classes_.astype(np.int64)
-    if member is model:
-        known = np.arange(len(member.classes_))
+    # A member may have seen one class only. Those of a forest know classes by their place, others by name.
+    named = hard or member is model
+    known = np.searchsorted(model.classes_, member.classes_) if named else member.classes_.astype(np.int64)
     counts[:, known] = tree.value[:, 0, :]
     shares = normalise(counts)
     votes = np.sign(shares[:, 1:] - shares[:, :1]) if hard else shares[:, 1:] - shares[:, :1]

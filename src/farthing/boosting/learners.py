@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -138,9 +139,8 @@ class TreeVotes:
 
     def columns(self) -> tuple[tuple[int, ...], ...]:
         """Return the columns that each tree tests, rising."""
-        bounds = self.forest.offsets.tolist()
         found = []
-        for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+        for begin, end in pairwise(self.forest.offsets.tolist()):
             tested = self.forest.feature[begin:end]
             found.append(tuple(np.unique(tested[tested >= 0]).tolist()))
         return tuple(found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -40,4 +41,4 @@ class VoteLink(ContractClassifier):
         up, down = weights[target == 1].sum(), weights[target == 0].sum()
         if up == 0 or down == 0:
             return np.array([_SURE if up > 0 else -_SURE])
-        return np.clip([0.5 * np.log(up / down)], -_SURE, _SURE)
+        return np.array([min(max(0.5 * math.log(up / down), -_SURE), _SURE)])

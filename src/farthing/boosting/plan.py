@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -28,7 +29,7 @@ SAMPLINGS: Final = ("weight", "cost", "top")
 _SUM_BITS: Final = 52
 # A finer grid than 2**-46 would have sums whose probability rounds to one half.
 _GRID_BITS: Final = 46
-# A cost that is this much smaller than the largest counts as if it were no smaller still.
+# Votes are weighed by costs of at least this part of the largest, so that none is lost.
 _LEAST: Final = 2.0**-900
 _SHARE_BITS: Final = 62
 
@@ -114,11 +115,8 @@ class Plan:
         columns = votes.columns()
         costs = _costs(columns, sheet)
         free = costs == 0 if sampling == "cost" else np.zeros(len(costs), dtype=np.bool_)
-        if sampling == "cost":
-            weights = np.where(free, 0.0, _normal(costs))
-            ratios = np.divide(votes.alphas, weights, out=np.zeros_like(weights), where=~free)
-        else:
-            weights, ratios = np.ones(len(costs)), votes.alphas
+        weights = np.where(free, 0.0, _normal(costs)) if sampling == "cost" else np.ones(len(costs))
+        ratios = np.divide(votes.alphas, weights, out=np.zeros_like(weights), where=~free)
         steps = _steps(votes)
         order = _order(votes.alphas, costs) if sampling == "top" else []
         limit = max_samples if sampling != "top" else len(costs)
@@ -129,7 +127,7 @@ class Plan:
             relevant=tuple(sorted(set().union(*columns))),
             costs=costs,
             steps=steps,
-            cumulative=_cumulative(ratios),
+            cumulative=_cumulative(votes.alphas, costs if sampling == "cost" else np.ones(len(costs))),
             weights=weights,
             scale=math.fsum(ratios.tolist()),
             exact=np.flatnonzero(free),
@@ -227,19 +225,26 @@ def _costs(columns: tuple[tuple[int, ...], ...], sheet: CostSheet) -> NDArray[np
 
 
 def _normal(costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return costs times the power of two that takes the largest to between 1/2 and 1."""
+    """Return costs times the power of two that takes the largest to between 1/2 and 1, none too small."""
     _, exponent = np.frexp(costs.max())
-    return np.maximum(np.ldexp(costs, -exponent), _LEAST)
+    return np.asarray(np.maximum(np.ldexp(costs, -exponent), _LEAST))
 
 
-def _cumulative(ratios: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return the sums of whole shares in proportion to the ratios, as fine as 62 bits hold."""
-    drawn = ratios > 0
-    if not drawn.any():
-        return np.zeros(len(ratios), dtype=np.uint64)
-    bits = _SHARE_BITS - math.ceil(math.log2(len(ratios))) if len(ratios) > 1 else _SHARE_BITS
-    shares = np.rint(np.ldexp(ratios / ratios.max(), bits))
-    return np.cumsum(np.where(drawn, np.maximum(shares, 1.0), 0.0).astype(np.uint64), dtype=np.uint64)
+def _cumulative(alphas: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return the sums of whole shares in proportion to alpha over cost, none for what is free.
+
+    As fine as 62 bits hold, and exact up to there: costs times any number give the same shares.
+    """
+    ratios = [_ratio(alpha, cost) for alpha, cost in zip(alphas.tolist(), costs.tolist(), strict=True)]
+    largest = max(ratios)
+    unit = 2 ** (_SHARE_BITS - len(ratios).bit_length())
+    shares = [max(round(ratio / largest * unit), 1) if ratio else 0 for ratio in ratios]
+    return np.array(list(accumulate(shares)), dtype=np.uint64)
+
+
+def _ratio(alpha: float, cost: float) -> Fraction:
+    """Return alpha over cost, exactly; zero for what is free."""
+    return Fraction(alpha) / Fraction(cost) if cost else Fraction(0)
 
 
 def _dear(columns: tuple[tuple[int, ...], ...], costs: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -258,8 +263,7 @@ def _order(alphas: NDArray[np.float64], costs: NDArray[np.float64]) -> list[int]
 
     def rank(learner: int) -> tuple[bool, Fraction, float, int]:
         alpha, cost = float(alphas[learner]), float(costs[learner])
-        ratio = Fraction(alpha) / Fraction(cost) if cost > 0 else Fraction(0)
-        return cost > 0, -ratio, -alpha, learner
+        return cost > 0, -_ratio(alpha, cost), -alpha, learner
 
     return sorted(range(len(costs)), key=rank)
 

@@ -1,6 +1,7 @@
 """The walks of a sampled vote: learner by learner, column by column.
 
-They make the draws and the additions of the compiled sampler in the same order, so that both give the same bits.
+They make the draws and the additions of the compiled sampler in the same order, so that both give the same
+bits.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class DrawPoll(Poll):
         return ledger.affords_all(self._obtainable(self._plan.relevant, ledger))
 
     def _changed(self, ledger: RowLedger) -> bool:
-        """Tell whether anything was bought or refused since the last draw, and bring key and price up to it."""
+        """Tell whether anything was bought or refused since the last draw; if so, renew key and price."""
         bought = np.flatnonzero(ledger.bought)
         state = len(bought), len(self._heard)
         if state == self._seen:

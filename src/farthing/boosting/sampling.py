@@ -169,7 +169,9 @@ class AdaBoostRSClassifier(VoteLink):
 
     # What the paper proves.
 
-    def margin_bound(self, theta: float, n_samples: int, dimension: float | None = None) -> bounds.MarginBound:
+    def margin_bound(
+        self, theta: float, n_samples: int, dimension: float | None = None
+    ) -> bounds.MarginBound:
         """Return the terms of Corollary 3, which bounds the error of ``n_samples`` draws by weight.
 
         Parameters
@@ -237,7 +239,9 @@ class AdaBoostRSClassifier(VoteLink):
         self._check_params()
         self.votes_ = self._learn_votes(values, target, weights, sheet)
         if self.curtail and not np.isfinite(self.votes_.reach()).all():
-            raise ValueError("curtail=True needs votes with a bound; the features of a linear model have none")
+            raise ValueError(
+                "curtail=True needs votes with a bound; the features of a linear model have none"
+            )
         self.sampling_ = self.sampling
         self.n_samples_ = None if self.n_samples is None else int(self.n_samples)
         most = 100 * self.n_rounds if self.max_samples is None else self.max_samples
@@ -255,8 +259,8 @@ class AdaBoostRSClassifier(VoteLink):
             raise ValueError(f"sampling must be 'weight', 'cost' or 'top'; got {self.sampling!r}")
         if self.curtail and self.sampling != "top":
             raise ValueError(
-                f"curtail=True has no meaning with sampling={self.sampling!r}: the order of the votes must be "
-                "fixed; set sampling='top' or leave it out"
+                f"curtail=True has no meaning with sampling={self.sampling!r}, where votes have no fixed "
+                "order; set sampling='top' or leave it out"
             )
         check_scalar(self.n_rounds, "n_rounds", Integral, min_val=1)
         for name in ("n_samples", "max_samples"):
@@ -292,8 +296,8 @@ class AdaBoostRSClassifier(VoteLink):
         if isinstance(given, BudgetedEstimator):
             if given.schema_ != self.schema_:
                 raise ValueError(
-                    f"the {type(given).__name__} was fitted on the columns {list(given.schema_.names)}, or on "
-                    f"other categories of them; this table has {list(self.schema_.names)}"
+                    f"the {type(given).__name__} was fitted on the columns {list(given.schema_.names)}, or "
+                    f"on other categories of them; this table has {list(self.schema_.names)}"
                 )
         elif not isinstance(given, TreeVotes | LinearVotes):
             self._refuse_categories(given)
@@ -370,7 +374,9 @@ class AdaBoostRSClassifier(VoteLink):
         super()._check_stored()
         n_threads(self.n_jobs)
         if self.votes_.n_features != self.n_features_in_ or len(self.prior_) != 1:
-            raise ValueError(f"the votes have {self.votes_.n_features} features, the table {self.n_features_in_}")
+            raise ValueError(
+                f"the votes have {self.votes_.n_features} features, the table {self.n_features_in_}"
+            )
         if self.sampling_ not in SAMPLINGS:
             raise ValueError(f"sampling_ must be one of {SAMPLINGS}; got {self.sampling_!r}")
         if self.curtail_ and not (self.sampling_ == "top" and np.isfinite(self.votes_.reach()).all()):

@@ -7,6 +7,7 @@
 #include "../criterion.hpp"
 #include "../grower.hpp"
 #include "common.hpp"
+#include "fields.hpp"
 
 namespace farthing {
 namespace {
@@ -19,24 +20,6 @@ BinnedTable bin_table(const Table<T>& X, const Vector<index_t>& n_categories, in
     require(n_sample >= 1 && n_sample < (index_t{1} << 32), "n_sample lies between 1 and 2^32 - 1");
     nb::gil_scoped_release unlocked;
     return BinnedTable::make(matrix(X), span(n_categories), max_bins, n_sample, n_threads);
-}
-
-using Fields = nb::typed<nb::dict, nb::str, nb::object>;
-
-Fields fields(Tree&& tree) {
-    Fields out;
-    const auto n = static_cast<std::size_t>(tree.n_nodes());
-    const auto width = static_cast<std::size_t>(tree.n_values);
-    out["feature"] = give(std::move(tree.feature));
-    out["threshold"] = give(std::move(tree.threshold));
-    out["left"] = give(std::move(tree.left));
-    out["right"] = give(std::move(tree.right));
-    out["missing"] = give(std::move(tree.missing));
-    out["category"] = give(std::move(tree.category));
-    out["category_words"] = give(std::move(tree.category_words));
-    out["value"] = give(std::move(tree.value), {n, width});
-    out["cover"] = give(std::move(tree.cover));
-    return out;
 }
 
 GrowOptions options_of(index_t max_depth, index_t max_leaves, index_t min_rows_leaf, const std::string& ledger,

@@ -3,6 +3,7 @@
 
 #include "../predictor.hpp"
 #include "common.hpp"
+#include "forest.hpp"
 
 namespace farthing {
 namespace {
@@ -42,6 +43,8 @@ public:
         forest_ = std::make_unique<CompiledForest>(view);
     }
 
+    const ForestView& view() const { return forest_->forest(); }
+
     template <class T>
     Answers predict(const Table<T>& X, bool want_touched, int n_threads) const {
         const auto [n, words] = check(X);
@@ -78,8 +81,6 @@ private:
     nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> kept_scores_;
     std::unique_ptr<CompiledForest> forest_;
 
-    const ForestView& view() const { return forest_->forest(); }
-
     template <class T>
     std::pair<index_t, index_t> check(const Table<T>& X) const {
         require(static_cast<index_t>(X.shape(1)) == view().n_features, "X: one column for each feature");
@@ -95,6 +96,8 @@ private:
 };
 
 }  // namespace
+
+const ForestView& forest_of(nb::handle predictor) { return nb::cast<const Predictor&>(predictor).view(); }
 
 void bind_predict(nb::module_& m) {
     nb::class_<Predictor>(m, "Predictor")

@@ -4,6 +4,7 @@
 #include "test_growing.hpp"
 #include "test_predicting.hpp"
 #include "test_price.hpp"
+#include "test_sampling.hpp"
 #include "test_sums.hpp"
 
 int main() {
@@ -13,6 +14,7 @@ int main() {
     test_price();
     test_growing();
     test_predicting();
+    test_sampling();
     std::printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 ? 0 : 1;
 }

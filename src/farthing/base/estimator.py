@@ -145,12 +145,27 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         weights = check_weights(sample_weight, len(values))
         if not (kept := weights > 0).all():
             values, target, weights = values[kept], target[kept], weights[kept]
+        sheet = CostSheet.of(getattr(self, "costs", None), schema.names)
+        return self._fit_encoded(schema, sheet, values, target, weights)
+
+    def _fit_encoded(
+        self,
+        schema: Schema,
+        sheet: CostSheet,
+        values: NDArray[np.floating],
+        target: NDArray[Any],
+        weights: NDArray[np.float64],
+    ) -> Self:
+        """Learn from what `fit` has checked, or another model that learns by way of this one.
+
+        A classifier that is fitted so must have its ``classes_``.
+        """
         self._adopt(schema)
-        self.costs_ = CostSheet.of(getattr(self, "costs", None), schema.names)
+        self.costs_ = sheet
         cap = check_cap(getattr(self, "budget", None))
         self.budget_ = cap if self._hard_budget else None
         self.prior_ = self._default_prior(target, weights)
-        self._fit(values, target, weights, self.costs_)
+        self._fit(values, target, weights, sheet)
         return self
 
     def predict(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[Any]:
@@ -240,6 +255,14 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     # How it is done.
 
+    def _file_params(self) -> dict[str, Any]:
+        """Return the constructor's arguments as a file holds them."""
+        params: dict[str, Any] = self.get_params(deep=False)
+        if params.get("costs") is not None:
+            # The sheet as fitted stands for whatever it came from: a mapping, a Series, a file that may move.
+            params["costs"] = self.costs_
+        return params
+
     def __sklearn_is_fitted__(self) -> bool:
         """Fitted is what a file could hold, so not a model whose first fit failed half way."""
         return all(hasattr(self, name) for name in stored_types(type(self)))
@@ -249,13 +272,18 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         encoded = self.schema_.encode(X, type(self).__name__)
         n_rows = len(encoded.values)
-        outputs, acquired = self._answers(
-            encoded,
+        outputs, acquired = self._answers(encoded, *self._options(n_rows, budget, seeds))
+        encoded.check(acquired)
+        return self._settle(outputs, acquired), acquired
+
+    def _options(
+        self, n_rows: int, budget: Any, seeds: Any
+    ) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
+        """Return the budget and the seed of each row, as the array calls take them."""
+        return (
             check_caps(self.budget_ if budget is None else budget, n_rows),
             None if seeds is None else check_seeds(seeds, n_rows),
         )
-        encoded.check(acquired)
-        return self._settle(outputs, acquired), acquired
 
     def _settle(self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Give the prior to rows that looked at nothing."""

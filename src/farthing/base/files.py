@@ -27,12 +27,8 @@ def save(model: BudgetedEstimator, path: PathLike) -> None:
             f"{kind} is not a registered method, so no file of it could be loaded; "
             "put @farthing.base.register() above its class"
         )
-    params = model.get_params(deep=False)
-    if params.get("costs") is not None:
-        # The sheet as fitted stands for whatever it came from: a mapping, a Series, a file that may move.
-        params["costs"] = model.costs_
     fitted = {name: getattr(model, name) for name in stored_types(type(model))}
-    store.write(path, kind, {"params": params, "fitted": fitted})
+    store.write(path, kind, {"params": model._file_params(), "fitted": fitted})
 
 
 def load(path: PathLike) -> Any:

@@ -103,6 +103,37 @@ class RowLedger:
             self._own[column] if place < 0 or self._paid[place] else self._own[column] + self._shared[place]
         )
 
+    def price_all(self, columns: Iterable[int]) -> float:
+        """Return what a set of columns would cost now, added up as `CostSheet.total` does.
+
+        Examples
+        --------
+        >>> RowLedger(CostSheet([1, 2, 4]), known=[2]).price_all([0, 1, 2])
+        3.0
+        """
+        unpaid = sorted({column for column in columns if not self._owned[column]})
+        price = 0.0
+        for column in unpaid:
+            price += self._own[column]
+        for place in sorted({self._group_of[column] for column in unpaid}):
+            if place >= 0 and not self._paid[place]:
+                price += self._shared[place]
+        return price
+
+    def affords_all(self, columns: Iterable[int]) -> bool:
+        """Tell whether the row could buy all of these columns and stay within its budget."""
+        unpaid = {column for column in columns if not self._owned[column]}
+        if self.budget is None or not unpaid:
+            return True
+        spent = 0.0
+        for column in sorted(unpaid.union(self._columns)):
+            spent += self._own[column]
+        due = {self._group_of[column] for column in unpaid}
+        for place in sorted(due.union(self._places)):
+            if place in self._places or (place >= 0 and not self._paid[place]):
+                spent += self._shared[place]
+        return spent <= self.limit
+
     def affords(self, column: int) -> bool:
         """Tell whether the row could buy a column and stay within its budget."""
         return self.budget is None or self._spent_with(column) <= self.limit

@@ -215,6 +215,31 @@ class Forest:
         """Return the same trees with all values multiplied by a factor."""
         return replace(self, value=self.value * factor)
 
+    def head(self, n_trees: int) -> Self:
+        """Return the first trees.
+
+        Examples
+        --------
+        >>> leaf = Forest.constant([3.0], n_features=2)
+        >>> Forest.concat([leaf, leaf]).head(1) == leaf
+        True
+        """
+        if not 1 <= n_trees <= self.n_trees:
+            raise ValueError(f"n_trees must lie between 1 and {self.n_trees}; got {n_trees}")
+        n_nodes = int(self.offsets[n_trees])
+        used = np.flatnonzero(self.category[:n_nodes] >= 0)
+        ends = self.category[used] + 2 * self.category_widths[self.feature[used]]
+        parts: dict[str, Any] = {
+            name: getattr(self, name)[:n_nodes] for name, (_, _, per_node) in _ARRAYS.items() if per_node
+        }
+        return replace(
+            self,
+            offsets=self.offsets[: n_trees + 1],
+            target=self.target[:n_trees],
+            category_words=self.category_words[: int(ends.max(initial=0))],
+            **parts,
+        )
+
     @classmethod
     def concat(cls, forests: Sequence[Forest]) -> Self:
         """Join forests of the same table and outputs into one, their trees in the order given.

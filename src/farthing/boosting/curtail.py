@@ -1,0 +1,297 @@
+"""Exact curtailment: a vote that stops asking as soon as the votes still out cannot change its sign.
+
+Scores are multiples of one power of two whose sums are exact, so bounds and sums have no rounding and do not
+depend on the order in which votes come in.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing._core import curtailed
+from farthing.costs import CostSheet, RowLedger
+from farthing.table.bins import plain
+from farthing.trees import Forest, Predictor
+from farthing.trees.forest import MISSING_STAY
+from farthing.trees.predict import unpack
+
+_WORD_BITS = 64
+
+
+def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> NDArray[np.int64]:
+    """Return the columns that the trees test, in the order in which to ask for them.
+
+    The column next in line is the one with the largest sum of votes that hang on it, each weighed by how
+    evenly its test parts the training rows, for its price beside the columns before it.
+
+    Parameters
+    ----------
+    forest : Forest
+        Trees that vote.
+    alphas : ndarray of float64, shape (n_trees,)
+        Their voting weights.
+    sheet : CostSheet
+        The prices, in the order of the columns.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_tested,)
+
+    Examples
+    --------
+    >>> stump = dict(threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+    ...              value=[[0.0], [-1.0], [1.0]], cover=[2.0, 1.0, 1.0])
+    >>> forest = Forest.concat(
+    ...     [Forest.from_arrays(n_features=2, feature=[f, -1, -1], **stump) for f in (0, 1)])
+    >>> ask_order(forest, np.array([1.0, 2.0]), CostSheet([1.0, 1.0]))
+    array([1, 0])
+    """
+    inner = np.flatnonzero(forest.feature >= 0)
+    starts = forest.tree_starts()
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.offsets))[inner]
+    covers = [forest.cover[starts[inner] + child[inner]] for child in (forest.left, forest.right)]
+    whole = np.maximum(forest.cover[starts[inner]], np.finfo(float).tiny)
+    # The spread of a vote of +-alpha by a test that sends the shares p and q of all rows its two ways.
+    spread = alphas[tree] * np.sqrt(covers[0] / whole * (covers[1] / whole))
+    weight = np.zeros(forest.n_features)
+    np.add.at(weight, forest.feature[inner], spread)
+    return _by_value(weight, np.unique(forest.feature[inner]), sheet)
+
+
+def _by_value(weight: NDArray[np.float64], columns: NDArray[np.int32], sheet: CostSheet) -> NDArray[np.int64]:
+    """Sort columns by weight per price, where a shared cost is paid by the first of its group."""
+    ledger = RowLedger(sheet)
+    left = columns.tolist()
+    order: list[int] = []
+    while left:
+        prices = np.array([ledger.price(column) for column in left])
+        with np.errstate(divide="ignore", invalid="ignore"):
+            worth = np.where(prices > 0, weight[left] / prices, np.inf)
+        best = int(np.lexsort((left, -weight[left], -worth))[0])
+        order.append(left.pop(best))
+        ledger.buy(order[-1])
+    return np.array(order, dtype=np.int64)
+
+
+class Curtailment:
+    """A forest of votes made ready for curtailed walks and array calls.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        The forest and what its nodes add to the vote.
+    order : ndarray of int64, shape (n_tested,)
+        The columns that the trees test, in the order in which to ask for them.
+    """
+
+    def __init__(self, predictor: Predictor, order: NDArray[np.int64]) -> None:
+        self.predictor = predictor
+        self.order = order
+        forest, scores = predictor.forest, predictor.scores[:, 0]
+        #: Place of each column in the order, -1 if no tree tests it; shape (n_features,).
+        self.position: NDArray[np.int64] = np.full(forest.n_features, -1, dtype=np.int64)
+        self.position[order] = np.arange(len(order))
+        #: Bounds of the scores at which a walk from each node can end, shape (n_nodes,).
+        self.low, self.high = _node_bounds(forest, scores)
+        roots = forest.offsets[:-1]
+        #: Whether each tree is a single test, shape (n_trees,).
+        self.stump: NDArray[np.bool_] = (forest.feature[roots] >= 0) & (np.diff(forest.offsets) == 3)
+        #: Bounds of the sum of all stumps of a column, by its place in the order, shape (n_tested,).
+        self.shared_low, self.shared_high = _stump_bounds(forest, scores, self.stump, order)
+
+    @cached_property
+    def start(self) -> tuple[float, float]:
+        """Bounds of the vote before the first answer."""
+        deep = self.predictor.forest.offsets[:-1][~self.stump]
+        return (
+            float(self.shared_low.sum() + self.low[deep].sum()),
+            float(self.shared_high.sum() + self.high[deep].sum()),
+        )
+
+    def predict(
+        self,
+        values: NDArray[np.floating],
+        sheet: CostSheet,
+        budget: NDArray[np.float64] | None,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return votes (n_rows, 1) and acquired (n_rows, n_features), as `CurtailedPolicy` gives them.
+
+        Parameters
+        ----------
+        values : ndarray of float32 or float64, shape (n_rows, n_features)
+            An encoded table.
+        sheet : CostSheet
+            The prices, in the order of the columns.
+        budget : ndarray of float64, shape (n_rows,), or None
+            A hard cap for each row.
+        n_threads : int
+            Threads to use; any number gives the same bits.
+        """
+        outputs, words = curtailed(
+            self.predictor.core,
+            plain(values),
+            order=self.order,
+            position=self.position,
+            stump=self.stump.view(np.uint8),
+            shared_low=self.shared_low,
+            shared_high=self.shared_high,
+            low=self.low,
+            high=self.high,
+            budgets=budget,
+            own=sheet.own,
+            shared=sheet.shared,
+            group_of=sheet.group_of,
+            n_threads=n_threads,
+        )
+        return outputs, unpack(words, self.predictor.forest.n_features)
+
+
+class CurtailedPolicy:
+    """Ask for the features of a vote in a fixed order until its sign is certain.
+
+    Next comes the first column in the order that an unfinished tree waits for. A vote of zero counts as
+    negative.
+
+    Parameters
+    ----------
+    curtailment : Curtailment
+        The forest, made ready.
+    """
+
+    def __init__(self, curtailment: Curtailment) -> None:
+        self._curtailment = curtailment
+        forest = curtailment.predictor.forest
+        self._forest = forest
+        self._scores = curtailment.predictor.scores[:, 0]
+        self._nodes: NDArray[np.int64] = forest.offsets[:-1].copy()
+        self._answers: dict[int, float] = {}
+        self._waiting: dict[int, list[int]] = {}  # trees by the place of the column they wait for
+        self._low, self._high = curtailment.start
+        self._seen = 0.0
+        for tree, node in enumerate(self._nodes.tolist()):
+            if forest.feature[node] >= 0:
+                self._wait(tree, node)
+            else:
+                self._seen += float(self._scores[node])
+
+    def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the order is fixed
+        """Return the next column, None if the sign is certain or no tree waits."""
+        if self._low > 0 or self._high <= 0 or not self._waiting:
+            return None
+        return int(self._curtailment.order[min(self._waiting)])
+
+    def hear(self, column: int, value: float) -> None:
+        """Let all trees that wait for the column go on."""
+        plan = self._curtailment
+        place = int(plan.position[column])
+        self._answers[column] = value
+        self._low -= float(plan.shared_low[place])
+        self._high -= float(plan.shared_high[place])
+        for tree in self._waiting.pop(place):
+            if not plan.stump[tree]:
+                self._low -= float(plan.low[self._nodes[tree]])
+                self._high -= float(plan.high[self._nodes[tree]])
+            self._advance(tree)
+
+    def output(self) -> NDArray[np.float64]:
+        """Return the sum of the votes seen, shape (1,)."""
+        return np.array([self._seen])
+
+    def _advance(self, tree: int) -> None:
+        node = int(self._nodes[tree])
+        while (column := int(self._forest.feature[node])) >= 0:
+            if column not in self._answers:
+                self._nodes[tree] = node
+                self._low += float(self._curtailment.low[node])
+                self._high += float(self._curtailment.high[node])
+                self._wait(tree, node)
+                return
+            turn = self._forest.route(node, self._answers[column])
+            if turn is None:
+                break
+            node = turn
+        score = float(self._scores[node])
+        self._seen += score
+        self._low += score
+        self._high += score
+
+    def _wait(self, tree: int, node: int) -> None:
+        place = int(self._curtailment.position[self._forest.feature[node]])
+        self._waiting.setdefault(place, []).append(tree)
+
+
+def check_order(order: NDArray[np.int64] | None, forest: Forest) -> None:
+    """Raise ValueError unless an order has each column that the trees test once, and no other."""
+    if order is None:
+        return
+    if forest.comparator != "<=" or forest.dtype != "float64":
+        raise ValueError("curtailment needs trees that compare by <= in float64")
+    tested = np.unique(forest.feature[forest.feature >= 0])
+    if order.dtype != np.int64 or order.ndim != 1 or not np.array_equal(np.sort(order), tested):
+        raise ValueError("order_ must have each column that the trees test once, and no other")
+
+
+def _node_bounds(
+    forest: Forest, scores: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    low, high = scores.copy(), scores.copy()
+    starts = forest.tree_starts()
+    # Children come after their parents.
+    for node in np.flatnonzero(forest.feature >= 0)[::-1].tolist():
+        ends = [starts[node] + forest.left[node], starts[node] + forest.right[node]]
+        stays = [scores[node]] if forest.missing[node] == MISSING_STAY else []
+        low[node] = min(*low[ends], *stays)
+        high[node] = max(*high[ends], *stays)
+    return low, high
+
+
+def _stump_bounds(
+    forest: Forest, scores: NDArray[np.float64], stump: NDArray[np.bool_], order: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Try every answer that the stumps of a column can tell apart, a missing one among them."""
+    roots = forest.offsets[:-1][stump]
+    bounds = np.zeros((2, len(order)))
+    for place, column in enumerate(order.tolist()):
+        own = roots[forest.feature[roots] == column]
+        numeric = forest.category[own] < 0
+        for same_kind, votes in ((own[numeric], _threshold_votes), (own[~numeric], _category_votes)):
+            if len(same_kind):
+                sums = votes(forest, same_kind, _outcomes(forest, scores, same_kind)).sum(axis=1)
+                bounds[:, place] += sums.min(), sums.max()
+    return bounds[0], bounds[1]
+
+
+def _outcomes(forest: Forest, scores: NDArray[np.float64], roots: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the score of each stump for left, right and missing, shape (3, n_stumps)."""
+    left, right = scores[roots + forest.left[roots]], scores[roots + forest.right[roots]]
+    return np.stack([left, right, np.choose(forest.missing[roots], [left, right, scores[roots]])])
+
+
+def _threshold_votes(
+    forest: Forest, roots: NDArray[np.int64], outcomes: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the scores for a value in each gap between thresholds, and for a missing one."""
+    thresholds = forest.threshold[roots]
+    answers = np.append(np.unique(thresholds), np.inf)
+    votes = np.where(answers[:, np.newaxis] <= thresholds, outcomes[0], outcomes[1])
+    return np.vstack([votes, outcomes[2]])
+
+
+def _category_votes(
+    forest: Forest, roots: NDArray[np.int64], outcomes: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the scores for each category, and for a missing one."""
+    width = int(forest.category_widths[forest.feature[roots[0]]])
+    words = forest.category[roots][:, np.newaxis] + np.arange(width)
+    goes_left, goes_right = (_bits(forest.category_words[words + shift]) for shift in (0, width))
+    votes = np.where(goes_left, outcomes[0], np.where(goes_right, outcomes[1], outcomes[2]))
+    return np.vstack([votes, outcomes[2]])
+
+
+def _bits(words: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Unpack sets of codes, shape (n_sets, width), into bools, shape (n_codes, n_sets)."""
+    return unpack(np.ascontiguousarray(words), words.shape[1] * _WORD_BITS).T

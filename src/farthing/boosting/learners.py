@@ -1,0 +1,277 @@
+"""Any fitted weighted vote: who votes, with what weight, by which columns.
+
+The vote of a row x is the sum over the learners of alpha_t h_t(x). A learner is asked about one row through a
+`Ballot`, which wants one column at a time, or about a whole table at once.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.store import register_codec
+from farthing.trees import Forest, Predictor
+
+
+class Ballot(Protocol):
+    """What one learner says about one row, asked for lazily."""
+
+    def wants(self) -> int | None:
+        """Return the column needed next; None when the vote is cast."""
+        ...
+
+    def hear(self, value: float) -> None:
+        """Take the encoded value of the column wanted; NaN if it is missing or refused."""
+        ...
+
+    def vote(self) -> float:
+        """Return the vote as of now."""
+        ...
+
+
+class WeightedVote(Protocol):
+    """The learners of a fitted ensemble.
+
+    Attributes
+    ----------
+    alphas : ndarray of float64, shape (n_learners,)
+        Their weights, above zero.
+    n_features : int
+        Columns of the table.
+    """
+
+    @property
+    def alphas(self) -> NDArray[np.float64]:
+        """The weight of each learner."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the table."""
+        ...
+
+    def columns(self) -> tuple[tuple[int, ...], ...]:
+        """Return the columns that each learner may look at, rising."""
+        ...
+
+    def reach(self) -> NDArray[np.float64]:
+        """Return the largest vote of each learner in absolute value, infinite if there is none."""
+        ...
+
+    def ballot(self, learner: int) -> Ballot:
+        """Ask one learner about one row."""
+        ...
+
+    def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
+        """Return what each learner says about each row of an encoded table, (n_rows, n_learners)."""
+        ...
+
+
+class TreeBallot:
+    """The descent of one row through one tree."""
+
+    __slots__ = ("_forest", "_node", "_stays")
+
+    def __init__(self, forest: Forest, root: int) -> None:
+        self._forest = forest
+        self._node = root
+        self._stays = False
+
+    def wants(self) -> int | None:
+        """Return the column that the current node tests."""
+        column = int(self._forest.feature[self._node])
+        return None if self._stays or column < 0 else column
+
+    def hear(self, value: float) -> None:
+        """Go down one step, or stay for good where the value says so."""
+        node = self._forest.route(self._node, value)
+        if node is None:
+            self._stays = True
+        else:
+            self._node = node
+
+    def vote(self) -> float:
+        """Return the value of the current node."""
+        return float(self._forest.value[self._node, 0])
+
+
+@dataclass(frozen=True, eq=False)
+class TreeVotes:
+    """Learners that are trees: boosted stumps, a bagged forest.
+
+    Parameters
+    ----------
+    alphas : ndarray of float64, shape (n_trees,)
+        Their weights, above zero.
+    forest : Forest
+        One output; the value of a node is the vote of a row that ends there.
+
+    Examples
+    --------
+    >>> stump = Forest.from_arrays(
+    ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+    ...     value=[[0.0], [-1.0], [1.0]])
+    >>> votes = TreeVotes(np.array([0.7]), stump)
+    >>> votes.columns()
+    ((1,),)
+    >>> votes.table(np.array([[9.0, 0.2], [9.0, 0.8]])).ravel()
+    array([-1.,  1.])
+    """
+
+    alphas: NDArray[np.float64]
+    forest: Forest
+
+    def __post_init__(self) -> None:
+        _check_alphas(self.alphas, self.forest.n_trees)
+        if self.forest.n_outputs != 1:
+            raise ValueError(f"the trees of a vote have one output; got {self.forest.n_outputs}")
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the table."""
+        return self.forest.n_features
+
+    def columns(self) -> tuple[tuple[int, ...], ...]:
+        """Return the columns that each tree tests, rising."""
+        found = []
+        for begin, end in pairwise(self.forest.offsets.tolist()):
+            tested = self.forest.feature[begin:end]
+            found.append(tuple(np.unique(tested[tested >= 0]).tolist()))
+        return tuple(found)
+
+    def reach(self) -> NDArray[np.float64]:
+        """Return the largest value of each tree's nodes, in absolute value."""
+        return np.maximum.reduceat(np.abs(self.forest.value[:, 0]), self.forest.offsets[:-1])
+
+    def ballot(self, learner: int) -> Ballot:
+        """Ask one tree about one row."""
+        return TreeBallot(self.forest, int(self.forest.offsets[learner]))
+
+    def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
+        """Return what each tree says about each row, shape (n_rows, n_trees)."""
+        n_trees = self.forest.n_trees
+        apart = replace(self.forest, n_outputs=n_trees, target=np.arange(n_trees))
+        return Predictor(apart).predict(values, n_threads=n_threads)[0]
+
+
+class LinearBallot:
+    """The vote of one feature of a linear model."""
+
+    __slots__ = ("_column", "_factor", "_heard", "_vote")
+
+    def __init__(self, column: int, factor: float, missing: float) -> None:
+        self._column = column
+        self._factor = factor
+        self._heard = column < 0
+        self._vote = factor if column < 0 else missing
+
+    def wants(self) -> int | None:
+        """Return the feature's column until it is heard."""
+        return None if self._heard else self._column
+
+    def hear(self, value: float) -> None:
+        """Vote with the value, or as the mean would if it is missing."""
+        self._heard = True
+        if not math.isnan(value):
+            self._vote = self._factor * value
+
+    def vote(self) -> float:
+        """Return the vote, that of a missing value if nothing was heard."""
+        return self._vote
+
+
+@dataclass(frozen=True, eq=False)
+class LinearVotes:
+    """Learners that are the features of a linear model, each voting with its value.
+
+    Parameters
+    ----------
+    alphas : ndarray of float64, shape (n_learners,)
+        Their weights, above zero.
+    column : ndarray of int64, shape (n_learners,)
+        The feature that votes; -1 for a constant vote, the intercept.
+    factor : ndarray of float64, shape (n_learners,)
+        What the feature's value is multiplied by, so that votes lie between -1 and 1 where the model was
+        fitted; the vote itself if it is constant.
+    missing : ndarray of float64, shape (n_learners,)
+        The vote of a missing value.
+    n_features : int
+        Columns of the table.
+
+    Examples
+    --------
+    >>> votes = LinearVotes(np.array([2.0]), np.array([0]), np.array([0.5]), np.array([0.0]), n_features=1)
+    >>> votes.table(np.array([[2.0], [np.nan]])).ravel()
+    array([1., 0.])
+    """
+
+    alphas: NDArray[np.float64]
+    column: NDArray[np.int64]
+    factor: NDArray[np.float64]
+    missing: NDArray[np.float64]
+    n_features: int
+
+    def __post_init__(self) -> None:
+        n_learners = len(self.column)
+        _check_alphas(self.alphas, n_learners)
+        if self.column.dtype != np.int64 or self.column.shape != (n_learners,):
+            raise ValueError("column must be a list of integers")
+        if (self.column < -1).any() or (self.column >= self.n_features).any():
+            raise ValueError(f"column must lie between -1 and {self.n_features - 1}")
+        for name in ("factor", "missing"):
+            array = getattr(self, name)
+            if array.dtype != np.float64 or array.shape != (n_learners,) or not np.isfinite(array).all():
+                raise ValueError(f"{name} must be a finite float for each learner")
+
+    def columns(self) -> tuple[tuple[int, ...], ...]:
+        """Return the column of each learner, none for a constant vote."""
+        return tuple(() if column < 0 else (column,) for column in self.column.tolist())
+
+    def reach(self) -> NDArray[np.float64]:
+        """Return infinity for features, which may take any value."""
+        return np.where(self.column < 0, np.abs(self.factor), np.inf)
+
+    def ballot(self, learner: int) -> Ballot:
+        """Ask one feature about one row."""
+        return LinearBallot(
+            int(self.column[learner]), float(self.factor[learner]), float(self.missing[learner])
+        )
+
+    def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:  # noqa: ARG002
+        """Return the vote of each feature for each row, shape (n_rows, n_learners)."""
+        votes = values[:, self.column] * self.factor
+        votes = np.where(np.isnan(votes), self.missing, votes)
+        return np.asarray(np.where(self.column < 0, self.factor, votes), dtype=np.float64)
+
+
+def _check_alphas(alphas: Any, n_learners: int) -> None:
+    if not isinstance(alphas, np.ndarray) or alphas.dtype != np.float64 or alphas.shape != (n_learners,):
+        raise ValueError(f"alphas must be {n_learners} floats, one for each learner")
+    if not (np.isfinite(alphas).all() and (alphas > 0).all()):
+        raise ValueError("alphas must be finite and above zero; turn the votes of a negative one round")
+
+
+def _decode_linear(fields: dict[str, Any]) -> LinearVotes:
+    return LinearVotes(**fields)
+
+
+def _encode_linear(votes: LinearVotes) -> Mapping[str, object]:
+    return {name: getattr(votes, name) for name in ("alphas", "column", "factor", "missing", "n_features")}
+
+
+def _decode_trees(fields: dict[str, Any]) -> TreeVotes:
+    return TreeVotes(**fields)
+
+
+def _encode_trees(votes: TreeVotes) -> Mapping[str, object]:
+    return {"alphas": votes.alphas, "forest": votes.forest}
+
+
+register_codec("TreeVotes", TreeVotes, _encode_trees, _decode_trees)
+register_codec("LinearVotes", LinearVotes, _encode_linear, _decode_linear)

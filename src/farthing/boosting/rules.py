@@ -1,0 +1,101 @@
+"""How AdaBoostBT weighs the edge of a learner against its cost; Huang, Powers and Reyzin 2015.
+
+A rule is a pure function of (edge, cost, spent): the edges of the candidates, what their features cost from
+an empty ledger, both of shape (n_candidates,), and what has been spent so far. It returns a score for each,
+of which the largest wins; of equal scores the larger edge, then the lower cost, then the earlier column. All
+rules here are monotone in the edge and scale with the unit of the costs, and none knows the budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Rule: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64], float], NDArray[np.float64]]
+
+
+def basic(edge: NDArray[np.float64], cost: NDArray[np.float64], spent: float) -> NDArray[np.float64]:  # noqa: ARG001
+    """Return the edge: AdaBoost that ends when the budget does.
+
+    Examples
+    --------
+    >>> basic(np.array([0.5, 0.1]), np.array([9.0, 1.0]), 0.0)
+    array([0.5, 0.1])
+    """
+    return edge
+
+
+def greedy(edge: NDArray[np.float64], cost: NDArray[np.float64], spent: float) -> NDArray[np.float64]:  # noqa: ARG001
+    """Return -ln(1 - edge^2) / cost, equation 1: all future rounds cost and gain what this one does.
+
+    Examples
+    --------
+    >>> greedy(np.array([0.5, 0.1]), np.array([9.0, 0.0]), 0.0).round(4)
+    array([0.032,   inf])
+    """
+    return _per_cost(_log_gain(edge), cost)
+
+
+def smoothed(
+    edge: NDArray[np.float64], cost: NDArray[np.float64], spent: float, tau: float = 1.0
+) -> NDArray[np.float64]:
+    """Return -ln(1 - edge^2) / (tau spent + cost), equation 2: future rounds cost the average so far.
+
+    Examples
+    --------
+    >>> smoothed(np.array([0.5, 0.1]), np.array([9.0, 1.0]), 20.0).round(4)
+    array([0.0099, 0.0005])
+    """
+    return _per_cost(_log_gain(edge), tau * spent + cost)
+
+
+def speedboost(
+    edge: NDArray[np.float64],
+    cost: NDArray[np.float64],
+    spent: float,  # noqa: ARG001
+) -> NDArray[np.float64]:
+    """Return (1 - sqrt(1 - edge^2)) / cost, equation 4: the fall of the exponential loss per cost.
+
+    Examples
+    --------
+    >>> speedboost(np.array([0.6, 0.8]), np.array([1.0, 4.0]), 0.0).round(4)
+    array([0.2, 0.1])
+    """
+    # The same without the cancellation for small edges.
+    squares = edge**2
+    return _per_cost(squares / (1 + np.sqrt(1 - squares)), cost)
+
+
+RULES: Final[Mapping[str, Rule]] = MappingProxyType(
+    {"basic": basic, "greedy": greedy, "smoothed": smoothed, "speedboost": speedboost}
+)
+"""The rules by name. "hybrid", the change from greedy to smoothed, is in `AdaBoostBTClassifier`."""
+
+
+def best_first(
+    scores: NDArray[np.float64], edge: NDArray[np.float64], cost: NDArray[np.float64]
+) -> NDArray[np.intp]:
+    """Return the places of the candidates with an edge, the best first.
+
+    Examples
+    --------
+    >>> best_first(np.array([1.0, 2.0, 2.0]), np.array([0.5, 0.1, 0.2]), np.ones(3))
+    array([2, 1, 0])
+    """
+    order = np.lexsort((np.arange(len(edge)), cost, -edge, -scores))
+    return order[edge[order] > 0]
+
+
+def _log_gain(edge: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore"):
+        return -np.log1p(-(edge**2))
+
+
+def _per_cost(gain: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Divide; nothing for something is infinite, nothing for nothing is zero."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(gain > 0, gain / cost, 0.0)

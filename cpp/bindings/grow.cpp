@@ -97,17 +97,20 @@ public:
           options_(options_of(max_depth, max_leaves, min_rows_leaf, ledger, cost_rule, tradeoff, budget, n_threads)) {}
 
     Grown gradient(const Vector<double>& gradients, const std::optional<Vector<double>>& hessians, double l2,
-                       const Chosen& columns, const Chosen& rows, const Flags& owned) {
+                       const Chosen& columns, const Chosen& rows, const Flags& owned,
+                   const std::optional<double>& budget) {
         require(static_cast<index_t>(gradients.shape(0)) == table_.n_rows, "gradients: one for each row");
         require(!hessians || static_cast<index_t>(hessians->shape(0)) == table_.n_rows, "hessians: one for each row");
-        require(l2 >= 0, "l2 is not negative");
+        require(l2 >= 0 && (!budget || *budget >= 0), "l2 and budget are not negative");
+        GrowOptions options = options_;
+        if (budget) options.budget = *budget;
         if (hessians) {
-            return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2), columns, rows, owned);
+            return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2), options, columns, rows, owned);
         }
         if (packs_well(table_.n_rows)) {
-            return grow(GradientTarget<Sums::packed>(span(gradients), {}, l2), columns, rows, owned);
+            return grow(GradientTarget<Sums::packed>(span(gradients), {}, l2), options, columns, rows, owned);
         }
-        return grow(GradientTarget<Sums::unit>(span(gradients), {}, l2), columns, rows, owned);
+        return grow(GradientTarget<Sums::unit>(span(gradients), {}, l2), options, columns, rows, owned);
     }
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
@@ -118,7 +121,7 @@ public:
         require(n_classes >= 1, "n_classes is at least 1");
         require(alpha >= 0 && power >= 1, "alpha is not negative and power at least 1");
         const ImpurityFunction function{impurity_of(impurity), alpha, power};
-        return grow(ClassTarget(span(labels), span(weights), n_classes, function), columns, rows, owned);
+        return grow(ClassTarget(span(labels), span(weights), n_classes, function), options_, columns, rows, owned);
     }
 
 private:
@@ -131,7 +134,7 @@ private:
     Workspace workspace_;
 
     template <class Target>
-    Grown grow(const Target& target, const Chosen& columns, const Chosen& rows, const Flags& owned) {
+    Grown grow(const Target& target, const GrowOptions& options, const Chosen& columns, const Chosen& rows, const Flags& owned) {
         std::vector<index_t> taken;
         choose(columns, table_.n_columns(), taken);
         choose(rows, table_.n_rows, workspace_.rows);
@@ -148,7 +151,7 @@ private:
         std::vector<std::uint8_t> now_owned(static_cast<std::size_t>(table_.n_columns()), 0);
         {
             nb::gil_scoped_release unlocked;
-            Grower<Target> grower(table_, target, sheet_, options_, std::move(taken), std::move(ledger), workspace_);
+            Grower<Target> grower(table_, target, sheet_, options, std::move(taken), std::move(ledger), workspace_);
             tree = grower.grow();
             grower.leaves_of_rows({leaf_of_row.data(), table_.n_rows});
             for (index_t j = 0; j < table_.n_columns(); ++j) now_owned[j] = grower.owned().has(j);
@@ -185,7 +188,7 @@ void bind_grow(nb::module_& m) {
              nb::keep_alive<1, 2>(), "table"_a, "own"_a, "shared"_a, "group_of"_a, nb::kw_only(), "max_depth"_a,
              "max_leaves"_a, "min_rows_leaf"_a, "ledger"_a, "cost_rule"_a, "tradeoff"_a, "budget"_a, "n_threads"_a)
         .def("gradient", &TreeGrower::gradient, "gradients"_a, "hessians"_a.none(), nb::kw_only(), "l2"_a,
-             "columns"_a.none(), "rows"_a.none(), "owned"_a.none())
+             "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "budget"_a.none())
         .def("classes", &TreeGrower::classes, "labels"_a, "weights"_a, "n_classes"_a, nb::kw_only(), "impurity"_a,
              "alpha"_a, "power"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none());
 }

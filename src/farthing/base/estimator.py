@@ -63,6 +63,9 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     }
     # Whether the ``budget`` parameter caps every row at prediction, rather than their mean or the fit alone.
     _hard_budget: ClassVar[bool] = False
+    # Whether a row's prediction is its own affair; False for methods whose unit is a query of many rows. The checks
+    # that predict rows one by one are not for those.
+    _rows_alone: ClassVar[bool] = True
 
     # What a method fills in.
 
@@ -136,21 +139,37 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         self
         """
+        return self._learn(X, y, sample_weight)
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        by_row: Mapping[str, NDArray[Any]] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Validate everything, drop rows of weight zero and call ``_fit``.
+
+        ``by_row`` (more arrays of one entry a row) and ``options`` go to ``_fit`` by name.
+        """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         schema = Schema.learn(X, type(self).__name__)
         values = schema.encode(X, type(self).__name__).values
         target = self._learn_target(y)
-        check_consistent_length(values, target)
+        rows = dict(by_row or {})
+        check_consistent_length(values, target, *rows.values())
         weights = check_weights(sample_weight, len(values))
         if not (kept := weights > 0).all():
             values, target, weights = values[kept], target[kept], weights[kept]
+            rows = {name: array[kept] for name, array in rows.items()}
         self._adopt(schema)
         self.costs_ = CostSheet.of(getattr(self, "costs", None), schema.names)
         cap = check_cap(getattr(self, "budget", None))
         self.budget_ = cap if self._hard_budget else None
         self.prior_ = self._default_prior(target, weights)
-        self._fit(values, target, weights, self.costs_)
+        self._fit(values, target, weights, self.costs_, **rows, **options)
         return self
 
     def predict(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[Any]:

@@ -215,6 +215,37 @@ class Forest:
         """Return the same trees with all values multiplied by a factor."""
         return replace(self, value=self.value * factor)
 
+    def to_output(self, output: int, n_outputs: int) -> Self:
+        """Return the same trees, all adding to one of several outputs.
+
+        Examples
+        --------
+        >>> Forest.constant([3.0], n_features=2).to_output(1, 3)
+        Forest(n_trees=1, n_nodes=1, n_features=2, n_outputs=3)
+        """
+        target = np.full(self.n_trees, output, dtype=np.int64)
+        return replace(self, target=target, n_outputs=n_outputs)
+
+    def trees(self, begin: int, end: int) -> Self:
+        """Return the trees from ``begin`` up to ``end``, which is not among them, as a forest.
+
+        Examples
+        --------
+        >>> leaf = Forest.constant([3.0], n_features=1)
+        >>> Forest.concat([leaf, leaf.scaled(2.0)]).trees(1, 2).value
+        array([[6.]])
+        """
+        if not 0 <= begin < end <= self.n_trees:
+            raise ValueError(f"there are trees 0 to {self.n_trees}; got {begin} to {end}")
+        first, last = int(self.offsets[begin]), int(self.offsets[end])
+        cut: dict[str, Any] = {
+            name: getattr(self, name)[first:last] for name, (_, _, per_node) in _ARRAYS.items() if per_node
+        }
+        # The words of earlier trees stay, since the nodes name theirs by number.
+        return replace(
+            self, **cut, offsets=self.offsets[begin : end + 1] - first, target=self.target[begin:end]
+        )
+
     @classmethod
     def concat(cls, forests: Sequence[Forest]) -> Self:
         """Join forests of the same table and outputs into one, their trees in the order given.

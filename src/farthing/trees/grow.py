@@ -116,6 +116,7 @@ class Grower:
         owned: NDArray[np.uint8] | None = None,
         rows: NDArray[np.int64] | None = None,
         columns: NDArray[np.int64] | None = None,
+        budget: float | None = None,
     ) -> Grown:
         """Fit negative gradients by least squares; a node's value is G / (H + l2).
 
@@ -131,13 +132,17 @@ class Grower:
             What the model owns already, under the model ledger.
         rows, columns : ndarray of int64, optional
             Ascending numbers of the rows to learn from and of the columns to split on; None is all.
+        budget : float, optional
+            A hard budget for this tree in place of the grower's own.
 
         Returns
         -------
         Grown
         """
         return self._grown(
-            *self._core.gradient(gradients, hessians, l2=l2, columns=columns, rows=rows, owned=owned)
+            *self._core.gradient(
+                gradients, hessians, l2=l2, columns=columns, rows=rows, owned=owned, budget=budget
+            )
         )
 
     def classes(

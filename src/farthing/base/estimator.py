@@ -63,8 +63,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     }
     # Whether the ``budget`` parameter caps every row at prediction, rather than their mean or the fit alone.
     _hard_budget: ClassVar[bool] = False
-    # Whether a row's prediction is its own affair; False for methods whose unit is a query of many rows. The checks
-    # that predict rows one by one are not for those.
+    # Whether a row's prediction is its own affair. Methods whose unit is a query of many rows say no, and are
+    # exempt from the checks of row independence.
     _rows_alone: ClassVar[bool] = True
 
     # What a method fills in.

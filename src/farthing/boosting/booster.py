@@ -21,8 +21,8 @@ Grow: TypeAlias = Callable[[Floats, Floats | None, int], Grown]
 class Weighting:
     """Rows' weights, less a factor that all of them share.
 
-    Weights that are all the same leave hessians of 1, which are faster to sum. What is compared with sums over
-    rows, a ridge or a trade-off, is to be divided by ``unit``.
+    Weights that are all the same leave hessians of 1, which are faster to sum. What is compared with sums
+    over rows, a ridge or a trade-off, is to be divided by ``unit``.
 
     Attributes
     ----------
@@ -47,6 +47,10 @@ class Weighting:
         if (weights == weights[0]).all():
             return cls(None, float(weights[0]))
         return cls(weights, 1.0)
+
+    def total(self, n_rows: int) -> float:
+        """Return the sum of the weights of so many rows, which are all there are, without the unit."""
+        return float(n_rows if self.weights is None else self.weights.sum())
 
     def sum(self, values: Floats) -> float:
         """Return the weighted sum of one value a row, without the unit."""
@@ -96,7 +100,8 @@ class Boosting:
         """
         gradients, hessians = self.loss.steps(self.target, self.scores)
         grown_now = []
-        for output, gradient in enumerate(gradients):
+        for output in range(len(gradients)):
+            gradient = gradients[output]
             hessian = None if hessians is None or not self.newton else hessians[output]
             if (weights := self.weighting.weights) is not None:
                 gradient *= weights

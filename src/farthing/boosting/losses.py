@@ -19,6 +19,10 @@ Steps: TypeAlias = tuple[Floats, Floats | None]
 
 # A class without rows has this share, since the logarithm of zero is no score.
 _LEAST_SHARE = 1e-15
+# In second derivatives the probability of a row's own class counts as at least this much, so that no Newton
+# step is longer than its inverse: a row that the model is sure about, and wrong, would throw a leaf of its own
+# out of range.
+_LEAST_OWN = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,7 @@ def logistic_start(target: NDArray[np.generic], weights: Floats) -> Floats:
 
 
 def logistic_steps(target: NDArray[np.generic], scores: Floats) -> Steps:
-    """Return y - p and p (1 - p).
+    """Return y - p and p (1 - p), the latter at least |y - p| / 10.
 
     Examples
     --------
@@ -83,7 +87,8 @@ def logistic_steps(target: NDArray[np.generic], scores: Floats) -> Steps:
     (array([[-0.5,  0.5]]), array([[0.25, 0.25]]))
     """
     p = expit(scores)
-    return target - p, p * (1 - p)
+    gradients = target - p
+    return gradients, np.maximum(p * (1 - p), _LEAST_OWN * np.abs(gradients))
 
 
 def logistic_values(target: NDArray[np.generic], scores: Floats) -> Floats:
@@ -104,7 +109,7 @@ def softmax_start(n_classes: int) -> Callable[[NDArray[np.generic], Floats], Flo
 
 
 def softmax_steps(target: NDArray[np.generic], scores: Floats) -> Steps:
-    """Return y - p for each class, and the diagonal of the hessian, p (1 - p).
+    """Return y - p for each class, and the diagonal of the hessian, p (1 - p), at least |y - p| / 10.
 
     Examples
     --------
@@ -117,7 +122,7 @@ def softmax_steps(target: NDArray[np.generic], scores: Floats) -> Steps:
     hessians = p * (1 - p)
     gradients = np.negative(p, out=p)
     gradients[target.astype(np.int64), np.arange(scores.shape[1])] += 1
-    return gradients, hessians
+    return gradients, np.maximum(hessians, _LEAST_OWN * np.abs(gradients))
 
 
 def softmax_values(target: NDArray[np.generic], scores: Floats) -> Floats:

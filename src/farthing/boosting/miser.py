@@ -16,16 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 from farthing.base import TreesMixin, n_threads
 from farthing.base.inputs import check_caps, check_weights
 from farthing.boosting.booster import Boosting, Floats, Grow, Weighting, constants
-from farthing.boosting.ledgers import Ledger, ledger_of
+from farthing.boosting.ledgers import EachRowLedger, Ledger, ModelLedger, trees_within
 from farthing.boosting.losses import Loss
 from farthing.boosting.sampling import draw_rows, subkey
 from farthing.boosting.watch import Watch
 from farthing.costs import CostSheet
 from farthing.table import Bins
-from farthing.trees import Forest, Grower, Grown, Predictor, Progress
+from farthing.trees import Forest, Grower, Grown, Predictor, Progress, RowLedgers
 
 Charge = Literal["model", "row"]
 Leaf = Literal["newton", "gradient"]
+
+# Least share of the training weight that the hessians of a leaf make up: where the model is all but certain,
+# Newton steps are long and say little.
+_LEAST_HESSIAN = 1e-6
 
 PARAMETERS = """tradeoff : float
         Lambda of equation 5: a tree is grown to minimise the sum over the training rows of half the squared
@@ -66,8 +70,8 @@ PARAMETERS = """tradeoff : float
     validation_fraction : float, optional
         Share of the rows that is set aside to choose the number of rounds; None for none.
     patience : int, optional
-        Stop after this many rounds without a better score on the validation rows; None runs all rounds. Either
-        way the model keeps the rounds up to the best.
+        Stop after this many rounds without a better score on the validation rows; None runs all rounds.
+        Either way the model keeps the rounds up to the best.
     warm_start : bool
         Whether `fit` goes on from the trees of the last one, up to ``n_trees`` rounds in all.
     max_bins : int
@@ -238,8 +242,18 @@ class GreedyMiser(TreesMixin):
         if bins is None:
             bins = Bins(rows.values, self.schema_, max_bins=self.max_bins, n_threads=threads)
         before = self._before(bins)
-        boosting = self._boosting(rows, before, threads)
-        ledger = ledger_of(self.charge, sheet, self.budget_, self.tree_cost, before, self.n_trees)
+        progress = self._progress(rows, before, threads)
+        boosting = Boosting(
+            self._loss(rows.target, rows.qid),
+            rows.target,
+            Weighting.of(rows.weights),
+            np.ascontiguousarray(progress.outputs.T),
+            self.learning_rate,
+            newton=self.leaf == "newton",
+            n_before=before.n_trees - before.n_outputs,
+        )
+        tradeoff = self.tradeoff * self._scale(boosting)
+        ledger = self._ledger(bins, before, progress, boosting.weighting, tradeoff)
         grower = Grower(
             bins,
             sheet,
@@ -247,17 +261,10 @@ class GreedyMiser(TreesMixin):
             max_leaves=self.max_leaves,
             min_rows_leaf=self.min_rows_leaf,
             ledger=self.charge,
-            tradeoff=self.tradeoff * self._scale(boosting),
+            tradeoff=tradeoff,
             n_threads=threads,
         )
-        n_rows = len(rows.target)
-        n_drawn = max(1, round(self.subsample * n_rows))
-
-        def grow(gradients: Floats, hessians: Floats | None, number: int) -> Grown:
-            drawn = None if self.subsample == 1 else draw_rows(subkey(key, number + 1), n_rows, n_drawn)
-            ridge = self.l2 / boosting.weighting.unit
-            return ledger.grow(grower, gradients, hessians, l2=ridge, rows=drawn)
-
+        grow = self._grow(grower, ledger, boosting.weighting, key)
         watch = None if watched is None else self._watch(watched, before, ledger, threads)
         self._rounds(boosting, grow, ledger, watch)
         n_outputs = before.n_outputs
@@ -266,7 +273,7 @@ class GreedyMiser(TreesMixin):
         self.validation_losses_ = np.array([] if watch is None else watch.losses, dtype=np.float64)
         self.evaluation_cost_ = float(self.tree_cost * (self.forest_.n_trees - n_outputs))
         if self.budget_ is not None:
-            self.budget_ = ledger.row_cap(self.budget_, self.evaluation_cost_)
+            self.budget_ = ledger.left(self.budget_, self.evaluation_cost_)
 
     def _before(self, bins: Bins) -> Forest:
         """Return the trees to go on from: those of the last fit, or constants."""
@@ -282,19 +289,59 @@ class GreedyMiser(TreesMixin):
         self.prior_ = last.value[:n_outputs, 0].copy()
         return last
 
-    def _boosting(self, rows: _Rows, before: Forest, threads: int) -> Boosting:
-        """Return the booster with the scores of the trees that there are already."""
-        progress = Progress(rows.values, before.n_outputs, self.costs_, n_threads=threads)
+    def _progress(self, rows: _Rows, before: Forest, threads: int) -> Progress:
+        """Return where the rows stand after the trees that there are already."""
+        caps = None
+        if self.charge == "row" and (cap := self._cap(before.n_outputs)) is not None:
+            caps = np.full(len(rows.target), cap)
+        progress = Progress(rows.values, before.n_outputs, self.costs_, budget=caps, n_threads=threads)
         Predictor(before).advance(progress, 0, before.n_trees)
-        return Boosting(
-            self._loss(rows.target, rows.qid),
-            rows.target,
-            Weighting.of(rows.weights),
-            np.ascontiguousarray(progress.outputs.T),
-            self.learning_rate,
-            newton=self.leaf == "newton",
-            n_before=before.n_trees - before.n_outputs,
-        )
+        return progress
+
+    def _cap(self, n_outputs: int) -> float | None:
+        """Return what a row may spend on features once all trees that the budget bears are paid for."""
+        if self.budget_ is None:
+            return None
+        most = trees_within(self.budget_, self.tree_cost, self.n_trees * n_outputs, n_outputs)
+        return max(0.0, self.budget_ - self.tree_cost * most)
+
+    def _ledger(
+        self, bins: Bins, before: Forest, progress: Progress, weighting: Weighting, tradeoff: float
+    ) -> Ledger:
+        if self.charge == "model":
+            return ModelLedger(self.costs_, before, self.budget_, self.tree_cost)
+        n_outputs = before.n_outputs
+        cap = self._cap(n_outputs)
+        ledgers = None
+        if cap is not None or tradeoff > 0:
+            ledgers = RowLedgers(
+                bins,
+                self.costs_,
+                budget=cap,
+                weights=weighting.weights,
+                owned=progress.touched,
+                n_threads=progress.n_threads,
+            )
+        most = trees_within(self.budget_, self.tree_cost, self.n_trees * n_outputs, n_outputs)
+        return EachRowLedger(ledgers, cap=cap, most_trees=most, n_trees=before.n_trees - n_outputs)
+
+    def _grow(self, grower: Grower, ledger: Ledger, weighting: Weighting, key: int) -> Grow:
+        def grow(gradients: Floats, hessians: Floats | None, number: int) -> Grown:
+            n_rows = len(gradients)
+            drawn = None
+            if self.subsample < 1:
+                n_drawn = max(1, round(self.subsample * n_rows))
+                drawn = draw_rows(subkey(key, number + 1), n_rows, n_drawn)
+            return ledger.grow(
+                grower,
+                gradients,
+                hessians,
+                drawn,
+                l2=self.l2 / weighting.unit,
+                min_hessian=_LEAST_HESSIAN * weighting.total(n_rows) if self.leaf == "newton" else 0.0,
+            )
+
+        return grow
 
     def _scale(self, boosting: Boosting) -> float:
         """Return what a trade-off of 1 is worth in the sums that trees are grown by."""
@@ -391,7 +438,6 @@ class GreedyMiser(TreesMixin):
         check_is_fitted(self)
         encoded = self.schema_.encode(X, type(self).__name__)
         caps = check_caps(self.budget_ if budget is None else budget, len(encoded.values))
-        threads = n_threads(self.n_jobs)
         n_outputs = len(self.prior_)
         progress = Progress(
             encoded.values, n_outputs, self.costs_, budget=caps, n_threads=n_threads(self.n_jobs)
@@ -448,7 +494,7 @@ class _Rows:
     qid: NDArray[np.int64] | None
 
     def apart(self, fraction: float, key: int) -> tuple[_Rows, _Rows]:
-        """Part the rows, or the queries if there are any, into those to learn from and those to validate on."""
+        """Part the rows, or the queries if there are any, into those to learn from and those held out."""
         units = (
             np.arange(len(self.target)) if self.qid is None else np.unique(self.qid, return_inverse=True)[1]
         )

@@ -22,7 +22,7 @@ from farthing.boosting.miser import Charge, GreedyMiser, Leaf, documented
     },
     trials=[
         {"n_trees": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "leaf": "gradient"},
-        {"n_trees": 12, "tradeoff": 0.1, "budget": 3.0, "max_depth": None, "max_leaves": 5},
+        {"n_trees": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},
     ],
 )
 @documented
@@ -133,12 +133,12 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
                 f"validation has the class {labels[~known][0]!r}, which no training row has; "
                 f"there are {self.classes_.tolist()}"
             )
-        return np.searchsorted(self.classes_, labels).astype(np.int64)
+        return np.asarray(np.searchsorted(self.classes_, labels), dtype=np.int64)
 
     def _reweigh(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         if self.class_weight is None:
             return weights
-        return weights * self._class_weights(target, weights)[target]
+        return np.asarray(weights * self._class_weights(target, weights)[target])
 
     def _class_weights(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the weight of each class, shape (n_classes,)."""

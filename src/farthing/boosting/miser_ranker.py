@@ -21,7 +21,7 @@ from farthing.metrics import ndcg
         "charge": ["model", "row"],
         "n_trees": [100],
     },
-    trials=[{"n_trees": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2}],
+    trials=[{"n_trees": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "charge": "row"}],
 )
 @documented
 class GreedyMiserRanker(GreedyMiser, ContractRegressor):

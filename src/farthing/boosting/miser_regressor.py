@@ -21,7 +21,7 @@ from farthing.boosting.miser import GreedyMiser, documented
     },
     trials=[
         {"n_trees": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2},
-        {"n_trees": 12, "tradeoff": 0.1, "budget": 3.0, "max_depth": None, "max_leaves": 5},
+        {"n_trees": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},
     ],
 )
 @documented

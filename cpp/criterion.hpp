@@ -49,10 +49,12 @@ public:
     using Row = std::conditional_t<kSums == Sums::full, GradientRow, std::int64_t>;
     static constexpr index_t kWidth = kSums == Sums::packed ? 1 : kSums == Sums::unit ? 2 : 3;
 
-    GradientTarget(Span<const double> gradients, Span<const double> hessians, double l2, int n_threads = 1)
+    // min_hessian: a split that leaves a child less than this sum of hessians gains nothing.
+    GradientTarget(Span<const double> gradients, Span<const double> hessians, double l2, double min_hessian = 0,
+                   int n_threads = 1)
         : row_bits_(kSums == Sums::packed ? bits_for(gradients.size) : 0),
           g_(to_fixed(gradients, 62 - row_bits_, n_threads)),
-          h_(kSums == Sums::full ? to_fixed(hessians, 62, n_threads) : Fixed{}), l2_(l2) {
+          h_(kSums == Sums::full ? to_fixed(hessians, 62, n_threads) : Fixed{}), l2_(l2), min_hessian_(min_hessian) {
         if constexpr (kSums == Sums::packed) {
             for (std::int64_t& g : g_.values) g = g * (std::int64_t{1} << row_bits_) + 1;
         }
@@ -100,6 +102,9 @@ public:
 
     // Half the rise of the sum of G^2 / (H + l2).
     double gain(const std::int64_t* left, const std::int64_t* right, double whole) const {
+        if constexpr (kSums == Sums::full) {
+            if (hessian(left) < min_hessian_ || hessian(right) < min_hessian_) return 0.0;
+        }
         const double parts = explained(left) + explained(right);
         const double rise = parts - whole;
         return rise > kNoise * parts ? rise / 2 : 0.0;
@@ -118,6 +123,7 @@ private:
     Fixed g_;
     Fixed h_;
     double l2_;
+    double min_hessian_;
 
     double gradient(const std::int64_t* sums) const {
         return g_.back(kSums == Sums::packed ? sums[0] >> row_bits_ : sums[0]);

@@ -10,6 +10,7 @@
 #include "bins.hpp"
 #include "common.hpp"
 #include "histogram.hpp"
+#include "ledger.hpp"
 #include "partition.hpp"
 #include "price.hpp"
 #include "split.hpp"
@@ -18,7 +19,8 @@
 namespace farthing {
 
 // Who owns what a split buys. Model: all rows, in this tree and in those to come; after each purchase all open leaves
-// rank their splits anew. Row: only the rows below the split, which own what lies on their path from the root.
+// rank their splits anew. Row: only the rows below the split, which own what lies on their path from the root, or, with a
+// RowLedger, on their paths through all trees so far.
 enum class Ledger { model, row };
 
 struct GrowOptions {
@@ -45,10 +47,11 @@ class Grower {
 public:
     // IN workspace.rows: the rows to learn from, ascending; columns: those that may be split on; owned: the model's
     // ledger (ignored by the row ledger). After grow(): owned() has what the tree bought as well.
+    // IN OUT ledger: what the rows own, or null; its table must be `table`.
     Grower(const BinnedTable& table, const Target& target, const Sheet& sheet, const GrowOptions& options,
-           std::vector<index_t> columns, Owned owned, Workspace& workspace)
+           std::vector<index_t> columns, Owned owned, Workspace& workspace, RowLedger* ledger = nullptr)
         : table_(table), target_(target), sheet_(sheet), options_(options), columns_(std::move(columns)),
-          owned_(std::move(owned)), width_(target.width()), rows_(workspace.rows),
+          owned_(std::move(owned)), ledger_(ledger), width_(target.width()), rows_(workspace.rows),
           pool_(workspace.pool), spare_small_(workspace.spare_small), spare_large_(workspace.spare_large) {
         constexpr std::size_t kInts = sizeof(typename Target::Row) / sizeof(std::int64_t);
         const auto length = static_cast<std::size_t>(table.n_all_bins() * width_);
@@ -82,6 +85,16 @@ public:
         }
     }
 
+    // Sends the rows that were not learned from down the grown tree, each paying on its way.
+    // IN OUT leaf_of_row: -1 for those rows; where they end.
+    void send_others(const Tree& tree, Span<index_t> leaf_of_row) const {
+        const int threads = threads_for(options_.n_threads, leaf_of_row.size / 4096 + 1);
+        #pragma omp parallel for schedule(static) num_threads(threads)
+        for (index_t row = 0; row < leaf_of_row.size; ++row) {
+            if (leaf_of_row[row] < 0) leaf_of_row[row] = send(tree, row);
+        }
+    }
+
 private:
     struct Leaf {
         index_t node = -1;  // -1: split since
@@ -104,6 +117,7 @@ private:
     const GrowOptions& options_;
     std::vector<index_t> columns_;
     Owned owned_;
+    RowLedger* ledger_;
     index_t width_;
     std::vector<index_t>& rows_;
     index_t* room_ = nullptr;
@@ -114,8 +128,10 @@ private:
     Tree tree_;
     std::vector<Leaf> leaves_;
     std::vector<index_t> heap_;  // open leaves with an acceptable offer, by place in leaves_
+    std::vector<Split> splits_;  // by node; none at leaves
     index_t n_leaves_ = 0;
     double all_cover_ = 0;
+    double all_weight_ = 0;      // as the row ledger weighs rows
 
     index_t pool_capacity() const {
         const double histogram = static_cast<double>(table_.n_all_bins() * width_) * sizeof(std::int64_t);
@@ -130,6 +146,7 @@ private:
         for (const index_t row : rows_) target_.add(root.sums.data(), target_.row(row));
         root.path = Owned(sheet_);
         all_cover_ = target_.cover(root.sums.data());
+        if (ledger_) all_weight_ = static_cast<double>(ledger_->weight(rows_.data(), root.end));
         add_node(root);
         leaves_.push_back(std::move(root));
         n_leaves_ = 1;
@@ -141,7 +158,25 @@ private:
 
     void add_node(Leaf& leaf) {
         leaf.node = tree_.n_nodes();
+        splits_.emplace_back();
         target_.values(leaf.sums.data(), tree_.add_leaf(target_.cover(leaf.sums.data())));
+    }
+
+    index_t send(const Tree& tree, index_t row) const {
+        index_t node = 0;
+        while (tree.feature[node] >= 0) {
+            const index_t feature = tree.feature[node];
+            if (ledger_) ledger_->buy(row, feature);
+            const Split& split = splits_[node];
+            const index_t bin = table_.column(feature)[row];
+            const bool missing = bin == table_.columns[feature].n_bins ||
+                                 (split.categorical && !in_set(split.left, bin) && !in_set(split.right, bin));
+            if (missing && split.missing == Missing::stay) break;
+            const bool left = missing ? split.missing == Missing::left
+                                      : split.categorical ? in_set(split.left, bin) : bin <= split.bin;
+            node = left ? tree.left[node] : tree.right[node];
+        }
+        return node;
     }
 
     bool splittable(const Leaf& leaf) const {
@@ -156,7 +191,13 @@ private:
         Leaf right;
         divide(leaves_[parent_place], offer.feature, chosen, left, right);
         const index_t parent_node = leaves_[parent_place].node;
-        const index_t parent_histogram = leaves_[parent_place].histogram;
+        index_t parent_histogram = leaves_[parent_place].histogram;
+        if (ledger_ && ledger_->buy(rows_.data() + left.begin, left.n() + right.n(), offer.feature)) {
+            // Codes of these rows have become missing: the parent's histogram is not the sum of its children's.
+            pool_.release(parent_histogram);
+            parent_histogram = -1;
+        }
+        splits_[parent_node] = chosen;
         leaves_[parent_place] = Leaf{};
         add_node(left);
         add_node(right);
@@ -296,6 +337,8 @@ private:
         const double share = options_.ledger == Ledger::row && all_cover_ > 0
                                  ? target_.cover(leaf.sums.data()) / all_cover_
                                  : 1.0;
+        std::vector<double> due;  // by all rows of the leaf; a trade-off of zero asks no prices
+        if (ledger_ && options_.weighing.tradeoff > 0) ledger_->due(rows_.data() + leaf.begin, leaf.n(), due);
         leaf.offer = Offer{};
         for (std::size_t c = 0; c < splits.size(); ++c) {
             if (!(splits[c].gain > 0)) continue;
@@ -303,7 +346,7 @@ private:
             Offer offer;
             offer.gain = splits[c].gain;
             offer.feature = j;
-            offer.charge = price(sheet_, j, owner) * share;
+            offer.charge = !ledger_ ? price(sheet_, j, owner) * share : due.empty() ? 0.0 : due[j] / all_weight_;
             offer.list_price = list_price(sheet_, j);
             if (!options_.weighing.better(offer, leaf.offer) || !affordable(owner, j)) continue;
             leaf.offer = offer;
@@ -313,7 +356,8 @@ private:
     }
 
     bool affordable(const Owned& owner, index_t feature) const {
-        return std::isinf(options_.budget) || owner.has(feature) ||
+        // What a row of the ledger cannot afford is missing to it.
+        return ledger_ || std::isinf(options_.budget) || owner.has(feature) ||
                affords(sheet_, owner, feature, options_.budget);
     }
 

@@ -217,27 +217,37 @@ void descend_with_categories(const CompiledForest& forest, const CompiledForest:
     }
 }
 
-// IN  X (n, n_features).   OUT outputs (n, n_outputs), zeroed first; touched (n, words) or null.
+// Which rows meet which trees: trees [begin, end), and the rows listed (empty: all of them).
+struct Leg {
+    index_t begin = 0;
+    index_t end = 0;
+    Span<const index_t> rows;
+
+    index_t n_rows(index_t all) const { return rows.data ? rows.size : all; }
+    index_t row(index_t i) const { return rows.data ? rows[i] : i; }
+};
+
+// IN  X (n, n_features).   IN OUT outputs (n, n_outputs), touched (n, words) or null: what the trees before this leg
+// gave, zeros before the first. Trees are added one by one, so that legs give the bits that one pass gives.
 template <class T>
-void predict(const CompiledForest& forest, const Matrix<T>& X, double* outputs, std::uint64_t* touched,
-             int n_threads) {
+void predict(const CompiledForest& forest, const Matrix<T>& X, const Leg& leg, double* outputs,
+             std::uint64_t* touched, int n_threads) {
     const ForestView& view = forest.forest();
     constexpr index_t kBlock = 16 * kRowsInStep;  // rows that meet one tree after the other while both are in the cache
-    const index_t n_blocks = (X.n_rows + kBlock - 1) / kBlock;
+    const index_t n_rows = leg.n_rows(X.n_rows);
+    const index_t n_blocks = (n_rows + kBlock - 1) / kBlock;
     #pragma omp parallel for schedule(dynamic, 4) num_threads(threads_for(n_threads, n_blocks))
     for (index_t block = 0; block < n_blocks; ++block) {
         const index_t begin = block * kBlock;
-        const index_t end = std::min(begin + kBlock, X.n_rows);
-        std::fill(outputs + begin * view.n_outputs, outputs + end * view.n_outputs, 0.0);
-        if (touched) std::fill(touched + begin * forest.n_words(), touched + end * forest.n_words(), 0);
-        for (index_t t = 0; t < view.n_trees(); ++t) {
+        const index_t end = std::min(begin + kBlock, n_rows);
+        for (index_t t = leg.begin; t < leg.end; ++t) {
             const auto& tree = forest.tree(t);
             for (index_t first = begin; first < end; first += kRowsInStep) {
                 const index_t n = std::min(kRowsInStep, end - first);
                 const T* rows[kRowsInStep];
                 std::int32_t place[kRowsInStep];
                 for (index_t r = 0; r < kRowsInStep; ++r) {
-                    rows[r] = X.data + (first + std::min(r, n - 1)) * X.row_stride;
+                    rows[r] = X.data + leg.row(first + std::min(r, n - 1)) * X.row_stride;
                 }
                 if (tree.categorical) {
                     descend_with_categories(forest, tree, rows, X.column_stride, place);
@@ -247,42 +257,56 @@ void predict(const CompiledForest& forest, const Matrix<T>& X, double* outputs, 
                     descend<T, false>(forest, tree, rows, X.column_stride, place);
                 }
                 for (index_t r = 0; r < n; ++r) {
-                    double* out = outputs + (first + r) * view.n_outputs + view.target[t];
+                    const index_t row = leg.row(first + r);
+                    double* out = outputs + row * view.n_outputs + view.target[t];
                     const double* scores = forest.scores(tree, place[r]);
                     for (index_t w = 0; w < view.width; ++w) out[w] += scores[w];
-                    if (touched) forest.touch(tree, place[r], touched + (first + r) * forest.n_words());
+                    if (touched) forest.touch(tree, place[r], touched + row * forest.n_words());
                 }
             }
         }
     }
 }
 
-// The same under a hard budget for each row: a feature whose price would take the row over it is refused, counts as
-// missing and is not asked for again.
+// All trees in one pass. OUT outputs, touched: zeroed first.
 template <class T>
-void predict_within(const ForestView& forest, const Sheet& sheet, const Matrix<T>& X, Span<const double> budgets,
-                    double* outputs, std::uint64_t* touched, int n_threads) {
+void predict(const CompiledForest& forest, const Matrix<T>& X, double* outputs, std::uint64_t* touched,
+             int n_threads) {
+    const index_t n_words = forest.n_words();
+    std::fill(outputs, outputs + X.n_rows * forest.forest().n_outputs, 0.0);
+    if (touched) std::fill(touched, touched + X.n_rows * n_words, 0);
+    predict(forest, X, Leg{0, forest.forest().n_trees(), {}}, outputs, touched, n_threads);
+}
+
+// The same under a hard budget for each row: a feature whose price would take the row over it is refused, counts as
+// missing and is not asked for again, in this leg or a later one.
+// IN OUT outputs (n, n_outputs), touched and refused (n, words).
+template <class T>
+void predict_within(const ForestView& forest, const Sheet& sheet, const Matrix<T>& X, const Leg& leg,
+                    Span<const double> budgets, double* outputs, std::uint64_t* touched, std::uint64_t* refused,
+                    int n_threads) {
     const index_t n_words = Bitset::n_words(forest.n_features);
-    #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
+    const index_t n_rows = leg.n_rows(X.n_rows);
+    #pragma omp parallel num_threads(threads_for(n_threads, n_rows))
     {
         Owned owned(sheet);
-        Bitset refused(forest.n_features);
         #pragma omp for schedule(dynamic, 64)
-        for (index_t row = 0; row < X.n_rows; ++row) {
-            owned.clear();
-            refused.clear();
+        for (index_t i = 0; i < n_rows; ++i) {
+            const index_t row = leg.row(i);
+            std::uint64_t* bought = touched + row * n_words;
+            std::uint64_t* denied = refused + row * n_words;
+            owned.assign(sheet, bought);
             double* out = outputs + row * forest.n_outputs;
-            std::fill(out, out + forest.n_outputs, 0.0);
-            for (index_t t = 0; t < forest.n_trees(); ++t) {
+            for (index_t t = leg.begin; t < leg.end; ++t) {
                 const index_t first = forest.offsets[t];
                 index_t node = first;
                 while (forest.feature[node] >= 0) {
                     const index_t feature = forest.feature[node];
-                    if (!owned.has(feature) && !refused.has(feature)) {
+                    if (!owned.has(feature) && !((denied[feature >> 6] >> (feature & 63)) & 1u)) {
                         if (affords(sheet, owned, feature, budgets[row])) {
                             owned.add(sheet, feature);
                         } else {
-                            refused.add(feature);
+                            denied[feature >> 6] |= std::uint64_t{1} << (feature & 63);
                         }
                     }
                     const double x = owned.has(feature) ? static_cast<double>(X(row, feature))
@@ -294,9 +318,20 @@ void predict_within(const ForestView& forest, const Sheet& sheet, const Matrix<T
                 const double* scores = forest.scores.data + node * forest.width;
                 for (index_t w = 0; w < forest.width; ++w) out[forest.target[t] + w] += scores[w];
             }
-            std::copy(owned.feature_words(), owned.feature_words() + n_words, touched + row * n_words);
+            std::copy(owned.feature_words(), owned.feature_words() + n_words, bought);
         }
     }
+}
+
+// All trees in one pass. OUT outputs, touched: zeroed first.
+template <class T>
+void predict_within(const ForestView& forest, const Sheet& sheet, const Matrix<T>& X, Span<const double> budgets,
+                    double* outputs, std::uint64_t* touched, int n_threads) {
+    const index_t n_words = Bitset::n_words(forest.n_features);
+    std::vector<std::uint64_t> refused(static_cast<std::size_t>(X.n_rows * n_words), 0);
+    std::fill(outputs, outputs + X.n_rows * forest.n_outputs, 0.0);
+    std::fill(touched, touched + X.n_rows * n_words, 0);
+    predict_within(forest, sheet, X, Leg{0, forest.n_trees(), {}}, budgets, outputs, touched, refused.data(), n_threads);
 }
 
 }  // namespace farthing

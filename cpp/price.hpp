@@ -31,6 +31,13 @@ public:
         features_.clear();
         groups_.clear();
     }
+    // IN words: the features in hand, 64 a word.
+    void assign(const Sheet& sheet, const std::uint64_t* words) {
+        clear();
+        for (index_t w = 0; w < Bitset::n_words(sheet.n_features()); ++w) {
+            for (std::uint64_t left = words[w]; left != 0; left &= left - 1) add(sheet, w * 64 + __builtin_ctzll(left));
+        }
+    }
     const std::uint64_t* feature_words() const { return features_.words(); }
 
 private:

@@ -31,7 +31,8 @@ def patients(n_rows: int = 300) -> tuple[pd.DataFrame, np.ndarray[Any, Any], np.
 
 def saved_models() -> list[bytes]:
     """Fit the models and return the bytes of their files."""
-    from farthing.boosting import GradientBoostingRegressor  # noqa: PLC0415
+    from farthing.boosting import GradientBoostingRegressor, GreedyMiserClassifier  # noqa: PLC0415
+    from farthing.cascades import EarlyExit, EarlyExitRanker  # noqa: PLC0415
     from farthing.forests import BudgetTreeClassifier  # noqa: PLC0415
 
     X, labels, risk = patients()
@@ -47,6 +48,8 @@ def saved_models() -> list[bytes]:
         BudgetTreeClassifier().fit(plain, (risk > 0.5).astype(int)),
         GradientBoostingRegressor(costs=sheet, n_trees=5, max_depth=3).fit(X, risk),
         GradientBoostingRegressor(n_trees=2, max_leaves=4).fit(plain.astype(np.float32), risk),
+        EarlyExit(GreedyMiserClassifier(n_trees=2, max_depth=2), every=1, costs=sheet).fit(X, labels),
+        EarlyExitRanker(GradientBoostingRegressor(n_trees=3, max_leaves=3), every=1).fit(plain, risk),
     ]
     return [saved(model) for model in models]
 

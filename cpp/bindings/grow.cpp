@@ -6,6 +6,7 @@
 #include "../bins.hpp"
 #include "../criterion.hpp"
 #include "../grower.hpp"
+#include "../ledger.hpp"
 #include "common.hpp"
 #include "fields.hpp"
 
@@ -69,6 +70,56 @@ void choose(const Chosen& chosen, index_t n, std::vector<index_t>& out) {
     out.assign(span(*chosen).begin(), span(*chosen).end());
 }
 
+// Sets of features, 64 a word.
+using Words = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+// What each row owns, for Python.
+class Books {
+public:
+    Books(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of, double budget,
+           const std::optional<Vector<double>>& weights, const std::optional<Words>& owned, int n_threads)
+        : own_(own), shared_(shared), group_of_(group_of), n_rows_(table.n_rows),
+          ledger_(make(table, sheet_of(own, shared, group_of, table.n_columns()), budget, weights, owned, n_threads)) {}
+
+    RowLedger& ledger() { return ledger_; }
+
+    Owning<std::uint64_t> owned() const {
+        const index_t words = ledger_.n_words();
+        std::vector<std::uint64_t> out(static_cast<std::size_t>(n_rows_ * words));
+        for (index_t row = 0; row < n_rows_; ++row) {
+            std::copy(ledger_.owned(row), ledger_.owned(row) + words, out.begin() + row * words);
+        }
+        return give(std::move(out), {static_cast<std::size_t>(n_rows_), static_cast<std::size_t>(words)});
+    }
+
+private:
+    Vector<double> own_;
+    Vector<double> shared_;
+    Vector<index_t> group_of_;
+    index_t n_rows_;
+    RowLedger ledger_;
+
+    static RowLedger make(const BinnedTable& table, const Sheet& sheet, double budget,
+                          const std::optional<Vector<double>>& weights, const std::optional<Words>& owned,
+                          int n_threads) {
+        require(budget >= 0, "budget is not negative");
+        require(!weights || static_cast<index_t>(weights->shape(0)) == table.n_rows, "weights: one for each row");
+        const index_t words = Bitset::n_words(table.n_columns());
+        require(!owned || (static_cast<index_t>(owned->shape(0)) == table.n_rows &&
+                           static_cast<index_t>(owned->shape(1)) == words), "owned: a set for each row");
+        Span<const std::uint64_t> sets;
+        if (owned) sets = {owned->data(), table.n_rows * words};
+        if (owned && (table.n_columns() & 63)) {
+            const std::uint64_t beyond = ~std::uint64_t{0} << (table.n_columns() & 63);
+            for (index_t row = 0; row < table.n_rows; ++row) {
+                require((sets[row * words + words - 1] & beyond) == 0, "owned: no such column");
+            }
+        }
+        nb::gil_scoped_release unlocked;
+        return {table, sheet, budget, weights ? span(*weights) : Span<const double>{}, sets, n_threads};
+    }
+};
+
 // Grows tree after tree on one table, with one price list and one set of limits.
 class TreeGrower {
 public:
@@ -80,17 +131,26 @@ public:
           options_(options_of(max_depth, max_leaves, min_rows_leaf, ledger, cost_rule, tradeoff, budget, n_threads)) {}
 
     Grown gradient(const Vector<double>& gradients, const std::optional<Vector<double>>& hessians, double l2,
-                       const Chosen& columns, const Chosen& rows, const Flags& owned) {
+                   double min_hessian,
+                       const Chosen& columns, const Chosen& rows, const Flags& owned,
+                   const std::optional<double>& budget, Books* ledger, bool send_others) {
         require(static_cast<index_t>(gradients.shape(0)) == table_.n_rows, "gradients: one for each row");
         require(!hessians || static_cast<index_t>(hessians->shape(0)) == table_.n_rows, "hessians: one for each row");
-        require(l2 >= 0, "l2 is not negative");
+        require(l2 >= 0 && min_hessian >= 0 && (!budget || *budget >= 0), "l2, min_hessian and budget are not negative");
+        require(!ledger || options_.ledger == Ledger::row, "a row ledger needs ledger='row'");
+        require(!ledger || ledger->ledger().n_rows() == table_.n_rows, "the ledger is of another table");
+        GrowOptions options = options_;
+        if (budget) options.budget = *budget;
         if (hessians) {
-            return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2, options_.n_threads), columns, rows, owned);
+            return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2, min_hessian, options_.n_threads),
+                        options, columns, rows, owned, ledger, send_others);
         }
         if (packs_well(table_.n_rows)) {
-            return grow(GradientTarget<Sums::packed>(span(gradients), {}, l2, options_.n_threads), columns, rows, owned);
+            return grow(GradientTarget<Sums::packed>(span(gradients), {}, l2, 0, options_.n_threads), options, columns,
+                        rows, owned, ledger, send_others);
         }
-        return grow(GradientTarget<Sums::unit>(span(gradients), {}, l2, options_.n_threads), columns, rows, owned);
+        return grow(GradientTarget<Sums::unit>(span(gradients), {}, l2, 0, options_.n_threads), options, columns, rows,
+                    owned, ledger, send_others);
     }
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
@@ -101,7 +161,7 @@ public:
         require(n_classes >= 1, "n_classes is at least 1");
         require(alpha >= 0 && power >= 1, "alpha is not negative and power at least 1");
         const ImpurityFunction function{impurity_of(impurity), alpha, power};
-        return grow(ClassTarget(span(labels), span(weights), n_classes, function), columns, rows, owned);
+        return grow(ClassTarget(span(labels), span(weights), n_classes, function), options_, columns, rows, owned);
     }
 
 private:
@@ -114,7 +174,8 @@ private:
     Workspace workspace_;
 
     template <class Target>
-    Grown grow(const Target& target, const Chosen& columns, const Chosen& rows, const Flags& owned) {
+    Grown grow(const Target& target, const GrowOptions& options, const Chosen& columns, const Chosen& rows, const Flags& owned,
+               Books* rows_ledger = nullptr, bool send_others = false) {
         std::vector<index_t> taken;
         choose(columns, table_.n_columns(), taken);
         choose(rows, table_.n_rows, workspace_.rows);
@@ -131,9 +192,12 @@ private:
         std::vector<std::uint8_t> now_owned(static_cast<std::size_t>(table_.n_columns()), 0);
         {
             nb::gil_scoped_release unlocked;
-            Grower<Target> grower(table_, target, sheet_, options_, std::move(taken), std::move(ledger), workspace_);
+            RowLedger* books = rows_ledger ? &rows_ledger->ledger() : nullptr;
+            Grower<Target> grower(books ? books->table() : table_, target, sheet_, options, std::move(taken),
+                                  std::move(ledger), workspace_, books);
             tree = grower.grow();
             grower.leaves_of_rows({leaf_of_row.data(), table_.n_rows});
+            if (send_others) grower.send_others(tree, {leaf_of_row.data(), table_.n_rows});
             for (index_t j = 0; j < table_.n_columns(); ++j) now_owned[j] = grower.owned().has(j);
         }
         return {nb::make_tuple(fields(std::move(tree)), give(std::move(leaf_of_row)), give(std::move(now_owned)))};
@@ -162,13 +226,21 @@ void bind_grow(nb::module_& m) {
     m.def("bin_table", &bin_table<double>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a, "n_threads"_a);
     m.def("bin_table", &bin_table<float>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a, "n_threads"_a);
 
+    nb::class_<Books>(m, "RowLedgers")
+        .def(nb::init<const BinnedTable&, Vector<double>, Vector<double>, Vector<index_t>, double,
+                      const std::optional<Vector<double>>&, const std::optional<Words>&, int>(),
+             nb::keep_alive<1, 2>(), "table"_a, "own"_a, "shared"_a, "group_of"_a, nb::kw_only(), "budget"_a,
+             "weights"_a.none(), "owned"_a.none(), "n_threads"_a)
+        .def("owned", &Books::owned);
+
     nb::class_<TreeGrower>(m, "TreeGrower")
         .def(nb::init<const BinnedTable&, Vector<double>, Vector<double>, Vector<index_t>, index_t, index_t, index_t,
                       const std::string&, const std::string&, double, double, int>(),
              nb::keep_alive<1, 2>(), "table"_a, "own"_a, "shared"_a, "group_of"_a, nb::kw_only(), "max_depth"_a,
              "max_leaves"_a, "min_rows_leaf"_a, "ledger"_a, "cost_rule"_a, "tradeoff"_a, "budget"_a, "n_threads"_a)
         .def("gradient", &TreeGrower::gradient, "gradients"_a, "hessians"_a.none(), nb::kw_only(), "l2"_a,
-             "columns"_a.none(), "rows"_a.none(), "owned"_a.none())
+             "min_hessian"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "budget"_a.none(),
+             "ledger"_a.none(), "send_others"_a)
         .def("classes", &TreeGrower::classes, "labels"_a, "weights"_a, "n_classes"_a, nb::kw_only(), "impurity"_a,
              "alpha"_a, "power"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none());
 }

@@ -1,5 +1,6 @@
 // The predictor for Python.
 #include <memory>
+#include <optional>
 
 #include "../predictor.hpp"
 #include "common.hpp"
@@ -10,6 +11,10 @@ namespace {
 
 // (outputs, words of touched features)
 using Answers = nb::typed<nb::tuple, Owning<double>, Owning<std::uint64_t>>;
+
+// An array that the call changes.
+template <class T>
+using Place = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // A forest held for prediction. The Python side keeps the arrays alive and has validated them.
 class Predictor {
@@ -72,6 +77,30 @@ public:
         return results(n, words, std::move(outputs), std::move(touched));
     }
 
+    // The two calls again for a leg of the way: some trees, some rows, on top of what earlier legs gave. The arrays are
+    // changed in place.
+    template <class T>
+    void advance(const Table<T>& X, index_t begin, index_t end, std::optional<Vector<index_t>> rows, Place<double> outputs,
+                 Place<std::uint64_t> touched, int n_threads) const {
+        const Leg leg = check_leg(X, begin, end, rows, outputs, touched);
+        nb::gil_scoped_release unlocked;
+        farthing::predict(*forest_, matrix(X), leg, outputs.data(), touched.data(), n_threads);
+    }
+
+    template <class T>
+    void advance_within(const Table<T>& X, index_t begin, index_t end, std::optional<Vector<index_t>> rows,
+                        Place<double> outputs, Place<std::uint64_t> touched, Place<std::uint64_t> refused,
+                        const Vector<double>& budgets, const Vector<double>& own, const Vector<double>& shared,
+                        const Vector<index_t>& group_of, int n_threads) const {
+        const Leg leg = check_leg(X, begin, end, rows, outputs, touched);
+        require(refused.shape(0) == touched.shape(0) && refused.shape(1) == touched.shape(1), "refused: as touched");
+        require(budgets.shape(0) == X.shape(0), "budgets: one for each row");
+        const Sheet sheet = sheet_of(own, shared, group_of, view().n_features);
+        nb::gil_scoped_release unlocked;
+        farthing::predict_within(view(), sheet, matrix(X), leg, span(budgets), outputs.data(), touched.data(),
+                                 refused.data(), n_threads);
+    }
+
 private:
     std::vector<Vector<index_t>> kept_;
     Vector<std::int32_t> kept_feature_;
@@ -85,6 +114,28 @@ private:
     std::pair<index_t, index_t> check(const Table<T>& X) const {
         require(static_cast<index_t>(X.shape(1)) == view().n_features, "X: one column for each feature");
         return {static_cast<index_t>(X.shape(0)), forest_->n_words()};
+    }
+
+    template <class T>
+    Leg check_leg(const Table<T>& X, index_t begin, index_t end, const std::optional<Vector<index_t>>& rows,
+                  const Place<double>& outputs, const Place<std::uint64_t>& touched) const {
+        const auto [n, words] = check(X);
+        require(0 <= begin && begin <= end && end <= view().n_trees(), "trees: an ascending range of the forest's");
+        require(static_cast<index_t>(outputs.shape(0)) == n && static_cast<index_t>(outputs.shape(1)) == view().n_outputs,
+                "outputs: a row for each row of X, a column for each output");
+        require(static_cast<index_t>(touched.shape(0)) == n && static_cast<index_t>(touched.shape(1)) == words,
+                "touched: a row for each row of X, a bit for each feature");
+        Leg leg{begin, end, {}};
+        if (!rows) return leg;
+        index_t last = -1;  // ascending, so that no two threads write to one row
+        for (const index_t row : span(*rows)) {
+            require(last < row && row < n, "rows: ascending rows of X");
+            last = row;
+        }
+        leg.rows = span(*rows);
+        // An empty list may have no address, which would mean all rows.
+        if (leg.rows.size == 0) leg.end = leg.begin;
+        return leg;
     }
 
     Answers results(index_t n, index_t words, std::vector<double>&& outputs,
@@ -111,7 +162,17 @@ void bind_predict(nb::module_& m) {
         .def("predict_within", &Predictor::predict_within<double>, "X"_a.noconvert(), "budgets"_a, "own"_a, "shared"_a,
              "group_of"_a, "n_threads"_a)
         .def("predict_within", &Predictor::predict_within<float>, "X"_a.noconvert(), "budgets"_a, "own"_a, "shared"_a,
-             "group_of"_a, "n_threads"_a);
+             "group_of"_a, "n_threads"_a)
+        .def("advance", &Predictor::advance<double>, "X"_a.noconvert(), "begin"_a, "end"_a, "rows"_a.none(),
+             "outputs"_a.noconvert(), "touched"_a.noconvert(), "n_threads"_a)
+        .def("advance", &Predictor::advance<float>, "X"_a.noconvert(), "begin"_a, "end"_a, "rows"_a.none(),
+             "outputs"_a.noconvert(), "touched"_a.noconvert(), "n_threads"_a)
+        .def("advance_within", &Predictor::advance_within<double>, "X"_a.noconvert(), "begin"_a, "end"_a,
+             "rows"_a.none(), "outputs"_a.noconvert(), "touched"_a.noconvert(), "refused"_a.noconvert(), "budgets"_a,
+             "own"_a, "shared"_a, "group_of"_a, "n_threads"_a)
+        .def("advance_within", &Predictor::advance_within<float>, "X"_a.noconvert(), "begin"_a, "end"_a,
+             "rows"_a.none(), "outputs"_a.noconvert(), "touched"_a.noconvert(), "refused"_a.noconvert(), "budgets"_a,
+             "own"_a, "shared"_a, "group_of"_a, "n_threads"_a);
 }
 
 }  // namespace farthing

@@ -1,5 +1,6 @@
 """The contract as a base class, and the registry of methods."""
 
+from farthing.base import nested  # noqa: F401  (registers its codec)
 from farthing.base.classifier import ContractClassifier
 from farthing.base.ensemble import TreesMixin
 from farthing.base.estimator import BudgetedEstimator

@@ -63,6 +63,9 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     }
     # Whether the ``budget`` parameter caps every row at prediction, rather than their mean or the fit alone.
     _hard_budget: ClassVar[bool] = False
+    # Whether a row's prediction is its own affair. Methods whose unit is a query of many rows say no, and are
+    # exempt from the checks of row independence.
+    _rows_alone: ClassVar[bool] = True
 
     # What a method fills in.
 
@@ -136,17 +139,33 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         self
         """
+        return self._learn(X, y, sample_weight)
+
+    def _learn(
+        self,
+        X: Any,
+        y: Any,
+        sample_weight: Any,
+        by_row: Mapping[str, NDArray[Any]] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Validate everything, drop rows of weight zero and call ``_fit``.
+
+        ``by_row`` (more arrays of one entry a row) and ``options`` go to ``_fit`` by name.
+        """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         schema = Schema.learn(X, type(self).__name__)
         values = schema.encode(X, type(self).__name__).values
         target = self._learn_target(y)
-        check_consistent_length(values, target)
+        rows = dict(by_row or {})
+        check_consistent_length(values, target, *rows.values())
         weights = check_weights(sample_weight, len(values))
         if not (kept := weights > 0).all():
             values, target, weights = values[kept], target[kept], weights[kept]
+            rows = {name: array[kept] for name, array in rows.items()}
         sheet = CostSheet.of(getattr(self, "costs", None), schema.names)
-        return self._fit_encoded(schema, sheet, values, target, weights)
+        return self._fit_encoded(schema, sheet, values, target, weights, **rows, **options)
 
     def _fit_encoded(
         self,
@@ -155,6 +174,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         values: NDArray[np.floating],
         target: NDArray[Any],
         weights: NDArray[np.float64],
+        **more: Any,
     ) -> Self:
         """Learn from what `fit` has checked, or another model that learns by way of this one.
 
@@ -165,7 +185,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         cap = check_cap(getattr(self, "budget", None))
         self.budget_ = cap if self._hard_budget else None
         self.prior_ = self._default_prior(target, weights)
-        self._fit(values, target, weights, sheet)
+        self._fit(values, target, weights, sheet, **more)
         return self
 
     def predict(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[Any]:

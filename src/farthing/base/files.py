@@ -21,14 +21,24 @@ PathLike: TypeAlias = str | OsPathLike[str]
 
 def save(model: BudgetedEstimator, path: PathLike) -> None:
     """Write a fitted model to one file."""
+    store.write(path, kind_of(model), state_of(model))
+
+
+def kind_of(model: BudgetedEstimator) -> str:
+    """Return the name under which a file says what the model is; only registered methods have one."""
     kind = type(model).__name__
     if kind not in registry.registered() or registry.get(kind) is not type(model):
         raise TypeError(
             f"{kind} is not a registered method, so no file of it could be loaded; "
             "put @farthing.base.register() above its class"
         )
+    return kind
+
+
+def state_of(model: BudgetedEstimator) -> dict[str, Any]:
+    """Return all that a file holds of a fitted model, its parameters and what it has learned."""
     fitted = {name: getattr(model, name) for name in stored_types(type(model))}
-    store.write(path, kind, {"params": model._file_params(), "fitted": fitted})
+    return {"params": model._file_params(), "fitted": fitted}
 
 
 def load(path: PathLike) -> Any:
@@ -56,7 +66,7 @@ def load(path: PathLike) -> Any:
     """
     kind, state = store.read(path)
     try:
-        return _build(kind, state)
+        return build(kind, state)
     except FileError:
         raise
     except (FarthingError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
@@ -71,23 +81,30 @@ def stored_types(method: type) -> dict[str, type | UnionType]:
     return types
 
 
-def _build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
-    method = registry.get(kind)
+def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
+    """Make a fitted model of what `state_of` gave, checking everything; it may come from a hostile file."""
     params, fitted = _section(state, "params"), _section(state, "fitted")
     if set(state) != {"params", "fitted"}:
         raise FileError(f"a model holds params and fitted; got {sorted(state)}")
-    if strange := set(params) - set(method._get_param_names()):
-        raise FileError(f"{kind} has no parameter {', '.join(sorted(map(repr, strange)))}")
-    types = stored_types(method)
+    model = unfitted(kind, params)
+    types = stored_types(type(model))
     if set(fitted) != set(types):
         raise FileError(f"{kind} stores {sorted(types)}; got {sorted(fitted)}")
-    model: BudgetedEstimator = method(**params)
     for name, expected in types.items():
         if not isinstance(fitted[name], expected):
             raise FileError(f"{kind}.{name} must be {expected}; got {type(fitted[name]).__name__}")
         setattr(model, name, fitted[name])
     _check_contract(model)
     model._check_stored()
+    return model
+
+
+def unfitted(kind: str, params: dict[str, Any]) -> BudgetedEstimator:
+    """Make a model that has learned nothing; its parameters may come from a hostile file."""
+    method = registry.get(kind)
+    if strange := set(params) - set(method._get_param_names()):
+        raise FileError(f"{kind} has no parameter {', '.join(sorted(map(repr, strange)))}")
+    model: BudgetedEstimator = method(**params)
     return model
 
 

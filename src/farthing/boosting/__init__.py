@@ -4,6 +4,10 @@ from farthing.boosting.adaboost import AdaBoostClassifier
 from farthing.boosting.budgeted import AdaBoostBTClassifier
 from farthing.boosting.gradient import GradientBoostingRegressor
 from farthing.boosting.learners import LinearVotes, TreeVotes, WeightedVote
+from farthing.boosting.miser import PriceLevel
+from farthing.boosting.miser_classifier import GreedyMiserClassifier
+from farthing.boosting.miser_ranker import GreedyMiserRanker
+from farthing.boosting.miser_regressor import GreedyMiserRegressor
 from farthing.boosting.sampling import AdaBoostRSClassifier
 
 __all__ = [
@@ -11,7 +15,11 @@ __all__ = [
     "AdaBoostClassifier",
     "AdaBoostRSClassifier",
     "GradientBoostingRegressor",
+    "GreedyMiserClassifier",
+    "GreedyMiserRanker",
+    "GreedyMiserRegressor",
     "LinearVotes",
+    "PriceLevel",
     "TreeVotes",
     "WeightedVote",
 ]

@@ -165,7 +165,7 @@ class AdaBoostBTClassifier(VoteClassifier):
         path = {name: self.path_[name][:n_rounds] for name in _COLUMNS}
         path["left"] = (np.inf if cap is None else cap) - path["spent"]
         model.path_ = path
-        forest = self.forest_.head(n_rounds) if n_rounds else None
+        forest = self.forest_.trees(0, n_rounds) if n_rounds else None
         model._take(forest, self.alphas_[:n_rounds].copy(), curtail=self.order_ is not None)
         return model
 

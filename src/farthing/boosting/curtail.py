@@ -16,7 +16,7 @@ from farthing.costs import CostSheet, RowLedger
 from farthing.table.bins import plain
 from farthing.trees import Forest, Predictor
 from farthing.trees.forest import MISSING_STAY
-from farthing.trees.predict import unpack
+from farthing.trees.progress import unpack
 
 _WORD_BITS = 64
 

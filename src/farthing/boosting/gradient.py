@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ContractRegressor, TreesMixin, n_threads, register
+from farthing.boosting.booster import Boosting, Floats, Weighting
+from farthing.boosting.losses import SQUARED
 from farthing.costs import CostSheet
 from farthing.table import Bins
-from farthing.trees import Forest, Grower
+from farthing.trees import Forest, Grower, Grown
 
 
 @register(
@@ -140,17 +142,13 @@ def boost(
     list of Forest
         One tree each, its values multiplied by the learning rate.
     """
-    # Weights that are all the same change nothing, and unit hessians are faster to sum.
-    hessians = None if (weights == weights[0]).all() else weights
-    scores = np.full(len(target), start)
-    residuals = np.empty_like(scores)
-    trees = []
+    weighting = Weighting.of(weights)
+    scores = np.full((1, len(target)), start)
+    boosting = Boosting(SQUARED, target, weighting, scores, learning_rate)
+
+    def grow(gradients: Floats, hessians: Floats | None, _: int) -> Grown:
+        return grower.gradient(gradients, hessians, l2=l2 / weighting.unit)
+
     for _ in range(n_trees):
-        np.subtract(target, scores, out=residuals)
-        if hessians is not None:
-            residuals *= hessians
-        grown = grower.gradient(residuals, hessians, l2=l2)
-        tree = grown.tree.scaled(learning_rate)
-        scores += np.take(tree.value[:, 0], grown.leaf_of_row, out=residuals)
-        trees.append(tree)
-    return trees
+        boosting.round(grow)
+    return boosting.trees

@@ -20,7 +20,7 @@ from farthing.boosting.learners import LinearVotes, TreeVotes
 from farthing.costs import CostSheet
 from farthing.table.bins import plain
 from farthing.trees import Predictor
-from farthing.trees.predict import unpack
+from farthing.trees.progress import unpack
 
 Sampling: TypeAlias = Literal["weight", "cost", "top"]
 SAMPLINGS: Final = ("weight", "cost", "top")

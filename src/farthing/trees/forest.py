@@ -215,29 +215,42 @@ class Forest:
         """Return the same trees with all values multiplied by a factor."""
         return replace(self, value=self.value * factor)
 
-    def head(self, n_trees: int) -> Self:
-        """Return the first trees.
+    def to_output(self, output: int, n_outputs: int) -> Self:
+        """Return the same trees, all adding to one of several outputs.
 
         Examples
         --------
-        >>> leaf = Forest.constant([3.0], n_features=2)
-        >>> Forest.concat([leaf, leaf]).head(1) == leaf
-        True
+        >>> Forest.constant([3.0], n_features=2).to_output(1, 3)
+        Forest(n_trees=1, n_nodes=1, n_features=2, n_outputs=3)
         """
-        if not 1 <= n_trees <= self.n_trees:
-            raise ValueError(f"n_trees must lie between 1 and {self.n_trees}; got {n_trees}")
-        n_nodes = int(self.offsets[n_trees])
-        used = np.flatnonzero(self.category[:n_nodes] >= 0)
-        ends = self.category[used] + 2 * self.category_widths[self.feature[used]]
-        parts: dict[str, Any] = {
-            name: getattr(self, name)[:n_nodes] for name, (_, _, per_node) in _ARRAYS.items() if per_node
+        target = np.full(self.n_trees, output, dtype=np.int64)
+        return replace(self, target=target, n_outputs=n_outputs)
+
+    def trees(self, begin: int, end: int) -> Self:
+        """Return the trees from ``begin`` up to ``end``, which is not among them, as a forest.
+
+        Examples
+        --------
+        >>> leaf = Forest.constant([3.0], n_features=1)
+        >>> Forest.concat([leaf, leaf.scaled(2.0)]).trees(1, 2).value
+        array([[6.]])
+        """
+        if not 0 <= begin < end <= self.n_trees:
+            raise ValueError(f"there are trees 0 to {self.n_trees}; got {begin} to {end}")
+        first, last = int(self.offsets[begin]), int(self.offsets[end])
+        cut: dict[str, Any] = {
+            name: getattr(self, name)[first:last] for name, (_, _, per_node) in _ARRAYS.items() if per_node
         }
+        tests = np.flatnonzero(cut["category"] >= 0)
+        ends = cut["category"][tests] + 2 * self.category_widths[cut["feature"][tests]]
+        words = slice(int(cut["category"][tests].min(initial=len(self.category_words))), int(ends.max(initial=0)))
+        cut["category"] = np.where(cut["category"] >= 0, cut["category"] - words.start, -1)
         return replace(
             self,
-            offsets=self.offsets[: n_trees + 1],
-            target=self.target[:n_trees],
-            category_words=self.category_words[: int(ends.max(initial=0))],
-            **parts,
+            **cut,
+            category_words=self.category_words[words],
+            offsets=self.offsets[begin : end + 1] - first,
+            target=self.target[begin:end],
         )
 
     @classmethod

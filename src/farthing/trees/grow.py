@@ -13,6 +13,7 @@ from farthing._core import TreeGrower
 from farthing.costs import CostSheet
 from farthing.table import Bins
 from farthing.trees.forest import Forest
+from farthing.trees.ledgers import RowLedgers
 
 Impurity = Literal["entropy", "gini", "pairs", "powers"]
 CostRule = Literal["penalty", "ratio"]
@@ -30,7 +31,7 @@ class Grown:
     tree : Forest
         One tree.
     leaf_of_row : ndarray of int64, shape (n_rows,)
-        The node where each row that was learned from ended; -1 for the others.
+        The node where each row that was learned from ended; -1 for the others, unless they were sent, too.
     owned : ndarray of uint8, shape (n_features,)
         1 for what the model owns after this tree; what it owned before under the row ledger.
     """
@@ -116,6 +117,10 @@ class Grower:
         owned: NDArray[np.uint8] | None = None,
         rows: NDArray[np.int64] | None = None,
         columns: NDArray[np.int64] | None = None,
+        budget: float | None = None,
+        ledgers: RowLedgers | None = None,
+        min_hessian: float = 0.0,
+        send_others: bool = False,
     ) -> Grown:
         """Fit negative gradients by least squares; a node's value is G / (H + l2).
 
@@ -131,13 +136,34 @@ class Grower:
             What the model owns already, under the model ledger.
         rows, columns : ndarray of int64, optional
             Ascending numbers of the rows to learn from and of the columns to split on; None is all.
+        budget : float, optional
+            A hard budget for this tree in place of the grower's own.
+        ledgers : RowLedgers, optional
+            What the rows own from earlier trees, under the row ledger; changed by what this one sells them.
+            The price of a split is then (1/N) * sum over the node's rows of price(feature | owned by row),
+            and the budget is that of the ledgers.
+        min_hessian : float
+            Least sum of hessians of a leaf; of no effect if they are 1 each.
+        send_others : bool
+            Whether rows that were not learned from are sent down the tree, too, and pay their way.
 
         Returns
         -------
         Grown
         """
         return self._grown(
-            *self._core.gradient(gradients, hessians, l2=l2, columns=columns, rows=rows, owned=owned)
+            *self._core.gradient(
+                gradients,
+                hessians,
+                l2=l2,
+                columns=columns,
+                rows=rows,
+                owned=owned,
+                budget=budget,
+                ledger=None if ledgers is None else ledgers.core,
+                min_hessian=min_hessian,
+                send_others=send_others,
+            )
         )
 
     def classes(

@@ -11,6 +11,7 @@ from farthing._core import Predictor as CompiledPredictor
 from farthing.costs import CostSheet
 from farthing.table.bins import plain
 from farthing.trees.forest import Forest
+from farthing.trees.progress import Progress, unpack
 
 
 class Predictor:
@@ -95,11 +96,27 @@ class Predictor:
             )
         return outputs, unpack(words, self.forest.n_features)
 
+    def advance(
+        self, progress: Progress, begin: int, end: int, rows: NDArray[np.int64] | None = None
+    ) -> None:
+        """Send rows that are under way down the trees from ``begin`` up to, not including, ``end``.
+
+        Parameters
+        ----------
+        progress : Progress
+            Where the rows stand; it is changed.
+        begin, end : int
+            The trees.
+        rows : ndarray of int64, optional
+            Ascending numbers of the rows that go on; None is all.
+        """
+        leg = (progress.values, begin, end, rows, progress.outputs, progress.touched)
+        if progress.budget is None:
+            self.core.advance(*leg, progress.n_threads)
+        else:
+            sheet = progress.sheet
+            prices = (sheet.own, sheet.shared, sheet.group_of)
+            self.core.advance_within(*leg, progress.refused, progress.budget, *prices, progress.n_threads)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Predictor, (self.forest, self.scores)
-
-
-def unpack(words: NDArray[np.uint64], n_features: int) -> NDArray[np.bool_]:
-    """Unpack sets of 64 features a word into bools, shape (n_rows, n_features)."""
-    octets = words.astype("<u8", copy=False).view(np.uint8)
-    return np.unpackbits(octets, axis=1, count=n_features, bitorder="little").view(np.bool_)

@@ -12,7 +12,8 @@ from farthing.trees import Forest
 class ForestPolicy:
     """Descend the trees of a forest one after another.
 
-    A tree that a missing value stops, that is unfinished or not begun counts with its current node.
+    A tree that a missing value stops, that is unfinished or not begun counts with its current node. Trees
+    from ``end`` on do not count and are not walked; who makes a policy may set it, at first and at an end.
 
     Parameters
     ----------
@@ -20,6 +21,11 @@ class ForestPolicy:
         The trees.
     scores : ndarray of float64, shape (n_nodes, width)
         What each node adds to the output, in place of its value.
+
+    Attributes
+    ----------
+    end : int
+        Number of trees that are walked; at first all.
 
     Examples
     --------
@@ -42,12 +48,13 @@ class ForestPolicy:
             raise ValueError(f"scores must have shape ({len(forest.feature)}, width); got {scores.shape}")
         self._forest = forest
         self._scores = scores
+        self.end = forest.n_trees
         self._tree = 0
         self._nodes: NDArray[np.int64] = forest.offsets[:-1].copy()
 
     def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - trees go their way whatever it costs
         """Return the column that the first unfinished tree tests next, None after the last tree."""
-        while self._tree < len(self._nodes):
+        while self._tree < self.end:
             column = int(self._forest.feature[self._nodes[self._tree]])
             if column >= 0:
                 return column
@@ -69,6 +76,7 @@ class ForestPolicy:
         """
         total = np.zeros(self._forest.n_outputs)
         width = self._scores.shape[1]
-        for first, node in zip(self._forest.target, self._nodes, strict=True):
+        walked = slice(self.end)
+        for first, node in zip(self._forest.target[walked], self._nodes[walked], strict=True):
             total[first : first + width] += self._scores[node]
         return total

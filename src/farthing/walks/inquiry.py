@@ -54,6 +54,11 @@ class Inquiry:
         """Answer the question with a refusal: missing, and free."""
         self._answer(self._asked(), np.nan)
 
+    def resume(self) -> None:
+        """Look for a question again, at an end that the policy has since been moved on from."""
+        if self.column is None:
+            self._advance()
+
     def output(self) -> NDArray[np.float64]:
         """Return the policy's raw output so far, shape (n_outputs,)."""
         return self.policy.output()

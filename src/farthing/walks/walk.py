@@ -124,6 +124,10 @@ class Walk:
         while (ask := self.ask) is not None and ask.feature in answers:
             self.tell(answers[ask.feature])
 
+    def resume(self) -> None:
+        """Look for a question again, for those who have moved on the policy of a walk that had ended."""
+        self._inquiry.resume()
+
     @property
     def answers(self) -> dict[str, object | Refusal]:
         """What was told or refused so far, in that order: all that another walk needs to go on from here."""

@@ -1,0 +1,56 @@
+"""Rows drawn without an order or a state: a draw is a pure function of a key and a number."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+_WEYL: Final = np.uint64(0x9E3779B97F4A7C15)
+
+
+def random_bits(key: int, counters: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Return 64 random bits for each counter, those of ``random_bits`` of the compiled core.
+
+    Parameters
+    ----------
+    key : int
+        0 to 2**64 - 1.
+    counters : ndarray of uint64
+
+    Returns
+    -------
+    ndarray of uint64, shaped as ``counters``
+
+    Examples
+    --------
+    >>> random_bits(7, np.arange(3, dtype=np.uint64)) % np.uint64(100)
+    array([...], dtype=uint64)
+    """
+    start = _mix(np.array([key], dtype=np.uint64) + _WEYL)
+    return _mix(start + (counters + np.uint64(1)) * _WEYL)
+
+
+def draw_rows(key: int, n_rows: int, n_drawn: int) -> NDArray[np.int64]:
+    """Draw some of the rows, each set of that size as likely as any other; ascending numbers.
+
+    Examples
+    --------
+    >>> len(draw_rows(7, 100, 30)), draw_rows(7, 3, 3)
+    (30, array([0, 1, 2]))
+    """
+    bits = random_bits(key, np.arange(n_rows, dtype=np.uint64))
+    chosen = np.argpartition(bits, n_drawn - 1)[:n_drawn] if n_drawn < n_rows else np.arange(n_rows)
+    return np.sort(chosen).astype(np.int64)
+
+
+def subkey(key: int, part: int) -> int:
+    """Return the key of one of many parts, each with draws of its own."""
+    return int(random_bits(key, np.array([part], dtype=np.uint64))[0])
+
+
+def _mix(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

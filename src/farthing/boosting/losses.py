@@ -1,0 +1,145 @@
+"""What boosting minimises, as pure functions of targets and scores.
+
+Scores and gradients are of shape (n_outputs, n_rows), so that the rows of one output lie side by side. Rows'
+weights are not the business of a loss: whoever sums over rows multiplies by them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit, logsumexp
+
+Floats: TypeAlias = NDArray[np.float64]
+Steps: TypeAlias = tuple[Floats, Floats | None]
+
+# A class without rows has this share, since the logarithm of zero is no score.
+_LEAST_SHARE = 1e-15
+# In second derivatives the probability of a row's own class counts as at least this much, so that no Newton
+# step is longer than its inverse: a row that the model is sure about, and wrong, would throw a leaf of its own
+# out of range.
+_LEAST_OWN = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A loss as three functions.
+
+    Attributes
+    ----------
+    start : callable
+        (target, weights) to the scores before the first tree, shape (n_outputs,).
+    steps : callable
+        (target, scores) to the negative gradients and the hessians, shape (n_outputs, n_rows) each; None
+        stands for hessians of 1.
+    values : callable
+        (target, scores) to the loss of each row, shape (n_rows,).
+    """
+
+    start: Callable[[NDArray[np.generic], Floats], Floats]
+    steps: Callable[[NDArray[np.generic], Floats], Steps]
+    values: Callable[[NDArray[np.generic], Floats], Floats]
+
+
+# Squared error, half of it, so that its gradient is the residual.
+
+
+def squared_start(target: NDArray[np.generic], weights: Floats) -> Floats:
+    """Return the weighted mean, shape (1,)."""
+    return np.array([np.average(target.astype(np.float64), weights=weights)])
+
+
+def squared_steps(target: NDArray[np.generic], scores: Floats) -> Steps:
+    """Return the residuals; the hessian of half the squared error is 1.
+
+    Examples
+    --------
+    >>> squared_steps(np.array([1.0, 2.0]), np.array([[1.5, 1.5]]))
+    (array([[-0.5,  0.5]]), None)
+    """
+    return target - scores, None
+
+
+def squared_values(target: NDArray[np.generic], scores: Floats) -> Floats:
+    """Return half the squared error of each row."""
+    return np.asarray((target - scores[0]) ** 2 / 2)
+
+
+# Two classes: log loss of the log-odds of class 1.
+
+
+def logistic_start(target: NDArray[np.generic], weights: Floats) -> Floats:
+    """Return the log-odds of class 1 over class 0, shape (1,)."""
+    shares = _shares(target, weights, 2)
+    return np.array([np.log(shares[1]) - np.log(shares[0])])
+
+
+def logistic_steps(target: NDArray[np.generic], scores: Floats) -> Steps:
+    """Return y - p and p (1 - p), the latter at least |y - p| / 10.
+
+    Examples
+    --------
+    >>> logistic_steps(np.array([0, 1]), np.zeros((1, 2)))
+    (array([[-0.5,  0.5]]), array([[0.25, 0.25]]))
+    """
+    p = expit(scores)
+    gradients = target - p
+    return gradients, np.maximum(p * (1 - p), _LEAST_OWN * np.abs(gradients))
+
+
+def logistic_values(target: NDArray[np.generic], scores: Floats) -> Floats:
+    """Return the log loss of each row, in nats."""
+    return np.asarray(np.logaddexp(0.0, np.where(target == 1, -scores[0], scores[0])))
+
+
+# Several classes: log loss of the softmax, one score a class.
+
+
+def softmax_start(n_classes: int) -> Callable[[NDArray[np.generic], Floats], Floats]:
+    """Return the function that gives the logarithms of the classes' shares, shape (n_classes,)."""
+
+    def start(target: NDArray[np.generic], weights: Floats) -> Floats:
+        return np.log(_shares(target, weights, n_classes))
+
+    return start
+
+
+def softmax_steps(target: NDArray[np.generic], scores: Floats) -> Steps:
+    """Return y - p for each class, and the diagonal of the hessian, p (1 - p), at least |y - p| / 10.
+
+    Examples
+    --------
+    >>> gradients, hessians = softmax_steps(np.array([0]), np.zeros((2, 1)))
+    >>> gradients.ravel(), hessians.ravel()
+    (array([ 0.5, -0.5]), array([0.25, 0.25]))
+    """
+    p = np.exp(scores - scores.max(axis=0))
+    p /= p.sum(axis=0)
+    hessians = p * (1 - p)
+    gradients = np.negative(p, out=p)
+    gradients[target.astype(np.int64), np.arange(scores.shape[1])] += 1
+    return gradients, np.maximum(hessians, _LEAST_OWN * np.abs(gradients))
+
+
+def softmax_values(target: NDArray[np.generic], scores: Floats) -> Floats:
+    """Return the log loss of each row, in nats."""
+    own = scores[target.astype(np.int64), np.arange(scores.shape[1])]
+    return np.asarray(logsumexp(scores, axis=0) - own)
+
+
+SQUARED = Loss(squared_start, squared_steps, squared_values)
+LOGISTIC = Loss(logistic_start, logistic_steps, logistic_values)
+
+
+def softmax(n_classes: int) -> Loss:
+    """Return the log loss of several classes."""
+    return Loss(softmax_start(n_classes), softmax_steps, softmax_values)
+
+
+def _shares(target: NDArray[np.generic], weights: Floats, n_classes: int) -> Floats:
+    counts = np.bincount(target.astype(np.int64), weights=weights, minlength=n_classes)
+    return np.maximum(counts / counts.sum(), _LEAST_SHARE)

@@ -1,0 +1,7 @@
+"""Cascades: easy rows leave early, the others go on and pay."""
+
+from farthing.cascades.documents import EarlyExitRanker
+from farthing.cascades.early_exit import EarlyExit
+from farthing.cascades.query import QueryAsk, QueryWalk
+
+__all__ = ["EarlyExit", "EarlyExitRanker", "QueryAsk", "QueryWalk"]

@@ -1,0 +1,114 @@
+"""The walk over a query: which of its documents leave depends on the others, so it asks about all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.errors import WalkError
+from farthing.walks import Ask, Decision, ForestPolicy, Walk
+
+# (number of the exit from 1, number of all, raw outputs of the documents that are left) to who goes on.
+Keep: TypeAlias = Callable[[int, int, NDArray[np.float64]], NDArray[np.bool_]]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryAsk(Ask):
+    """A question about one document of a query.
+
+    Attributes
+    ----------
+    document : int
+        Its place among the query's documents, from 0.
+    """
+
+    document: int = 0
+
+
+class QueryWalk:
+    """The lazy prediction of all documents of a query; `EarlyExitRanker.walk_query` makes it.
+
+    Between two exits the documents are asked about one after another. At an exit, those too far behind leave.
+
+    Parameters
+    ----------
+    walks : sequence of (Walk, ForestPolicy)
+        A walk for each document, and its policy.
+    exits : sequence of int
+        Numbers of trees after which documents may leave; the last is that of all trees.
+    keep : callable
+        Who goes on after an exit.
+    """
+
+    def __init__(self, walks: Sequence[tuple[Walk, ForestPolicy]], exits: Sequence[int], keep: Keep) -> None:
+        self._walks = list(walks)
+        self._exits = tuple(exits)
+        self._keep = keep
+        self._left = list(range(len(self._walks)))
+        self._leg = 0
+        self._place = 0  # among those that are left
+        self._settle()
+
+    @property
+    def ask(self) -> QueryAsk | None:
+        """The document and the feature wanted next; None when the query is ranked."""
+        if self._place >= len(self._left):
+            return None
+        document = self._left[self._place]
+        ask = self._walks[document][0].ask
+        if ask is None:
+            return None
+        return QueryAsk(ask.feature, ask.price, ask.group, document)
+
+    def tell(self, value: object) -> None:
+        """Answer the question and pay for it, as in `Walk.tell`."""
+        self._asked("tell").tell(value)
+        self._settle()
+
+    def refuse(self) -> None:
+        """Say that the feature of this document cannot be had, as in `Walk.refuse`."""
+        self._asked("refuse").refuse()
+        self._settle()
+
+    @property
+    def spent(self) -> float:
+        """What was paid so far for all documents together."""
+        return float(sum(walk.spent for walk, _ in self._walks))
+
+    @property
+    def decisions(self) -> tuple[Decision, ...]:
+        """The score of each document as of now, and what it paid."""
+        return tuple(walk.decision for walk, _ in self._walks)
+
+    def _asked(self, verb: str) -> Walk:
+        if self.ask is None:
+            raise WalkError(
+                f"{verb} was called, but the query is ranked; loop only while walk.ask is not None"
+            )
+        return self._walks[self._left[self._place]][0]
+
+    def _settle(self) -> None:
+        """Go on to the next question, over ends of documents and exits of the query."""
+        while True:
+            while self._place < len(self._left) and self._walks[self._left[self._place]][0].ask is None:
+                self._place += 1
+            if self._place < len(self._left) or self._leg == len(self._exits) - 1:
+                return
+            self._leave()
+
+    def _leave(self) -> None:
+        """Let those too far behind leave, and open the next trees to the others."""
+        self._leg += 1
+        if self._left:
+            outputs = np.stack([self._walks[document][1].output() for document in self._left])
+            stays = self._keep(self._leg, len(self._exits), outputs)
+            self._left = [document for document, goes_on in zip(self._left, stays, strict=True) if goes_on]
+        for document in self._left:
+            walk, policy = self._walks[document]
+            policy.end = self._exits[self._leg]
+            walk.resume()
+        self._place = 0

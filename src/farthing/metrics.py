@@ -1,0 +1,181 @@
+"""How good a ranking is: grades in, scores in, one number a query out.
+
+Documents that a model gives the same score have no order. Both metrics here are the mean over all orders of
+such ties, so that the order of the rows never matters and nothing is gained by scoring everything alike.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ndcg", "ndcg_by_query", "prefix_precision", "prefix_precision_by_query"]
+
+
+def ndcg(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> float:
+    """Return the mean NDCG@k over the queries; see `ndcg_by_query`.
+
+    Examples
+    --------
+    >>> round(ndcg([0, 2, 1], [0.1, 0.9, 0.5]), 3), round(ndcg([2, 0, 1], [0.1, 0.9, 0.5]), 3)
+    (1.0, 0.587)
+    """
+    return float(ndcg_by_query(grades, scores, qid=qid, k=k).mean())
+
+
+def ndcg_by_query(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> NDArray[np.float64]:
+    """Return the normalised discounted cumulative gain of the first k documents of each query.
+
+    The gain of grade g at position j is ``(2**g - 1) / log2(j + 1)``; the sum is divided by that of the best
+    order. A query without a relevant document cannot be ranked wrongly and scores 1.
+
+    Parameters
+    ----------
+    grades : array, shape (n_rows,)
+        Relevance, at least zero; zero is irrelevant.
+    scores : array, shape (n_rows,)
+        What the model says; larger is better.
+    qid : array, shape (n_rows,), optional
+        The query of each document, in any order; None is one query.
+    k : int
+        How many documents count.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+        In the order of the sorted query ids.
+
+    Examples
+    --------
+    >>> ndcg_by_query([1, 0, 0, 1], [3.0, 2.0, 2.0, 1.0], qid=["a", "a", "b", "b"], k=1)
+    array([1., 0.])
+    """
+    _check_k(k)
+    places = _Places(grades, scores, qid)
+    gains = np.exp2(places.grades) - 1
+    reached = _tied_means(places, gains) * _discounts(places.position, k)
+    # The same sum with the documents of each query in their best order.
+    best = np.lexsort((-gains, places.query))
+    ideal = gains[best] * _discounts(places.position, k)
+    n_queries = places.n_queries
+    best_sums = np.bincount(places.query, weights=ideal, minlength=n_queries)
+    sums = np.bincount(places.query, weights=reached, minlength=n_queries)
+    return np.where(best_sums > 0, sums / np.where(best_sums > 0, best_sums, 1.0), 1.0)
+
+
+def prefix_precision(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> float:
+    """Return the mean over the queries of `prefix_precision_by_query`.
+
+    Examples
+    --------
+    >>> prefix_precision([1, 1, 0, 1, 1, 1], [6, 5, 4, 3, 2, 1])  # the first irrelevant one is third
+    0.4
+    """
+    return float(prefix_precision_by_query(grades, scores, qid=qid, k=k).mean())
+
+
+def prefix_precision_by_query(
+    grades: Any, scores: Any, *, qid: Any = None, k: int = 5
+) -> NDArray[np.float64]:
+    """Return the precision@k of Nan's thesis: (j - 1) / k if the first irrelevant document is at position j.
+
+    It is 1 if the first k documents are relevant, all of them if the query has fewer.
+
+    Parameters
+    ----------
+    grades, scores, qid, k
+        As in `ndcg_by_query`.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+        In the order of the sorted query ids.
+
+    Examples
+    --------
+    >>> prefix_precision_by_query([1, 0, 1, 1], [4, 3, 2, 1], qid=[7, 7, 8, 8])
+    array([0.2, 1. ])
+    """
+    _check_k(k)
+    places = _Places(grades, scores, qid)
+    relevant = places.grades > 0
+    # With m tied documents of which r are relevant, the next one after a relevant ones is relevant with the
+    # chance (r - a) / (m - a), given that all before it were.
+    size = np.bincount(places.tie)[places.tie]
+    hits = np.bincount(places.tie, weights=relevant)[places.tie]
+    before = places.position - places.tie_start
+    chance = np.maximum(hits - before, 0.0) / (size - before)
+    scores_by_query = np.empty(places.n_queries)
+    starts = np.append(np.flatnonzero(places.position == 0), len(chance))
+    for query, (start, stop) in enumerate(itertools.pairwise(starts.tolist())):
+        run = np.cumprod(chance[start : min(start + k, stop)])
+        # A query that ends before k positions does not break the run.
+        scores_by_query[query] = (run.sum() + run[-1] * (k - len(run))) / k
+    return scores_by_query
+
+
+class _Places:
+    """Documents in the order of their queries, then of their scores; all attributes have shape (n_rows,)."""
+
+    def __init__(self, grades: Any, scores: Any, qid: Any) -> None:
+        given = np.asarray(grades, dtype=np.float64)
+        said = np.asarray(scores, dtype=np.float64)
+        if given.ndim != 1 or said.shape != given.shape or not len(given):
+            raise ValueError(
+                "grades and scores must be one number a document, at least one; "
+                f"got shapes {given.shape} and {said.shape}"
+            )
+        if not np.isfinite(given).all() or given.min() < 0:
+            raise ValueError("grades must be finite and zero or more; zero is irrelevant")
+        if np.isnan(said).any():
+            raise ValueError(f"scores must be numbers; row {int(np.argmax(np.isnan(said)))} has NaN")
+        query = query_codes(qid, len(given))
+        order = np.lexsort((-said, query))
+        #: Number of queries.
+        self.n_queries = int(query.max()) + 1
+        #: Codes of the queries, ascending.
+        self.query = query[order]
+        self.grades = given[order]
+        ranked = said[order]
+        rows = np.arange(len(order))
+        first = np.append(True, self.query[1:] != self.query[:-1])
+        fresh = first | np.append(True, ranked[1:] != ranked[:-1])
+        query_start = np.maximum.accumulate(np.where(first, rows, 0))
+        #: Place within the query, from 0.
+        self.position = rows - query_start
+        #: Number of the set of tied documents, and the position where it begins.
+        self.tie = np.cumsum(fresh) - 1
+        self.tie_start = np.maximum.accumulate(np.where(fresh, rows, 0)) - query_start
+
+
+def query_codes(qid: Any, n_rows: int) -> NDArray[np.int64]:
+    """Return the queries as numbers from 0 in the order of their ids, shape (n_rows,); None is one query.
+
+    Examples
+    --------
+    >>> query_codes(["b", "a", "b"], 3)
+    array([1, 0, 1])
+    """
+    if qid is None:
+        return np.zeros(n_rows, dtype=np.int64)
+    ids = np.asarray(qid)
+    if ids.shape != (n_rows,):
+        raise ValueError(f"qid must have one query a row, shape ({n_rows},); got {ids.shape}")
+    return np.unique(ids, return_inverse=True)[1].astype(np.int64)
+
+
+def _tied_means(places: _Places, gains: NDArray[np.float64]) -> NDArray[np.float64]:
+    means = np.bincount(places.tie, weights=gains) / np.bincount(places.tie)
+    return np.asarray(means[places.tie])
+
+
+def _discounts(position: NDArray[np.int64], k: int) -> NDArray[np.float64]:
+    return np.where(position < k, 1 / np.log2(position + 2.0), 0.0)
+
+
+def _check_k(k: int) -> None:
+    if isinstance(k, bool) or not isinstance(k, int | np.integer) or k < 1:
+        raise ValueError(f"k must be an integer of at least 1; got {k!r}")

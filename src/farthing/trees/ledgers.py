@@ -1,0 +1,74 @@
+"""What each row of a training table owns, tree after tree."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing._core import RowLedgers as CompiledLedgers
+from farthing.costs import CostSheet
+from farthing.table import Bins
+
+
+class RowLedgers:
+    """The accounts of all rows of a binned table over an ensemble in the making.
+
+    `Grower.gradient` prices its splits by them, and each split is bought by the rows that it is put to. Under
+    a budget, a row that cannot afford a feature goes on as if its value were missing, as it does in a walk.
+
+    Parameters
+    ----------
+    bins : Bins
+        The table.
+    sheet : CostSheet
+        The prices, in the order of the columns.
+    budget : float or None
+        What each row may spend in all; None is no limit.
+    weights : ndarray of float64, shape (n_rows,), optional
+        What a row's price counts in the price of a split; None is 1 each.
+    owned : ndarray of uint64, shape (n_rows, n_words), optional
+        What each row owns already, 64 features a word; None is nothing.
+    n_threads : int
+        Threads to use; any number gives the same accounts.
+
+    Examples
+    --------
+    >>> from farthing.table import Schema
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> bins = Bins(X, Schema.learn(X))
+    >>> ledgers = RowLedgers(bins, CostSheet([1.0]))
+    >>> ledgers.owned().ravel()
+    array([0, 0, 0, 0], dtype=uint64)
+    >>> from farthing.trees import Grower
+    >>> grower = Grower(bins, CostSheet([1.0]), max_depth=1)
+    >>> _ = grower.gradient(np.array([-1.0, -1.0, 1.0, 1.0]), ledgers=ledgers)
+    >>> ledgers.owned().ravel()
+    array([1, 1, 1, 1], dtype=uint64)
+    """
+
+    def __init__(
+        self,
+        bins: Bins,
+        sheet: CostSheet,
+        *,
+        budget: float | None = None,
+        weights: NDArray[np.float64] | None = None,
+        owned: NDArray[np.uint64] | None = None,
+        n_threads: int = 1,
+    ) -> None:
+        self.core = CompiledLedgers(
+            bins.core,
+            sheet.own,
+            sheet.shared,
+            sheet.group_of,
+            budget=math.inf if budget is None else budget,
+            weights=weights,
+            owned=owned,
+            n_threads=n_threads,
+        )
+
+    def owned(self) -> NDArray[np.uint64]:
+        """Return a copy of what each row owns, shape (n_rows, n_words), 64 features a word."""
+        return self.core.owned()

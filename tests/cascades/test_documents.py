@@ -1,0 +1,158 @@
+"""Early exit for documents, against exits taken by hand, query by query."""
+
+import numpy as np
+import pytest
+
+from farthing import load
+from farthing.boosting import GradientBoostingRegressor, GreedyMiserClassifier, GreedyMiserRanker
+from farthing.cascades import EarlyExitRanker
+from farthing.checks import yield_checks
+from farthing.costs import CostSheet
+from farthing.errors import WalkError
+from farthing.trees import Predictor, Progress
+
+SHEET = CostSheet([1.0, 2.0, 4.0, 8.0])
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(1)
+    X = np.round(rng.normal(size=(300, 4)), 1)
+    qid = rng.permutation(np.repeat(np.arange(20), 15))
+    signal = X @ [1.0, 0.7, -0.7, 0.4] + 0.3 * rng.normal(size=300)
+    return X, np.digitize(signal, [0.0, 1.0, 2.0]), qid
+
+
+@pytest.fixture(scope="module")
+def plain(table):
+    X, y, _ = table
+    return GradientBoostingRegressor(n_trees=23, max_depth=2, max_leaves=None, costs=SHEET).fit(X, y)
+
+
+def rank_by_hand(model, X, qid, *, margin, k, every, budget):
+    """Follow the equation of section 6 of the paper, one query after another."""
+    n_exits = -(-(model.forest_.n_trees - 1) // every)
+    scores, acquired = np.empty(len(X)), np.empty(X.shape, dtype=bool)
+    for query in np.unique(qid):
+        left = np.flatnonzero(qid == query)
+        for i in range(1, n_exits + 1):
+            n_trees = min(1 + i * every, model.forest_.n_trees)
+            progress = Progress(X[left], 1, SHEET, budget=np.full(len(left), budget))
+            Predictor(model.forest_).advance(progress, 0, n_trees)
+            scores[left], acquired[left] = progress.outputs[:, 0], progress.acquired
+            if i < n_exits and len(left) > k:
+                best = np.sort(scores[left])[::-1][k - 1]
+                gone = scores[left] <= best - margin * (n_exits - i) / (n_exits - 1)
+                left = left[~gone | (scores[left] >= best)]
+    return scores, acquired
+
+
+@pytest.mark.parametrize(
+    ("exits", "budget"),
+    [
+        ({"margin": 0.3, "k": 5, "every": 5}, np.inf),
+        ({"margin": 0.0, "k": 1, "every": 1}, np.inf),
+        ({"margin": 0.1, "k": 3, "every": 2}, 6.0),
+        ({"margin": 9.0, "k": 5, "every": 10}, np.inf),
+    ],
+)
+def test_documents_leave_by_the_equation(table, plain, exits, budget):
+    X, _, qid = table
+    early = EarlyExitRanker.around(plain, **exits)
+    scores, acquired = rank_by_hand(plain, X, qid, **exits, budget=budget)
+    looked = acquired.any(axis=1)
+    assert early.predict(X, qid=qid, budget=budget)[looked].tobytes() == scores[looked].tobytes()
+    assert np.array_equal(early.acquired(X, qid=qid, budget=budget), acquired)
+    assert np.array_equal(early.spend(X, qid=qid, budget=budget), SHEET.total_rows(acquired))
+
+
+def test_a_wider_margin_never_buys_less(table, plain):
+    X, _, qid = table
+    bought = [
+        EarlyExitRanker.around(plain, margin=margin, every=2).spend(X, qid=qid).sum()
+        for margin in (0, 0.1, 0.5, 99)
+    ]
+    assert bought[0] < bought[-1] == plain.spend(X).sum()
+
+
+def test_queries_do_not_see_each_other(table, plain):
+    X, _, qid = table
+    early = EarlyExitRanker.around(plain, margin=0.1, every=2)
+    whole = early.decide(X, qid=qid)
+    for query in range(20):
+        rows = qid == query
+        alone = early.decide(X[rows])
+        assert alone.prediction.tobytes() == whole.prediction[rows].tobytes()
+        assert np.array_equal(alone.acquired, whole.acquired[rows])
+
+
+@pytest.mark.parametrize("budget", [None, 3.0])
+def test_the_walk_over_a_query_is_the_array_call(table, plain, budget):
+    X, _, qid = table
+    early = EarlyExitRanker.around(plain, margin=0.1, k=4, every=3)
+    for query in range(5):
+        documents = X[qid == query]
+        walk = early.walk_query(len(documents), budget=budget)
+        while (ask := walk.ask) is not None:
+            walk.tell(documents[ask.document, int(ask.feature[1:])])
+        expected = early.decide(documents, budget=budget)
+        decisions = walk.decisions
+        assert [decision.prediction for decision in decisions] == expected.prediction.tolist()
+        assert [decision.spent for decision in decisions] == expected.spent.tolist()
+        assert walk.spent == pytest.approx(expected.spent.sum())
+    with pytest.raises(WalkError, match="tell"):
+        walk.tell(1.0)
+
+
+def test_a_walk_with_known_and_refused_features(table, plain):
+    X, _, qid = table
+    early = EarlyExitRanker.around(plain, margin=0.1, k=2, every=3)
+    documents = X[qid == 0]
+    walk = early.walk_query(len(documents), known=[{"x0": row[0]} for row in documents])
+    asked = set()
+    while (ask := walk.ask) is not None:
+        assert (ask.document, ask.feature) not in asked
+        asked.add((ask.document, ask.feature))
+        walk.refuse()
+    assert {feature for _, feature in asked} == {"x1", "x2", "x3"}
+    assert walk.spent == 0
+    assert len({decision.prediction for decision in walk.decisions}) > 1  # by what is known
+    with pytest.raises(ValueError, match="each of 3"):
+        early.walk_query(3, known=[{}])
+
+
+def test_a_query_without_documents_is_ranked(plain):
+    assert EarlyExitRanker.around(plain).walk_query(0).ask is None
+
+
+def test_it_says_that_its_rows_are_not_alone():
+    exempt = {name for name, _ in yield_checks(GreedyMiserRanker())} - {
+        name for name, _ in yield_checks(EarlyExitRanker())
+    }
+    assert {name for name in exempt if "trade-off" not in name and "parameter" not in name} == {
+        "one truth: a walk fed from a row gives what the array calls give",
+        "one truth: a row is the same alone and among others",
+    }
+
+
+def test_a_ranker_within_learns_from_queries_and_is_stored(table, tmp_path):
+    X, y, qid = table
+    early = EarlyExitRanker(GreedyMiserRanker(n_trees=7), margin=0.2, every=2, costs=SHEET).fit(X, y, qid)
+    early.save(tmp_path / "early")
+    loaded = load(tmp_path / "early")
+    assert loaded.predict(X, qid=qid).tobytes() == early.predict(X, qid=qid).tobytes()
+    assert loaded.spend(X, qid=qid).tobytes() == early.spend(X, qid=qid).tobytes()
+
+
+@pytest.mark.parametrize(
+    ("params", "kind", "message"),
+    [
+        ({"margin": -1.0}, ValueError, "margin"),
+        ({"k": 0}, ValueError, "k must"),
+        ({"estimator": GreedyMiserClassifier()}, TypeError, "see EarlyExit"),
+    ],
+)
+def test_what_makes_no_exit_is_refused(table, params, kind, message):
+    X, y, _ = table
+    with pytest.raises(kind, match=message):
+        EarlyExitRanker(**{"estimator": GreedyMiserRanker(n_trees=1), **params}).fit(X, y)

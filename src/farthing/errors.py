@@ -1,4 +1,4 @@
-"""The exceptions that Farthing raises, all in one place.
+"""The exceptions that Farthing raises and the warnings that it gives, all in one place.
 
 ::
 
@@ -7,6 +7,8 @@
     +-- TableError    (ValueError)  a table that does not fit: columns, types, values
     +-- WalkError     (RuntimeError) a walk told or refused when it asks for nothing
     +-- FileError     (ValueError)  a file that is not an intact Farthing model
+
+    BudgetWarning     (UserWarning) a budget so small that a model predicts without any feature
 """
 
 
@@ -28,3 +30,7 @@ class WalkError(FarthingError, RuntimeError):
 
 class FileError(FarthingError, ValueError):
     """A file is not an intact Farthing model: cut short, altered, or never one."""
+
+
+class BudgetWarning(UserWarning):
+    """A budget is so small that the model buys nothing and predicts the prior."""

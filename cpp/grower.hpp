@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "bins.hpp"
@@ -12,6 +13,7 @@
 #include "histogram.hpp"
 #include "partition.hpp"
 #include "price.hpp"
+#include "random.hpp"
 #include "split.hpp"
 #include "tree.hpp"
 
@@ -29,7 +31,18 @@ struct GrowOptions {
     Weighing weighing;
     double budget = std::numeric_limits<double>::infinity();  // hard: on all that the ledger's owner pays
     int n_threads = 0;
+    // Columns among which the split of a node is sought, drawn anew for each node; only under the row ledger.
+    index_t max_features = std::numeric_limits<index_t>::max();
+    std::uint64_t key = 0;  // of the root's draws
 };
+
+// A node is searched directly, column by column from its rows, if these touch fewer cells than this share of what a whole
+// histogram would clear, subtract and scan.
+constexpr index_t kDirectShare = 4;
+
+// The keys of the draws of a node's children; those of the columns are counted from 0.
+constexpr std::uint64_t kLeftDraw = ~std::uint64_t{0};
+constexpr std::uint64_t kRightDraw = kLeftDraw - 1;
 
 // Memory that growing needs and the next tree can use again. It carries no state from one tree to the next.
 struct Workspace {
@@ -37,6 +50,7 @@ struct Workspace {
     std::vector<std::int64_t> room;      // targets in the order of rows; between times, scratch of the partition
     std::vector<std::int64_t> spare_small;
     std::vector<std::int64_t> spare_large;
+    std::vector<std::uint8_t> bins;      // of the rows of one leaf in one column
     HistogramPool pool;
 };
 
@@ -49,13 +63,15 @@ public:
            std::vector<index_t> columns, Owned owned, Workspace& workspace)
         : table_(table), target_(target), sheet_(sheet), options_(options), columns_(std::move(columns)),
           owned_(std::move(owned)), width_(target.width()), rows_(workspace.rows),
-          pool_(workspace.pool), spare_small_(workspace.spare_small), spare_large_(workspace.spare_large) {
+          bins_(workspace.bins), pool_(workspace.pool), spare_small_(workspace.spare_small), spare_large_(workspace.spare_large) {
         constexpr std::size_t kInts = sizeof(typename Target::Row) / sizeof(std::int64_t);
         const auto length = static_cast<std::size_t>(table.n_all_bins() * width_);
         tree_.n_values = target.n_values();
         workspace.room.resize(rows_.size() * kInts);
         room_ = workspace.room.data();
         targets_ = reinterpret_cast<typename Target::Row*>(workspace.room.data());
+        bins_.resize(rows_.size());
+        scratch_.resize(static_cast<std::size_t>(4 * width_));
         spare_small_.resize(length);
         spare_large_.resize(length);
         pool_.reset(static_cast<index_t>(length), pool_capacity());
@@ -89,7 +105,9 @@ private:
         index_t end = 0;
         index_t depth = 0;
         index_t histogram = -1;
+        std::uint64_t key = 0;       // of its draws of columns
         std::vector<std::int64_t> sums;
+        Bitset constant;             // columns, by place in columns_, known to have one bin only
         Owned path;                  // row ledger: what lies on the path
         std::vector<Split> splits;   // by place in columns_; only under the model ledger, whose prices change
         Split split;                 // that of the offer
@@ -108,6 +126,9 @@ private:
     std::vector<index_t>& rows_;
     index_t* room_ = nullptr;
     typename Target::Row* targets_ = nullptr;
+    std::vector<std::uint8_t>& bins_;
+    std::vector<std::int64_t> scratch_;
+    std::vector<index_t> order_;  // scratch of the draws
     HistogramPool& pool_;
     std::vector<std::int64_t>& spare_small_;
     std::vector<std::int64_t>& spare_large_;
@@ -129,6 +150,8 @@ private:
         root.sums.assign(static_cast<std::size_t>(width_), 0);
         for (const index_t row : rows_) target_.add(root.sums.data(), target_.row(row));
         root.path = Owned(sheet_);
+        root.key = options_.key;
+        root.constant = Bitset(static_cast<index_t>(columns_.size()));
         all_cover_ = target_.cover(root.sums.data());
         add_node(root);
         leaves_.push_back(std::move(root));
@@ -196,6 +219,11 @@ private:
         left.path = parent.path;
         left.path.add(sheet_, feature);
         right.path = left.path;
+        left.constant = right.constant = parent.constant;
+        if (draws_columns()) {
+            left.key = random_bits(parent.key, kLeftDraw);
+            right.key = random_bits(parent.key, kRightDraw);
+        }
         const Leaf& fewer = left.n() <= right.n() ? left : right;
         std::vector<std::int64_t> counted(static_cast<std::size_t>(width_), 0);
         for (index_t i = fewer.begin; i < fewer.end; ++i) target_.add(counted.data(), target_.row(rows_[i]));
@@ -203,6 +231,54 @@ private:
         for (index_t w = 0; w < width_; ++w) rest[w] -= counted[w];
         left.sums = &fewer == &left ? counted : rest;
         right.sums = &fewer == &left ? rest : counted;
+    }
+
+    bool draws_columns() const { return options_.max_features < static_cast<index_t>(columns_.size()); }
+
+    bool is_direct(const Leaf& leaf) const {
+        if (options_.ledger == Ledger::model) return false;  // keeps the best splits of all columns
+        const auto n_columns = static_cast<index_t>(columns_.size());
+        return draws_columns() || leaf.n() * n_columns * kDirectShare < table_.n_all_bins() * width_;
+    }
+
+    // The best split of a leaf from its rows, one column after another; no histogram is kept.
+    void look_directly(Leaf& leaf) {
+        gather(leaf);
+        const double whole = target_.whole(leaf.sums.data());
+        const auto n_columns = static_cast<index_t>(columns_.size());
+        if (draws_columns()) {
+            order_.resize(columns_.size());
+            std::iota(order_.begin(), order_.end(), index_t{0});
+        }
+        leaf.offer = Offer{};
+        for (index_t i = 0; i < n_columns; ++i) {
+            index_t place = i;
+            if (draws_columns()) {
+                // After those drawn, one by one until there is a split.
+                if (i >= options_.max_features && options_.weighing.acceptable(leaf.offer)) break;
+                const auto left = static_cast<std::uint64_t>(n_columns - i);
+                std::swap(order_[i], order_[i + static_cast<index_t>(random_bits(leaf.key, i) % left)]);
+                place = order_[i];
+            }
+            if (!leaf.constant.has(place)) consider(leaf, columns_[place], search_rows(leaf, whole, place));
+        }
+        if (!options_.weighing.acceptable(leaf.offer)) leaf.offer = Offer{};
+    }
+
+    Split search_rows(Leaf& leaf, double whole, index_t place) {
+        const index_t column = columns_[place];
+        const index_t* rows = rows_.data() + leaf.begin;
+        const BinSet present = bins_present(table_.column(column), rows, leaf.n(), bins_.data());
+        if (one_bin(present)) {
+            leaf.constant.add(place);
+            return {};
+        }
+        const ColumnBins& bins = table_.columns[column];
+        std::int64_t* cells = spare_small_.data() + table_.first_bin[column] * width_;
+        if (bins.categorical) std::fill(cells, cells + bins.n_bins * width_, 0);
+        fill_present(target_, present, bins_.data(), targets_ + leaf.begin, leaf.n(), bins.n_bins, cells);
+        SplitSearch<Target> search(target_, leaf.sums.data(), whole, options_.min_rows_leaf, scratch_.data());
+        return bins.categorical ? search.categorical(cells, bins.n_bins) : search.numeric(cells, bins.n_bins, present);
     }
 
     // Histograms and best splits of one leaf (large < 0), or of two siblings, column by column in parallel. With
@@ -214,9 +290,15 @@ private:
             if (large >= 0) drop_histogram(leaves_[large]);
             return;
         }
+        if (is_direct(leaves_[large >= 0 ? large : small])) {
+            if (want_small) look_directly(leaves_[small]);
+            if (large >= 0) drop_histogram(leaves_[large]);
+            if (want_large) look_directly(leaves_[large]);
+            return;
+        }
         const bool fill_small = want_small || subtract;
         const bool fill_large = want_large && !subtract;
-        if (want_small) leaves_[small].histogram = pool_.acquire();
+        if (want_small && !is_direct(leaves_[small])) leaves_[small].histogram = pool_.acquire();
         if (fill_large) leaves_[large].histogram = pool_.acquire();
         std::int64_t* small_cells = place(leaves_[small], spare_small_);
         std::int64_t* large_cells = large >= 0 ? place(leaves_[large], spare_large_) : nullptr;
@@ -287,24 +369,26 @@ private:
 
     // Chooses the leaf's offer among the best splits of all columns, at the prices of its ledger.
     void rank(Leaf& leaf, const std::vector<Split>& splits) {
+        leaf.offer = Offer{};
+        for (std::size_t c = 0; c < splits.size(); ++c) consider(leaf, columns_[c], splits[c]);
+        if (!options_.weighing.acceptable(leaf.offer)) leaf.offer = Offer{};
+    }
+
+    // Takes a split for the leaf's offer if it is better.
+    void consider(Leaf& leaf, index_t column, const Split& split) {
+        if (!(split.gain > 0)) return;
         const Owned& owner = options_.ledger == Ledger::model ? owned_ : leaf.path;
         const double share = options_.ledger == Ledger::row && all_cover_ > 0
                                  ? target_.cover(leaf.sums.data()) / all_cover_
                                  : 1.0;
-        leaf.offer = Offer{};
-        for (std::size_t c = 0; c < splits.size(); ++c) {
-            if (!(splits[c].gain > 0)) continue;
-            const index_t j = columns_[c];
-            Offer offer;
-            offer.gain = splits[c].gain;
-            offer.feature = j;
-            offer.charge = price(sheet_, j, owner) * share;
-            offer.list_price = list_price(sheet_, j);
-            if (!options_.weighing.better(offer, leaf.offer) || !affordable(owner, j)) continue;
-            leaf.offer = offer;
-            leaf.split = splits[c];
-        }
-        if (!options_.weighing.acceptable(leaf.offer)) leaf.offer = Offer{};
+        Offer offer;
+        offer.gain = split.gain;
+        offer.feature = column;
+        offer.charge = price(sheet_, column, owner) * share;
+        offer.list_price = list_price(sheet_, column);
+        if (!options_.weighing.better(offer, leaf.offer) || !affordable(owner, column)) return;
+        leaf.offer = offer;
+        leaf.split = split;
     }
 
     bool affordable(const Owned& owner, index_t feature) const {

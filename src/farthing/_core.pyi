@@ -1,7 +1,8 @@
 """
-Farthing's compiled core: bins, histograms, trees, prediction. Internal; its shapes may change.
+Farthing's compiled core: bins, histograms, trees, prediction, pruning. Internal; its shapes may change.
 """
 
+from collections.abc import Callable
 from typing import Annotated, overload
 
 import numpy
@@ -35,7 +36,7 @@ class TreeGrower:
 
     def gradient(self, gradients: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], hessians: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, *, l2: float, columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, owned: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> tuple[dict[str, object], NDArray[numpy.int64], NDArray[numpy.uint8]]: ...
 
-    def classes(self, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_classes: int, *, impurity: str, alpha: float, power: float, columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, owned: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None) -> tuple[dict[str, object], NDArray[numpy.int64], NDArray[numpy.uint8]]: ...
+    def classes(self, labels: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], weights: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_classes: int, *, impurity: str | Callable, alpha: float, power: float, columns: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, rows: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, owned: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, max_features: int | None, seed: int, stream: int) -> tuple[dict[str, object], NDArray[numpy.int64], NDArray[numpy.uint8]]: ...
 
 class Predictor:
     def __init__(self, *, n_features: int, n_outputs: int, offsets: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], target: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], feature: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threshold: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], left: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], right: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], missing: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], category: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], category_words: Annotated[NDArray[numpy.uint64], dict(shape=(None,), order='C', device='cpu', writable=False)], category_widths: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], scores: Annotated[NDArray[numpy.float64], dict(shape=(None, None), order='C', device='cpu', writable=False)], strict: bool, single: bool) -> None: ...
@@ -51,3 +52,47 @@ class Predictor:
 
     @overload
     def predict_within(self, X: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], budgets: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], own: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], shared: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], group_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> tuple[NDArray[numpy.float64], NDArray[numpy.uint64]]: ...
+
+def closure_path(gain: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], cost: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], tail: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], head: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], progress: Callable[[float], None] | None = None) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], int]: ...
+
+class Pruning:
+    @overload
+    @staticmethod
+    def make(predictor: Predictor, X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], *, gain: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], own: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], shared: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], group_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], test: int) -> Pruning: ...
+
+    @overload
+    @staticmethod
+    def make(predictor: Predictor, X: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], *, gain: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], own: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], shared: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], group_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], test: int) -> Pruning: ...
+
+    @property
+    def n_elements(self) -> int: ...
+
+    @property
+    def n_arcs(self) -> int: ...
+
+    def path(self, progress: Callable[[float], None] | None = None) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64], NDArray[numpy.int64], int]: ...
+
+    def cut(self, p: int, q: int) -> NDArray[numpy.uint8]: ...
+
+@overload
+def node_errors(predictor: Predictor, X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], y: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]: ...
+
+@overload
+def node_errors(predictor: Predictor, X: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], y: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], label: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> tuple[NDArray[numpy.int64], NDArray[numpy.int64]]: ...
+
+@overload
+def path_curve(predictor: Predictor, X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], *, drop: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_entries: int, y: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prior: int, group_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_groups: int, n_threads: int) -> tuple[NDArray[numpy.int32], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
+
+@overload
+def path_curve(predictor: Predictor, X: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], *, drop: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_entries: int, y: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], prior: int, group_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_groups: int, n_threads: int) -> tuple[NDArray[numpy.int32], NDArray[numpy.int64], NDArray[numpy.int64]]: ...
+
+class FeaturePaths:
+    def losses(self, gain: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], removed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.int64]: ...
+
+    def savings(self, removed: Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu', writable=False)], n_threads: int) -> NDArray[numpy.int64]: ...
+
+@overload
+def feature_paths(predictor: Predictor, X: Annotated[NDArray[numpy.float64], dict(shape=(None, None), device='cpu', writable=False)], group_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_groups: int) -> FeaturePaths: ...
+
+@overload
+def feature_paths(predictor: Predictor, X: Annotated[NDArray[numpy.float32], dict(shape=(None, None), device='cpu', writable=False)], group_of: Annotated[NDArray[numpy.int64], dict(shape=(None,), order='C', device='cpu', writable=False)], n_groups: int) -> FeaturePaths: ...

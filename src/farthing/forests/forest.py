@@ -49,7 +49,7 @@ class _Candidate:
     grid={"budget": [None], "max_trees": [10, 40], "impurity": ["entropy", "pairs"]},
     trials=[
         {"impurity": "pairs", "max_trees": 8, "budget": 4.5, "aggregation": "vote"},
-        {"max_trees": 6, "alpha": [0.0, 1.0], "impurity": "pairs"},
+        {"max_trees": 6, "max_features": "sqrt", "alpha": [0.0, 1.0], "impurity": "pairs"},
         {
             "impurity": "gini",
             "cost_rule": "penalty",
@@ -410,6 +410,9 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
                     alpha=alpha,
                     power=self.power,
                     rows=np.flatnonzero(weights),
+                    max_features=self._n_drawn(bins.n_features),
+                    seed=self._seed,
+                    stream=tree,
                 ).tree
             finally:
                 growers.put(grower)
@@ -439,8 +442,28 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
             raise ValueError(f"max_trees must be an integer of at least 1; got {self.max_trees!r}")
         if self.aggregation not in ("distribution", "vote"):
             raise ValueError(f"aggregation must be 'distribution' or 'vote'; got {self.aggregation!r}")
+        if isinstance(self.impurity, str):
+            impurity_of(np.ones(1), self.impurity)  # raises if there is none of that name
+        elif not callable(self.impurity):
+            raise ValueError(f"impurity must be a name or a callable; got {self.impurity!r}")
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs bootstrap=True: without it no row is out of the bag")
+
+    def _n_drawn(self, n_features: int) -> int | None:
+        """Return the number of columns drawn for each split, None for all."""
+        given = self.max_features
+        if given is None:
+            return None
+        if given in ("sqrt", "log2"):
+            return max(1, int(np.sqrt(n_features) if given == "sqrt" else np.log2(n_features)))
+        if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1:
+            return int(min(given, n_features))
+        if isinstance(given, float | np.floating) and 0 < given <= 1:
+            return max(1, int(given * n_features))
+        raise ValueError(
+            "max_features must be a number of columns of at least 1, a share of them above 0 and up to 1.0, "
+            f"'sqrt', 'log2' or None; got {given!r}"
+        )
 
     def _alphas(self) -> list[float]:
         alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -168,7 +169,12 @@ def check_tradeoff(cost_rule: CostRule, tradeoff: float | None) -> float:
     return float(tradeoff)
 
 
-def impurity_of(counts: NDArray[np.float64], impurity: str, alpha: float = 0.0, power: float = 2.0) -> float:
+def impurity_of(
+    counts: NDArray[np.float64],
+    impurity: str | Callable[[NDArray[np.float64]], float],
+    alpha: float = 0.0,
+    power: float = 2.0,
+) -> float:
     """Return the impurity of a node; entropy (in nats) and Gini are multiplied by the node's weight.
 
     Parameters
@@ -176,13 +182,15 @@ def impurity_of(counts: NDArray[np.float64], impurity: str, alpha: float = 0.0, 
     counts : ndarray of float64, shape (n_classes,)
         The weight of each class.
     impurity, alpha, power
-        As in `BudgetTreeClassifier`.
+        As in `BudgetForestClassifier`.
 
     Examples
     --------
     >>> impurity_of(np.array([3.0, 1.0]), "pairs")
     6.0
     """
+    if callable(impurity):
+        return float(impurity(counts))
     weight = counts.sum()
     present = counts[counts > 0]
     if impurity == "entropy":

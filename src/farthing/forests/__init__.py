@@ -1,6 +1,15 @@
 """Decision trees and forests that know what features cost."""
 
 from farthing.forests.forest import BudgetForestClassifier
+from farthing.forests.pruning import cost_complexity_path, greedy_feature_path, prune_path
+from farthing.forests.pruning_path import PruningPath
 from farthing.forests.tree import BudgetTreeClassifier
 
-__all__ = ["BudgetForestClassifier", "BudgetTreeClassifier"]
+__all__ = [
+    "BudgetForestClassifier",
+    "BudgetTreeClassifier",
+    "PruningPath",
+    "cost_complexity_path",
+    "greedy_feature_path",
+    "prune_path",
+]

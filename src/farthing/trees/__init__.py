@@ -3,5 +3,6 @@
 from farthing.trees.forest import Forest
 from farthing.trees.grow import CostRule, Grower, Grown, Impurity, LedgerKind
 from farthing.trees.predict import Predictor
+from farthing.trees.prune import pruned
 
-__all__ = ["CostRule", "Forest", "Grower", "Grown", "Impurity", "LedgerKind", "Predictor"]
+__all__ = ["CostRule", "Forest", "Grower", "Grown", "Impurity", "LedgerKind", "Predictor", "pruned"]

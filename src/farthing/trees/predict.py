@@ -39,7 +39,7 @@ class Predictor:
     def __init__(self, forest: Forest, scores: NDArray[np.float64] | None = None) -> None:
         self.forest = forest
         self.scores = forest.value if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
-        self._core = CompiledPredictor(
+        self.core = CompiledPredictor(
             n_features=forest.n_features,
             n_outputs=forest.n_outputs,
             offsets=forest.offsets,
@@ -86,11 +86,11 @@ class Predictor:
             What the row was asked for.
         """
         if budget is None:
-            outputs, words = self._core.predict(plain(values), True, n_threads)
+            outputs, words = self.core.predict(plain(values), True, n_threads)
         else:
             if sheet is None:
                 raise ValueError("a budget needs the cost sheet that it is spent by")
-            outputs, words = self._core.predict_within(
+            outputs, words = self.core.predict_within(
                 plain(values), budget, sheet.own, sheet.shared, sheet.group_of, n_threads
             )
         return outputs, _bits(words, self.forest.n_features)

@@ -38,7 +38,7 @@ struct GrowOptions {
 
 // A node is searched directly, column by column from its rows, if these touch fewer cells than this share of what a whole
 // histogram would clear, subtract and scan.
-constexpr index_t kDirectShare = 4;
+constexpr index_t kDirectShare = 2;
 
 // The keys of the draws of a node's children; those of the columns are counted from 0.
 constexpr std::uint64_t kLeftDraw = ~std::uint64_t{0};
@@ -128,7 +128,8 @@ private:
     typename Target::Row* targets_ = nullptr;
     std::vector<std::uint8_t>& bins_;
     std::vector<std::int64_t> scratch_;
-    std::vector<index_t> order_;  // scratch of the draws
+    std::vector<index_t> order_;  // scratch: places in columns_, drawn or not known to be constant
+    std::vector<index_t> live_;   // scratch: the columns in these places
     HistogramPool& pool_;
     std::vector<std::int64_t>& spare_small_;
     std::vector<std::int64_t>& spare_large_;
@@ -305,12 +306,16 @@ private:
         if (fill_small) gather(leaves_[small]);
         if (fill_large) gather(leaves_[large]);
 
-        const auto n_columns = static_cast<index_t>(columns_.size());
         std::vector<Split> small_splits(want_small ? columns_.size() : 0);
         std::vector<Split> large_splits(want_large ? columns_.size() : 0);
         const double small_whole = want_small ? target_.whole(leaves_[small].sums.data()) : 0;
         const double large_whole = want_large ? target_.whole(leaves_[large].sums.data()) : 0;
         const index_t n_filled = (fill_small ? leaves_[small].n() : 0) + (fill_large ? leaves_[large].n() : 0);
+        // Siblings know the same columns to be constant, from their parent; those stay out of all that follows.
+        varying(leaves_[small]);
+        const auto n_columns = static_cast<index_t>(order_.size());
+        std::vector<std::uint8_t> small_constant(order_.size(), 0);
+        std::vector<std::uint8_t> large_constant(order_.size(), 0);
         const bool worth_threads = n_columns * (n_filled + 512) > 65536;
         const int threads = worth_threads ? threads_for(options_.n_threads, n_columns) : 1;
         const index_t together = std::max<index_t>(1, std::min(kTogether, n_columns / threads));
@@ -323,15 +328,44 @@ private:
             if (fill_large) fill(leaves_[large], begin, end, large_cells);
             std::vector<std::int64_t> scratch(static_cast<std::size_t>(4 * width_));
             for (index_t c = begin; c < end; ++c) {
-                const index_t j = columns_[c];
+                const index_t place = order_[c];
+                const index_t j = columns_[place];
                 if (subtract && want_large) subtract_histogram(table_, width_, j, small_cells, large_cells);
-                if (want_small) small_splits[c] = search(leaves_[small], small_whole, j, small_cells, scratch);
-                if (want_large) large_splits[c] = search(leaves_[large], large_whole, j, large_cells, scratch);
+                if (want_small) {
+                    small_splits[place] = search(leaves_[small], small_whole, j, small_cells, scratch);
+                    small_constant[c] = is_constant(leaves_[small], j, small_cells);
+                }
+                if (want_large) {
+                    large_splits[place] = search(leaves_[large], large_whole, j, large_cells, scratch);
+                    large_constant[c] = is_constant(leaves_[large], j, large_cells);
+                }
             }
+        }
+        for (index_t c = 0; c < n_columns; ++c) {
+            if (small_constant[c]) leaves_[small].constant.add(order_[c]);
+            if (large_constant[c]) leaves_[large].constant.add(order_[c]);
         }
         if (want_small) settle(leaves_[small], std::move(small_splits));
         if (want_large) settle(leaves_[large], std::move(large_splits));
         if (large >= 0 && !want_large) drop_histogram(leaves_[large]);
+    }
+
+    // Puts the places of the columns that are not known to be constant into order_, and the columns into live_.
+    void varying(const Leaf& leaf) {
+        order_.clear();
+        live_.clear();
+        for (index_t place = 0; place < static_cast<index_t>(columns_.size()); ++place) {
+            if (leaf.constant.has(place)) continue;
+            order_.push_back(place);
+            live_.push_back(columns_[place]);
+        }
+    }
+
+    bool is_constant(const Leaf& leaf, index_t column, const std::int64_t* cells) const {
+        const std::int64_t* cell = cells + table_.first_bin[column] * width_;
+        const std::int64_t* end = cells + table_.first_bin[column + 1] * width_;
+        while (cell < end && target_.n_rows(cell) == 0) cell += width_;
+        return cell == end || target_.n_rows(cell) == leaf.n();
     }
 
     void drop_histogram(Leaf& leaf) {
@@ -350,7 +384,7 @@ private:
     }
 
     void fill(const Leaf& leaf, index_t begin, index_t end, std::int64_t* cells) const {
-        fill_histograms(table_, target_, columns_.data() + begin, end - begin, rows_.data() + leaf.begin,
+        fill_histograms(table_, target_, live_.data() + begin, end - begin, rows_.data() + leaf.begin,
                         targets_ + leaf.begin, leaf.n(), cells);
     }
 

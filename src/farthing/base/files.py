@@ -27,7 +27,7 @@ def save(model: BudgetedEstimator, path: PathLike) -> None:
             f"{kind} is not a registered method, so no file of it could be loaded; "
             "put @farthing.base.register() above its class"
         )
-    params = model.get_params(deep=False)
+    params = model._file_params()
     if params.get("costs") is not None:
         # The sheet as fitted stands for whatever it came from: a mapping, a Series, a file that may move.
         params["costs"] = model.costs_

@@ -483,6 +483,12 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
 
     # The contract.
 
+    def _file_params(self) -> dict[str, Any]:
+        params = super()._file_params()
+        if callable(self.impurity):
+            params["impurity"] = getattr(self.impurity, "__name__", type(self.impurity).__name__)
+        return params
+
     def _node_scores(self, forest: Forest) -> NDArray[np.float64]:
         if self.votes_:
             return np.eye(forest.n_outputs)[forest.value.argmax(axis=1)]

@@ -2,7 +2,19 @@
 
 from farthing.trees.forest import Forest
 from farthing.trees.grow import CostRule, Grower, Grown, Impurity, LedgerKind
+from farthing.trees.imports import Imported, read_treelite
 from farthing.trees.predict import Predictor
 from farthing.trees.prune import pruned
 
-__all__ = ["CostRule", "Forest", "Grower", "Grown", "Impurity", "LedgerKind", "Predictor", "pruned"]
+__all__ = [
+    "CostRule",
+    "Forest",
+    "Grower",
+    "Grown",
+    "Imported",
+    "Impurity",
+    "LedgerKind",
+    "Predictor",
+    "pruned",
+    "read_treelite",
+]

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <vector>
 
@@ -140,7 +141,7 @@ private:
 
 // ---- class counts ---------------------------------------------------------------------------------------------
 
-enum class Impurity { entropy, gini, pairs, powers };
+enum class Impurity { entropy, gini, pairs, powers, custom };
 
 // The impurity F of a node from its (weighted) class counts. Entropy (in nats) and Gini are multiplied by the node's weight, so
 // that they add up over nodes; threshold-Pairs is equation 3.10 of Nan's thesis, Powers is equation 3.13.
@@ -148,8 +149,9 @@ struct ImpurityFunction {
     Impurity kind = Impurity::entropy;
     double alpha = 0;  // threshold of Pairs
     double power = 2;  // exponent of Powers
+    std::function<double(const double*, index_t)> given;  // the user's own, if custom; must not throw
 
-    bool minimax() const { return kind == Impurity::pairs || kind == Impurity::powers; }
+    bool minimax() const { return kind != Impurity::entropy && kind != Impurity::gini; }
 
     double operator()(const double* counts, index_t n_classes) const {
         double n = 0;
@@ -175,6 +177,8 @@ struct ImpurityFunction {
                 for (index_t c = 0; c < n_classes; ++c) sum -= std::pow(counts[c], power);
                 return std::fmax(sum, 0.0);
             }
+            case Impurity::custom:
+                return given(counts, n_classes);
         }
         return 0;
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "bins.hpp"
@@ -13,6 +14,7 @@
 #include "ledger.hpp"
 #include "partition.hpp"
 #include "price.hpp"
+#include "random.hpp"
 #include "split.hpp"
 #include "tree.hpp"
 
@@ -31,7 +33,18 @@ struct GrowOptions {
     Weighing weighing;
     double budget = std::numeric_limits<double>::infinity();  // hard: on all that the ledger's owner pays
     int n_threads = 0;
+    // Columns among which the split of a node is sought, drawn anew for each node; only under the row ledger.
+    index_t max_features = std::numeric_limits<index_t>::max();
+    std::uint64_t key = 0;  // of the root's draws
 };
+
+// A node is searched directly, column by column from its rows, if these touch fewer cells than this share of what a whole
+// histogram would clear, subtract and scan.
+constexpr index_t kDirectShare = 2;
+
+// The keys of the draws of a node's children; those of the columns are counted from 0.
+constexpr std::uint64_t kLeftDraw = ~std::uint64_t{0};
+constexpr std::uint64_t kRightDraw = kLeftDraw - 1;
 
 // Memory that growing needs and the next tree can use again. It carries no state from one tree to the next.
 struct Workspace {
@@ -39,6 +52,7 @@ struct Workspace {
     std::vector<std::int64_t> room;      // targets in the order of rows; between times, scratch of the partition
     std::vector<std::int64_t> spare_small;
     std::vector<std::int64_t> spare_large;
+    std::vector<std::uint8_t> bins;      // of the rows of one leaf in one column
     HistogramPool pool;
 };
 
@@ -52,13 +66,16 @@ public:
            std::vector<index_t> columns, Owned owned, Workspace& workspace, RowLedger* ledger = nullptr)
         : table_(table), target_(target), sheet_(sheet), options_(options), columns_(std::move(columns)),
           owned_(std::move(owned)), ledger_(ledger), width_(target.width()), rows_(workspace.rows),
-          pool_(workspace.pool), spare_small_(workspace.spare_small), spare_large_(workspace.spare_large) {
+          bins_(workspace.bins), pool_(workspace.pool), spare_small_(workspace.spare_small),
+          spare_large_(workspace.spare_large) {
         constexpr std::size_t kInts = sizeof(typename Target::Row) / sizeof(std::int64_t);
         const auto length = static_cast<std::size_t>(table.n_all_bins() * width_);
         tree_.n_values = target.n_values();
         workspace.room.resize(rows_.size() * kInts);
         room_ = workspace.room.data();
         targets_ = reinterpret_cast<typename Target::Row*>(workspace.room.data());
+        bins_.resize(rows_.size());
+        scratch_.resize(static_cast<std::size_t>(4 * width_));
         spare_small_.resize(length);
         spare_large_.resize(length);
         pool_.reset(static_cast<index_t>(length), pool_capacity());
@@ -102,7 +119,9 @@ private:
         index_t end = 0;
         index_t depth = 0;
         index_t histogram = -1;
+        std::uint64_t key = 0;       // of its draws of columns
         std::vector<std::int64_t> sums;
+        Bitset constant;             // columns, by place in columns_, known to have one bin only
         Owned path;                  // row ledger: what lies on the path
         std::vector<Split> splits;   // by place in columns_; only under the model ledger, whose prices change
         Split split;                 // that of the offer
@@ -122,6 +141,10 @@ private:
     std::vector<index_t>& rows_;
     index_t* room_ = nullptr;
     typename Target::Row* targets_ = nullptr;
+    std::vector<std::uint8_t>& bins_;
+    std::vector<std::int64_t> scratch_;
+    std::vector<index_t> order_;  // scratch: places in columns_, drawn or not known to be constant
+    std::vector<index_t> live_;   // scratch: the columns in these places
     HistogramPool& pool_;
     std::vector<std::int64_t>& spare_small_;
     std::vector<std::int64_t>& spare_large_;
@@ -131,6 +154,7 @@ private:
     std::vector<Split> splits_;  // by node; none at leaves
     index_t n_leaves_ = 0;
     double all_cover_ = 0;
+    std::vector<double> due_;  // by all rows of the leaf under consideration, for each feature; row ledger of an ensemble
     double all_weight_ = 0;      // as the row ledger weighs rows
 
     index_t pool_capacity() const {
@@ -145,6 +169,8 @@ private:
         root.sums.assign(static_cast<std::size_t>(width_), 0);
         for (const index_t row : rows_) target_.add(root.sums.data(), target_.row(row));
         root.path = Owned(sheet_);
+        root.key = options_.key;
+        root.constant = Bitset(static_cast<index_t>(columns_.size()));
         all_cover_ = target_.cover(root.sums.data());
         if (ledger_) all_weight_ = static_cast<double>(ledger_->weight(rows_.data(), root.end));
         add_node(root);
@@ -238,6 +264,12 @@ private:
         left.path = parent.path;
         left.path.add(sheet_, feature);
         right.path = left.path;
+        // Under a ledger a purchase may turn codes to missing, so that a column varies again.
+        left.constant = right.constant = ledger_ ? Bitset(static_cast<index_t>(columns_.size())) : parent.constant;
+        if (draws_columns()) {
+            left.key = random_bits(parent.key, kLeftDraw);
+            right.key = random_bits(parent.key, kRightDraw);
+        }
         left.sums.assign(static_cast<std::size_t>(width_), 0);
         if (parent.histogram >= 0) {
             const std::int64_t* cells = pool_.data(parent.histogram) + table_.first_bin[feature] * width_;
@@ -251,6 +283,54 @@ private:
         for (index_t w = 0; w < width_; ++w) right.sums[w] -= left.sums[w];
     }
 
+    bool draws_columns() const { return options_.max_features < static_cast<index_t>(columns_.size()); }
+
+    bool is_direct(const Leaf& leaf) const {
+        if (options_.ledger == Ledger::model) return false;  // keeps the best splits of all columns
+        const auto n_columns = static_cast<index_t>(columns_.size());
+        return draws_columns() || leaf.n() * n_columns * kDirectShare < table_.n_all_bins() * width_;
+    }
+
+    // The best split of a leaf from its rows, one column after another; no histogram is kept.
+    void look_directly(Leaf& leaf) {
+        gather(leaf);
+        const double whole = target_.whole(leaf.sums.data());
+        const auto n_columns = static_cast<index_t>(columns_.size());
+        if (draws_columns()) {
+            order_.resize(columns_.size());
+            std::iota(order_.begin(), order_.end(), index_t{0});
+        }
+        begin_offers(leaf);
+        for (index_t i = 0; i < n_columns; ++i) {
+            index_t place = i;
+            if (draws_columns()) {
+                // After those drawn, one by one until there is a split.
+                if (i >= options_.max_features && options_.weighing.acceptable(leaf.offer)) break;
+                const auto left = static_cast<std::uint64_t>(n_columns - i);
+                std::swap(order_[i], order_[i + static_cast<index_t>(random_bits(leaf.key, i) % left)]);
+                place = order_[i];
+            }
+            if (!leaf.constant.has(place)) consider(leaf, columns_[place], search_rows(leaf, whole, place));
+        }
+        if (!options_.weighing.acceptable(leaf.offer)) leaf.offer = Offer{};
+    }
+
+    Split search_rows(Leaf& leaf, double whole, index_t place) {
+        const index_t column = columns_[place];
+        const index_t* rows = rows_.data() + leaf.begin;
+        const BinSet present = bins_present(table_.column(column), rows, leaf.n(), bins_.data());
+        if (one_bin(present)) {
+            leaf.constant.add(place);
+            return {};
+        }
+        const ColumnBins& bins = table_.columns[column];
+        std::int64_t* cells = spare_small_.data() + table_.first_bin[column] * width_;
+        if (bins.categorical) std::fill(cells, cells + bins.n_bins * width_, 0);
+        fill_present(target_, present, bins_.data(), targets_ + leaf.begin, leaf.n(), bins.n_bins, cells);
+        SplitSearch<Target> search(target_, leaf.sums.data(), whole, options_.min_rows_leaf, scratch_.data());
+        return bins.categorical ? search.categorical(cells, bins.n_bins) : search.numeric(cells, bins.n_bins, present);
+    }
+
     // Histograms and best splits of one leaf (large < 0), or of two siblings, column by column in parallel. With
     // `subtract`, the large one's place holds the parent's histogram.
     void look(index_t small, index_t large, bool subtract) {
@@ -260,21 +340,31 @@ private:
             if (large >= 0) drop_histogram(leaves_[large]);
             return;
         }
+        if (is_direct(leaves_[large >= 0 ? large : small])) {
+            if (want_small) look_directly(leaves_[small]);
+            if (large >= 0) drop_histogram(leaves_[large]);
+            if (want_large) look_directly(leaves_[large]);
+            return;
+        }
         const bool fill_small = want_small || subtract;
         const bool fill_large = want_large && !subtract;
-        if (want_small) leaves_[small].histogram = pool_.acquire();
+        if (want_small && !is_direct(leaves_[small])) leaves_[small].histogram = pool_.acquire();
         if (fill_large) leaves_[large].histogram = pool_.acquire();
         std::int64_t* small_cells = place(leaves_[small], spare_small_);
         std::int64_t* large_cells = large >= 0 ? place(leaves_[large], spare_large_) : nullptr;
         if (fill_small) gather(leaves_[small]);
         if (fill_large) gather(leaves_[large]);
 
-        const auto n_columns = static_cast<index_t>(columns_.size());
         std::vector<Split> small_splits(want_small ? columns_.size() : 0);
         std::vector<Split> large_splits(want_large ? columns_.size() : 0);
         const double small_whole = want_small ? target_.whole(leaves_[small].sums.data()) : 0;
         const double large_whole = want_large ? target_.whole(leaves_[large].sums.data()) : 0;
         const index_t n_filled = (fill_small ? leaves_[small].n() : 0) + (fill_large ? leaves_[large].n() : 0);
+        // Siblings know the same columns to be constant, from their parent; those stay out of all that follows.
+        varying(leaves_[small]);
+        const auto n_columns = static_cast<index_t>(order_.size());
+        std::vector<std::uint8_t> small_constant(order_.size(), 0);
+        std::vector<std::uint8_t> large_constant(order_.size(), 0);
         const bool worth_threads = n_columns * (n_filled + 512) > 65536;
         const int threads = worth_threads ? threads_for(options_.n_threads, n_columns) : 1;
         const index_t together = std::max<index_t>(1, std::min(kTogether, n_columns / threads));
@@ -287,15 +377,44 @@ private:
             if (fill_large) fill(leaves_[large], begin, end, large_cells);
             std::vector<std::int64_t> scratch(static_cast<std::size_t>(4 * width_));
             for (index_t c = begin; c < end; ++c) {
-                const index_t j = columns_[c];
+                const index_t place = order_[c];
+                const index_t j = columns_[place];
                 if (subtract && want_large) subtract_histogram(table_, width_, j, small_cells, large_cells);
-                if (want_small) small_splits[c] = search(leaves_[small], small_whole, j, small_cells, scratch);
-                if (want_large) large_splits[c] = search(leaves_[large], large_whole, j, large_cells, scratch);
+                if (want_small) {
+                    small_splits[place] = search(leaves_[small], small_whole, j, small_cells, scratch);
+                    small_constant[c] = is_constant(leaves_[small], j, small_cells);
+                }
+                if (want_large) {
+                    large_splits[place] = search(leaves_[large], large_whole, j, large_cells, scratch);
+                    large_constant[c] = is_constant(leaves_[large], j, large_cells);
+                }
             }
+        }
+        for (index_t c = 0; c < n_columns; ++c) {
+            if (small_constant[c]) leaves_[small].constant.add(order_[c]);
+            if (large_constant[c]) leaves_[large].constant.add(order_[c]);
         }
         if (want_small) settle(leaves_[small], std::move(small_splits));
         if (want_large) settle(leaves_[large], std::move(large_splits));
         if (large >= 0 && !want_large) drop_histogram(leaves_[large]);
+    }
+
+    // Puts the places of the columns that are not known to be constant into order_, and the columns into live_.
+    void varying(const Leaf& leaf) {
+        order_.clear();
+        live_.clear();
+        for (index_t place = 0; place < static_cast<index_t>(columns_.size()); ++place) {
+            if (leaf.constant.has(place)) continue;
+            order_.push_back(place);
+            live_.push_back(columns_[place]);
+        }
+    }
+
+    bool is_constant(const Leaf& leaf, index_t column, const std::int64_t* cells) const {
+        const std::int64_t* cell = cells + table_.first_bin[column] * width_;
+        const std::int64_t* end = cells + table_.first_bin[column + 1] * width_;
+        while (cell < end && target_.n_rows(cell) == 0) cell += width_;
+        return cell == end || target_.n_rows(cell) == leaf.n();
     }
 
     void drop_histogram(Leaf& leaf) {
@@ -314,7 +433,7 @@ private:
     }
 
     void fill(const Leaf& leaf, index_t begin, index_t end, std::int64_t* cells) const {
-        fill_histograms(table_, target_, columns_.data() + begin, end - begin, rows_.data() + leaf.begin,
+        fill_histograms(table_, target_, live_.data() + begin, end - begin, rows_.data() + leaf.begin,
                         targets_ + leaf.begin, leaf.n(), cells);
     }
 
@@ -333,26 +452,32 @@ private:
 
     // Chooses the leaf's offer among the best splits of all columns, at the prices of its ledger.
     void rank(Leaf& leaf, const std::vector<Split>& splits) {
+        begin_offers(leaf);
+        for (std::size_t c = 0; c < splits.size(); ++c) consider(leaf, columns_[c], splits[c]);
+        if (!options_.weighing.acceptable(leaf.offer)) leaf.offer = Offer{};
+    }
+
+    void begin_offers(Leaf& leaf) {
+        leaf.offer = Offer{};
+        due_.clear();  // a trade-off of zero asks no prices
+        if (ledger_ && options_.weighing.tradeoff > 0) ledger_->due(rows_.data() + leaf.begin, leaf.n(), due_);
+    }
+
+    // Takes a split for the leaf's offer if it is better. After begin_offers.
+    void consider(Leaf& leaf, index_t column, const Split& split) {
+        if (!(split.gain > 0)) return;
         const Owned& owner = options_.ledger == Ledger::model ? owned_ : leaf.path;
         const double share = options_.ledger == Ledger::row && all_cover_ > 0
                                  ? target_.cover(leaf.sums.data()) / all_cover_
                                  : 1.0;
-        std::vector<double> due;  // by all rows of the leaf; a trade-off of zero asks no prices
-        if (ledger_ && options_.weighing.tradeoff > 0) ledger_->due(rows_.data() + leaf.begin, leaf.n(), due);
-        leaf.offer = Offer{};
-        for (std::size_t c = 0; c < splits.size(); ++c) {
-            if (!(splits[c].gain > 0)) continue;
-            const index_t j = columns_[c];
-            Offer offer;
-            offer.gain = splits[c].gain;
-            offer.feature = j;
-            offer.charge = !ledger_ ? price(sheet_, j, owner) * share : due.empty() ? 0.0 : due[j] / all_weight_;
-            offer.list_price = list_price(sheet_, j);
-            if (!options_.weighing.better(offer, leaf.offer) || !affordable(owner, j)) continue;
-            leaf.offer = offer;
-            leaf.split = splits[c];
-        }
-        if (!options_.weighing.acceptable(leaf.offer)) leaf.offer = Offer{};
+        Offer offer;
+        offer.gain = split.gain;
+        offer.feature = column;
+        offer.charge = !ledger_ ? price(sheet_, column, owner) * share : due_.empty() ? 0.0 : due_[column] / all_weight_;
+        offer.list_price = list_price(sheet_, column);
+        if (!options_.weighing.better(offer, leaf.offer) || !affordable(owner, column)) return;
+        leaf.offer = offer;
+        leaf.split = split;
     }
 
     bool affordable(const Owned& owner, index_t feature) const {

@@ -11,6 +11,7 @@
 
 #include "bins.hpp"
 #include "common.hpp"
+#include "split.hpp"
 
 namespace farthing {
 
@@ -58,6 +59,39 @@ void fill_histograms(const BinnedTable& table, const Target& target, const index
     } else {
         add([rows](index_t i) { return rows[i]; });
     }
+}
+
+// The bins of a column that the rows are in.
+// IN  rows (n,).   OUT bins (n,): the bin of each row.
+inline BinSet bins_present(const std::uint8_t* codes, const index_t* rows, index_t n, std::uint8_t* bins) {
+    BinSet present{};
+    for (index_t i = 0; i < n; ++i) {
+        bins[i] = codes[rows[i]];
+        put_in(present, bins[i]);
+    }
+    return present;
+}
+
+inline bool one_bin(const BinSet& present) {
+    int count = 0;
+    for (const std::uint64_t word : present) count += __builtin_popcountll(word);
+    return count <= 1;
+}
+
+// The histogram of one column from the bins of few rows: only the cells of the bins that are there, and that of missing
+// values, are cleared and filled; the others keep what they held.
+template <class Target>
+void fill_present(const Target& target, const BinSet& present, const std::uint8_t* bins,
+                  const typename Target::Row* targets, index_t n, index_t n_bins, std::int64_t* cells) {
+    const index_t width = target.width();
+    std::fill(cells + n_bins * width, cells + (n_bins + 1) * width, 0);
+    for (index_t word = 0; word < static_cast<index_t>(present.size()); ++word) {
+        for (std::uint64_t bits = present[word]; bits != 0; bits &= bits - 1) {
+            std::int64_t* cell = cells + (word * 64 + __builtin_ctzll(bits)) * width;
+            std::fill(cell, cell + width, 0);
+        }
+    }
+    for (index_t i = 0; i < n; ++i) target.add(cells + bins[i] * width, targets[i]);
 }
 
 // sibling = parent - child, in the parent's place. Exact, since the sums are integers.

@@ -28,6 +28,20 @@ inline std::array<std::uint8_t, 256> goes_left(const Split& split, index_t n_bin
 inline index_t partition_rows(const std::uint8_t* codes, const std::array<std::uint8_t, 256>& left, index_t* rows,
                               index_t n, index_t* room, int n_threads) {
     constexpr index_t kBlock = 8192;
+    if (n <= kBlock) {
+        index_t n_left = 0;
+        index_t n_right = 0;
+        for (index_t i = 0; i < n; ++i) {
+            const index_t row = rows[i];
+            const index_t go = left[codes[row]];
+            rows[n_left] = row;  // at or before i
+            room[n_right] = row;
+            n_left += go;
+            n_right += 1 - go;
+        }
+        std::copy(room, room + n_right, rows + n_left);
+        return n_left;
+    }
     const index_t n_blocks = (n + kBlock - 1) / kBlock;
     std::vector<index_t> start(static_cast<std::size_t>(n_blocks + 1), 0);
     const int threads = threads_for(n_threads, n_blocks);

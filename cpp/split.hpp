@@ -49,6 +49,21 @@ public:
         return best;
     }
 
+    // As above, where only the cells of the bins in `present`, and that of missing values, mean anything.
+    Split numeric(const std::int64_t* cells, index_t n_bins, const BinSet& present) {
+        Split best;
+        begin(cells, n_bins);
+        for (index_t word = 0; word < static_cast<index_t>(present.size()); ++word) {
+            for (std::uint64_t bits = present[word]; bits != 0; bits &= bits - 1) {
+                const index_t bin = word * 64 + __builtin_ctzll(bits);
+                if (bin == n_bins) return best;
+                if (n_ - grow_left(cells + bin * width_) < min_rows_) return best;
+                try_both(best, bin);
+            }
+        }
+        return best;
+    }
+
     // Categories are put in an order by their means; each prefix of the order is tried as the left part.
     Split categorical(const std::int64_t* cells, index_t n_bins) {
         std::array<index_t, 256> present{};

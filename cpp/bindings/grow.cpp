@@ -1,12 +1,19 @@
 // Bins and growers for Python.
+#include <cmath>
+#include <exception>
+#include <mutex>
 #include <numeric>
 #include <optional>
 #include <string>
+#include <variant>
+
+#include <nanobind/stl/variant.h>
 
 #include "../bins.hpp"
 #include "../criterion.hpp"
 #include "../grower.hpp"
 #include "../ledger.hpp"
+#include "../random.hpp"
 #include "common.hpp"
 #include "fields.hpp"
 
@@ -49,6 +56,30 @@ Impurity impurity_of(const std::string& name) {
     require(name == "powers", "impurity is 'entropy', 'gini', 'pairs' or 'powers'");
     return Impurity::powers;
 }
+
+using Criterion = std::variant<std::string, nb::callable>;
+
+// An impurity that is a Python function of the weights of the classes. It is called without the interpreter's lock, perhaps
+// from a thread of its own, where nothing may be thrown: the first error is kept, and all nodes are pure from then on.
+struct Given {
+    nb::callable call;
+    std::exception_ptr failed;
+    std::mutex one_at_a_time;
+
+    double operator()(const double* counts, index_t n) {
+        const std::lock_guard<std::mutex> lock(one_at_a_time);
+        if (failed) return 0;
+        const nb::gil_scoped_acquire locked;
+        try {
+            const auto result = nb::cast<double>(call(give(std::vector<double>(counts, counts + n))));
+            if (std::isfinite(result) && result >= 0) return result;
+            throw std::invalid_argument("impurity must return a number of at least zero; got " + std::to_string(result));
+        } catch (...) {
+            failed = std::current_exception();
+            return 0;
+        }
+    }
+};
 
 // (fields of the tree, leaf of each row, what the model owns now)
 using Grown = nb::typed<nb::tuple, Fields, Owning<index_t>, Owning<std::uint8_t>>;
@@ -131,8 +162,7 @@ public:
           options_(options_of(max_depth, max_leaves, min_rows_leaf, ledger, cost_rule, tradeoff, budget, n_threads)) {}
 
     Grown gradient(const Vector<double>& gradients, const std::optional<Vector<double>>& hessians, double l2,
-                   double min_hessian,
-                       const Chosen& columns, const Chosen& rows, const Flags& owned,
+                   double min_hessian, const Chosen& columns, const Chosen& rows, const Flags& owned,
                    const std::optional<double>& budget, Books* ledger, bool send_others) {
         require(static_cast<index_t>(gradients.shape(0)) == table_.n_rows, "gradients: one for each row");
         require(!hessians || static_cast<index_t>(hessians->shape(0)) == table_.n_rows, "hessians: one for each row");
@@ -154,14 +184,32 @@ public:
     }
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
-                      const std::string& impurity, double alpha, double power, const Chosen& columns,
-                      const Chosen& rows, const Flags& owned) {
+                  const Criterion& impurity, double alpha, double power, const Chosen& columns, const Chosen& rows,
+                  const Flags& owned, std::optional<index_t> max_features, std::uint64_t seed,
+                  std::uint64_t stream) {
         require(static_cast<index_t>(labels.shape(0)) == table_.n_rows, "labels: one for each row");
         require(static_cast<index_t>(weights.shape(0)) == table_.n_rows, "weights: one for each row");
         require(n_classes >= 1, "n_classes is at least 1");
         require(alpha >= 0 && power >= 1, "alpha is not negative and power at least 1");
-        const ImpurityFunction function{impurity_of(impurity), alpha, power};
-        return grow(ClassTarget(span(labels), span(weights), n_classes, function), options_, columns, rows, owned);
+        require(!max_features || (*max_features >= 1 && options_.ledger == Ledger::row),
+                "max_features is at least 1, and needs the row ledger");
+        GrowOptions options = options_;
+        options.max_features = max_features.value_or(GrowOptions{}.max_features);
+        options.key = random_bits(seed, stream);
+        ImpurityFunction function;
+        function.alpha = alpha;
+        function.power = power;
+        Given given;
+        if (std::holds_alternative<std::string>(impurity)) {
+            function.kind = impurity_of(std::get<std::string>(impurity));
+        } else {
+            given.call = std::get<nb::callable>(impurity);
+            function.kind = Impurity::custom;
+            function.given = [&given](const double* counts, index_t n) { return given(counts, n); };
+        }
+        Grown grown = grow(ClassTarget(span(labels), span(weights), n_classes, function), options, columns, rows, owned);
+        if (given.failed) std::rethrow_exception(given.failed);
+        return grown;
     }
 
 private:
@@ -242,7 +290,8 @@ void bind_grow(nb::module_& m) {
              "min_hessian"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "budget"_a.none(),
              "ledger"_a.none(), "send_others"_a)
         .def("classes", &TreeGrower::classes, "labels"_a, "weights"_a, "n_classes"_a, nb::kw_only(), "impurity"_a,
-             "alpha"_a, "power"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none());
+             "alpha"_a, "power"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "max_features"_a.none(),
+             "seed"_a, "stream"_a);
 }
 
 }  // namespace farthing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -12,6 +13,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils import get_tags
 
 from farthing.costs import CostSheet, Group
+from farthing.errors import BudgetWarning
 
 Answers: TypeAlias = dict[str, NDArray[Any]]
 
@@ -71,7 +73,9 @@ def fit(estimator: Any, problem: Problem, sample_weight: Any = None, **params: A
     given = {"costs": SHEET, "random_state": 0, **params}
     model.set_params(**{name: value for name, value in given.items() if name in model.get_params()})
     options = {} if sample_weight is None else {"sample_weight": sample_weight}
-    return model.fit(problem.X, problem.y, **options)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BudgetWarning)  # some budgets of the checks are meant to buy nothing
+        return model.fit(problem.X, problem.y, **options)
 
 
 def sheet_of(model: Any) -> CostSheet:

@@ -1,4 +1,4 @@
-"""The exceptions that Farthing raises, all in one place.
+"""The exceptions that Farthing raises and the warnings that it gives, all in one place.
 
 ::
 
@@ -7,6 +7,9 @@
     +-- TableError    (ValueError)  a table that does not fit: columns, types, values
     +-- WalkError     (RuntimeError) a walk told or refused when it asks for nothing
     +-- FileError     (ValueError)  a file that is not an intact Farthing model
+    +-- ModelImportError (ValueError) a model of another library that cannot be brought over
+
+    BudgetWarning     (UserWarning) a budget so small that a model predicts without any feature
 """
 
 
@@ -28,3 +31,11 @@ class WalkError(FarthingError, RuntimeError):
 
 class FileError(FarthingError, ValueError):
     """A file is not an intact Farthing model: cut short, altered, or never one."""
+
+
+class ModelImportError(FarthingError, ValueError):
+    """A model of another library cannot be brought over: its kind, its tests or its output have no equal here."""
+
+
+class BudgetWarning(UserWarning):
+    """A budget is so small that the model buys nothing and predicts the prior."""

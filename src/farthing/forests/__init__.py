@@ -1,5 +1,19 @@
 """Decision trees and forests that know what features cost."""
 
+from farthing.forests.forest import BudgetForestClassifier
+from farthing.forests.imported import ImportedClassifier, ImportedRegressor, from_model
+from farthing.forests.pruning import cost_complexity_path, greedy_feature_path, prune_path
+from farthing.forests.pruning_path import PruningPath
 from farthing.forests.tree import BudgetTreeClassifier
 
-__all__ = ["BudgetTreeClassifier"]
+__all__ = [
+    "BudgetForestClassifier",
+    "BudgetTreeClassifier",
+    "ImportedClassifier",
+    "ImportedRegressor",
+    "PruningPath",
+    "cost_complexity_path",
+    "from_model",
+    "greedy_feature_path",
+    "prune_path",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,8 @@ class BudgetTreeClassifier(TreesMixin, ContractClassifier):
             max_leaves=self.max_leaves,
             min_rows_leaf=self.min_rows_leaf,
             cost_rule=self.cost_rule,
-            tradeoff=self._tradeoff() * impurity_of(counts, self.impurity, self.alpha, self.power),
+            tradeoff=check_tradeoff(self.cost_rule, self.tradeoff)
+            * impurity_of(counts, self.impurity, self.alpha, self.power),
             budget=self.budget_,
             n_threads=threads,
         )
@@ -138,20 +140,6 @@ class BudgetTreeClassifier(TreesMixin, ContractClassifier):
             power=self.power,
         ).tree
 
-    def _tradeoff(self) -> float:
-        if self.cost_rule == "ratio":
-            if self.tradeoff is not None:
-                raise ValueError(
-                    f"tradeoff={self.tradeoff!r} has no meaning with cost_rule='ratio'; "
-                    "leave it out or set cost_rule='penalty'"
-                )
-            return 0.0
-        if self.tradeoff is None:
-            raise ValueError("cost_rule='penalty' needs a tradeoff; 0 is the cost-blind tree")
-        if not (0 <= self.tradeoff < np.inf):
-            raise ValueError(f"tradeoff must be zero or more, and finite; got {self.tradeoff!r}")
-        return float(self.tradeoff)
-
     def _node_scores(self, forest: Forest) -> NDArray[np.float64]:
         return normalise(forest.value)
 
@@ -159,7 +147,34 @@ class BudgetTreeClassifier(TreesMixin, ContractClassifier):
         return outputs
 
 
-def impurity_of(counts: NDArray[np.float64], impurity: str, alpha: float = 0.0, power: float = 2.0) -> float:
+def check_tradeoff(cost_rule: CostRule, tradeoff: float | None) -> float:
+    """Return the trade-off of a cost rule, 0 for the ratio, which has none.
+
+    Examples
+    --------
+    >>> check_tradeoff("penalty", 0.5)
+    0.5
+    """
+    if cost_rule == "ratio":
+        if tradeoff is not None:
+            raise ValueError(
+                f"tradeoff={tradeoff!r} has no meaning with cost_rule='ratio'; "
+                "leave it out or set cost_rule='penalty'"
+            )
+        return 0.0
+    if tradeoff is None:
+        raise ValueError("cost_rule='penalty' needs a tradeoff; 0 is the cost-blind tree")
+    if not (0 <= tradeoff < np.inf):
+        raise ValueError(f"tradeoff must be zero or more, and finite; got {tradeoff!r}")
+    return float(tradeoff)
+
+
+def impurity_of(
+    counts: NDArray[np.float64],
+    impurity: str | Callable[[NDArray[np.float64]], float],
+    alpha: float = 0.0,
+    power: float = 2.0,
+) -> float:
     """Return the impurity of a node; entropy (in nats) and Gini are multiplied by the node's weight.
 
     Parameters
@@ -167,13 +182,15 @@ def impurity_of(counts: NDArray[np.float64], impurity: str, alpha: float = 0.0, 
     counts : ndarray of float64, shape (n_classes,)
         The weight of each class.
     impurity, alpha, power
-        As in `BudgetTreeClassifier`.
+        As in `BudgetForestClassifier`.
 
     Examples
     --------
     >>> impurity_of(np.array([3.0, 1.0]), "pairs")
     6.0
     """
+    if callable(impurity):
+        return float(impurity(counts))
     weight = counts.sum()
     present = counts[counts > 0]
     if impurity == "entropy":

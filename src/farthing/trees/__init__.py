@@ -2,18 +2,23 @@
 
 from farthing.trees.forest import Forest
 from farthing.trees.grow import CostRule, Grower, Grown, Impurity, LedgerKind
+from farthing.trees.imports import Imported, read_treelite
 from farthing.trees.ledgers import RowLedgers
 from farthing.trees.predict import Predictor
 from farthing.trees.progress import Progress
+from farthing.trees.prune import pruned
 
 __all__ = [
     "CostRule",
     "Forest",
     "Grower",
     "Grown",
+    "Imported",
     "Impurity",
     "LedgerKind",
     "Predictor",
     "Progress",
     "RowLedgers",
+    "pruned",
+    "read_treelite",
 ]

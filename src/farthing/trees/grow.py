@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -172,12 +173,15 @@ class Grower:
         weights: NDArray[np.float64],
         n_classes: int,
         *,
-        impurity: Impurity = "entropy",
+        impurity: Impurity | Callable[[NDArray[np.float64]], float] = "entropy",
         alpha: float = 0.0,
         power: float = 2.0,
         owned: NDArray[np.uint8] | None = None,
         rows: NDArray[np.int64] | None = None,
         columns: NDArray[np.int64] | None = None,
+        max_features: int | None = None,
+        seed: int = 0,
+        stream: int = 0,
     ) -> Grown:
         """Part classes from each other; a node's value is its weight of each class.
 
@@ -192,12 +196,19 @@ class Grower:
             Weights of the rows.
         n_classes : int
             Number of classes.
-        impurity : {"entropy", "gini", "pairs", "powers"}
+        impurity : {"entropy", "gini", "pairs", "powers"} or callable
             "pairs" is equation 3.10 with threshold ``alpha``, "powers" equation 3.13 with exponent ``power``.
+            A callable takes the weights of the classes, a float64 array of shape (n_classes,), and returns
+            a number of at least zero, 0 for a node that is not to be split; its gain is minimax, too.
         alpha, power : float
             See above.
         owned, rows, columns
             As in `gradient`.
+        max_features : int, optional
+            Columns among which the split of a node is sought, drawn for each node; if none of them has a
+            split that is worth its price, the others follow one by one. Needs the row ledger.
+        seed, stream : int
+            Key of these draws; a node's are a pure function of the key and its place in the tree.
 
         Returns
         -------
@@ -214,6 +225,9 @@ class Grower:
                 columns=columns,
                 rows=rows,
                 owned=owned,
+                max_features=max_features,
+                seed=seed,
+                stream=stream,
             )
         )
 

@@ -1,0 +1,174 @@
+"""Errors and prices as whole numbers, so that the ties and breakpoints of a pruning are exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing._core import node_errors
+from farthing.base import row_sums
+from farthing.costs import CostSheet
+from farthing.table.bins import plain
+from farthing.trees import Forest, Predictor
+
+Risk = Literal["error", "gini", "entropy"]
+
+MOST_DECIMALS: Final = 9
+"""Prices with at most so many decimals, such as money, are exact on the grid."""
+
+_SUM_BITS: Final = 52
+"""What is not whole is rounded to the finest power of two at which all of it adds up to less than 2**52."""
+
+_EXACT_BITS: Final = 61
+"""Sums of whole numbers stay below this power of two; the solver refuses 2**62."""
+
+
+@dataclass(frozen=True)
+class Gains:
+    """What each split saves.
+
+    Attributes
+    ----------
+    steps : ndarray of int64, shape (n_nodes,)
+        The gain of each inner node's split in units of ``unit``; 0 at leaves.
+    unit : Fraction
+        What a step is worth: a part of the mean risk over trees and rows.
+    unsplit : Fraction
+        The risk of the forest whose trees are all leaves.
+    """
+
+    steps: NDArray[np.int64]
+    unit: Fraction
+    unsplit: Fraction
+
+
+@dataclass(frozen=True)
+class GridPrices:
+    """A cost sheet in whole steps of ``unit``; ``test`` is what one test costs."""
+
+    own: NDArray[np.int64]
+    shared: NDArray[np.int64]
+    test: int
+    unit: Fraction
+
+
+def bag_gains(forest: Forest, risk: Risk) -> Gains:
+    """Return the gains by the class weights that the trees hold, those of the rows they were grown on.
+
+    The risk of a tree is the sum over its leaves of ``weight * impurity``, over the weight of its root; the
+    risk of the forest is the mean over trees. For "error" the impurity is the share of all classes but the
+    largest.
+
+    Raises
+    ------
+    ValueError
+        If the values are not class weights, as in an imported forest.
+    """
+    counts = forest.value
+    weight = row_sums(counts)
+    if (
+        forest.width < 2
+        or (counts < 0).any()
+        or (weight <= 0).any()
+        or not np.allclose(weight, forest.cover, rtol=1e-6, atol=0)
+    ):
+        raise ValueError(
+            "this forest does not hold the class weights of its training rows, as imported forests do not; "
+            "give rows to measure its errors on: X_error=, y_error="
+        )
+    mass = _mass(counts, weight, risk)
+    starts = forest.tree_starts()
+    inner = np.flatnonzero(forest.feature >= 0)
+    left, right = (starts[inner] + child[inner] for child in (forest.left, forest.right))
+    # Rows that stopped here for want of a value stay here, whether or not the others go on.
+    stopped = np.maximum(counts[inner] - counts[left] - counts[right], 0.0)
+    staying = np.zeros(len(inner))
+    if risk == "error":
+        label = counts[inner].argmax(axis=1)
+        staying = row_sums(stopped) - stopped[np.arange(len(inner)), label]
+    gain = np.zeros(forest.n_nodes)
+    gain[inner] = mass[inner] - mass[left] - mass[right] - staying
+    roots = forest.offsets[:-1]
+    total = weight[roots]
+    whole = (counts == np.floor(counts)).all() and float(total.sum()) < 2.0**53
+    if risk == "error" and whole and (total == total[0]).all():
+        unit = Fraction(1, int(total[0]) * forest.n_trees)
+        return Gains(gain.astype(np.int64), unit, int(mass[roots].sum()) * unit)
+    share = gain / weight[starts]
+    bits = _bits(float(np.abs(share).sum()), _SUM_BITS)
+    unit = Fraction(2) ** -bits
+    unsplit = sum((Fraction(float(m)) / Fraction(float(t)) for m, t in zip(mass[roots], total, strict=True)))
+    return Gains(
+        np.rint(np.ldexp(share, bits)).astype(np.int64), unit / forest.n_trees, unsplit / forest.n_trees
+    )
+
+
+def row_gains(predictor: Predictor, values: NDArray[np.floating], codes: NDArray[np.int64]) -> Gains:
+    """Return the gains by given rows, shape (n_rows, n_features), and their labels as places in ``classes_``.
+
+    A tree errs on a row where its node's largest score is not the row's label; a label of no class is -1.
+    """
+    forest = predictor.forest
+    label = forest.target.repeat(np.diff(forest.offsets)) + predictor.scores.argmax(axis=1)
+    passing, staying = node_errors(predictor.core, plain(values), codes, label)
+    starts = forest.tree_starts()
+    inner = np.flatnonzero(forest.feature >= 0)
+    steps = np.zeros(forest.n_nodes, dtype=np.int64)
+    left, right = (starts[inner] + child[inner] for child in (forest.left, forest.right))
+    steps[inner] = passing[inner] - staying[inner] - passing[left] - passing[right]
+    unit = Fraction(1, len(values) * forest.n_trees)
+    return Gains(steps, unit, int(passing[forest.offsets[:-1]].sum()) * unit)
+
+
+def grid_prices(sheet: CostSheet, test: float, n_rows: int, n_tests: int) -> GridPrices:
+    """Put prices on a grid: of decimals if at most nine will do, else of the finest power of two.
+
+    Parameters
+    ----------
+    sheet : CostSheet
+        The prices.
+    test : float
+        What one test costs.
+    n_rows, n_tests : int
+        Most times that a feature is bought, and that a test is taken; their prices must add up.
+    """
+    prices = [*sheet.own.tolist(), *sheet.shared.tolist(), float(test)]
+    total = n_rows * (sum(prices) - prices[-1]) + n_tests * prices[-1]
+    factor = next(
+        (
+            Fraction(10) ** decimals
+            for decimals in range(MOST_DECIMALS + 1)
+            if total * 10**decimals < 2.0**_EXACT_BITS
+            and all(round(price * 10**decimals) / 10**decimals == price for price in prices)
+        ),
+        Fraction(2) ** _bits(total, _SUM_BITS),
+    )
+    steps: list[Any] = [round(Fraction(price) * factor) for price in prices]
+    n_own = len(sheet.own)
+    own, shared = (np.array(part, dtype=np.int64) for part in (steps[:n_own], steps[n_own:-1]))
+    return GridPrices(own, shared, steps[-1], 1 / factor)
+
+
+def _mass(counts: NDArray[np.float64], weight: NDArray[np.float64], risk: Risk) -> NDArray[np.float64]:
+    """Return weight times impurity of each node, shape (n_nodes,)."""
+    if risk == "error":
+        return weight - counts.max(axis=1)
+    if risk == "gini":
+        return weight - row_sums(counts**2) / weight
+    if risk == "entropy":
+        share = counts / weight[:, np.newaxis]
+        terms = np.zeros_like(counts)
+        np.log(share, out=terms, where=share > 0)
+        return -row_sums(counts * terms)
+    raise ValueError(f"risk must be 'error', 'gini' or 'entropy'; got {risk!r}")
+
+
+def _bits(total: float, most: int) -> int:
+    """Return the largest b with total * 2**b below 2**most; 0 for a total of zero."""
+    if total == 0:
+        return 0
+    return int(most - np.frexp(total)[1])

@@ -31,7 +31,7 @@ inline Fixed to_fixed(Span<const double> x, int sum_bits = 62) {
     double sum = 0;
     for (const double v : x) {
         if (!std::isfinite(v)) throw std::invalid_argument("cannot sum a value that is not finite");
-        largest = std::fmax(largest, std::fabs(v));
+        largest = std::max(largest, std::fabs(v));
         whole = whole && v == std::floor(v);
         sum += std::fabs(v);
     }

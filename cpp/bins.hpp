@@ -36,9 +36,29 @@ inline double between(double low, double high) {
     return (middle >= low && middle < high) ? middle : low;
 }
 
+// The distinct values, ascending, or false if they are more than a handful; binary columns need no sorting.
+inline bool few_values(const std::vector<double>& values, std::vector<double>& distinct) {
+    constexpr std::size_t kFew = 16;
+    distinct.clear();
+    for (const double x : values) {
+        std::size_t place = 0;
+        while (place < distinct.size() && distinct[place] < x) ++place;
+        if (place < distinct.size() && distinct[place] == x) continue;
+        if (distinct.size() == kFew) return false;
+        distinct.insert(distinct.begin() + static_cast<std::ptrdiff_t>(place), x);
+    }
+    return true;
+}
+
 // Edges for the values of one column, in any order and without NaN. Few distinct values get a bin each; many
 // get bins of nearly equal counts, where a value that fills a bin by itself has that bin alone.
 inline std::vector<double> edges_of(std::vector<double>& values, index_t max_bins) {
+    std::vector<double> few;
+    if (few_values(values, few) && static_cast<index_t>(few.size()) <= max_bins) {
+        std::vector<double> between_them;
+        for (std::size_t i = 1; i < few.size(); ++i) between_them.push_back(between(few[i - 1], few[i]));
+        return between_them;
+    }
     sort_values(values);
     std::vector<index_t> ends;  // one past the last of each run of equal values
     const auto n = static_cast<index_t>(values.size());

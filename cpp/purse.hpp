@@ -20,6 +20,7 @@ public:
         budget_ = budget;
         spent_ = 0.0;
         version_ = 0;
+        refusals_ = 0;
     }
 
     bool owns(index_t feature) const { return owned_.has(feature); }
@@ -27,6 +28,7 @@ public:
     double spent() const { return spent_; }
     double budget() const { return budget_; }
     index_t version() const { return version_; }  // grows with every purchase and every refusal
+    index_t refusals() const { return refusals_; }
 
     // Buys what it can afford and refuses what it cannot, once and for all. True if it was bought just now.
     bool take(index_t feature) {
@@ -37,6 +39,7 @@ public:
         const double spent = total(sheet_, with_);
         if (!within(spent, budget_)) {
             refused_.add(feature);
+            ++refusals_;
             return false;
         }
         std::swap(owned_, with_);
@@ -85,6 +88,7 @@ private:
     double budget_ = 0.0;
     double spent_ = 0.0;
     index_t version_ = 0;
+    index_t refusals_ = 0;
 };
 
 }  // namespace farthing

@@ -106,11 +106,12 @@ Tally draw_votes(const VotePlan& plan, const Votes& votes, Purse& purse, const s
     Tally tally;
     double sum = 0.0;
     double dearest = 0.0;
-    index_t seen = -1;  // the state of the purse at which these prices hold
+    index_t seen = -1;          // the state of the purse at which the dearest price holds
+    index_t refusals_seen = -1;  // purchases move a price from what is left to what is spent, but keep their sum
     while (!plan.urn.empty()) {
-        if (seen != purse.version()) {
-            seen = purse.version();
-            if (plan.full_vote && purse.affords(plan.all_features)) {
+        if (plan.full_vote && refusals_seen != purse.refusals()) {
+            refusals_seen = purse.refusals();
+            if (purse.affords(plan.all_features)) {
                 double full = 0.0;
                 for (index_t learner = 0; learner < plan.n_learners(); ++learner) {
                     full += plan.weighted(learner, votes.vote(learner, read));
@@ -118,6 +119,9 @@ Tally draw_votes(const VotePlan& plan, const Votes& votes, Purse& purse, const s
                 tally.output = full;
                 return tally;
             }
+        }
+        if (seen != purse.version()) {
+            seen = purse.version();
             dearest = dearest_unpaid(plan, purse);
         }
         if (tally.samples >= plan.max_samples || !within(purse.spent() + dearest, purse.budget())) break;

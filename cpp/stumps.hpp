@@ -10,6 +10,9 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
 #include <vector>
 
 #include "bins.hpp"
@@ -17,18 +20,20 @@
 #include "fixed.hpp"
 #include "histogram.hpp"
 #include "partition.hpp"
+#include "planes.hpp"
 #include "split.hpp"
 #include "tree.hpp"
 
 namespace farthing {
 
 struct Stump {
-    std::int64_t edge = 0;   // 0: there is none, or it is worthless
-    std::int64_t vote = 1;   // of the left side; the right side votes the opposite
-    Split split;             // `gain` is not used
+    std::int64_t edge = 0;  // 0: there is none, or it is worthless
+    std::int8_t vote = 1;   // of the left side; the right side votes the opposite
+    bool apart = false;     // all that is present on the left, the missing values alone on the right
+    index_t bin = -1;       // numeric: bins up to this one go left; categorical: votes against its own sign
 };
 
-// The best stump of one column.
+// The stumps of one column.
 class StumpSearch {
 public:
     // IN sums, counts: (n_bins + 1,) signed weight and number of rows by bin, the last that of missing values.
@@ -40,13 +45,28 @@ public:
         }
     }
 
-    Stump best() {
-        if (bins_.categorical) {
-            by_sign();
-        } else {
-            by_threshold();
+    Stump best() const {
+        const Stump parted = bins_.categorical ? by_sign() : by_threshold();
+        const std::int64_t edge = n_missing_ > 0 && n_present_ > 0 ? std::abs(present_ - missing_) : 0;
+        if (edge <= parted.edge) return parted;
+        return {edge, static_cast<std::int8_t>(present_ > missing_ ? 1 : -1), true, bins_.n_bins - 1};
+    }
+
+    // Which rows go where.
+    Split split(const Stump& stump) const {
+        Split split;
+        split.bin = stump.bin;
+        split.missing = n_missing_ == 0                                                         ? Missing::stay
+                        : !stump.apart && missing_ != 0 && (missing_ > 0) == (stump.vote > 0) ? Missing::left
+                                                                                                : Missing::right;
+        if (!bins_.categorical) return split;
+        split.categorical = true;
+        for (index_t bin = 0; bin < bins_.n_bins; ++bin) {
+            if (counts_[bin] == 0) continue;
+            const bool up = (sums_[bin] > 0) != (bin == stump.bin);
+            put_in(stump.apart || up ? split.left : split.right, bin);
         }
-        return best_;
+        return split;
     }
 
 private:
@@ -57,9 +77,9 @@ private:
     index_t n_missing_;
     std::int64_t present_ = 0;
     index_t n_present_ = 0;
-    Stump best_;
 
-    void by_threshold() {
+    Stump by_threshold() const {
+        Stump best;
         std::int64_t left = 0;
         index_t n_left = 0;
         for (index_t bin = 0; bin < bins_.n_bins; ++bin) {
@@ -69,17 +89,14 @@ private:
             if (n_left == n_present_) break;
             const std::int64_t difference = left - (present_ - left);
             const std::int64_t edge = std::abs(difference) + std::abs(missing_);
-            if (edge > best_.edge) take(edge, difference >= 0 ? 1 : -1, bin);
+            if (edge > best.edge) best = {edge, static_cast<std::int8_t>(difference >= 0 ? 1 : -1), false, bin};
         }
-        if (apart() && std::abs(present_ - missing_) > best_.edge) {
-            take(std::abs(present_ - missing_), present_ > missing_ ? 1 : -1, bins_.n_bins - 1);
-            best_.split.missing = Missing::right;
-        }
+        return best;
     }
 
-    // Each category votes by the sign of its own sum. If all agree and the missing values do not disagree, the one that
-    // matters least votes against its sign, since a stump that votes the same everywhere asks for nothing.
-    void by_sign() {
+    // Each category votes by the sign of its own sum. If all agree, the one that matters least votes against its sign, since
+    // a stump that votes the same everywhere would ask for nothing.
+    Stump by_sign() const {
         index_t least = -1;
         index_t n_up = 0;
         index_t n_seen = 0;
@@ -91,34 +108,9 @@ private:
             edge += std::abs(sums_[bin]);
             if (least < 0 || std::abs(sums_[bin]) < std::abs(sums_[least])) least = bin;
         }
-        const bool agree = n_up == 0 || n_up == n_seen;
-        if (!agree) least = -1;
-        if (agree && apart()) {
-            least = -1;
-        } else if (agree) {
-            if (n_seen < 2) return;
-            edge -= 2 * std::abs(sums_[least]);
-        }
-        if (edge <= 0) return;
-        take(edge, 1, -1);
-        best_.split.categorical = true;
-        for (index_t bin = 0; bin < bins_.n_bins; ++bin) {
-            if (counts_[bin] == 0) continue;
-            const bool up = bin == least ? n_up == 0 : sums_[bin] > 0;
-            put_in(up ? best_.split.left : best_.split.right, bin);
-        }
-    }
-
-    // Are the missing values and all the others two groups that vote against each other?
-    bool apart() const { return (present_ > 0 && missing_ < 0) || (present_ < 0 && missing_ > 0); }
-
-    void take(std::int64_t edge, std::int64_t vote, index_t bin) {
-        best_.edge = edge;
-        best_.vote = vote;
-        best_.split.bin = bin;
-        best_.split.missing = n_missing_ == 0                                 ? Missing::stay
-                              : missing_ != 0 && (missing_ > 0) == (vote > 0) ? Missing::left
-                                                                              : Missing::right;
+        if (n_up > 0 && n_up < n_seen) return {edge, 1, false, -1};
+        if (n_seen < 2) return {};
+        return {edge - 2 * std::abs(sums_[least]), 1, false, least};
     }
 };
 
@@ -147,13 +139,33 @@ public:
         const Node root = whole();
         const std::vector<std::int64_t> nothing(all_rows_.size(), 0);
         #pragma omp parallel for schedule(dynamic) num_threads(threads(root.n))
-        for (index_t j = 0; j < table_.n_columns(); ++j) fill(RowCount{}, j, 1, root, nothing.data(), root_counts_.data());
+        for (index_t j = 0; j < table_.n_columns(); ++j) fill(RowCount{}, &j, 1, root, nothing.data(), root_counts_.data());
+        planes_ = std::make_unique<Planes>(table, root_counts_.data());
+        for (index_t j = 0; j < table_.n_columns(); ++j) {
+            all_columns_.push_back(j);
+            if (!planes_->has(j)) wide_columns_.push_back(j);
+        }
     }
+
+    index_t n_columns() const { return table_.n_columns(); }
 
     // OUT edges (k,): the edge of the best stump of each column, on the grid of `fixed`.
     void edges(const Fixed& fixed, std::int64_t* out) const {
-        std::vector<Stump> stumps = search(whole(), fixed.values);
-        for (index_t j = 0; j < table_.n_columns(); ++j) out[j] = stumps[j].edge;
+        std::vector<std::int64_t> sums(static_cast<std::size_t>(table_.n_all_bins()));
+        const std::int64_t whole = std::accumulate(fixed.values.begin(), fixed.values.end(), std::int64_t{0});
+        planes_->fill(fixed.values.data(), whole, sums.data(), n_threads_);
+        fill_all(SignedWeight{}, wide_columns_, this->whole(), fixed.values, sums);
+        for (const index_t j : all_columns_) out[j] = stumps_of(j, sums.data(), root_counts_.data()).best().edge;
+    }
+
+    // A tree of one leaf, which asks for nothing.
+    Tree constant(std::int8_t vote, std::int8_t* votes) const {
+        Tree tree;
+        double all = 0;
+        for (const double weight : weights_) all += weight;
+        *tree.add_leaf(all) = static_cast<double>(vote);
+        std::fill(votes, votes + table_.n_rows, vote);
+        return tree;
     }
 
     // A tree whose root is the best stump of a column. Below, a node takes the best stump of all columns if its edge among
@@ -163,11 +175,12 @@ public:
         Growing growing{fixed, max_depth, votes, {}, all_rows_, std::vector<index_t>(all_rows_.size())};
         const Node root = whole();
         std::vector<std::int64_t> sums(static_cast<std::size_t>(table_.n_all_bins()));
-        fill(SignedWeight{}, column, 1, root, fixed.values.data(), sums.data());
-        const Stump stump = best_of(column, sums.data(), root_counts_.data());
+        fill(SignedWeight{}, &column, 1, root, fixed.values.data(), sums.data());
+        const StumpSearch found = stumps_of(column, sums.data(), root_counts_.data());
+        const Stump stump = found.best();
         *growing.tree.add_leaf(weight(growing, 0, root.n)) = 0.0;
         if (stump.edge <= 0) throw std::invalid_argument("the column has no stump with an edge");
-        divide(growing, 0, 0, root.n, 0, column, stump);
+        divide(growing, 0, 0, root.n, 0, column, stump.vote, found.split(stump));
         return std::move(growing.tree);
     }
 
@@ -191,47 +204,41 @@ private:
     std::vector<double> weights_;
     std::vector<index_t> all_rows_;
     std::vector<std::int64_t> root_counts_;
+    std::unique_ptr<Planes> planes_;
+    std::vector<index_t> all_columns_;
+    std::vector<index_t> wide_columns_;  // those that are not kept as planes
 
     Node whole() const { return {all_rows_.data(), static_cast<index_t>(all_rows_.size())}; }
 
-    int threads(index_t n) const {
-        const index_t k = table_.n_columns();
-        return k * (n + 512) > 65536 ? threads_for(n_threads_, k) : 1;
+    int threads(index_t n) const { return threads(n, table_.n_columns()); }
+    int threads(index_t n, index_t n_columns) const {
+        return n_columns * (n + 512) > 65536 ? threads_for(n_threads_, n_columns) : 1;
     }
 
     template <class Target>
-    void fill(const Target& target, index_t first, index_t n_columns, const Node& node, const std::int64_t* targets,
-              std::int64_t* cells) const {
-        index_t columns[kTogether];
-        for (index_t c = 0; c < n_columns; ++c) columns[c] = first + c;
+    void fill(const Target& target, const index_t* columns, index_t n_columns, const Node& node,
+              const std::int64_t* targets, std::int64_t* cells) const {
         fill_histograms(table_, target, columns, n_columns, node.rows, targets, node.n, cells);
     }
 
-    Stump best_of(index_t column, const std::int64_t* sums, const std::int64_t* counts) const {
-        const index_t first = table_.first_bin[column];
-        return StumpSearch(table_.columns[column], sums + first, counts + first).best();
-    }
-
-    // The best stump of every column. IN targets: signed weights in the order of the node's rows.
-    std::vector<Stump> search(const Node& node, const std::vector<std::int64_t>& targets) const {
-        const index_t k = table_.n_columns();
-        const bool at_root = node.rows == all_rows_.data();
-        std::vector<Stump> stumps(static_cast<std::size_t>(k));
-        std::vector<std::int64_t> sums(static_cast<std::size_t>(table_.n_all_bins()));
-        std::vector<std::int64_t> counted(at_root ? 0 : sums.size());
-        const std::int64_t* counts = at_root ? root_counts_.data() : counted.data();
-        const int threads = this->threads(node.n);
-        const index_t together = std::max<index_t>(1, std::min(kTogether, k / threads));
-        const index_t n_tasks = (k + together - 1) / together;
+    // Fills the histograms of some columns, several in one pass and in parallel.
+    template <class Target>
+    void fill_all(const Target& target, const std::vector<index_t>& columns, const Node& node,
+                  const std::vector<std::int64_t>& targets, std::vector<std::int64_t>& cells) const {
+        const auto n_columns = static_cast<index_t>(columns.size());
+        const int threads = this->threads(node.n, n_columns);
+        const index_t together = std::max<index_t>(1, std::min(kTogether, n_columns / threads));
+        const index_t n_tasks = (n_columns + together - 1) / together;
         #pragma omp parallel for schedule(dynamic) num_threads(threads)
         for (index_t task = 0; task < n_tasks; ++task) {
             const index_t begin = task * together;
-            const index_t n_columns = std::min(together, k - begin);
-            fill(SignedWeight{}, begin, n_columns, node, targets.data(), sums.data());
-            if (!at_root) fill(RowCount{}, begin, n_columns, node, targets.data(), counted.data());
-            for (index_t j = begin; j < begin + n_columns; ++j) stumps[j] = best_of(j, sums.data(), counts);
+            fill(target, columns.data() + begin, std::min(together, n_columns - begin), node, targets.data(), cells.data());
         }
-        return stumps;
+    }
+
+    StumpSearch stumps_of(index_t column, const std::int64_t* sums, const std::int64_t* counts) const {
+        const index_t first = table_.first_bin[column];
+        return {table_.columns[column], sums + first, counts + first};
     }
 
     double weight(const Growing& growing, index_t begin, index_t end) const {
@@ -242,35 +249,51 @@ private:
 
     // Splits a leaf and goes on with both children.
     void divide(Growing& growing, index_t node, index_t begin, index_t end, index_t depth, index_t column,
-                const Stump& stump) const {
+                std::int8_t vote, const Split& split) const {
         const ColumnBins& bins = table_.columns[column];
         const index_t n_left =
-            partition_rows(table_.column(column), goes_left(stump.split, bins.n_bins), growing.rows.data() + begin,
+            partition_rows(table_.column(column), goes_left(split, bins.n_bins), growing.rows.data() + begin,
                            end - begin, growing.room.data() + begin, n_threads_);
         const index_t middle = begin + n_left;
         const index_t left = growing.tree.n_nodes();
-        *growing.tree.add_leaf(weight(growing, begin, middle)) = static_cast<double>(stump.vote);
-        *growing.tree.add_leaf(weight(growing, middle, end)) = static_cast<double>(-stump.vote);
-        growing.tree.split_leaf(node, column, bins, stump.split, left, left + 1);
+        *growing.tree.add_leaf(weight(growing, begin, middle)) = vote;
+        *growing.tree.add_leaf(weight(growing, middle, end)) = -vote;
+        growing.tree.split_leaf(node, column, bins, split, left, left + 1);
         growing.tree.value[node] = 0.0;
-        refine(growing, left, begin, middle, depth + 1, stump.vote);
-        refine(growing, left + 1, middle, end, depth + 1, -stump.vote);
+        refine(growing, left, begin, middle, depth + 1, vote);
+        refine(growing, left + 1, middle, end, depth + 1, static_cast<std::int8_t>(-vote));
     }
 
-    void refine(Growing& growing, index_t node, index_t begin, index_t end, index_t depth, std::int64_t vote) const {
-        if (depth < growing.max_depth && end - begin > 1) {
-            std::vector<std::int64_t> targets(static_cast<std::size_t>(end - begin));
-            std::int64_t sum = 0;
-            for (index_t i = begin; i < end; ++i) sum += targets[i - begin] = growing.fixed.values[growing.rows[i]];
-            const auto stumps = search({growing.rows.data() + begin, end - begin}, targets);
-            const auto best = std::max_element(stumps.begin(), stumps.end(),
-                                               [](const Stump& a, const Stump& b) { return a.edge < b.edge; });
-            if (best->edge > vote * sum) {
-                divide(growing, node, begin, end, depth, best - stumps.begin(), *best);
-                return;
-            }
+    void refine(Growing& growing, index_t node, index_t begin, index_t end, index_t depth, std::int8_t vote) const {
+        if (depth < growing.max_depth && end - begin > 1 && split_again(growing, node, begin, end, depth, vote)) return;
+        for (index_t i = begin; i < end; ++i) growing.votes[growing.rows[i]] = vote;
+    }
+
+    // Splits a leaf by the best stump of all columns among its rows, the earliest of equals, if that raises the edge.
+    bool split_again(Growing& growing, index_t node, index_t begin, index_t end, index_t depth, std::int8_t vote) const {
+        std::vector<std::int64_t> targets(static_cast<std::size_t>(end - begin));
+        std::int64_t edge = 0;
+        for (index_t i = begin; i < end; ++i) {
+            targets[i - begin] = growing.fixed.values[growing.rows[i]];
+            edge += vote * targets[i - begin];
         }
-        for (index_t i = begin; i < end; ++i) growing.votes[growing.rows[i]] = static_cast<std::int8_t>(vote);
+        std::vector<std::int64_t> sums(static_cast<std::size_t>(table_.n_all_bins()));
+        std::vector<std::int64_t> counts(sums.size());
+        const Node rows{growing.rows.data() + begin, end - begin};
+        fill_all(SignedWeight{}, all_columns_, rows, targets, sums);
+        fill_all(RowCount{}, all_columns_, rows, targets, counts);
+        index_t column = -1;
+        for (const index_t j : all_columns_) {
+            const std::int64_t found = stumps_of(j, sums.data(), counts.data()).best().edge;
+            if (found <= edge) continue;
+            edge = found;
+            column = j;
+        }
+        if (column < 0) return false;
+        const StumpSearch chosen = stumps_of(column, sums.data(), counts.data());
+        const Stump stump = chosen.best();
+        divide(growing, node, begin, end, depth, column, stump.vote, chosen.split(stump));
+        return true;
     }
 };
 

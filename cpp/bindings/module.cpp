@@ -4,21 +4,21 @@
 
 namespace farthing {
 
+void bind_boost(nanobind::module_& m);
 void bind_curtail(nanobind::module_& m);
 void bind_grow(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
 void bind_prune(nanobind::module_& m);
 void bind_sampler(nanobind::module_& m);
-void bind_stumps(nanobind::module_& m);
 
 }  // namespace farthing
 
 NB_MODULE(_core, m) {
     m.doc() = "Farthing's compiled core: bins, histograms, trees, prediction, pruning. Internal; its shapes may change.";
+    farthing::bind_boost(m);
     farthing::bind_curtail(m);
     farthing::bind_grow(m);
     farthing::bind_predict(m);
     farthing::bind_prune(m);
     farthing::bind_sampler(m);
-    farthing::bind_stumps(m);
 }

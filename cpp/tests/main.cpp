@@ -1,6 +1,7 @@
 // The core's own tests, in the order of the data flow. `make sanitize` runs them under AddressSanitizer and
 // UndefinedBehaviorSanitizer; what the kernels compute is compared with naive twins in tests/kernels as well.
 #include "test_bins.hpp"
+#include "test_boosting.hpp"
 #include "test_growing.hpp"
 #include "test_predicting.hpp"
 #include "test_price.hpp"
@@ -15,6 +16,7 @@ int main() {
     test_growing();
     test_predicting();
     test_sampling();
+    test_boosting();
     std::printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 ? 0 : 1;
 }

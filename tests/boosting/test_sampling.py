@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier as TheirAdaBoost
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -52,9 +53,12 @@ ENSEMBLES = [
 @pytest.mark.parametrize("fitted", [True, False])
 def test_any_weighted_vote_can_be_sampled(data: Any, ensemble: Any, fitted: bool) -> None:
     X, y, fresh = data
-    own = ensemble.fit(X, y) if fitted else ensemble
+    alone = clone(ensemble)
+    if "costs" in alone.get_params():
+        alone.set_params(costs=COSTS)
+    own = alone.fit(X, y) if fitted else clone(alone)
     model = AdaBoostRSClassifier(estimator=own, costs=COSTS, random_state=0).fit(X, y)
-    right = ensemble.fit(X, y).predict(fresh)
+    right = alone.fit(X, y).predict(fresh)
     assert np.array_equal(model.predict(fresh), right)  # without a budget: the full vote
     for sampling in ("weight", "cost", "top"):
         sampled = AdaBoostRSClassifier(

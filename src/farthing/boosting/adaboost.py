@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from farthing.base import n_threads, register
 from farthing.boosting.checking import check_whole
-from farthing.boosting.rounds import Weights, boost
-from farthing.boosting.stumps import StumpSearch
+from farthing.boosting.rounds import Rounds
 from farthing.boosting.votes import VoteClassifier
 from farthing.costs import CostSheet
 from farthing.table import Bins
@@ -28,7 +27,7 @@ class AdaBoostClassifier(VoteClassifier):
     """AdaBoost of stumps or small trees, for two classes, cost-blind.
 
     Each round takes the weak learner with the largest edge under the current weights, found exactly (see
-    `farthing.boosting.stumps.StumpSearch`), gives it the voting weight alpha = 1/2 ln((1 + edge)/(1 - edge))
+    `farthing.boosting.rounds.Rounds`), gives it the voting weight alpha = 1/2 ln((1 + edge)/(1 - edge))
     and multiplies the weight of each row by exp(-alpha y h(x)). The share of training weight that is
     misclassified is at most the product over the rounds of sqrt(1 - edge^2).
 
@@ -113,17 +112,12 @@ class AdaBoostClassifier(VoteClassifier):
         check_whole("max_depth", self.max_depth, 1, 3)
         threads = n_threads(self.n_jobs)
         bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads)
-        search = StumpSearch(bins, weights, threads)
-        state = Weights(np.where(target == 1, 1, -1).astype(np.int8), weights)
-        learners = boost(
-            search,
-            state,
+        rounds = Rounds(bins, np.where(target == 1, 1, -1).astype(np.int8), weights, threads)
+        rounds.run(
             lambda edges: int(np.argmax(edges)),
             n_rounds=self.n_rounds,
             intercept=self.intercept,
             max_depth=self.max_depth,
         )
-        self.edges_ = np.array(state.edges)
-        self._take(
-            search.forest(learners) if learners else None, np.array(state.alphas), curtail=self.curtail
-        )
+        self.edges_ = np.array(rounds.edges)
+        self._take(rounds.forest(), np.array(rounds.alphas), curtail=self.curtail)

@@ -16,9 +16,8 @@ from farthing.base import n_threads, register
 from farthing.base.inputs import check_cap
 from farthing.boosting.checking import check_whole
 from farthing.boosting.purchases import HybridPurchases, Purchases
-from farthing.boosting.rounds import Weights, boost
+from farthing.boosting.rounds import Rounds
 from farthing.boosting.rules import RULES, Rule, greedy, smoothed
-from farthing.boosting.stumps import StumpSearch
 from farthing.boosting.votes import VoteClassifier
 from farthing.costs import CostSheet, RowLedger
 from farthing.table import Bins
@@ -40,7 +39,8 @@ class AdaBoostBTClassifier(VoteClassifier):
     What one learner bought is owned by the whole model, so no row ever pays more than the budget. Learners
     are chosen by a rule that weighs the edge of a learner against the cost of its feature, always the cost
     from an empty ledger, since a price of zero for what is owned would win for ever; only the account uses
-    the unpaid part.
+    the unpaid part. For the same reason a learner that costs nothing at all is taken before one that costs
+    something only if its edge is at least as large.
 
     Parameters
     ----------
@@ -179,15 +179,12 @@ class AdaBoostBTClassifier(VoteClassifier):
         check_whole("n_rounds", self.n_rounds, 1)
         threads = n_threads(self.n_jobs)
         bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads)
-        search = StumpSearch(bins, weights, threads)
-        state = Weights(np.where(target == 1, 1, -1).astype(np.int8), weights)
+        rounds = Rounds(bins, np.where(target == 1, 1, -1).astype(np.int8), weights, threads)
         purchases = self._purchases(sheet)
-        learners = boost(search, state, purchases.choose, n_rounds=self.n_rounds, intercept=self.intercept)
+        rounds.run(purchases.choose, n_rounds=self.n_rounds, intercept=self.intercept)
         self.nested_ = isinstance(self.rule, str) and not self.exhaust
-        self.path_ = purchases.path(state.edges)
-        self._take(
-            search.forest(learners) if learners else None, np.array(state.alphas), curtail=self.curtail
-        )
+        self.path_ = purchases.path(rounds.edges)
+        self._take(rounds.forest(), np.array(rounds.alphas), curtail=self.curtail)
 
     def _purchases(self, sheet: CostSheet) -> Purchases:
         for name in ("tau", "threshold"):

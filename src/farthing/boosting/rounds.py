@@ -1,74 +1,19 @@
-"""The rounds of AdaBoost: weights on the training rows, and learners chosen one after another."""
+"""The rounds of AdaBoost: learners with the largest edges, chosen one after another."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.boosting.stumps import Learner, StumpSearch
-from farthing.boosting.votes import GRID, MOST, voting_weight
+from farthing._core import Booster
+from farthing.boosting.votes import GRID, MOST
+from farthing.table import Bins
+from farthing.trees import Forest
 
-
-class Weights:
-    """The distribution over the training rows, and the voting weights given so far.
-
-    Parameters
-    ----------
-    labels : ndarray of int8, shape (n_rows,)
-        -1 or +1.
-    weights : ndarray of float64, shape (n_rows,)
-        What each row counts, above zero.
-
-    Attributes
-    ----------
-    signed : ndarray of float64, shape (n_rows,)
-        The distribution, which sums to 1, times the labels.
-    alphas, edges : list of float
-        The voting weight and the edge of each learner so far.
-    open : bool
-        False after a learner without error.
-
-    Examples
-    --------
-    >>> state = Weights(np.array([-1, 1, 1, 1], dtype=np.int8), np.ones(4))
-    >>> state.update(np.array([1, 1, 1, 1], dtype=np.int8))
-    >>> state.edges
-    [0.5]
-    >>> state.signed
-    array([-0.5       ,  0.16666667,  0.16666667,  0.16666667])
-    """
-
-    def __init__(self, labels: NDArray[np.int8], weights: NDArray[np.float64]) -> None:
-        shares = weights / weights.max()
-        shares /= shares.sum()
-        self.signed = shares * labels
-        self.alphas: list[float] = []
-        self.edges: list[float] = []
-        self.open = True
-        self._labels = labels
-        # y f(x) is never below ln(share of x), so with this much more every row is right.
-        self._most = math.log(2 / max(float(shares.min()), 2.0**-1000))
-
-    def update(self, votes: NDArray[np.int8]) -> None:
-        """Give a learner its voting weight and go on to the next distribution: D exp(-alpha y h) / Z.
-
-        The papers print the exponent with the other sign, which would make easy rows heavier.
-        """
-        wrong = self._labels != votes
-        error = float(np.abs(self.signed[wrong]).sum())
-        edge = 1 - 2 * error
-        alpha = voting_weight(edge, self._most)
-        self.edges.append(edge)
-        self.alphas.append(alpha)
-        self.open = error > 0 and sum(self.alphas) + self._most < MOST
-        self.signed[wrong] *= math.exp(min(2 * alpha, 700.0))
-        self.signed /= np.abs(self.signed).sum()
-
-
-Choice = Callable[[NDArray[np.float64]], int | None]
+Choice: TypeAlias = Callable[[NDArray[np.float64]], int | None]
 """From the edges of all candidates to the place of the one to take, or None to end.
 
 Place 0 is the vote that asks for nothing, place j + 1 the best stump of column j; an edge of 0 is no
@@ -76,44 +21,101 @@ candidate.
 """
 
 
-def boost(
-    search: StumpSearch,
-    state: Weights,
-    choose: Choice,
-    *,
-    n_rounds: int,
-    intercept: bool,
-    max_depth: int = 1,
-) -> list[Learner]:
-    """Choose learner after learner until a limit, a learner without error, or one without edge.
+class Rounds:
+    """Boost in one table, a learner a round.
+
+    A stump cuts one column in two and votes +1 on one side and -1 on the other: a number against a threshold
+    between two bins, a category against a set of categories. Its edge is the sum over the rows of weight
+    times label times vote, where the weights sum to 1. The search for the largest edge of each column is
+    exact, over all thresholds, all sets and both signs; the sums are of integers, so any number of threads
+    gives the same bits.
+
+    Missing values are a third group, which votes by the sign of its own sum: it goes to the side that votes
+    so (to the right if the sum is zero). Where no training row was missing, a missing value stays at the
+    node, whose vote is 0.
 
     Parameters
     ----------
-    search : StumpSearch
-        Searches the rows' binned table.
-    state : Weights
-        The weights of these rows; has the voting weights of the learners afterwards.
-    choose : callable
-        See `Choice`.
-    n_rounds, intercept, max_depth
-        As in `AdaBoostClassifier`.
+    bins : Bins
+        The table.
+    labels : ndarray of int8, shape (n_rows,)
+        -1 or +1.
+    weights : ndarray of float64, shape (n_rows,)
+        What each row counts, above zero.
+    n_threads : int
+        Threads to use.
 
-    Returns
-    -------
-    list of Learner
+    Attributes
+    ----------
+    alphas, edges : list of float
+        The voting weight and the edge of each learner so far.
+
+    Examples
+    --------
+    >>> from farthing.table import Schema
+    >>> X = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
+    >>> rounds = Rounds(Bins(X, Schema.learn(X)), np.array([1, -1, 1, 1], dtype=np.int8), np.ones(4))
+    >>> rounds.candidates()
+    array([0.5, 0.5, 0. ])
+    >>> rounds.run(lambda edges: 1, n_rounds=1)
+    >>> rounds.edges
+    [0.5]
+    >>> rounds.forest().value.ravel()
+    array([ 0., -1.,  1.])
     """
-    learners: list[Learner] = []
-    while len(learners) < n_rounds and state.open:
-        total = float(state.signed.sum())
-        edges = np.concatenate([[abs(total) if intercept else 0.0], search.edges(state.signed)])
-        edges[edges <= GRID] = 0.0  # no vote on the grid
-        place = choose(edges) if edges.any() else None
-        if place is None:
-            break
-        if place == 0:
-            learner = search.constant(math.copysign(1.0, total))
-        else:
-            learner = search.learner(state.signed, place - 1, max_depth)
-        state.update(learner.votes)
-        learners.append(learner)
-    return learners
+
+    def __init__(
+        self, bins: Bins, labels: NDArray[np.int8], weights: NDArray[np.float64], n_threads: int = 1
+    ) -> None:
+        self.alphas: list[float] = []
+        self.edges: list[float] = []
+        self._bins = bins
+        self._core = Booster(bins.core, labels, weights, n_threads)
+
+    def candidates(self) -> NDArray[np.float64]:
+        """Return the edges of the constant vote and of the best stump of each column; see `Choice`."""
+        return self._core.edges()
+
+    def run(self, choose: Choice, *, n_rounds: int, intercept: bool = True, max_depth: int = 1) -> None:
+        """Take learner after learner until a limit, a learner without error, or one without edge.
+
+        A learner gets the vote alpha = 1/2 ln((1 + edge) / (1 - edge)), and the distribution becomes D
+        exp(-alpha y h) / Z. (The papers print the exponent with the other sign, which would make easy rows
+        heavier.)
+
+        Parameters
+        ----------
+        choose : callable
+            See `Choice`.
+        n_rounds : int
+            Most rounds.
+        intercept : bool
+            Whether the constant vote is a candidate.
+        max_depth : int
+            Most tests on a path of a learner. Below its root, a node takes the best stump of all columns if
+            that raises the edge of the tree.
+        """
+        perfect, room = False, MOST - self._core.most_alpha - sum(self.alphas)
+        while not perfect and len(self.edges) < n_rounds and room > 0:
+            edges = self.candidates()
+            edges[edges <= GRID] = 0.0  # no vote on the grid
+            if not intercept:
+                edges[0] = 0.0
+            place = choose(edges) if edges.any() else None
+            if place is None:
+                break
+            edge, alpha, perfect = self._core.take(place, max_depth)
+            self.edges.append(edge)
+            self.alphas.append(alpha)
+            room -= alpha
+
+    def forest(self) -> Forest | None:
+        """Return a tree for each round, leaves -1 and +1 and other nodes 0; None if there was no round."""
+        if not self.edges:
+            return None
+        trees: dict[str, Any] = self._core.trees()
+        return Forest.from_arrays(
+            n_features=self._bins.n_features,
+            category_widths=self._bins.category_widths,
+            **trees,
+        )

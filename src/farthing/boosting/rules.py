@@ -2,8 +2,9 @@
 
 A rule is a pure function of (edge, cost, spent): the edges of the candidates, what their features cost from
 an empty ledger, both of shape (n_candidates,), and what has been spent so far. It returns a score for each,
-of which the largest wins; of equal scores the larger edge, then the lower cost, then the earlier column. All
-rules here are monotone in the edge and scale with the unit of the costs, and none knows the budget.
+of which the largest wins; of equal scores the larger edge, then the lower cost, then the earlier column (see
+`best_first`, also for candidates that cost nothing). All rules here are monotone in the edge and scale with
+the unit of the costs, and none knows the budget.
 """
 
 from __future__ import annotations
@@ -81,13 +82,22 @@ def best_first(
 ) -> NDArray[np.intp]:
     """Return the places of the candidates with an edge, the best first.
 
+    What costs nothing has an infinite score per cost, and would win for ever with any edge at all. So a free
+    candidate with an infinite score comes first only if its edge is at least that of the best paid one.
+
     Examples
     --------
     >>> best_first(np.array([1.0, 2.0, 2.0]), np.array([0.5, 0.1, 0.2]), np.ones(3))
     array([2, 1, 0])
+    >>> best_first(np.array([np.inf, 2.0, 1.0]), np.array([0.1, 0.2, 0.3]), np.array([0.0, 1.0, 1.0]))
+    array([1, 0, 2])
     """
     order = np.lexsort((np.arange(len(edge)), cost, -edge, -scores))
-    return order[edge[order] > 0]
+    order = order[edge[order] > 0]
+    paid = order[cost[order] > 0]
+    if len(paid) and cost[order[0]] == 0 and np.isinf(scores[order[0]]) and edge[paid[0]] > edge[order[0]]:
+        order = np.concatenate([paid[:1], order[order != paid[0]]])
+    return order
 
 
 def _log_gain(edge: NDArray[np.float64]) -> NDArray[np.float64]:

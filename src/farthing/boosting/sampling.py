@@ -40,10 +40,10 @@ _READY: WeakKeyDictionary[AdaBoostRSClassifier, PlanSampler] = WeakKeyDictionary
 @register(
     grid={"sampling": ["weight", "cost", "top"], "n_rounds": [100, 500]},
     trials=[
-        {"sampling": "cost", "n_rounds": 60},
-        {"sampling": "top", "n_rounds": 60},
-        {"sampling": "top", "n_rounds": 60, "curtail": True},
-        {"n_rounds": 40, "n_samples": 9},
+        {"sampling": "cost", "n_rounds": 25},
+        {"sampling": "top", "n_rounds": 25},
+        {"sampling": "top", "n_rounds": 25, "curtail": True},
+        {"n_rounds": 25, "n_samples": 9},
         {"sampling": "cost", "n_samples": 9, "estimator": AdaBoostClassifier(n_rounds=15, max_depth=2)},
     ],
 )
@@ -285,8 +285,9 @@ class AdaBoostRSClassifier(VoteLink):
                 given._fit_encoded(self.schema_, sheet, values, target, weights)
             else:
                 self._refuse_categories(given)
-                options = {"sample_weight": weights} if has_fit_parameter(given, "sample_weight") else {}
-                given.fit(values, self.classes_[target], **options)
+                # Equal weights change nothing, but may make a forest draw other rows.
+                weighs = (weights != weights[0]).any() and has_fit_parameter(given, "sample_weight")
+                given.fit(values, self.classes_[target], **({"sample_weight": weights} if weighs else {}))
         elif given is not None:
             self._check_fitted(given)
         return votes_of(given, values)

@@ -34,20 +34,6 @@ _BLOCK: Final = 1024
 _READY: WeakKeyDictionary[VoteClassifier, Curtailment] = WeakKeyDictionary()
 
 
-def voting_weight(edge: float, most: float) -> float:
-    """Return alpha = 1/2 ln((1 + edge) / (1 - edge)) on the grid, at most ``most``.
-
-    Examples
-    --------
-    >>> round(voting_weight(0.5, 10.0), 6)
-    0.549306
-    >>> voting_weight(1.0, 10.0)
-    10.0
-    """
-    alpha = math.atanh(edge) if edge < 1 else math.inf
-    return round(min(alpha, most) / GRID) * GRID
-
-
 class VoteClassifier(TreesMixin, ContractClassifier):
     """A classifier of two classes by the weighted vote of trees whose leaves say -1 or +1.
 
@@ -98,7 +84,9 @@ class VoteClassifier(TreesMixin, ContractClassifier):
         y = np.asarray(y)
         unknown = ~np.isin(y, self.classes_)
         if unknown.any():
-            raise ValueError(f"y has the label {y[unknown][0]!r}; the model knows {self.classes_.tolist()}")
+            raise ValueError(
+                f"y has the label {y[unknown].tolist()[0]!r}; the model knows {self.classes_.tolist()}"
+            )
         votes = self._votes(X) @ self.alphas_
         if len(votes) != len(y):
             raise ValueError(f"X has {len(votes)} rows, y has {len(y)}")

@@ -1,0 +1,245 @@
+"""AdaBoostBT: its rules, its account, and the models of all smaller budgets within one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+import farthing
+from farthing.boosting import AdaBoostBTClassifier, AdaBoostClassifier
+from farthing.boosting.rules import RULES, best_first, smoothed
+from farthing.costs import CostSheet, Group
+
+BUILT_IN = [*RULES, "hybrid"]
+NAMES = [f"x{j}" for j in range(6)]
+SHEET = CostSheet(
+    dict(zip(NAMES, (1.0, 0.3, 0.7, 0.0, 2.1, 0.1), strict=True)),
+    groups={"lab": Group(1.3, ["x1", "x4"]), "scan": Group(0.6, ["x2", "x5"])},
+)
+EDGES = st.lists(st.floats(0.001, 0.999), min_size=1, max_size=6).map(np.array)
+
+
+def problem(seed: int = 0, n_rows: int = 150) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(n_rows, 6)), 1)
+    X[:, 3] = rng.integers(0, 2, n_rows)
+    noise = rng.normal(size=n_rows)
+    y = (X @ [1.0, 0.5, -0.8, 0.4, 1.5, 0.2] + noise > 0.3).astype(np.int64)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X, y
+
+
+def bt(**settings: Any) -> AdaBoostBTClassifier:
+    return AdaBoostBTClassifier(**{"costs": SHEET, "n_rounds": 40, **settings})
+
+
+# The rules.
+
+
+@given(EDGES, st.data())
+def test_the_rules_are_the_equations(edge: NDArray[np.float64], data: st.DataObject) -> None:
+    costs = st.lists(st.floats(0.01, 50.0), min_size=len(edge), max_size=len(edge))
+    cost = np.array(data.draw(costs))
+    spent = data.draw(st.floats(0.0, 100.0))
+    shrink = 1 - edge**2
+    # The papers minimise (1 - edge^2)^(1 / c) and maximise (1 - sqrt(1 - edge^2)) / c.
+    assert RULES["basic"](edge, cost, spent) is edge
+    assert np.exp(-RULES["greedy"](edge, cost, spent)) == pytest.approx(shrink ** (1 / cost), rel=1e-9)
+    assert np.exp(-RULES["smoothed"](edge, cost, spent)) == pytest.approx(
+        shrink ** (1 / (spent + cost)), rel=1e-9
+    )
+    assert smoothed(edge, cost, spent, tau=0.25) == pytest.approx(RULES["smoothed"](edge, cost, spent / 4))
+    assert RULES["speedboost"](edge, cost, spent) == pytest.approx((1 - np.sqrt(shrink)) / cost, rel=1e-6)
+
+
+def test_what_is_free_wins_only_with_an_edge_as_large() -> None:
+    cost = np.array([0.0, 0.0, 1.0, 5.0])
+    for free, order in ((0.5, [1, 3, 2]), (0.4, [1, 3, 2]), (0.3, [3, 1, 2])):
+        edge = np.array([0.0, free, 0.1, 0.4])
+        for name in ("greedy", "speedboost", "smoothed"):
+            scores = RULES[name](edge, cost, 0.0)
+            assert scores[0] == 0
+            assert scores[1] == np.inf
+            assert best_first(scores, edge, cost).tolist() == order
+    # What has no error is infinitely good at any price.
+    edge = np.array([0.0, 0.5, 0.1, 1.0])
+    assert best_first(RULES["greedy"](edge, cost, 0.0), edge, cost).tolist() == [3, 1, 2]
+
+
+def test_equal_scores_go_to_the_larger_edge_then_the_lower_cost_then_the_earlier() -> None:
+    edge, cost = np.array([0.1, 0.3, 0.3, 0.3]), np.array([1.0, 2.0, 1.0, 1.0])
+    assert best_first(np.zeros(4), edge, cost).tolist() == [2, 3, 1, 0]
+
+
+# The model.
+
+
+@pytest.mark.parametrize("rule", BUILT_IN)
+@pytest.mark.parametrize("exhaust", [False, True])
+def test_the_path_obeys_the_rule_and_the_budget(rule: str, exhaust: bool) -> None:
+    X, y = problem()
+    model = bt(rule=rule, budget=4.0, exhaust=exhaust, n_rounds=25).fit(X, y)
+    path = model.path_
+    owned: list[str] = []
+    for feature, cost, spent, left in zip(
+        path["feature"], path["cost"], path["spent"], path["left"], strict=True
+    ):
+        owned += [feature] if feature else []
+        assert cost == (SHEET.total([feature]) if feature else 0.0)
+        assert spent == SHEET.total(set(owned))
+        assert left == 4.0 - spent
+    assert 0 < path["spent"][-1] <= 4.0
+    assert path["round"].tolist() == list(range(1, len(owned) + (path["feature"] == "").sum() + 1))
+    roots = model.forest_.feature[model.forest_.offsets[:-1]]
+    assert [NAMES[f] if f >= 0 else "" for f in roots] == path["feature"].tolist()
+
+
+@pytest.mark.parametrize("rule", list(RULES))
+def test_each_round_takes_the_best_score_at_the_full_cost(rule: str) -> None:
+    """Replay the rounds: among all columns' best stumps, the one taken has the largest score."""
+    X, y = problem(1)
+    model = bt(rule=rule, n_rounds=12, intercept=False).fit(X, y)
+    costs = np.array([SHEET.total([name]) for name in NAMES])
+    weights = np.full(len(y), 1 / len(y))
+    signs = np.where(y == 1, 1.0, -1.0)
+    votes = model._votes(X)
+    spent = 0.0
+    for number in range(12):
+        edges = np.array(
+            [
+                AdaBoostClassifier(n_rounds=1, intercept=False)
+                .fit(X[:, [j]], y, sample_weight=weights)
+                .edges_[0]
+                for j in range(6)
+            ]
+        )
+        place = best_first(RULES[rule](edges, costs, spent), edges, costs)[0]
+        assert model.path_["feature"][number] == NAMES[place]
+        assert model.path_["edge"][number] == pytest.approx(edges[place], abs=1e-9)
+        weights = weights * np.exp(-model.alphas_[number] * signs * votes[:, number])
+        weights /= weights.sum()
+        spent = float(model.path_["spent"][number])
+
+
+def test_without_costs_all_rules_are_adaboost() -> None:
+    X, y = problem()
+    plain = AdaBoostClassifier(n_rounds=20, costs=SHEET.scaled(0.0)).fit(X, y)
+    for rule in BUILT_IN:
+        model = bt(rule=rule, costs=SHEET.scaled(0.0), budget=0.0, n_rounds=20).fit(X, y)
+        assert np.array_equal(model.decision_function(X), plain.decision_function(X))
+
+
+def test_basic_is_adaboost_that_ends() -> None:
+    X, y = problem()
+    plain = AdaBoostClassifier(n_rounds=40, costs=SHEET).fit(X, y)
+    model = bt(rule="basic", budget=4.5).fit(X, y)
+    n_rounds = len(model.alphas_)
+    assert 0 < n_rounds < 40
+    assert np.array_equal(model.alphas_, plain.alphas_[:n_rounds])
+    assert bt(rule="basic").fit(X, y).forest_ == plain.forest_
+    # The learner after the last could not be afforded.
+    stopper = NAMES[plain.forest_.feature[plain.forest_.offsets[n_rounds]]]
+    assert SHEET.total({*model.path_["feature"], stopper} - {""}) > 4.5
+
+
+@pytest.mark.parametrize("rule", BUILT_IN)
+@pytest.mark.parametrize("curtail", [False, True])
+def test_one_fit_holds_the_models_of_all_smaller_budgets(rule: str, curtail: bool) -> None:
+    X, y = problem(2)
+    whole = bt(rule=rule, budget=6.0, tau=0.7, curtail=curtail).fit(X, y)
+    exact = whole.path_["spent"][len(whole.path_["spent"]) // 2]  # to the last bit
+    for budget in (0.0, 0.4, 1.0, float(exact), 2.9, 6.0):
+        part, fresh = whole.at(budget), bt(rule=rule, budget=budget, tau=0.7, curtail=curtail).fit(X, y)
+        assert part.forest_ == fresh.forest_
+        assert np.array_equal(part.alphas_, fresh.alphas_)
+        assert part.budget_ == fresh.budget_
+        assert part.get_params()["budget"] == budget
+        for name, column in fresh.path_.items():
+            assert np.array_equal(part.path_[name], column), name
+        assert np.array_equal(part.order_, fresh.order_) if curtail else part.order_ is None
+        for call in ("predict", "predict_proba", "spend", "acquired"):
+            assert np.array_equal(getattr(part, call)(X), getattr(fresh, call)(X)), call
+
+
+def test_smaller_budgets_survive_the_file(tmp_path: Any) -> None:
+    X, y = problem(2)
+    model = bt(rule="greedy", budget=4.0, curtail=True).fit(X, y)
+    model.save(tmp_path / "model.farthing")
+    loaded = farthing.load(tmp_path / "model.farthing")
+    assert loaded.path_["feature"].tolist() == model.path_["feature"].tolist()
+    assert np.array_equal(loaded.at(1.5).predict_proba(X), model.at(1.5).predict_proba(X))
+
+
+def test_at_refuses_what_it_cannot_know() -> None:
+    X, y = problem()
+    with pytest.raises(ValueError, match="budget=2; got the larger 3"):
+        bt(budget=2.0).fit(X, y).at(3.0)
+    with pytest.raises(ValueError, match="exhaust=False"):
+        bt(budget=2.0, exhaust=True).fit(X, y).at(1.0)
+    with pytest.raises(ValueError, match="built-in rule"):
+        bt(budget=2.0, rule=lambda edge, cost, spent: edge).fit(X, y).at(1.0)
+
+
+def test_a_rule_of_ones_own() -> None:
+    X, y = problem()
+    seen: list[float] = []
+
+    def cheapest(edge: NDArray[np.float64], cost: NDArray[np.float64], spent: float) -> NDArray[np.float64]:
+        seen.append(spent)
+        return -cost
+
+    model = bt(rule=cheapest, intercept=False, n_rounds=5).fit(X, y)
+    assert set(model.path_["feature"]) == {"x3"}  # it is free
+    assert seen == [0.0] * 5
+    greedy = bt(rule=RULES["greedy"], budget=3.0).fit(X, y)
+    assert greedy.forest_ == bt(rule="greedy", budget=3.0).fit(X, y).forest_
+    with pytest.raises(ValueError, match="a score for each of 7 candidates"):
+        bt(rule=lambda edge, cost, spent: np.full(len(edge), np.nan)).fit(X, y)
+
+
+def test_exhaust_spends_what_is_left() -> None:
+    X, y = problem()
+    ends = bt(rule="basic", budget=4.2).fit(X, y)
+    goes_on = bt(rule="basic", budget=4.2, exhaust=True).fit(X, y)
+    n_rounds = len(ends.alphas_)
+    assert np.array_equal(goes_on.alphas_[:n_rounds], ends.alphas_)
+    assert goes_on.path_["spent"][-1] > ends.path_["spent"][-1]
+    assert len(goes_on.alphas_) == 40
+
+
+def test_hybrid_is_greedy_first_and_smoothed_later() -> None:
+    X, y = problem(4)
+    greedy = bt(rule="greedy").fit(X, y).path_["feature"].tolist()
+    smooth = bt(rule="smoothed").fit(X, y).path_["feature"].tolist()
+    assert bt(rule="hybrid", threshold=0.0).fit(X, y).path_["feature"].tolist() == greedy
+    hybrid = bt(rule="hybrid", threshold=0.2).fit(X, y).path_["feature"].tolist()
+    assert hybrid not in (greedy, smooth)
+    assert hybrid[:4] == greedy[:4] != smooth[:4]
+
+
+@pytest.mark.parametrize(
+    ("settings", "match"),
+    [
+        ({"rule": "thrifty"}, "rule must be one of"),
+        ({"tau": 1.5}, "tau must lie between 0 and 1; got 1.5"),
+        ({"threshold": -0.1}, "threshold must lie between 0 and 1"),
+        ({"n_rounds": 0}, "n_rounds must be at least 1"),
+    ],
+)
+def test_bad_settings(settings: dict[str, Any], match: str) -> None:
+    X, y = problem()
+    with pytest.raises(ValueError, match=match):
+        bt(**settings).fit(X, y)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from(BUILT_IN), st.floats(0.0, 7.0), st.booleans())
+def test_no_row_pays_more_than_the_budget(seed: int, rule: str, budget: float, exhaust: bool) -> None:
+    X, y = problem(seed, 40)
+    model = bt(rule=rule, budget=budget, exhaust=exhaust, n_rounds=10).fit(X, y)
+    assert model.spend(problem(seed + 1, 40)[0]).max() <= budget * (1 + 1e-12)

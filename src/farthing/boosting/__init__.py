@@ -1,15 +1,23 @@
 """Boosting, with and without prices."""
 
 from farthing.boosting.gradient import GradientBoostingRegressor
+from farthing.boosting.linear import l1_path
 from farthing.boosting.miser import PriceLevel
 from farthing.boosting.miser_classifier import GreedyMiserClassifier
 from farthing.boosting.miser_ranker import GreedyMiserRanker
 from farthing.boosting.miser_regressor import GreedyMiserRegressor
+from farthing.boosting.path import CostPath, Curve, PathPoint, miser_path, subset_path
 
 __all__ = [
+    "CostPath",
+    "Curve",
     "GradientBoostingRegressor",
     "GreedyMiserClassifier",
     "GreedyMiserRanker",
     "GreedyMiserRegressor",
+    "PathPoint",
     "PriceLevel",
+    "l1_path",
+    "miser_path",
+    "subset_path",
 ]

@@ -53,6 +53,8 @@ def test_the_points_are_those_of_models_fitted_alone(table):
             ndcg(validation[1], p, qid=validation[2], k=3) for p in alone.staged_predict(validation[0])
         ]
         assert [point.spend for point in curve.points[1:]] == pytest.approx(spends)
+        validation_spends = [spend.mean() for spend in alone.staged_spend(validation[0])]
+        assert [point.validation_spend for point in curve.points[1:]] == pytest.approx(validation_spends)
         assert [point.score for point in curve.points[1:]] == pytest.approx(scores)
         assert [point.validation_score for point in curve.points[1:]] == pytest.approx(validation_scores)
         assert curve.points[-1].model_cost == SHEET.total(
@@ -99,8 +101,8 @@ def test_within_a_spend(table):
     path = miser_path(model, *train, tradeoffs=[0.0, 1e-3, 1e-2, 1e-1], validation=validation)
     for spend in (0.0, 1.0, 10.0, 99.0):
         point = path.within(spend)
-        assert point.spend <= spend
-        assert point.validation_score == max(p.validation_score for p in path if p.spend <= spend)
+        assert point.validation_spend <= spend
+        assert point.validation_score == max(p.validation_score for p in path if p.validation_spend <= spend)
     assert path.within(-1.0) is None
 
 

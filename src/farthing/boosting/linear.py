@@ -89,7 +89,7 @@ def l1_path(
             score(part.target, _predict(scaler(part.values) @ weights.T + offset, classes), part.qid)
             for part in judged
         ]
-        point = PathPoint(float(alpha), int(used.sum()), cost, cost, scores[0], scores[-1])
+        point = PathPoint(float(alpha), int(used.sum()), cost, cost, scores[0], cost, scores[-1])
         curves.append(Curve(float(alpha), (point,)))
     return CostPath(tuple(curves))
 

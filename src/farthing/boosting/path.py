@@ -38,19 +38,20 @@ class PathPoint:
         The trade-off, or what else the path goes over.
     n_rounds : int
         Rounds of boosting; features used, for a linear model.
-    spend : float
-        What a row pays, in the mean over the test rows.
     model_cost : float
         What all features cost that the model may look at; equation 3 of the paper.
+    validation_spend, spend : float
+        What a row pays, in the mean over the validation and over the test rows.
     validation_score, score : float
         On the validation and on the test rows.
     """
 
     setting: float
     n_rounds: int
-    spend: float
     model_cost: float
+    validation_spend: float
     validation_score: float
+    spend: float
     score: float
 
 
@@ -100,8 +101,8 @@ class CostPath:
         return tuple(curve.best for curve in self.curves)
 
     def within(self, spend: float) -> PathPoint | None:
-        """Return the point of the highest validation score whose mean spend is at most ``spend``, if any."""
-        fits = [point for point in self if point.spend <= spend * (1 + 1e-12)]
+        """Return the point of the highest validation score among those whose validation rows pay at most that."""
+        fits = [point for point in self if point.validation_spend <= spend * (1 + 1e-12)]
         return max(fits, key=lambda point: point.validation_score, default=None)
 
 
@@ -295,16 +296,11 @@ class _Ground:
         if by_row is not None and "qid" not in inspect.signature(model.fit).parameters:
             raise TypeError(f"{type(model).__name__} takes no queries; leave qid out")
         model._learn(X, y, sample_weight, by_row, bins=bins)
-        spends, scores = self._follow(model, self._test)
-        if self._test is self._validation:
-            validation_scores = scores
-        else:
-            _, validation_scores = self._follow(model, self._validation)
+        watched = self._follow(model, self._validation)
+        reported = watched if self._test is self._validation else self._follow(model, self._test)
         points = (
-            PathPoint(setting, n_rounds, spend, self._model_cost(model, n_rounds), on_validation, score)
-            for n_rounds, spend, on_validation, score in zip(
-                self._rounds(model), spends, validation_scores, scores, strict=True
-            )
+            PathPoint(setting, n_rounds, self._model_cost(model, n_rounds), *on_validation, *on_test)
+            for n_rounds, on_validation, on_test in zip(self._rounds(model), watched, reported, strict=True)
         )
         return Curve(setting, tuple(points), model)
 
@@ -312,22 +308,21 @@ class _Ground:
         """Return the numbers of rounds that are looked at; the first is none at all."""
         return [*range(0, model.n_rounds_, self._every), model.n_rounds_]
 
-    def _follow(self, model: GreedyMiser, part: JudgedPart) -> tuple[list[float], list[float]]:
+    def _follow(self, model: GreedyMiser, part: JudgedPart) -> list[tuple[float, float]]:
         """Return mean spend and score after each of the rounds."""
         n_outputs = len(model.prior_)
         caps = None if model.budget_ is None else np.full(len(part.values), model.budget_)
         progress = Progress(part.values, n_outputs, model.costs_, budget=caps)
         ready, account = model._ready(), _Account(progress)
-        spends, scores, tree = [], [], 0
+        followed, tree = [], 0
         for n_rounds in self._rounds(model):
             end = (n_rounds + 1) * n_outputs
             ready.advance(progress, tree, end)
             tree = end
-            spends.append(account.mean())
             looked = progress.touched.any(axis=1, keepdims=True)
             predicted, _ = model._results(np.where(looked, progress.outputs, model.prior_))
-            scores.append(float(self._scoring(part.target, predicted, part.qid)))
-        return spends, scores
+            followed.append((account.mean(), float(self._scoring(part.target, predicted, part.qid))))
+        return followed
 
     def _model_cost(self, model: GreedyMiser, n_rounds: int) -> float:
         forest = model.forest_

@@ -5,6 +5,7 @@
 namespace farthing {
 
 void bind_grow(nanobind::module_& m);
+void bind_lambdas(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
 
 }  // namespace farthing
@@ -12,5 +13,6 @@ void bind_predict(nanobind::module_& m);
 NB_MODULE(_core, m) {
     m.doc() = "Farthing's compiled core: bins, histograms, trees, prediction. Internal; its shapes may change.";
     farthing::bind_grow(m);
+    farthing::bind_lambdas(m);
     farthing::bind_predict(m);
 }

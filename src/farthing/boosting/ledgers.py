@@ -36,7 +36,9 @@ class Ledger(Protocol):
         gradients: Floats,
         hessians: Floats | None,
         rows: NDArray[np.int64] | None,
-        **options: float,
+        *,
+        l2: float,
+        min_hessian: float,
     ) -> Grown:
         """Grow a tree at the prices of what is owned, and enter what it buys in the books.
 
@@ -89,12 +91,21 @@ class ModelLedger:
         gradients: Floats,
         hessians: Floats | None,
         rows: NDArray[np.int64] | None,
-        **options: float,
+        *,
+        l2: float,
+        min_hessian: float,
     ) -> Grown:
         """Grow a tree at the prices of what is owned, and enter what it buys in the books."""
         cap = None if self._budget is None else self._budget - self._tree_cost * self._n_trees
         grown = grower.gradient(
-            gradients, hessians, rows=rows, owned=self.owned, budget=cap, send_others=True, **options
+            gradients,
+            hessians,
+            rows=rows,
+            owned=self.owned,
+            budget=cap,
+            send_others=True,
+            l2=l2,
+            min_hessian=min_hessian,
         )
         self.owned = grown.owned
         return grown
@@ -140,11 +151,19 @@ class EachRowLedger:
         gradients: Floats,
         hessians: Floats | None,
         rows: NDArray[np.int64] | None,
-        **options: float,
+        *,
+        l2: float,
+        min_hessian: float,
     ) -> Grown:
         """Grow a tree at the prices of what is owned, and enter what it sells in the rows' accounts."""
         return grower.gradient(
-            gradients, hessians, rows=rows, ledgers=self._ledgers, send_others=True, **options
+            gradients,
+            hessians,
+            rows=rows,
+            ledgers=self._ledgers,
+            send_others=True,
+            l2=l2,
+            min_hessian=min_hessian,
         )
 
     def left(self, budget: float, evaluation_cost: float) -> float:  # noqa: ARG002

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
+from farthing._core import lambda_steps
+
 Floats: TypeAlias = NDArray[np.float64]
+Target: TypeAlias = NDArray[Any]
 Steps: TypeAlias = tuple[Floats, Floats | None]
 
 # A class without rows has this share, since the logarithm of zero is no score.
 _LEAST_SHARE = 1e-15
 # In second derivatives the probability of a row's own class counts as at least this much, so that no Newton
-# step is longer than its inverse: a row that the model is sure about, and wrong, would throw a leaf of its own
-# out of range.
+# step is longer than its inverse: a row that the model is sure about, and wrong, would throw a leaf of its
+# own out of range.
 _LEAST_OWN = 0.1
 
 
@@ -40,20 +43,20 @@ class Loss:
         (target, scores) to the loss of each row, shape (n_rows,).
     """
 
-    start: Callable[[NDArray[np.generic], Floats], Floats]
-    steps: Callable[[NDArray[np.generic], Floats], Steps]
-    values: Callable[[NDArray[np.generic], Floats], Floats]
+    start: Callable[[Target, Floats], Floats]
+    steps: Callable[[Target, Floats], Steps]
+    values: Callable[[Target, Floats], Floats]
 
 
 # Squared error, half of it, so that its gradient is the residual.
 
 
-def squared_start(target: NDArray[np.generic], weights: Floats) -> Floats:
+def squared_start(target: Target, weights: Floats) -> Floats:
     """Return the weighted mean, shape (1,)."""
     return np.array([np.average(target.astype(np.float64), weights=weights)])
 
 
-def squared_steps(target: NDArray[np.generic], scores: Floats) -> Steps:
+def squared_steps(target: Target, scores: Floats) -> Steps:
     """Return the residuals; the hessian of half the squared error is 1.
 
     Examples
@@ -64,7 +67,7 @@ def squared_steps(target: NDArray[np.generic], scores: Floats) -> Steps:
     return target - scores, None
 
 
-def squared_values(target: NDArray[np.generic], scores: Floats) -> Floats:
+def squared_values(target: Target, scores: Floats) -> Floats:
     """Return half the squared error of each row."""
     return np.asarray((target - scores[0]) ** 2 / 2)
 
@@ -72,13 +75,13 @@ def squared_values(target: NDArray[np.generic], scores: Floats) -> Floats:
 # Two classes: log loss of the log-odds of class 1.
 
 
-def logistic_start(target: NDArray[np.generic], weights: Floats) -> Floats:
+def logistic_start(target: Target, weights: Floats) -> Floats:
     """Return the log-odds of class 1 over class 0, shape (1,)."""
     shares = _shares(target, weights, 2)
     return np.array([np.log(shares[1]) - np.log(shares[0])])
 
 
-def logistic_steps(target: NDArray[np.generic], scores: Floats) -> Steps:
+def logistic_steps(target: Target, scores: Floats) -> Steps:
     """Return y - p and p (1 - p), the latter at least |y - p| / 10.
 
     Examples
@@ -91,7 +94,7 @@ def logistic_steps(target: NDArray[np.generic], scores: Floats) -> Steps:
     return gradients, np.maximum(p * (1 - p), _LEAST_OWN * np.abs(gradients))
 
 
-def logistic_values(target: NDArray[np.generic], scores: Floats) -> Floats:
+def logistic_values(target: Target, scores: Floats) -> Floats:
     """Return the log loss of each row, in nats."""
     return np.asarray(np.logaddexp(0.0, np.where(target == 1, -scores[0], scores[0])))
 
@@ -99,16 +102,16 @@ def logistic_values(target: NDArray[np.generic], scores: Floats) -> Floats:
 # Several classes: log loss of the softmax, one score a class.
 
 
-def softmax_start(n_classes: int) -> Callable[[NDArray[np.generic], Floats], Floats]:
+def softmax_start(n_classes: int) -> Callable[[Target, Floats], Floats]:
     """Return the function that gives the logarithms of the classes' shares, shape (n_classes,)."""
 
-    def start(target: NDArray[np.generic], weights: Floats) -> Floats:
+    def start(target: Target, weights: Floats) -> Floats:
         return np.log(_shares(target, weights, n_classes))
 
     return start
 
 
-def softmax_steps(target: NDArray[np.generic], scores: Floats) -> Steps:
+def softmax_steps(target: Target, scores: Floats) -> Steps:
     """Return y - p for each class, and the diagonal of the hessian, p (1 - p), at least |y - p| / 10.
 
     Examples
@@ -125,10 +128,50 @@ def softmax_steps(target: NDArray[np.generic], scores: Floats) -> Steps:
     return gradients, np.maximum(hessians, _LEAST_OWN * np.abs(gradients))
 
 
-def softmax_values(target: NDArray[np.generic], scores: Floats) -> Floats:
+def softmax_values(target: Target, scores: Floats) -> Floats:
     """Return the log loss of each row, in nats."""
     own = scores[target.astype(np.int64), np.arange(scores.shape[1])]
     return np.asarray(logsumexp(scores, axis=0) - own)
+
+
+# Rankings: LambdaMART. Pairs of documents of one query, weighted by what their swap would change in NDCG.
+
+
+def lambdamart(qid: NDArray[np.int64] | None, n_rows: int, n_threads: int = 1) -> Loss:
+    """Return the loss of LambdaMART over the queries of some rows.
+
+    A pair of documents with different grades has the logistic loss of the difference of their scores, times
+    the change of NDCG if the two were swapped (Burges 2010). The change is that at today's ranks: its own
+    derivative is left out, so gradients are not those of the loss from round to round. Pairs of which neither
+    document is among the first 30 are left out.
+
+    Parameters
+    ----------
+    qid : ndarray of int64, shape (n_rows,), or None
+        The query of each row; None is one query.
+    n_rows : int
+        Number of rows.
+    n_threads : int
+        Threads to use; any number gives the same bits.
+    """
+    queries = np.zeros(n_rows, dtype=np.int64) if qid is None else qid
+    documents = np.argsort(queries, kind="stable").astype(np.int64)
+    starts = np.flatnonzero(np.diff(queries[documents])) + 1
+    bounds = np.concatenate([[0], starts, [n_rows]]).astype(np.int64)
+
+    def both(target: Target, scores: Floats) -> tuple[Floats, Floats, Floats]:
+        grades = np.ascontiguousarray(target, dtype=np.float64)
+        return lambda_steps(documents, bounds, grades, np.ascontiguousarray(scores[0]), n_threads)
+
+    def steps(target: Target, scores: Floats) -> Steps:
+        gradients, hessians, _ = both(target, scores)
+        return gradients[np.newaxis], np.maximum(hessians, _LEAST_OWN * np.abs(gradients))[np.newaxis]
+
+    def values(target: Target, scores: Floats) -> Floats:
+        return both(target, scores)[2]
+
+    # Only differences of scores matter; the mean is what a row is told that looks at nothing.
+    return Loss(squared_start, steps, values)
 
 
 SQUARED = Loss(squared_start, squared_steps, squared_values)
@@ -140,6 +183,6 @@ def softmax(n_classes: int) -> Loss:
     return Loss(softmax_start(n_classes), softmax_steps, softmax_values)
 
 
-def _shares(target: NDArray[np.generic], weights: Floats, n_classes: int) -> Floats:
+def _shares(target: Target, weights: Floats, n_classes: int) -> Floats:
     counts = np.bincount(target.astype(np.int64), weights=weights, minlength=n_classes)
-    return np.maximum(counts / counts.sum(), _LEAST_SHARE)
+    return np.asarray(np.maximum(counts / counts.sum(), _LEAST_SHARE))

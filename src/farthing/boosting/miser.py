@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import UnionType
 from typing import Any, ClassVar, Literal, Self
 
@@ -193,9 +193,9 @@ class GreedyMiser(TreesMixin):
         """Return how bad scores (n_outputs, n_rows) are on validation rows; the mean loss by default."""
         return float(np.average(loss.values(target, scores), weights=weights))
 
-    def _reweigh(self, target: NDArray[Any], weights: Floats) -> Floats:  # noqa: ARG002
-        """Return the weights to learn with."""
-        return weights
+    def _factors(self, target: NDArray[Any], weights: Floats) -> Floats | None:  # noqa: ARG002
+        """Return what the weights of rows of each class are multiplied by, shape (n_classes,), or None."""
+        return None
 
     # Learning.
 
@@ -232,11 +232,12 @@ class GreedyMiser(TreesMixin):
     ) -> None:
         self._check_parameters()
         threads = n_threads(self.n_jobs)
-        rows = _Rows(values, target, self._reweigh(target, weights), qid)
+        factors = self._factors(target, weights)
+        rows = Rows(values, target, weights, qid).reweighed(factors)
         self.prior_ = self._loss(rows.target, rows.qid).start(rows.target, rows.weights)
         chance = self.subsample < 1 or self.validation_fraction is not None
         key = _key(self.random_state) if chance else 0
-        watched = None if validation is None else self._given_rows(validation)
+        watched = None if validation is None else self._given_rows(validation).reweighed(factors)
         if watched is None and self.validation_fraction is not None:
             rows, watched = rows.apart(self.validation_fraction, subkey(key, 0))
         if bins is None:
@@ -289,7 +290,7 @@ class GreedyMiser(TreesMixin):
         self.prior_ = last.value[:n_outputs, 0].copy()
         return last
 
-    def _progress(self, rows: _Rows, before: Forest, threads: int) -> Progress:
+    def _progress(self, rows: Rows, before: Forest, threads: int) -> Progress:
         """Return where the rows stand after the trees that there are already."""
         caps = None
         if self.charge == "row" and (cap := self._cap(before.n_outputs)) is not None:
@@ -350,7 +351,7 @@ class GreedyMiser(TreesMixin):
         start = np.repeat(self.prior_[:, np.newaxis], len(boosting.target), axis=1)
         return boosting.weighting.sum(boosting.loss.values(boosting.target, start))
 
-    def _watch(self, rows: _Rows, before: Forest, ledger: Ledger, threads: int) -> Watch:
+    def _watch(self, rows: Rows, before: Forest, ledger: Ledger, threads: int) -> Watch:
         caps = None if ledger.cap is None else np.full(len(rows.target), ledger.cap)
         loss = self._loss(rows.target, rows.qid)
         return Watch(
@@ -371,19 +372,22 @@ class GreedyMiser(TreesMixin):
                 if self.patience is not None and watch.idle >= self.patience:
                     return
 
-    def _given_rows(self, validation: Any) -> _Rows:
+    def _given_rows(self, validation: Any) -> Rows:
+        """Return validation rows as `fit` takes them."""
         if not isinstance(validation, tuple) or len(validation) not in (2, 3):
             raise ValueError(
                 f"validation must be (X, y) or (X, y, sample_weight); got {type(validation).__name__}"
             )
-        X, y, *more = validation
+        return self._validation_rows(*validation)
+
+    def _validation_rows(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Rows:
         encoded = self.schema_.encode(X, type(self).__name__)
         encoded.check()
         target = self._known_target(y)
-        weights = check_weights(more[0] if more else None, len(encoded.values))
+        weights = check_weights(sample_weight, len(encoded.values))
         if len(target) != len(encoded.values):
             raise ValueError(f"validation has {len(encoded.values)} rows, but {len(target)} targets")
-        return _Rows(encoded.values, target, self._reweigh(target, weights), None)
+        return Rows(encoded.values, target, weights, qid)
 
     def _check_parameters(self) -> None:
         _check_whole("n_trees", self.n_trees, 0)
@@ -485,7 +489,7 @@ class GreedyMiser(TreesMixin):
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class Rows:
     """Some rows of a table with all that belongs to them."""
 
     values: NDArray[np.floating]
@@ -493,7 +497,7 @@ class _Rows:
     weights: Floats
     qid: NDArray[np.int64] | None
 
-    def apart(self, fraction: float, key: int) -> tuple[_Rows, _Rows]:
+    def apart(self, fraction: float, key: int) -> tuple[Rows, Rows]:
         """Part the rows, or the queries if there are any, into those to learn from and those held out."""
         units = (
             np.arange(len(self.target)) if self.qid is None else np.unique(self.qid, return_inverse=True)[1]
@@ -509,9 +513,13 @@ class _Rows:
         held = np.isin(units, draw_rows(key, n_units, n_held))
         return self._take(~held), self._take(held)
 
-    def _take(self, kept: NDArray[np.bool_]) -> _Rows:
+    def reweighed(self, factors: Floats | None) -> Rows:
+        """Return the rows with their weights multiplied by the factor of their class."""
+        return self if factors is None else replace(self, weights=self.weights * factors[self.target])
+
+    def _take(self, kept: NDArray[np.bool_]) -> Rows:
         qid = None if self.qid is None else self.qid[kept]
-        return _Rows(self.values[kept], self.target[kept], self.weights[kept], qid)
+        return Rows(self.values[kept], self.target[kept], self.weights[kept], qid)
 
 
 def _key(random_state: Any) -> int:

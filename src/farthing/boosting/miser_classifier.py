@@ -130,27 +130,21 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
         known = np.isin(labels, self.classes_)
         if not known.all():
             raise ValueError(
-                f"validation has the class {labels[~known][0]!r}, which no training row has; "
+                f"validation has the class {labels[~known].tolist()[0]!r}, which no training row has; "
                 f"there are {self.classes_.tolist()}"
             )
         return np.asarray(np.searchsorted(self.classes_, labels), dtype=np.int64)
 
-    def _reweigh(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    def _factors(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
         if self.class_weight is None:
-            return weights
-        return np.asarray(weights * self._class_weights(target, weights)[target])
-
-    def _class_weights(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the weight of each class, shape (n_classes,)."""
+            return None
         if isinstance(self.class_weight, str):
             if self.class_weight != "balanced":
                 raise ValueError(
                     f"class_weight must be 'balanced', a dict or None; got {self.class_weight!r}"
                 )
             counts = np.bincount(target, weights=weights, minlength=len(self.classes_))
-            return np.divide(
-                weights.sum(), len(self.classes_) * counts, where=counts > 0, out=np.ones_like(counts)
-            )
+            return np.asarray(weights.sum() / (len(self.classes_) * np.where(counts > 0, counts, np.inf)))
         labels = self.classes_.tolist()
         if strange := [label for label in self.class_weight if label not in labels]:
             raise ValueError(f"class_weight names {strange[0]!r}, which is no class; there are {labels}")

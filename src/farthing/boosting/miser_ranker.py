@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from farthing.base import ContractRegressor, register
-from farthing.boosting.losses import SQUARED, Loss
-from farthing.boosting.miser import Charge, GreedyMiser, Leaf, documented
+from farthing.base import ContractRegressor, n_threads, register
+from farthing.boosting.losses import SQUARED, Loss, lambdamart
+from farthing.boosting.miser import Charge, GreedyMiser, Leaf, Rows, documented
 from farthing.metrics import ndcg
 
 
@@ -31,8 +31,9 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
 
     Parameters
     ----------
-    loss : {"squared"}
-        "squared" regresses on the grades, as the paper does.
+    loss : {"squared", "lambdamart"}
+        "squared" regresses on the grades, as the paper does. "lambdamart" pulls documents of a query apart,
+        the more the more NDCG gains by it; scores start at the mean grade and have no scale.
     at : int
         Validation rows choose the rounds by NDCG at this many documents.
     {parameters}
@@ -58,7 +59,7 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
     def __init__(
         self,
         *,
-        loss: Literal["squared"] = "squared",
+        loss: Literal["squared", "lambdamart"] = "squared",
         at: int = 5,
         tradeoff: float = 0.0,
         relative: bool = False,
@@ -128,13 +129,24 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
         -------
         self
         """
-        by_row = None if qid is None else {"qid": _codes(qid)}
+        by_row = None if qid is None else {"qid": query_codes(qid)}
         return self._learn(X, y, sample_weight, by_row, validation=validation)
 
-    def _loss(self, target: NDArray[Any], qid: NDArray[np.int64] | None) -> Loss:  # noqa: ARG002
-        if self.loss != "squared":
-            raise ValueError(f"loss must be 'squared'; got {self.loss!r}")
-        return SQUARED
+    def _loss(self, target: NDArray[Any], qid: NDArray[np.int64] | None) -> Loss:
+        if self.loss == "squared":
+            return SQUARED
+        if self.loss == "lambdamart":
+            return lambdamart(qid, len(target), n_threads(self.n_jobs))
+        raise ValueError(f"loss must be 'squared' or 'lambdamart'; got {self.loss!r}")
+
+    def _given_rows(self, validation: Any) -> Rows:
+        if not isinstance(validation, tuple) or len(validation) not in (2, 3, 4):
+            raise ValueError(
+                "validation must be (X, y), (X, y, qid) or (X, y, qid, sample_weight); "
+                f"got {type(validation).__name__}"
+            )
+        X, y, qid, weights = (*validation, None, None)[:4]
+        return self._validation_rows(X, y, weights, None if qid is None else query_codes(qid))
 
     def _known_target(self, y: Any) -> NDArray[Any]:
         return self._learn_target(y)
@@ -150,7 +162,7 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
         return 1 - ndcg(target, scores[0], qid=qid, k=self.at)
 
 
-def _codes(qid: Any) -> NDArray[np.int64]:
+def query_codes(qid: Any) -> NDArray[np.int64]:
     """Return queries as numbers from 0."""
     codes = np.unique(column_or_1d(qid), return_inverse=True)[1]
     return codes.astype(np.int64)

@@ -75,6 +75,10 @@ class Progress:
         """What each row has paid for so far, shape (n_rows, n_features)."""
         return unpack(self.touched, self.values.shape[1])
 
+    def acquired_by(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return what some rows have paid for so far, shape (len(rows), n_features)."""
+        return bits(self.touched[rows], self.values.shape[1])
+
 
 def unpack(words: NDArray[np.uint64], n_features: int) -> NDArray[np.bool_]:
     """Unpack sets of 64 features a word into bools, shape (n_rows, n_features)."""

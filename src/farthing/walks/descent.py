@@ -75,8 +75,6 @@ class ForestPolicy:
         The compiled predictor makes the same additions in the same order, so that both give the same bits.
         """
         total = np.zeros(self._forest.n_outputs)
-        width = self._scores.shape[1]
-        walked = slice(self.end)
-        for first, node in zip(self._forest.target[walked], self._nodes[walked], strict=True):
-            total[first : first + width] += self._scores[node]
+        columns = self._forest.target[: self.end, np.newaxis] + np.arange(self._scores.shape[1])
+        np.add.at(total, columns, self._scores[self._nodes[: self.end]])  # one by one, in this order
         return total

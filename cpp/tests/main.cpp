@@ -1,6 +1,7 @@
 // The core's own tests, in the order of the data flow. `make sanitize` runs them under AddressSanitizer and
 // UndefinedBehaviorSanitizer; what the kernels compute is compared with naive twins in tests/kernels as well.
 #include "test_bins.hpp"
+#include "test_closure.hpp"
 #include "test_growing.hpp"
 #include "test_predicting.hpp"
 #include "test_price.hpp"
@@ -13,6 +14,7 @@ int main() {
     test_price();
     test_growing();
     test_predicting();
+    test_closure();
     std::printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 ? 0 : 1;
 }

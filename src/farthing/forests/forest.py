@@ -227,7 +227,8 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         growth, GreedyTree on the rows S costs at most (1 + ln F(S)) * OPT, where F is scaled so that its
         smallest value above zero is 1. Entropy and Gini are not monotone and promise nothing.
         """
-        return np.array([max_cost(self.forest_, tree, self.costs_) for tree in range(self.forest_.n_trees)])
+        trees = self.forest_
+        return np.array([max_cost(trees.part(t, t + 1), self.costs_) for t in range(trees.n_trees)])
 
     def in_bag(self, tree: int) -> NDArray[np.float64]:
         """Return the weight with which each training row was drawn for a tree.
@@ -445,7 +446,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         if isinstance(self.impurity, str):
             impurity_of(np.ones(1), self.impurity)  # raises if there is none of that name
         elif not callable(self.impurity):
-            raise ValueError(f"impurity must be a name or a callable; got {self.impurity!r}")
+            raise TypeError(f"impurity must be a name or a callable; got {self.impurity!r}")
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs bootstrap=True: without it no row is out of the bag")
 
@@ -491,34 +492,22 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
 
     def _node_scores(self, forest: Forest) -> NDArray[np.float64]:
         if self.votes_:
-            return np.eye(forest.n_outputs)[forest.value.argmax(axis=1)]
+            return np.asarray(np.eye(forest.n_outputs)[forest.value.argmax(axis=1)])
         return normalise(forest.value)
 
     def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         return normalise(outputs)
 
 
-def max_cost(forest: Forest, tree: int, sheet: CostSheet) -> float:
-    """Return what the dearest path from the root to a leaf of a tree costs; the rest of a path is cheaper.
+def max_cost(tree: Forest, sheet: CostSheet) -> float:
+    """Return what the dearest path from the root to a leaf of a tree costs.
 
     Parameters
     ----------
-    forest : Forest
-        The trees.
-    tree : int
-        Number of the tree.
+    tree : Forest
+        One tree.
     sheet : CostSheet
         The prices, in the order of the columns.
     """
-    first, end = forest.offsets[tree : tree + 2]
-    feature = forest.feature[first:end]
-    owned = np.zeros((end - first, forest.n_features), dtype=np.bool_)
-    level = np.array([0])
-    while len(level := level[feature[level] >= 0]):
-        below = owned[level]
-        below[np.arange(len(level)), feature[level]] = True
-        children = [forest.left[first:end][level], forest.right[first:end][level]]
-        for child in children:
-            owned[child] = below
-        level = np.concatenate(children)
-    return float(sheet.total_rows(owned[feature < 0]).max())
+    owned = tree.tests()[tree.feature < 0] > 0
+    return float(sheet.total_rows(owned).max())

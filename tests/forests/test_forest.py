@@ -20,8 +20,8 @@ def problem(n_rows: int = 300, seed: int = 0) -> tuple[np.ndarray, np.ndarray, C
     rng = np.random.default_rng(seed)
     X = np.round(rng.normal(size=(n_rows, 6)), 2)
     y = (X[:, 0] + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=n_rows) > 0).astype(int) + (X[:, 4] > 1)
-    own = dict(zip([f"x{j}" for j in range(6)], [1.0, 2.0, 0.5, 1.0, 1.25, 3.0], strict=True))
-    return X, y, CostSheet(own, groups={"lab": Group(1.5, ["x1", "x3"])})
+    own = dict(zip([f"x{j}" for j in range(6)], [1.0, 0.8, 1.0, 0.5, 1.25, 3.0], strict=True))
+    return X, y, CostSheet(own, groups={"lab": Group(0.5, ["x1", "x3"])})
 
 
 def test_a_forest_of_one_tree_without_draws_is_the_tree() -> None:

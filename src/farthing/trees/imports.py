@@ -114,6 +114,10 @@ def _comparator(trees: list[Any]) -> str:
     """Return the sign that all trees compare by."""
     signs: set[int] = set()
     for tree in trees:
+        if tree.get_field("has_categorical_split")[0]:
+            raise ModelImportError(
+                "the model tests categories, whose codes every library keeps in its own way; train it on numbers"
+            )
         inner = np.array(tree.get_field("cleft")) >= 0
         signs.update(np.array(tree.get_field("cmp"))[inner].tolist())
     if len(signs) > 1 or not signs <= set(_COMPARATORS):
@@ -124,10 +128,6 @@ def _comparator(trees: list[Any]) -> str:
 
 
 def _read_tree(tree: Any, n_features: int, n_outputs: int, column: int, kind: dict[str, str]) -> Forest:
-    if tree.get_field("has_categorical_split")[0]:
-        raise ModelImportError(
-            "the model tests categories, whose codes every library keeps in its own way; train it on numbers"
-        )
     feature = np.array(tree.get_field("split_index"), dtype=np.int32)
     left = np.array(tree.get_field("cleft"), dtype=np.int64)
     right = np.array(tree.get_field("cright"), dtype=np.int64)

@@ -1,7 +1,7 @@
-"""Growing forests: 40 trees on 36,603 rows of covtype, entropy, all features at each split, as in Nan's thesis.
+"""Growing forests: 40 trees on 36,603 rows of covtype, all features at each split, as in Nan's thesis.
 
-Both sides draw bootstrap samples and grow until the leaves are pure. The rival sorts float32 values, we bin them
-into at most 255. The errors on 58,101 other rows stand beside the times.
+Both sides draw bootstrap samples and grow until the leaves are pure. The rival sorts float32 values, we put
+them into at most 255 bins. The errors on 58,101 other rows stand beside the times.
 """
 
 from __future__ import annotations

@@ -330,23 +330,6 @@ class Sheet:
         return self.total({*owned, feature}) <= budget * (1 + 1e-12)
 
 
-# ---- draws -------------------------------------------------------------------------------------------------
-
-WORD = 2**64 - 1
-GOLDEN = 0x9E3779B97F4A7C15
-
-
-def mix(z: int) -> int:
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & WORD
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EB & WORD
-    return z ^ (z >> 31)
-
-
-def random_bits(key: int, counter: int) -> int:
-    """Return the draw of a number under a key."""
-    return mix(mix(key + GOLDEN & WORD) + (counter + 1) * GOLDEN & WORD)
-
-
 # ---- the grower --------------------------------------------------------------------------------------------
 
 
@@ -476,7 +459,7 @@ class Grower:
             node.threshold = bins.edges[last] if last < bins.n_bins - 1 else math.inf
         goes_left = split.goes_left(bins.codes[node.rows], bins.n_bins)
         path = {*node.path, offer.feature}
-        left_key, right_key = (random_bits(node.key, WORD - side) for side in (0, 1))
+        left_key, right_key = (random_bits(node.key, 2**64 - 1 - side) for side in (0, 1))
         node.left = self.add_node(node.rows[goes_left], node.depth + 1, path, left_key)
         node.right = self.add_node(node.rows[~goes_left], node.depth + 1, path, right_key)
         if self.ledger == "model":

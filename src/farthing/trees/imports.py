@@ -116,7 +116,7 @@ def _comparator(trees: list[Any]) -> str:
     for tree in trees:
         if tree.get_field("has_categorical_split")[0]:
             raise ModelImportError(
-                "the model tests categories, whose codes every library keeps in its own way; train it on numbers"
+                "the model tests categories, whose codes each library keeps in its own way; use numbers"
             )
         inner = np.array(tree.get_field("cleft")) >= 0
         signs.update(np.array(tree.get_field("cmp"))[inner].tolist())

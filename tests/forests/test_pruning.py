@@ -8,16 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 from tests.prunings import make_case
 
 from farthing import load
 from farthing.boosting import GradientBoostingRegressor
 from farthing.costs import CostSheet, Group
+from farthing.errors import BudgetWarning
 from farthing.forests import (
     BudgetForestClassifier,
     BudgetTreeClassifier,
     cost_complexity_path,
+    from_model,
     greedy_feature_path,
     prune_path,
 )
@@ -297,6 +300,32 @@ def test_a_forest_without_class_weights_needs_rows(forest: Any, rows: Any) -> No
     assert path.objective_errors[0] <= path.objective_errors[-1]
 
 
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("make", PATHS)
+def test_imported_forests_are_pruned_by_given_rows(make: Any, n_classes: int) -> None:
+    pytest.importorskip("treelite")
+    rng = np.random.default_rng(n_classes)
+    X = rng.normal(size=(400, 5))
+    y = np.searchsorted([0.0, 1.0][: n_classes - 1], X[:, 0] + X[:, 1] * (X[:, 2] > 0))
+    theirs = RandomForestClassifier(6, max_depth=5, random_state=0).fit(X[:200], y[:200])
+    model = from_model(theirs, costs=[1, 2, 3, 0, 1])
+    path = make(model, X[200:300], y[200:300], X_error=X[300:], y_error=y[300:])
+    assert len(path) > 3
+    assert (np.diff(path.costs) <= 0).all()
+    for j in (0, len(path) // 2, len(path) - 1):
+        assert path.forest_errors[j] == np.mean(path[j].predict(X[200:300]) != y[200:300])
+        assert path.costs[j] == pytest.approx(path[j].spend(X[200:300]).mean())
+
+
+def test_boosted_trees_are_refused() -> None:
+    pytest.importorskip("treelite")
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = (X[:, 0] > 0).astype(int)
+    model = from_model(GradientBoostingClassifier(n_estimators=3).fit(X, y))
+    with pytest.raises(ValueError, match="not a boosted model"):
+        prune_path(model, X, y, X_error=X, y_error=y)
+
+
 def test_errors_say_what_to_do(forest: Any, rows: Any) -> None:
     X, y = rows
     with pytest.raises(TypeError, match="only a classifier made of trees"):
@@ -313,6 +342,19 @@ def test_errors_say_what_to_do(forest: Any, rows: Any) -> None:
         cost_complexity_path(forest, X, y, X_error=X, y_error=y, risk="gini")
     with pytest.raises(TypeError, match="progress"):
         prune_path(forest, X, y, progress="yes")  # type: ignore[arg-type]
+
+
+def test_a_forest_without_splits_has_one_pruning(rows: Any) -> None:
+    X, y = table(0)
+    with pytest.warns(BudgetWarning):
+        empty = BudgetForestClassifier(budget=0.0, costs=[1] * 6, max_trees=3, random_state=0).fit(X, y)
+    one_class = BudgetForestClassifier(max_trees=2, random_state=0).fit(X, np.ones(len(y)))
+    for model, labels in ((empty, rows[1]), (one_class, np.ones(len(rows[1])))):
+        for make in PATHS:
+            path = make(model, rows[0], labels)
+            assert len(path) == 1
+            assert path.costs[0] == 0
+            assert path.forest_errors[0] == np.mean(path[0].predict(rows[0]) != labels)
 
 
 def test_labels_of_no_class_are_always_wrong(forest: Any, rows: Any) -> None:

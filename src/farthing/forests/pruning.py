@@ -230,6 +230,11 @@ class _Case:
                 f"{type(model).__name__}"
             )
         check_is_fitted(model)
+        if model.forest_.width != len(model.classes_):
+            raise ValueError(
+                "only trees that each tell all classes apart can be pruned: a forest, not a boosted model; "
+                f"these give {model.forest_.width} score(s) for {len(model.classes_)} classes"
+            )
         sheet = model.costs_ if costs is None else CostSheet.of(costs, model.schema_.names)
         predictor = model._ready()
         values, codes = _rows(model, X, y)

@@ -70,11 +70,9 @@ def bag_gains(forest: Forest, risk: Risk) -> Gains:
     """
     counts = forest.value
     weight = row_sums(counts)
-    if (
-        forest.width < 2
-        or (counts < 0).any()
-        or (weight <= 0).any()
-        or not np.allclose(weight, forest.cover, rtol=1e-6, atol=0)
+    leaves_only = (forest.feature < 0).all()  # so there is no split to weigh
+    if (counts < 0).any() or not (
+        leaves_only or ((weight > 0).all() and np.allclose(weight, forest.cover, rtol=1e-6, atol=0))
     ):
         raise ValueError(
             "this forest does not hold the class weights of its training rows, as imported forests do not; "

@@ -5,9 +5,6 @@
 #include <numeric>
 #include <optional>
 #include <string>
-#include <variant>
-
-#include <nanobind/stl/variant.h>
 
 #include "../bins.hpp"
 #include "../criterion.hpp"
@@ -57,12 +54,10 @@ Impurity impurity_of(const std::string& name) {
     return Impurity::powers;
 }
 
-using Criterion = std::variant<std::string, nb::callable>;
-
 // An impurity that is a Python function of the weights of the classes. It is called without the interpreter's lock, perhaps
 // from a thread of its own, where nothing may be thrown: the first error is kept, and all nodes are pure from then on.
 struct Given {
-    nb::callable call;
+    nb::object call;
     std::exception_ptr failed;
     std::mutex one_at_a_time;
 
@@ -71,9 +66,11 @@ struct Given {
         if (failed) return 0;
         const nb::gil_scoped_acquire locked;
         try {
-            const auto result = nb::cast<double>(call(give(std::vector<double>(counts, counts + n))));
-            if (std::isfinite(result) && result >= 0) return result;
-            throw std::invalid_argument("impurity must return a number of at least zero; got " + std::to_string(result));
+            const nb::object answer = call(give(std::vector<double>(counts, counts + n)));
+            double result = -1;
+            if (nb::try_cast(answer, result) && std::isfinite(result) && result >= 0) return result;
+            const std::string got = nb::cast<std::string>(nb::repr(answer));
+            throw std::invalid_argument("impurity must return a number of at least zero; got " + got);
         } catch (...) {
             failed = std::current_exception();
             return 0;
@@ -184,7 +181,7 @@ public:
     }
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
-                  const Criterion& impurity, double alpha, double power, const Chosen& columns, const Chosen& rows,
+                  const nb::object& impurity, double alpha, double power, const Chosen& columns, const Chosen& rows,
                   const Flags& owned, std::optional<index_t> max_features, std::uint64_t seed,
                   std::uint64_t stream) {
         require(static_cast<index_t>(labels.shape(0)) == table_.n_rows, "labels: one for each row");
@@ -200,10 +197,10 @@ public:
         function.alpha = alpha;
         function.power = power;
         Given given;
-        if (std::holds_alternative<std::string>(impurity)) {
-            function.kind = impurity_of(std::get<std::string>(impurity));
+        if (nb::isinstance<nb::str>(impurity)) {
+            function.kind = impurity_of(nb::cast<std::string>(impurity));
         } else {
-            given.call = std::get<nb::callable>(impurity);
+            given.call = impurity;
             function.kind = Impurity::custom;
             function.given = [&given](const double* counts, index_t n) { return given(counts, n); };
         }

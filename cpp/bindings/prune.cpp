@@ -1,4 +1,5 @@
 // Pruning for Python.
+#include <algorithm>
 #include <utility>
 
 #include <nanobind/stl/function.h>
@@ -94,6 +95,7 @@ public:
             for (std::size_t h = 0; h < drop.size(); ++h) {
                 if (problem_.element[h] >= 0) drop[h] = path.drop[problem_.element[h]];
             }
+            leave_out_purchases(path.rates, drop);
         }
         return give_path(std::move(path), std::move(drop));
     }
@@ -114,6 +116,13 @@ private:
     explicit Pruning(PruningProblem&& problem) : problem_(std::move(problem)) {}
 
     PruningProblem problem_;
+
+    // Purchases that no split needs leave the largest optimum at the rate 0 by themselves; that is no pruning.
+    static void leave_out_purchases(std::vector<Rate>& rates, std::vector<index_t>& drop) {
+        if (rates.empty() || std::find(drop.begin(), drop.end(), 1) != drop.end()) return;
+        rates.erase(rates.begin());
+        for (index_t& entry : drop) entry -= entry > 1;
+    }
 };
 
 // (errors of the rows that pass, errors of those that stay)

@@ -2,6 +2,7 @@
 // UndefinedBehaviorSanitizer; what the kernels compute is compared with naive twins in tests/kernels as well.
 #include "test_bins.hpp"
 #include "test_boosting.hpp"
+#include "test_closure.hpp"
 #include "test_growing.hpp"
 #include "test_predicting.hpp"
 #include "test_price.hpp"
@@ -17,6 +18,7 @@ int main() {
     test_predicting();
     test_sampling();
     test_boosting();
+    test_closure();
     std::printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 ? 0 : 1;
 }

@@ -34,7 +34,7 @@ class FileError(FarthingError, ValueError):
 
 
 class ModelImportError(FarthingError, ValueError):
-    """A model of another library cannot be brought over: its kind, its tests or its output have no equal here."""
+    """A model of another library cannot be brought over: its kind, tests or output have no equal here."""
 
 
 class BudgetWarning(UserWarning):

@@ -189,8 +189,10 @@ class Gradients:
         return self.value(sums)
 
 
-def impurity_of(counts: Sequence[Any], kind: str, alpha: Any = 0, power: Any = 2) -> Any:
+def impurity_of(counts: Sequence[Any], kind: Any, alpha: Any = 0, power: Any = 2) -> Any:
     """Return the impurity of a node from its class counts, which may be floats, integers or fractions."""
+    if callable(kind):
+        return kind(np.array(counts)) if sum(counts) > 0 else 0
     n = add_up(counts)
     if n <= 0:
         return 0
@@ -218,14 +220,14 @@ class Classes:
         weights: Sequence[float],
         n_classes: int,
         *,
-        kind: str = "entropy",
+        kind: Any = "entropy",
         alpha: float = 0.0,
         power: float = 2.0,
     ) -> None:
         self.weights = to_fixed(weights)
         self.n_classes = n_classes
         self.impurity = functools.partial(impurity_of, kind=kind, alpha=alpha, power=power)
-        self.minimax = kind in ("pairs", "powers")
+        self.minimax = kind not in ("entropy", "gini")
         self.cells = np.zeros((len(labels), n_classes + 1), dtype=np.int64)
         self.cells[np.arange(len(labels)), labels] = self.weights.values
         self.cells[:, -1] = 1
@@ -348,6 +350,7 @@ class Node:
     left_codes: set[int] | None = None  # of a categorical test
     right_codes: set[int] | None = None
     splits: dict[int, Split] = field(default_factory=dict)  # the best of each column; empty if closed
+    key: int = 0  # of its draws of columns
 
 
 @dataclass
@@ -391,9 +394,11 @@ class Grower:
     columns: Sequence[int] | None = None
     owned: set[int] = field(default_factory=set)
     nodes: list[Node] = field(default_factory=list)
+    max_features: int | None = None
+    key: int = 0
 
     def grow(self, rows: NDArray[np.int64]) -> list[Node]:
-        self.add_node(rows, 0, set())
+        self.add_node(rows, 0, set(), self.key)
         n_leaves = 1
         while n_leaves < self.max_leaves:
             offers = [offer for leaf in range(len(self.nodes)) for offer in self.offers(leaf)]
@@ -404,16 +409,30 @@ class Grower:
             n_leaves += 1
         return self.nodes
 
-    def add_node(self, rows: NDArray[np.int64], depth: int, path: set[int]) -> int:
+    def add_node(self, rows: NDArray[np.int64], depth: int, path: set[int], key: int) -> int:
         sums = self.target.cells[rows].sum(axis=0)
-        node = Node(self.target.value(sums), self.target.cover(sums), rows, depth, path)
+        node = Node(self.target.value(sums), self.target.cover(sums), rows, depth, path, key=key)
+        self.nodes.append(node)
+        place = len(self.nodes) - 1
         if depth < self.max_depth and not self.target.pure(sums):
-            for j in range(len(self.bins)) if self.columns is None else self.columns:
+            for j in self.drawn(place):
                 split = best_split(self.target, rows, self.bins[j], self.min_rows_leaf)
                 if split is not None:
                     node.splits[j] = split
-        self.nodes.append(node)
-        return len(self.nodes) - 1
+        return place
+
+    def drawn(self, leaf: int) -> Iterator[int]:
+        """Yield the columns to try: all, or some by lot and then others until there is an offer."""
+        columns = list(range(len(self.bins)) if self.columns is None else self.columns)
+        if self.max_features is None or self.max_features >= len(columns):
+            yield from columns
+            return
+        for i in range(len(columns)):
+            if i >= self.max_features and any(True for _ in self.offers(leaf)):
+                return
+            lot = i + random_bits(self.nodes[leaf].key, i) % (len(columns) - i)
+            columns[i], columns[lot] = columns[lot], columns[i]
+            yield columns[i]
 
     def offers(self, leaf: int) -> Iterator[Offer]:
         """Yield what a leaf could do that is worth its price and within the budget."""
@@ -440,8 +459,9 @@ class Grower:
             node.threshold = bins.edges[last] if last < bins.n_bins - 1 else math.inf
         goes_left = split.goes_left(bins.codes[node.rows], bins.n_bins)
         path = {*node.path, offer.feature}
-        node.left = self.add_node(node.rows[goes_left], node.depth + 1, path)
-        node.right = self.add_node(node.rows[~goes_left], node.depth + 1, path)
+        left_key, right_key = (random_bits(node.key, 2**64 - 1 - side) for side in (0, 1))
+        node.left = self.add_node(node.rows[goes_left], node.depth + 1, path, left_key)
+        node.right = self.add_node(node.rows[~goes_left], node.depth + 1, path, right_key)
         if self.ledger == "model":
             self.owned = {*self.owned, offer.feature}
 

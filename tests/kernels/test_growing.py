@@ -106,6 +106,68 @@ def test_chosen_rows_columns_and_what_is_owned_already(
     assert_same_tree(*fast_and_slow(table, data.draw(sheets(table.n_features)), options, target, **chosen))
 
 
+@given(st.data(), tables(), limits(), st.integers(1, 3), SEEDS)
+@settings(deadline=None, max_examples=120)
+def test_drawn_columns_equal_the_twin(
+    data: Any, table: Table, options: dict[str, Any], n_drawn: int, seed: int
+) -> None:
+    stream = data.draw(st.integers(0, 2**62))
+    kind = data.draw(st.sampled_from(IMPURITIES))
+    target = of_classes(table.n_rows, np.random.default_rng(seed), 3, kind)
+    prices = data.draw(sheets(table.n_features))
+    options = {**options, "ledger": "row"}
+    assert_same_tree(*fast_and_slow(table, prices, options, target, draws=(n_drawn, seed, stream)))
+
+
+def test_columns_are_drawn_evenly_and_anew_for_each_node_and_tree() -> None:
+    """With one column drawn for a stump, each of six equal columns is taken in a sixth of the trees."""
+    values = np.tile(np.arange(8.0)[:, None], 6)
+    labels, weights = np.arange(8) % 2, np.ones(8)
+    grower = Grower(Table(values, (0,) * 6).fast(), CostSheet([1.0] * 6))
+    trees = [grower.classes(labels, weights, 2, max_features=1, seed=5, stream=t).tree for t in range(600)]
+    roots = np.bincount([tree.feature[0] for tree in trees], minlength=6)
+    assert roots.sum() == 600
+    assert (np.abs(roots - 100) < 45).all()  # five standard deviations of a binomial
+    inner = [set(tree.feature[tree.feature >= 0].tolist()) for tree in trees[:20]]
+    assert min(map(len, inner)) > 1
+
+
+def test_columns_may_not_be_drawn_under_the_model_ledger() -> None:
+    grower = Grower(Table(np.arange(4.0)[:, None], (0,)).fast(), CostSheet([1.0]), ledger="model")
+    with pytest.raises(ValueError, match="row ledger"):
+        grower.classes(np.array([0, 1, 0, 1]), np.ones(4), 2, max_features=1)
+
+
+def cubes(counts: Any) -> Any:
+    """Return an admissible polynomial (lemma 3.4.4): each term has two classes at least."""
+    return float(sum(a * b**2 for i, a in enumerate(counts) for j, b in enumerate(counts) if i != j))
+
+
+@given(st.data(), tables(max_rows=25, max_features=3), limits(), SEEDS)
+@settings(deadline=None, max_examples=40)
+def test_a_callable_impurity_equals_the_twin(
+    data: Any, table: Table, options: dict[str, Any], seed: int
+) -> None:
+    target = of_classes(table.n_rows, np.random.default_rng(seed), 3, (cubes, 0.0, 2.0))
+    assert_same_tree(*fast_and_slow(table, data.draw(sheets(table.n_features)), options, target))
+
+
+@pytest.mark.parametrize(
+    ("impurity", "error", "message"),
+    [
+        (lambda counts: 1 / 0, ZeroDivisionError, "division"),
+        (lambda counts: "text", ValueError, "at least zero; got 'text'"),
+        (lambda counts: -1.0, ValueError, "at least zero"),
+        (lambda counts: np.nan, ValueError, "at least zero"),
+        ("depth", ValueError, "impurity is"),
+    ],
+)
+def test_an_impurity_that_fails_says_so(impurity: Any, error: type[Exception], message: str) -> None:
+    grower = Grower(Table(np.arange(4.0)[:, None], (0,)).fast(), CostSheet([1.0]), n_threads=2)
+    with pytest.raises(error, match=message):
+        grower.classes(np.array([0, 1, 0, 1]), np.ones(4), 2, impurity=impurity)
+
+
 @given(tables(), st.floats(1e-3, 1e3), st.integers(-900, 800), SEEDS)
 @settings(deadline=None, max_examples=60)
 def test_gradients_that_need_rounding_are_summed_on_the_grid(

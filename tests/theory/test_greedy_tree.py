@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet, Group
-from farthing.forests import BudgetTreeClassifier
+from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
 from farthing.forests.tree import impurity_of
 from farthing.trees import Forest
 
@@ -157,6 +157,37 @@ def test_the_max_cost_is_within_the_bound_of_the_optimum(problem: Any, kind: tup
     else:  # the proof scales F so that its smallest value above zero, that of two objects, is 1
         smallest = 2.0**power - 2
         assert optimum <= max_cost <= optimum * (1 + math.log(whole / smallest)) * (1 + 1e-12)
+
+
+def cubes(counts: NDArray[np.float64]) -> float:
+    """Return a polynomial of lemma 3.4.4 that is none of the built-in ones: sum of n_i n_j^2 over i != j."""
+    return float(sum(a * b**2 for i, a in enumerate(counts) for j, b in enumerate(counts) if i != j))
+
+
+@given(binary_problems(), st.sampled_from(["pairs", "powers", cubes]))
+@settings(deadline=None, max_examples=60)
+def test_the_dearest_path_of_a_forest_s_tree_is_within_the_bound(problem: Any, impurity: Any) -> None:
+    """Theorem 3.4.2 for `max_cost_`, also with an impurity that the user gives."""
+    X, y, costs = problem
+    forest = BudgetForestClassifier(impurity=impurity, costs=costs, bootstrap=False, max_trees=1).fit(X, y)
+    assert (forest.predict(X) == y).all()
+    optimum, whole = optimal_max_cost(X, y, costs), impurity_of(np.bincount(y).astype(float), impurity)
+    (max_cost,) = forest.max_cost_
+    assert max_cost == forest.spend(X).max()
+    # F of one object of each of two classes, its smallest value above zero, is 2 for all three.
+    assert optimum <= max_cost <= optimum * (1 + math.log(max(whole / 2, 1.0))) * (1 + 1e-12)
+
+
+@given(binary_problems(), SEEDS)
+@settings(deadline=None, max_examples=30)
+def test_every_bootstrapped_tree_is_within_the_bound_of_its_own_rows(problem: Any, seed: int) -> None:
+    X, y, costs = problem
+    forest = BudgetForestClassifier(impurity="pairs", costs=costs, max_trees=3, random_state=seed).fit(X, y)
+    for tree, max_cost in enumerate(forest.max_cost_):
+        drawn = forest.in_bag(tree)
+        whole = impurity_of(np.bincount(y, weights=drawn), "pairs")
+        optimum = optimal_max_cost(X[drawn > 0], y[drawn > 0], costs)
+        assert optimum <= max_cost <= optimum * (1 + math.log(max(whole / 2, 1.0))) * (1 + 1e-12)
 
 
 # ---- prices and budgets ------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Raise ValueError if attributes read from a file do not fit together."""
 
     def _file_params(self) -> dict[str, Any]:
-        """Return the constructor parameters as a file holds them; functions and other models have no place."""
+        """Return the constructor parameters as a file holds them, which has no place for functions."""
         return dict(self.get_params(deep=False))
 
     # What the two kinds of models differ in.

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from queue import SimpleQueue
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
@@ -19,21 +17,13 @@ from farthing.base import ContractClassifier, TreesMixin, n_threads, normalise, 
 from farthing.costs import CostSheet
 from farthing.errors import BudgetWarning
 from farthing.forests.bootstrap import Units
+from farthing.forests.growth import Grove, Rows, n_drawn
 from farthing.forests.tree import check_tradeoff, impurity_of
 from farthing.table import Bins
 from farthing.trees import CostRule, Forest, Grower, Impurity, Predictor
 
 Aggregation: TypeAlias = Literal["distribution", "vote"]
 ImpurityLike: TypeAlias = Impurity | Callable[[NDArray[np.float64]], float]
-
-
-@dataclass(frozen=True)
-class _Rows:
-    """Rows to learn from or to judge by."""
-
-    values: NDArray[np.floating]
-    target: NDArray[np.int64]
-    weights: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -227,7 +217,8 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         growth, GreedyTree on the rows S costs at most (1 + ln F(S)) * OPT, where F is scaled so that its
         smallest value above zero is 1. Entropy and Gini are not monotone and promise nothing.
         """
-        return np.array([max_cost(self.forest_, tree, self.costs_) for tree in range(self.forest_.n_trees)])
+        trees = self.forest_
+        return np.array([max_cost(trees.part(t, t + 1), self.costs_) for t in range(trees.n_trees)])
 
     def in_bag(self, tree: int) -> NDArray[np.float64]:
         """Return the weight with which each training row was drawn for a tree.
@@ -261,10 +252,11 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         self._check_params()
         alphas = self._alphas()
         self.votes_ = self.aggregation == "vote"
+        self._draws = bool(self.bootstrap)
         self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         self._units = Units.of(values, target, weights)
         judges = self._judges(values, target)
-        rows = _Rows(values, target, self._units.all())
+        rows = Rows(values, target, self._units.all())
         bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=n_threads(self.n_jobs))
         candidates = [self._grow(bins, rows, judges or rows, alpha, sheet) for alpha in alphas]
         chosen = candidates[0]
@@ -294,7 +286,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
 
     # Rows to judge by.
 
-    def _judges(self, values: NDArray[np.floating], target: NDArray[np.int64]) -> _Rows | None:
+    def _judges(self, values: NDArray[np.floating], target: NDArray[np.int64]) -> Rows | None:
         """Return the validation rows; None if the training rows serve."""
         given, labels = self._given
         if given is not None:
@@ -302,7 +294,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
             encoded.check(np.ones(encoded.values.shape, dtype=np.bool_))
             codes = np.full(len(encoded.values), -1) if labels is None else self._codes(labels)
             check_consistent_length(encoded.values, codes)
-            return _Rows(encoded.values, codes, np.ones(len(codes)))
+            return Rows(encoded.values, codes, np.ones(len(codes)))
         if labels is not None:
             raise ValueError("y_val was given without X_val")
         if self.validation_fraction is None or len(self._units.rows) < 2:
@@ -314,7 +306,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         self._units, held = self._units.part(self.validation_fraction, self._seed)
         weights = held.all()
         kept = weights > 0
-        return _Rows(values[kept], target[kept], weights[kept])
+        return Rows(values[kept], target[kept], weights[kept])
 
     def _codes(self, labels: Any) -> NDArray[np.int64]:
         """Return the labels of validation rows as codes; -1, which no class has, for a label never seen."""
@@ -322,13 +314,13 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         places = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
         return np.where(self.classes_[places] == labels, places, -1).astype(np.int64)
 
-    def _error(self, candidate: _Candidate, rows: _Rows, judges: _Rows | None) -> float:
+    def _error(self, candidate: _Candidate, rows: Rows, judges: Rows | None) -> float:
         """Return the weighted share of validation rows, or of those out of the bag, that are wrong."""
         if judges is None:
             outputs, voters = self._out_of_bag(candidate, rows)
             heard = voters > 0
             outputs = outputs[heard]
-            judges = _Rows(rows.values[heard], rows.target[heard], rows.weights[heard])
+            judges = Rows(rows.values[heard], rows.target[heard], rows.weights[heard])
         else:
             outputs = np.broadcast_to(self.prior_, (len(judges.values), len(self.prior_)))
             if candidate.trees:
@@ -343,9 +335,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
 
     # Out of the bag.
 
-    def _out_of_bag(
-        self, candidate: _Candidate, rows: _Rows
-    ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def _out_of_bag(self, candidate: _Candidate, rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the sum of the answers of the trees that did not see a row, and how many those are."""
         outputs = np.zeros((len(rows.target), len(self.classes_)))
         voters = np.zeros(len(rows.target), dtype=np.int64)
@@ -356,7 +346,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
                 voters[out] += 1
         return outputs, voters
 
-    def _measure_out_of_bag(self, candidate: _Candidate, rows: _Rows) -> None:
+    def _measure_out_of_bag(self, candidate: _Candidate, rows: Rows) -> None:
         outputs, voters = self._out_of_bag(candidate, rows)
         judged = voters > 0
         shares = np.full(outputs.shape, np.nan)
@@ -366,74 +356,42 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         self.oob_score_ = float(np.average(right, weights=rows.weights[judged])) if judged.any() else np.nan
 
     def _drawn(self, tree: int) -> NDArray[np.float64]:
-        return self._units.drawn(self._seed, tree) if self.bootstrap else self._units.all()
+        return self._units.drawn(self._seed, tree) if self._draws else self._units.all()
 
     # Growing.
 
-    def _grow(self, bins: Bins, rows: _Rows, judges: _Rows, alpha: float, sheet: CostSheet) -> _Candidate:
-        """Grow the forest of one alpha: algorithm 2, lines 2 to 7."""
-        if self.budget is None:
-            trees = list(self._trees(bins, rows, alpha, sheet, at_once=self.max_trees))
-            return _Candidate(alpha, trees, None)
-        threads = n_threads(self.n_jobs)
-        trees = []
-        cost = 0.0
-        acquired = np.zeros(judges.values.shape, dtype=np.bool_)
-        for tree in self._trees(bins, rows, alpha, sheet, at_once=threads):
-            acquired |= Predictor(tree).predict(judges.values, n_threads=threads)[1]
-            dearer = float(np.average(sheet.total_rows(acquired), weights=judges.weights))
-            if dearer > self.budget * (1 + 1e-12):
-                break
-            trees.append(tree)
-            cost = dearer
-        return _Candidate(alpha, trees, cost)
-
-    def _trees(
-        self, bins: Bins, rows: _Rows, alpha: float, sheet: CostSheet, at_once: int
-    ) -> Iterator[Forest]:
-        """Yield trees in order; at least this many are begun before the first is waited for."""
-        threads = n_threads(self.n_jobs)
-        n_workers = max(1, min(threads, self.max_trees))
-        growers: SimpleQueue[Grower] = SimpleQueue()
-        for _ in range(n_workers):
-            growers.put(self._grower(bins, rows, alpha, sheet, threads // n_workers))
-
-        def grow(tree: int) -> Forest:
-            grower = growers.get()  # no two threads grow with the same one
-            try:
-                weights = self._drawn(tree)
-                return grower.classes(
-                    rows.target,
-                    weights,
-                    len(self.classes_),
-                    impurity=self.impurity,
-                    alpha=alpha,
-                    power=self.power,
-                    rows=np.flatnonzero(weights),
-                    max_features=self._n_drawn(bins.n_features),
-                    seed=self._seed,
-                    stream=tree,
-                ).tree
-            finally:
-                growers.put(grower)
-
-        with ThreadPoolExecutor(n_workers) as pool:
-            for first in range(0, self.max_trees, at_once):
-                yield from pool.map(grow, range(first, min(first + at_once, self.max_trees)))
-
-    def _grower(self, bins: Bins, rows: _Rows, alpha: float, sheet: CostSheet, threads: int) -> Grower:
+    def _grow(self, bins: Bins, rows: Rows, judges: Rows, alpha: float, sheet: CostSheet) -> _Candidate:
+        """Grow the forest of one alpha."""
         counts = np.bincount(rows.target, weights=rows.weights, minlength=len(self.classes_))
         whole = impurity_of(counts.astype(np.float64), self.impurity, alpha, self.power)
-        return Grower(
-            bins,
-            sheet,
-            max_depth=self.max_depth,
-            max_leaves=self.max_leaves,
-            min_rows_leaf=self.min_rows_leaf,
-            cost_rule=self.cost_rule,
-            tradeoff=check_tradeoff(self.cost_rule, self.tradeoff) * whole,
-            n_threads=threads,
+        tradeoff = check_tradeoff(self.cost_rule, self.tradeoff) * whole
+        grove = Grove(
+            make_grower=lambda threads: Grower(
+                bins,
+                sheet,
+                max_depth=self.max_depth,
+                max_leaves=self.max_leaves,
+                min_rows_leaf=self.min_rows_leaf,
+                cost_rule=self.cost_rule,
+                tradeoff=tradeoff,
+                n_threads=threads,
+            ),
+            target=rows.target,
+            n_classes=len(self.classes_),
+            draw=self._drawn,
+            options={
+                "impurity": self.impurity,
+                "alpha": alpha,
+                "power": self.power,
+                "max_features": n_drawn(self.max_features, bins.n_features),
+                "seed": self._seed,
+            },
+            n_trees=self.max_trees,
+            n_threads=n_threads(self.n_jobs),
         )
+        if self.budget is None:
+            return _Candidate(alpha, list(grove.trees()), None)
+        return _Candidate(alpha, *grove.within(self.budget, judges, sheet))
 
     # Parameters.
 
@@ -445,25 +403,9 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         if isinstance(self.impurity, str):
             impurity_of(np.ones(1), self.impurity)  # raises if there is none of that name
         elif not callable(self.impurity):
-            raise ValueError(f"impurity must be a name or a callable; got {self.impurity!r}")
+            raise TypeError(f"impurity must be a name or a callable; got {self.impurity!r}")
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs bootstrap=True: without it no row is out of the bag")
-
-    def _n_drawn(self, n_features: int) -> int | None:
-        """Return the number of columns drawn for each split, None for all."""
-        given = self.max_features
-        if given is None:
-            return None
-        if given in ("sqrt", "log2"):
-            return max(1, int(np.sqrt(n_features) if given == "sqrt" else np.log2(n_features)))
-        if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1:
-            return int(min(given, n_features))
-        if isinstance(given, float | np.floating) and 0 < given <= 1:
-            return max(1, int(given * n_features))
-        raise ValueError(
-            "max_features must be a number of columns of at least 1, a share of them above 0 and up to 1.0, "
-            f"'sqrt', 'log2' or None; got {given!r}"
-        )
 
     def _alphas(self) -> list[float]:
         alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
@@ -491,34 +433,22 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
 
     def _node_scores(self, forest: Forest) -> NDArray[np.float64]:
         if self.votes_:
-            return np.eye(forest.n_outputs)[forest.value.argmax(axis=1)]
+            return np.asarray(np.eye(forest.n_outputs)[forest.value.argmax(axis=1)])
         return normalise(forest.value)
 
     def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         return normalise(outputs)
 
 
-def max_cost(forest: Forest, tree: int, sheet: CostSheet) -> float:
-    """Return what the dearest path from the root to a leaf of a tree costs; the rest of a path is cheaper.
+def max_cost(tree: Forest, sheet: CostSheet) -> float:
+    """Return what the dearest path from the root to a leaf of a tree costs.
 
     Parameters
     ----------
-    forest : Forest
-        The trees.
-    tree : int
-        Number of the tree.
+    tree : Forest
+        One tree.
     sheet : CostSheet
         The prices, in the order of the columns.
     """
-    first, end = forest.offsets[tree : tree + 2]
-    feature = forest.feature[first:end]
-    owned = np.zeros((end - first, forest.n_features), dtype=np.bool_)
-    level = np.array([0])
-    while len(level := level[feature[level] >= 0]):
-        below = owned[level]
-        below[np.arange(len(level)), feature[level]] = True
-        children = [forest.left[first:end][level], forest.right[first:end][level]]
-        for child in children:
-            owned[child] = below
-        level = np.concatenate(children)
-    return float(sheet.total_rows(owned[feature < 0]).max())
+    owned = tree.tests()[tree.feature < 0] > 0
+    return float(sheet.total_rows(owned).max())

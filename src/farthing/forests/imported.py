@@ -199,7 +199,10 @@ class ImportedRegressor(ImportedMixin, ContractRegressor):
         sheet: CostSheet,  # noqa: ARG002 - the model knows no prices
     ) -> None:
         self._learn(
-            DecisionTreeRegressor(random_state=0) if self.model is None else self.model, values, target, weights
+            DecisionTreeRegressor(random_state=0) if self.model is None else self.model,
+            values,
+            target,
+            weights,
         )
         mean = np.log(self.prior_.clip(_TINY)) if self.link_ == "exponential" else self.prior_
         self.prior_ = mean * self.divisor_
@@ -223,10 +226,10 @@ def from_model(
 ) -> ImportedClassifier | ImportedRegressor:
     """Bring a fitted tree model of another library under the contract, with the same predictions.
 
-    The result can be audited, walked, saved, and pruned if it is a forest. Raw scores are the same to the last
-    bit as those of scikit-learn and LightGBM, which add up in float64; XGBoost adds in float32, and its scores
-    are the same up to the rounding of that sum. Libraries keep values at leaves only, so where a walk stops
-    at an inner node, that has the mean of the leaves below it by the training rows that reached them.
+    The result can be audited, walked, saved, and pruned if it is a forest. Raw scores are the same to the
+    last bit as those of scikit-learn and LightGBM, which add up in float64; XGBoost adds in float32, and its
+    scores are the same up to the rounding of that sum. Libraries keep values at leaves only, so where a walk
+    stops at an inner node, that has the mean of the leaves below by the training rows that reached them.
 
     Parameters
     ----------
@@ -270,7 +273,9 @@ def from_model(
     labels = getattr(model, "classes_", None) if classes is None else np.asarray(classes)
     labels = np.arange(imported.n_classes) if labels is None else np.asarray(labels)
     if len(labels) != imported.n_classes or not np.array_equal(np.unique(labels), labels):
-        raise ValueError(f"classes must be {imported.n_classes} labels in ascending order; got {labels.tolist()}")
+        raise ValueError(
+            f"classes must be {imported.n_classes} labels in ascending order; got {labels.tolist()}"
+        )
     classifier = ImportedClassifier(costs=costs)
     classifier.classes_ = labels
     classifier._stand_for(imported, costs, names)

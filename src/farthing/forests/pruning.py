@@ -1,4 +1,4 @@
-"""Pruning a forest for every trade-off of error and cost at once: BudgetPrune of Nan's thesis, and its rivals."""
+"""Pruning a forest for every trade-off of error and cost at once: BudgetPrune of Nan's thesis, its rivals."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from farthing.trees import Predictor, pruned
 Progress: TypeAlias = bool | Callable[[float], object]
 
 
-def prune_path(
+def prune_path(  # noqa: PLR0917 - the two tables and what goes with each
     forest: Any,
     X: Any,
     y: Any,
@@ -45,8 +45,8 @@ def prune_path(
     breakpoint.
 
     Errors and prices are put on grids of whole numbers, so that ties and breakpoints are exact. Errors are
-    counts of rows. Prices with at most nine decimals are exact; other prices, and weighted errors, are rounded
-    to the finest power of two at which all of them add up to less than 2**52.
+    counts of rows. Prices with at most nine decimals are exact; other prices, and weighted errors, are
+    rounded to the finest power of two at which all of them add up to less than 2**52.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def prune_path(
     return case.path(gains, [0.0, *lambdas], drop)
 
 
-def cost_complexity_path(
+def cost_complexity_path(  # noqa: PLR0917 - as prune_path
     forest: Any,
     X: Any,
     y: Any,
@@ -108,7 +108,7 @@ def cost_complexity_path(
     progress: Progress = False,
     n_jobs: int | None = None,
 ) -> PruningPath:
-    """Prune each tree by Breiman's minimal cost-complexity, all at the same rate, blind to what features cost.
+    """Prune each tree by Breiman's minimal cost-complexity, all at one rate, blind to what features cost.
 
     At ``lam`` each tree has the least ``risk + lam * number of leaves``. For one tree and "gini" that is
     scikit-learn's ``ccp_alpha``.
@@ -150,7 +150,7 @@ def cost_complexity_path(
     return case.path(gains, [0.0, *lambdas], drop)
 
 
-def greedy_feature_path(
+def greedy_feature_path(  # noqa: PLR0917 - as prune_path
     forest: Any,
     X: Any,
     y: Any,
@@ -230,6 +230,11 @@ class _Case:
                 f"{type(model).__name__}"
             )
         check_is_fitted(model)
+        if model.forest_.width != len(model.classes_):
+            raise ValueError(
+                "only trees that each tell all classes apart can be pruned: a forest, not a boosted model; "
+                f"these give {model.forest_.width} score(s) for {len(model.classes_)} classes"
+            )
         sheet = model.costs_ if costs is None else CostSheet.of(costs, model.schema_.names)
         predictor = model._ready()
         values, codes = _rows(model, X, y)

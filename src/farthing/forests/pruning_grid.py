@@ -70,11 +70,9 @@ def bag_gains(forest: Forest, risk: Risk) -> Gains:
     """
     counts = forest.value
     weight = row_sums(counts)
-    if (
-        forest.width < 2
-        or (counts < 0).any()
-        or (weight <= 0).any()
-        or not np.allclose(weight, forest.cover, rtol=1e-6, atol=0)
+    leaves_only = (forest.feature < 0).all()  # so there is no split to weigh
+    if (counts < 0).any() or not (
+        leaves_only or ((weight > 0).all() and np.allclose(weight, forest.cover, rtol=1e-6, atol=0))
     ):
         raise ValueError(
             "this forest does not hold the class weights of its training rows, as imported forests do not; "
@@ -101,7 +99,8 @@ def bag_gains(forest: Forest, risk: Risk) -> Gains:
     share = gain / weight[starts]
     bits = _bits(float(np.abs(share).sum()), _SUM_BITS)
     unit = Fraction(2) ** -bits
-    unsplit = sum((Fraction(float(m)) / Fraction(float(t)) for m, t in zip(mass[roots], total, strict=True)))
+    shares = (Fraction(float(m)) / Fraction(float(t)) for m, t in zip(mass[roots], total, strict=True))
+    unsplit = sum(shares, start=Fraction(0))
     return Gains(
         np.rint(np.ldexp(share, bits)).astype(np.int64), unit / forest.n_trees, unsplit / forest.n_trees
     )
@@ -156,7 +155,7 @@ def grid_prices(sheet: CostSheet, test: float, n_rows: int, n_tests: int) -> Gri
 def _mass(counts: NDArray[np.float64], weight: NDArray[np.float64], risk: Risk) -> NDArray[np.float64]:
     """Return weight times impurity of each node, shape (n_nodes,)."""
     if risk == "error":
-        return weight - counts.max(axis=1)
+        return np.asarray(weight - counts.max(axis=1))
     if risk == "gini":
         return weight - row_sums(counts**2) / weight
     if risk == "entropy":

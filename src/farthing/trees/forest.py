@@ -302,6 +302,25 @@ class Forest:
             **joined,
         )
 
+    def part(self, begin: int, end: int) -> Self:
+        """Return the trees from ``begin`` up to, but without, ``end``; the arrays are not copied.
+
+        Examples
+        --------
+        >>> leaf = Forest.constant([3.0], n_features=2)
+        >>> Forest.concat([leaf, leaf.scaled(2.0)]).part(1, 2).value
+        array([[6.]])
+        """
+        if not 0 <= begin < end <= self.n_trees:
+            raise ValueError(f"trees {begin} to {end} are not a part of {self.n_trees} trees")
+        first, last = self.offsets[begin], self.offsets[end]
+        nodes = {
+            name: getattr(self, name)[first:last] for name, (_, _, per_node) in _ARRAYS.items() if per_node
+        }
+        return replace(
+            self, offsets=self.offsets[begin : end + 1] - first, target=self.target[begin:end], **nodes
+        )
+
     @property
     def n_trees(self) -> int:
         """Number of trees."""
@@ -324,6 +343,34 @@ class Forest:
     def tree_starts(self) -> NDArray[np.int64]:
         """Return the first node of each node's own tree, shape (n_nodes,)."""
         return np.repeat(self.offsets[:-1], np.diff(self.offsets))
+
+    def tests(self) -> NDArray[np.float64]:
+        """Return how often a row that ends at a node has been tested for each feature.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_nodes, n_features)
+            An inner node's own test counts, since a row that ends there was asked for it.
+
+        Examples
+        --------
+        >>> Forest.from_arrays(
+        ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+        ...     value=[[0.0], [-1.0], [1.0]]).tests()
+        array([[0., 1.],
+               [0., 1.],
+               [0., 1.]])
+        """
+        counts = np.zeros((self.n_nodes, self.n_features))
+        starts = self.tree_starts()
+        level = self.offsets[:-1]
+        while len(level := level[self.feature[level] >= 0]):
+            counts[level, self.feature[level]] += 1
+            children = [starts[level] + child[level] for child in (self.left, self.right)]
+            for child in children:
+                counts[child] = counts[level]
+            level = np.concatenate(children)
+        return counts
 
     def depth(self) -> int:
         """Return the number of tests on the longest path of any tree.

@@ -77,7 +77,9 @@ def read_treelite(model: Any, *, single: bool) -> Imported:
     if int(header.get_field("num_target")[0]) != 1:
         raise ModelImportError("the model has several targets; import one model a target")
     if task not in (_BINARY, _REGRESSION, _MULTICLASS, _RANKING):
-        raise ModelImportError("the model neither classifies, regresses nor ranks; outlier scores have no place")
+        raise ModelImportError(
+            "the model neither classifies, regresses nor ranks; outlier scores have no place"
+        )
     if link not in _LINKS:
         raise ModelImportError(
             f"the model ends in {link!r}, which cannot be brought over; there are {', '.join(sorted(_LINKS))}"
@@ -112,18 +114,20 @@ def _comparator(trees: list[Any]) -> str:
     """Return the sign that all trees compare by."""
     signs: set[int] = set()
     for tree in trees:
+        if tree.get_field("has_categorical_split")[0]:
+            raise ModelImportError(
+                "the model tests categories, whose codes each library keeps in its own way; use numbers"
+            )
         inner = np.array(tree.get_field("cleft")) >= 0
         signs.update(np.array(tree.get_field("cmp"))[inner].tolist())
     if len(signs) > 1 or not signs <= set(_COMPARATORS):
-        raise ModelImportError("the model compares by other signs than < or <= alone, which cannot be brought over")
+        raise ModelImportError(
+            "the model compares by other signs than < or <= alone, which cannot be brought over"
+        )
     return _COMPARATORS[signs.pop()] if signs else "<="
 
 
 def _read_tree(tree: Any, n_features: int, n_outputs: int, column: int, kind: dict[str, str]) -> Forest:
-    if tree.get_field("has_categorical_split")[0]:
-        raise ModelImportError(
-            "the model tests categories, whose codes other libraries keep in their own ways; train it on numbers"
-        )
     feature = np.array(tree.get_field("split_index"), dtype=np.int32)
     left = np.array(tree.get_field("cleft"), dtype=np.int64)
     right = np.array(tree.get_field("cright"), dtype=np.int64)
@@ -138,7 +142,7 @@ def _read_tree(tree: Any, n_features: int, n_outputs: int, column: int, kind: di
     cover = _cover(tree, len(feature))
     _fill_inner(value, cover, left, right)
     default_left = np.array(tree.get_field("default_left"), dtype=np.bool_)
-    arrays = {
+    arrays: dict[str, Any] = {
         "feature": np.where(inner, feature, -1),
         "threshold": np.where(inner, np.array(tree.get_field("threshold"), dtype=np.float64), 0.0),
         "left": left,
@@ -181,11 +185,13 @@ def _fill_inner(
         shares = np.stack([cover[left[nodes]], cover[right[nodes]]])
         shares[:, ~(shares.sum(axis=0) > 0)] = 1.0
         shares /= shares.sum(axis=0)
-        value[nodes] = shares[0][:, np.newaxis] * value[left[nodes]] + shares[1][:, np.newaxis] * value[right[nodes]]
+        value[nodes] = (
+            shares[0][:, np.newaxis] * value[left[nodes]] + shares[1][:, np.newaxis] * value[right[nodes]]
+        )
 
 
-def _parents_first(arrays: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Number the nodes so that a child comes after its parent."""
+def _parents_first(arrays: dict[str, Any]) -> dict[str, Any]:
+    """Give the nodes new numbers, so that a child comes after its parent."""
     left, right = arrays["left"], arrays["right"]
     order = [np.array([0])]
     while len(level := order[-1][left[order[-1]] >= 0]):

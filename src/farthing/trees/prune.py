@@ -18,8 +18,8 @@ def pruned(forest: Forest, kept: NDArray[np.bool_]) -> Forest:
     forest : Forest
         The trees.
     kept : ndarray of bool, shape (n_nodes,)
-        Which inner nodes stay split; one below a node that does not is gone whatever it says. Entries of leaves
-        have no meaning.
+        Which inner nodes stay split; one below a node that does not is gone whatever it says. Entries of
+        leaves have no meaning.
 
     Returns
     -------
@@ -81,6 +81,7 @@ def _sets(
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """Return where the code sets of the remaining nodes begin, and those sets alone."""
     nodes = np.flatnonzero(category >= 0)
+    nodes = nodes[np.argsort(category[nodes])]  # the sets stay in their order
     lengths = 2 * forest.category_widths[feature[nodes]]
     begins = np.cumsum(lengths) - lengths
     source = np.repeat(category[nodes] - begins, lengths) + np.arange(lengths.sum())

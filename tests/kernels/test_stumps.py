@@ -29,7 +29,7 @@ def votes_of(rounds: Rounds, values: NDArray[np.float64]) -> NDArray[np.int64]:
     assert forest is not None
     outputs = Predictor(forest).predict(values)[0][:, 0]
     before = (
-        Predictor(forest.head(forest.n_trees - 1)).predict(values)[0][:, 0] if forest.n_trees > 1 else 0.0
+        Predictor(forest.trees(0, forest.n_trees - 1)).predict(values)[0][:, 0] if forest.n_trees > 1 else 0.0
     )
     return np.rint(outputs - before).astype(np.int64)
 

@@ -103,7 +103,11 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def _file_params(self) -> dict[str, Any]:
         """Return the constructor parameters as a file holds them, which has no place for functions."""
-        return dict(self.get_params(deep=False))
+        params: dict[str, Any] = self.get_params(deep=False)
+        if params.get("costs") is not None:
+            # The sheet as fitted stands for whatever it came from: a mapping, a Series, a file that may move.
+            params["costs"] = self.costs_
+        return params
 
     # What the two kinds of models differ in.
 
@@ -278,14 +282,6 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         save(self, path)
 
     # How it is done.
-
-    def _file_params(self) -> dict[str, Any]:
-        """Return the constructor's arguments as a file holds them."""
-        params: dict[str, Any] = self.get_params(deep=False)
-        if params.get("costs") is not None:
-            # The sheet as fitted stands for whatever it came from: a mapping, a Series, a file that may move.
-            params["costs"] = self.costs_
-        return params
 
     def __sklearn_is_fitted__(self) -> bool:
         """Fitted is what a file could hold, so not a model whose first fit failed half way."""

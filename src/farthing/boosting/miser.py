@@ -16,9 +16,9 @@ from sklearn.utils.validation import check_is_fitted
 from farthing.base import TreesMixin, n_threads
 from farthing.base.inputs import check_caps, check_weights
 from farthing.boosting.booster import Boosting, Floats, Grow, Weighting, constants
+from farthing.boosting.draws import draw_rows, subkey
 from farthing.boosting.ledgers import EachRowLedger, Ledger, ModelLedger, trees_within
 from farthing.boosting.losses import Loss
-from farthing.boosting.draws import draw_rows, subkey
 from farthing.boosting.watch import Watch
 from farthing.costs import CostSheet
 from farthing.table import Bins

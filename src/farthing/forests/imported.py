@@ -72,7 +72,7 @@ class ImportedMixin(TreesMixin):
             roots[column : column + imported.forest.width] += imported.forest.value[first]
         self.prior_ = roots
 
-    def _learn(self, model: Any, values: NDArray[np.floating], target: NDArray[Any], weights: Any) -> Any:
+    def _train(self, model: Any, values: NDArray[np.floating], target: NDArray[Any], weights: Any) -> Any:
         """Fit a copy of the model and take its trees."""
         learner = clone(model)
         options = {} if (weights == 1).all() else {"sample_weight": weights}
@@ -139,7 +139,7 @@ class ImportedClassifier(ImportedMixin, ContractClassifier):
         model = DecisionTreeClassifier(random_state=0) if self.model is None else self.model
         if not is_classifier(model):
             raise ValueError(f"model must be a classifier; got {type(model).__name__}")
-        learner = self._learn(model, values, target, weights)
+        learner = self._train(model, values, target, weights)
         self.classes_ = self.classes_[learner.classes_]  # those that have a row
         shares = self.prior_[learner.classes_].clip(_TINY)
         if self.link_ == "sigmoid":
@@ -198,7 +198,7 @@ class ImportedRegressor(ImportedMixin, ContractRegressor):
         weights: NDArray[np.float64],
         sheet: CostSheet,  # noqa: ARG002 - the model knows no prices
     ) -> None:
-        self._learn(
+        self._train(
             DecisionTreeRegressor(random_state=0) if self.model is None else self.model,
             values,
             target,

@@ -243,7 +243,9 @@ class Forest:
         }
         tests = np.flatnonzero(cut["category"] >= 0)
         ends = cut["category"][tests] + 2 * self.category_widths[cut["feature"][tests]]
-        words = slice(int(cut["category"][tests].min(initial=len(self.category_words))), int(ends.max(initial=0)))
+        words = slice(
+            int(cut["category"][tests].min(initial=len(self.category_words))), int(ends.max(initial=0))
+        )
         cut["category"] = np.where(cut["category"] >= 0, cut["category"] - words.start, -1)
         return replace(
             self,

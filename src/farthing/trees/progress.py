@@ -77,7 +77,7 @@ class Progress:
 
     def acquired_by(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return what some rows have paid for so far, shape (len(rows), n_features)."""
-        return bits(self.touched[rows], self.values.shape[1])
+        return unpack(self.touched[rows], self.values.shape[1])
 
 
 def unpack(words: NDArray[np.uint64], n_features: int) -> NDArray[np.bool_]:

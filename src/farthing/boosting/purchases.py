@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.boosting.rules import Rule, best_first
+from farthing.boosting.rules import Rule, best
 from farthing.costs import CostSheet, RowLedger
 
 
@@ -45,6 +45,8 @@ class Purchases:
         self._costs = np.array([0.0, *(RowLedger(sheet).price(column) for column in range(len(sheet.own)))])
         self._rule = rule
         self._exhaust = exhaust
+        # What cannot be afforded once never can, since what is owned only grows.
+        self._beyond: NDArray[np.bool_] = np.zeros(len(self._costs), dtype=np.bool_)
         self._places: list[int] = []
         self._spent: list[float] = []
 
@@ -56,16 +58,23 @@ class Purchases:
 
     def choose(self, edges: NDArray[np.float64]) -> int | None:
         """Return the place of the candidate to take, and pay for it; None if it cannot be afforded."""
-        for place in best_first(self._scores(edges), edges, self._costs).tolist():
+        scores = self._scores(edges)
+        open_edges = np.where(self._beyond, 0.0, edges)
+        while (place := best(scores, open_edges, self._costs)) is not None:
             if place == 0 or self._ledger.affords(place - 1):
-                if place > 0:
-                    self._ledger.buy(place - 1)
-                self._places.append(place)
-                self._spent.append(self._ledger.spent)
-                return int(place)
+                self._take(place)
+                return place
             if not self._exhaust:
                 return None
+            self._beyond[place] = True
+            open_edges[place] = 0.0
         return None
+
+    def _take(self, place: int) -> None:
+        if place > 0:
+            self._ledger.buy(place - 1)
+        self._places.append(place)
+        self._spent.append(self._ledger.spent)
 
     def path(self, edges: list[float]) -> dict[str, NDArray[Any]]:
         """Return what each round did; see ``path_`` of `AdaBoostBTClassifier`."""

@@ -3,7 +3,7 @@
 A rule is a pure function of (edge, cost, spent): the edges of the candidates, what their features cost from
 an empty ledger, both of shape (n_candidates,), and what has been spent so far. It returns a score for each,
 of which the largest wins; of equal scores the larger edge, then the lower cost, then the earlier column (see
-`best_first`, also for candidates that cost nothing). All rules here are monotone in the edge and scale with
+`best`, also for candidates that cost nothing). All rules here are monotone in the edge and scale with
 the unit of the costs, and none knows the budget.
 """
 
@@ -77,27 +77,37 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
 """The rules by name. "hybrid", the change from greedy to smoothed, is in `AdaBoostBTClassifier`."""
 
 
-def best_first(
-    scores: NDArray[np.float64], edge: NDArray[np.float64], cost: NDArray[np.float64]
-) -> NDArray[np.intp]:
-    """Return the places of the candidates with an edge, the best first.
+def best(scores: NDArray[np.float64], edge: NDArray[np.float64], cost: NDArray[np.float64]) -> int | None:
+    """Return the place of the best candidate with an edge above zero, None if there is none.
 
     What costs nothing has an infinite score per cost, and would win for ever with any edge at all. So a free
-    candidate with an infinite score comes first only if its edge is at least that of the best paid one.
+    candidate with an infinite score wins only if its edge is at least that of the best paid one.
 
     Examples
     --------
-    >>> best_first(np.array([1.0, 2.0, 2.0]), np.array([0.5, 0.1, 0.2]), np.ones(3))
-    array([2, 1, 0])
-    >>> best_first(np.array([np.inf, 2.0, 1.0]), np.array([0.1, 0.2, 0.3]), np.array([0.0, 1.0, 1.0]))
-    array([1, 0, 2])
+    >>> best(np.array([1.0, 2.0, 2.0]), np.array([0.5, 0.1, 0.2]), np.ones(3))
+    2
+    >>> best(np.array([np.inf, 2.0, 1.0]), np.array([0.1, 0.2, 0.3]), np.array([0.0, 1.0, 1.0]))
+    1
     """
-    order = np.lexsort((np.arange(len(edge)), cost, -edge, -scores))
-    order = order[edge[order] > 0]
-    paid = order[cost[order] > 0]
-    if len(paid) and cost[order[0]] == 0 and np.isinf(scores[order[0]]) and edge[paid[0]] > edge[order[0]]:
-        order = np.concatenate([paid[:1], order[order != paid[0]]])
-    return order
+    winner = _largest(scores, edge, cost, edge > 0)
+    if winner is None or cost[winner] > 0 or scores[winner] < np.inf:
+        return winner
+    paid = _largest(scores, edge, cost, (edge > 0) & (cost > 0))
+    return winner if paid is None or edge[winner] >= edge[paid] else paid
+
+
+def _largest(
+    scores: NDArray[np.float64],
+    edge: NDArray[np.float64],
+    cost: NDArray[np.float64],
+    among: NDArray[np.bool_],
+) -> int | None:
+    places = np.flatnonzero(among)
+    if not len(places):
+        return None
+    places = places[scores[places] == scores[places].max()]
+    return int(min(places.tolist(), key=lambda place: (-edge[place], cost[place], place)))
 
 
 def _log_gain(edge: NDArray[np.float64]) -> NDArray[np.float64]:

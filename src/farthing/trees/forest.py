@@ -17,6 +17,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any, Final, Self
 
 import numpy as np
@@ -374,6 +375,10 @@ class Forest:
             level = np.concatenate(children)
         return counts
 
+    @cached_property
+    def _starts(self) -> NDArray[np.int64]:
+        return self.tree_starts()
+
     def depth(self) -> int:
         """Return the number of tests on the longest path of any tree.
 
@@ -414,8 +419,7 @@ class Forest:
             if self.missing[node] == MISSING_STAY:
                 return None
             goes_left = bool(self.missing[node] == MISSING_LEFT)
-        start = int(self.offsets[np.searchsorted(self.offsets, node, side="right") - 1])
-        return start + int(self.left[node] if goes_left else self.right[node])
+        return int(self._starts[node]) + int(self.left[node] if goes_left else self.right[node])
 
     def _goes_left(self, node: int, feature: int, value: float) -> bool | None:
         """Return the outcome of the node's test, None if the value counts as missing."""

@@ -1,4 +1,4 @@
-"""What the misers promise beside their trees: budgets, stages, early stopping, warm starts, samples, classes."""
+"""What the misers promise beside their trees: budgets, stages, early stops, warm starts, samples, classes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import log_loss
+from tests.kernels import naive
 
 from farthing.boosting import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
 from farthing.boosting.losses import lambdamart
@@ -15,7 +16,6 @@ from farthing.costs import CostSheet, Group
 from farthing.metrics import ndcg
 from farthing.table import Bins, Schema
 from farthing.trees import Grower, RowLedgers
-from tests.kernels import naive
 
 SHEET = CostSheet(
     [1.0, 0.3, 0.7, 0.0, 2.1, 0.1], groups={"lab": Group(1.3, ["x1", "x4"]), "scan": Group(0.6, ["x2", "x5"])}
@@ -331,7 +331,7 @@ def naive_lambdas(grades, scores, qid):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_lambdas_equal_the_twin(seed):
-    X, grades, qid = queries(seed)
+    _, grades, qid = queries(seed)
     if seed == 2:  # a long query, and rows out of order
         qid = np.where(qid > 8, 0, qid)
     scores = np.round(np.random.default_rng(seed).normal(size=len(qid)), 1)

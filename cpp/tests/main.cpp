@@ -2,6 +2,7 @@
 // UndefinedBehaviorSanitizer; what the kernels compute is compared with naive twins in tests/kernels as well.
 #include "test_bins.hpp"
 #include "test_growing.hpp"
+#include "test_ledger.hpp"
 #include "test_predicting.hpp"
 #include "test_price.hpp"
 #include "test_sums.hpp"
@@ -12,6 +13,7 @@ int main() {
     test_sums();
     test_price();
     test_growing();
+    test_ledger();
     test_predicting();
     std::printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 ? 0 : 1;

@@ -3,8 +3,8 @@
 It has queries of 5 to 40 documents, grades 0 to 4 that are mostly low, and 519 features with the real prices.
 Which feature tells what is drawn once from the seed:
 
-- a document has ten hidden qualities; its grade grows with their weighted sum, with products of two of them,
-  with the ease of its query, and has noise;
+- a document has ten hidden qualities; its grade grows with each, less and less, with some two of them being
+  high together, and with the ease of its query, and has noise;
 - an informative feature is one quality, blurred and distorted; dear features are blurred less than cheap
   ones, and the dearest of all (price 200) looks at the sum itself: the paper found the real one invaluable;
 - a redundant feature is a noisy copy of an informative one, which may be cheaper or dearer;
@@ -86,7 +86,7 @@ def yahoo_shaped(n_rows: int, seed: int = 0, *, replicate: bool = False) -> Rank
     replicate : bool
         Whether irrelevant rows come tenfold.
     """
-    costs = yahoo_prices()
+    costs = CostSheet(yahoo_prices().own)  # by place, as X is an array
     world = _World(costs, np.random.default_rng([seed, 0]))
     rng = np.random.default_rng([seed, 1])
     qid = _query_ids(n_rows, rng)
@@ -114,8 +114,8 @@ class _World:
         self.weights = rng.gamma(1.0, size=QUALITIES)
         self.pairs = rng.integers(0, QUALITIES, size=(4, 2))
         self.quality = rng.integers(0, QUALITIES, size=n)
-        # Noise over signal: some 3 for a price of 1, some 0.5 for a price of 150, with a spread.
-        self.blur = 3.0 / (1 + np.log(self.prices)) * rng.uniform(0.6, 1.6, size=n)
+        # Noise over signal: some 1.5 for a price of 1, some 0.6 for a price of 150, with a spread.
+        self.blur = 1.5 / (1 + 0.3 * np.log(self.prices)) * rng.uniform(0.4, 1.6, size=n)
         self.blur[dearest] = 1.2
         self.copied = rng.choice(self.informative[:-1], size=n)
         self.bend = rng.integers(0, 3, size=n)
@@ -127,9 +127,9 @@ class _World:
         """Return features and grades of the documents."""
         n_rows = len(qid)
         hidden = rng.normal(size=(n_rows, QUALITIES))
-        merit = hidden @ self.weights / np.linalg.norm(self.weights)
+        merit = np.tanh(2 * hidden) @ self.weights / np.linalg.norm(self.weights)
         for first, second in self.pairs:
-            merit += 0.25 * hidden[:, first] * hidden[:, second]
+            merit += 0.8 * ((hidden[:, first] > 0) & (hidden[:, second] > 0.5))
         ease = rng.normal(size=qid.max() + 1)[qid]
         latent = merit + 0.5 * ease + 0.4 * rng.normal(size=n_rows)
         cuts = np.quantile(latent, np.cumsum(GRADES)[:-1])

@@ -4,6 +4,7 @@
 #include "test_boosting.hpp"
 #include "test_closure.hpp"
 #include "test_growing.hpp"
+#include "test_ledger.hpp"
 #include "test_predicting.hpp"
 #include "test_price.hpp"
 #include "test_sampling.hpp"
@@ -15,6 +16,7 @@ int main() {
     test_sums();
     test_price();
     test_growing();
+    test_ledger();
     test_predicting();
     test_sampling();
     test_boosting();

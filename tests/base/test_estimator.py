@@ -334,7 +334,7 @@ def _state(model: StumpListClassifier) -> dict[str, dict[str, Any]]:
         ("fitted", "budget_", "3", "budget_ must be"),
     ],
 )
-def test_a_file_that_does_not_fit_together(  # noqa: PLR0917
+def test_a_file_that_does_not_fit_together(
     model: StumpListClassifier, tmp_path: Path, section: str, name: str, value: Any, message: str
 ) -> None:
     state = _state(model)

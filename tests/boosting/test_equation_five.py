@@ -26,36 +26,28 @@ def table(seed: int, n_rows: int, missing: float):
     return X, y, sheet
 
 
-@given(
-    SEEDS,
-    st.integers(2, 25),
-    st.sampled_from(["model", "row"]),
-    st.sampled_from([0.0, 0.1, 1.0, 5.0]),
-    st.sampled_from([None, None, 1.5, 3.5]),
-    st.sampled_from([0.0, 0.2]),
-    st.sampled_from([1, 2, 3]),
+SETTINGS = st.fixed_dictionaries(
+    {
+        "charge": st.sampled_from(["model", "row"]),
+        "tradeoff": st.sampled_from([0.0, 0.1, 1.0, 5.0]),
+        "budget": st.sampled_from([None, None, 1.5, 3.5]),
+        "max_depth": st.sampled_from([1, 2, 3]),
+    }
 )
+
+
+@given(SEEDS, st.integers(2, 25), st.sampled_from([0.0, 0.2]), SETTINGS)
 @settings(deadline=None, max_examples=60)
-def test_every_split_of_the_first_trees_is_the_best_of_all(
-    seed, n_rows, charge, tradeoff, budget, missing, depth
-):
+def test_every_split_of_the_first_trees_is_the_best_of_all(seed, n_rows, missing, chosen):
     X, y, sheet = table(seed, n_rows, missing)
-    model = GreedyMiserRegressor(
-        tradeoff=tradeoff,
-        charge=charge,
-        budget=budget,
-        n_trees=N_TREES,
-        learning_rate=RATE,
-        max_depth=depth,
-        costs=sheet,
-    ).fit(X, y)
-    cart = Cart(X, sheet, tradeoff, depth, charge, budget)
+    model = GreedyMiserRegressor(n_trees=N_TREES, learning_rate=RATE, costs=sheet, **chosen).fit(X, y)
+    cart = Cart(X, sheet, **chosen)
     scores = np.full(n_rows, y.mean())
     for number in range(1, N_TREES + 1):
         tree = model.forest_.trees(number, number + 1).scaled(1 / RATE)
         scores += RATE * cart.watch(tree, y - scores)
     np.testing.assert_allclose(model.predict(X), np.where(model.acquired(X).any(axis=1), scores, y.mean()))
-    if charge == "row":
+    if chosen["charge"] == "row":
         bought = np.array([ledger.bought for ledger in cart.rows])
         np.testing.assert_array_equal(model.acquired(X), bought)
     else:

@@ -35,11 +35,7 @@ def test_steps_are_derivatives(name):
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_start_is_the_best_constant(name):
-<<<<<<< HEAD
-    loss, target, _scores = CASES[name]
-=======
     loss, target, _ = CASES[name]
->>>>>>> issue4
     weights = np.arange(1.0, 10.0)
     start = loss.start(target, weights)
     gradients, _ = loss.steps(target, np.repeat(start[:, np.newaxis], 9, axis=1))

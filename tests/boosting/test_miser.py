@@ -1,8 +1,4 @@
-<<<<<<< HEAD
-"""What the misers promise beside their trees: budgets, stages, stopping, warm starts, samples, classes."""
-=======
 """What the misers promise beside their trees: budgets, stages, early stops, warm starts, samples, classes."""
->>>>>>> issue4
 
 from __future__ import annotations
 
@@ -335,11 +331,7 @@ def naive_lambdas(grades, scores, qid):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_lambdas_equal_the_twin(seed):
-<<<<<<< HEAD
-    _X, grades, qid = queries(seed)
-=======
     _, grades, qid = queries(seed)
->>>>>>> issue4
     if seed == 2:  # a long query, and rows out of order
         qid = np.where(qid > 8, 0, qid)
     scores = np.round(np.random.default_rng(seed).normal(size=len(qid)), 1)

@@ -101,11 +101,7 @@ class CostPath:
         return tuple(curve.best for curve in self.curves)
 
     def within(self, spend: float) -> PathPoint | None:
-<<<<<<< HEAD
-        """Return the point of the highest validation score whose validation rows pay at most that."""
-=======
         """Return the point of the highest validation score whose validation rows pay at most that, if any."""
->>>>>>> issue4
         fits = [point for point in self if point.validation_spend <= spend * (1 + 1e-12)]
         return max(fits, key=lambda point: point.validation_score, default=None)
 

@@ -130,6 +130,7 @@ public:
         require(!hessians || static_cast<index_t>(hessians->shape(0)) == table_.n_rows, "hessians: one for each row");
         require(l2 >= 0, "l2 is not negative");
         options_.max_features = GrowOptions{}.max_features;
+        options_.max_cuts = GrowOptions{}.max_cuts;
         if (hessians) {
             return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2), columns, rows, owned);
         }
@@ -141,15 +142,18 @@ public:
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
                   const nb::object& impurity, double alpha, double power, const Chosen& columns, const Chosen& rows,
-                  const Flags& owned, std::optional<index_t> max_features, std::uint64_t seed,
-                  std::uint64_t stream) {
+                  const Flags& owned, std::optional<index_t> max_features, std::optional<index_t> max_cuts,
+                  std::uint64_t seed, std::uint64_t stream) {
         require(static_cast<index_t>(labels.shape(0)) == table_.n_rows, "labels: one for each row");
         require(static_cast<index_t>(weights.shape(0)) == table_.n_rows, "weights: one for each row");
         require(n_classes >= 1, "n_classes is at least 1");
         require(alpha >= 0 && power >= 1, "alpha is not negative and power at least 1");
-        require(!max_features || (*max_features >= 1 && options_.ledger == Ledger::row),
-                "max_features is at least 1, and needs the row ledger");
+        require((!max_features || *max_features >= 1) && (!max_cuts || *max_cuts >= 1),
+                "max_features and max_cuts are at least 1");
+        require((!max_features && !max_cuts) || options_.ledger == Ledger::row,
+                "max_features and max_cuts need the row ledger");
         options_.max_features = max_features.value_or(GrowOptions{}.max_features);
+        options_.max_cuts = max_cuts.value_or(GrowOptions{}.max_cuts);
         options_.key = random_bits(seed, stream);
         ImpurityFunction function;
         function.alpha = alpha;
@@ -234,7 +238,7 @@ void bind_grow(nb::module_& m) {
              "columns"_a.none(), "rows"_a.none(), "owned"_a.none())
         .def("classes", &TreeGrower::classes, "labels"_a, "weights"_a, "n_classes"_a, nb::kw_only(), "impurity"_a,
              "alpha"_a, "power"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "max_features"_a.none(),
-             "seed"_a, "stream"_a);
+             "max_cuts"_a.none(), "seed"_a, "stream"_a);
 }
 
 }  // namespace farthing

@@ -149,7 +149,7 @@ struct ImpurityFunction {
     Impurity kind = Impurity::entropy;
     double alpha = 0;  // threshold of Pairs
     double power = 2;  // exponent of Powers
-    std::function<double(const double*, index_t)> given;  // the user's own, if custom; must not throw
+    std::function<double(const double*, index_t)> given = nullptr;  // the user's own, if custom; must not throw
 
     bool minimax() const { return kind != Impurity::entropy && kind != Impurity::gini; }
 

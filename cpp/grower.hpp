@@ -35,6 +35,8 @@ struct GrowOptions {
     int n_threads = 0;
     // Columns among which the split of a node is sought, drawn anew for each node; only under the row ledger.
     index_t max_features = std::numeric_limits<index_t>::max();
+    // Cuts of a numeric column that are tried in a node, drawn anew for each; only under the row ledger.
+    index_t max_cuts = std::numeric_limits<index_t>::max();
     std::uint64_t key = 0;  // of the root's draws
 };
 
@@ -42,9 +44,10 @@ struct GrowOptions {
 // histogram would clear, subtract and scan.
 constexpr index_t kDirectShare = 2;
 
-// The keys of the draws of a node's children; those of the columns are counted from 0.
+// The keys of the draws of a node's children, and of cuts; those of the columns are counted from 0.
 constexpr std::uint64_t kLeftDraw = ~std::uint64_t{0};
 constexpr std::uint64_t kRightDraw = kLeftDraw - 1;
+constexpr std::uint64_t kCutDraw = kLeftDraw - 2;
 
 // Memory that growing needs and the next tree can use again. It carries no state from one tree to the next.
 struct Workspace {
@@ -264,9 +267,8 @@ private:
         left.path = parent.path;
         left.path.add(sheet_, feature);
         right.path = left.path;
-        // Under a ledger a purchase may turn codes to missing, so that a column varies again.
-        left.constant = right.constant = ledger_ ? Bitset(static_cast<index_t>(columns_.size())) : parent.constant;
-        if (draws_columns()) {
+        left.constant = right.constant = parent.constant;
+        if (draws_columns() || draws_cuts()) {
             left.key = random_bits(parent.key, kLeftDraw);
             right.key = random_bits(parent.key, kRightDraw);
         }
@@ -285,10 +287,12 @@ private:
 
     bool draws_columns() const { return options_.max_features < static_cast<index_t>(columns_.size()); }
 
+    bool draws_cuts() const { return options_.max_cuts < kMaxBins; }
+
     bool is_direct(const Leaf& leaf) const {
         if (options_.ledger == Ledger::model) return false;  // keeps the best splits of all columns
         const auto n_columns = static_cast<index_t>(columns_.size());
-        return draws_columns() || leaf.n() * n_columns * kDirectShare < table_.n_all_bins() * width_;
+        return draws_columns() || draws_cuts() || leaf.n() * n_columns * kDirectShare < table_.n_all_bins() * width_;
     }
 
     // The best split of a leaf from its rows, one column after another; no histogram is kept.
@@ -328,7 +332,11 @@ private:
         if (bins.categorical) std::fill(cells, cells + bins.n_bins * width_, 0);
         fill_present(target_, present, bins_.data(), targets_ + leaf.begin, leaf.n(), bins.n_bins, cells);
         SplitSearch<Target> search(target_, leaf.sums.data(), whole, options_.min_rows_leaf, scratch_.data());
-        return bins.categorical ? search.categorical(cells, bins.n_bins) : search.numeric(cells, bins.n_bins, present);
+        if (bins.categorical) return search.categorical(cells, bins.n_bins);
+        if (!draws_cuts()) return search.numeric(cells, bins.n_bins, present, present);
+        const std::uint64_t key = random_bits(random_bits(leaf.key, kCutDraw), column);
+        const auto draw = [key](index_t i) { return random_bits(key, i); };
+        return search.numeric(cells, bins.n_bins, present, drawn_cuts(present, bins.n_bins, options_.max_cuts, draw));
     }
 
     // Histograms and best splits of one leaf (large < 0), or of two siblings, column by column in parallel. With

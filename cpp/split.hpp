@@ -20,6 +20,27 @@ using BinSet = std::array<std::uint64_t, 4>;  // 256 bins
 inline bool in_set(const BinSet& set, index_t bin) { return (set[bin >> 6] >> (bin & 63)) & 1u; }
 inline void put_in(BinSet& set, index_t bin) { set[bin >> 6] |= std::uint64_t{1} << (bin & 63); }
 
+// Cuts drawn by lot between the lowest and the highest bin that is there, without that of missing values. A cut in a gap is one
+// after the last bin before it.
+template <class Draw>
+BinSet drawn_cuts(const BinSet& present, index_t n_bins, index_t n_cuts, Draw draw) {
+    index_t low = 0;
+    while (low < n_bins && !in_set(present, low)) ++low;
+    index_t high = n_bins - 1;
+    while (high > low && !in_set(present, high)) --high;
+    BinSet cuts{};
+    if (high <= low) {
+        if (low < n_bins) put_in(cuts, low);  // all that is there against what is missing
+        return cuts;
+    }
+    for (index_t i = 0; i < n_cuts; ++i) {
+        index_t bin = low + static_cast<index_t>(draw(i) % static_cast<std::uint64_t>(high - low));
+        while (!in_set(present, bin)) --bin;
+        put_in(cuts, bin);
+    }
+    return cuts;
+}
+
 struct Split {
     double gain = 0;        // 0: there is none
     index_t bin = -1;       // numeric: bins up to this one go left
@@ -49,8 +70,9 @@ public:
         return best;
     }
 
-    // As above, where only the cells of the bins in `present`, and that of missing values, mean anything.
-    Split numeric(const std::int64_t* cells, index_t n_bins, const BinSet& present) {
+    // As above, where only the cells of the bins in `present`, and that of missing values, mean anything, and only cuts
+    // after the bins in `cuts` are tried.
+    Split numeric(const std::int64_t* cells, index_t n_bins, const BinSet& present, const BinSet& cuts) {
         Split best;
         begin(cells, n_bins);
         for (index_t word = 0; word < static_cast<index_t>(present.size()); ++word) {
@@ -58,7 +80,7 @@ public:
                 const index_t bin = word * 64 + __builtin_ctzll(bits);
                 if (bin == n_bins) return best;
                 if (n_ - grow_left(cells + bin * width_) < min_rows_) return best;
-                try_both(best, bin);
+                if (in_set(cuts, bin)) try_both(best, bin);
             }
         }
         return best;

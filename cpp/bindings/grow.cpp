@@ -163,11 +163,9 @@ public:
                    const std::optional<double>& budget, Books* ledger, bool send_others) {
         require(static_cast<index_t>(gradients.shape(0)) == table_.n_rows, "gradients: one for each row");
         require(!hessians || static_cast<index_t>(hessians->shape(0)) == table_.n_rows, "hessians: one for each row");
-        require(l2 >= 0 && min_hessian >= 0 && (!budget || *budget >= 0), "l2, min_hessian and budget are not negative");
-        require(!ledger || options_.ledger == Ledger::row, "a row ledger needs ledger='row'");
-        require(!ledger || ledger->ledger().n_rows() == table_.n_rows, "the ledger is of another table");
-        GrowOptions options = options_;
-        if (budget) options.budget = *budget;
+        require(l2 >= 0, "l2 is not negative");
+        options_.max_features = GrowOptions{}.max_features;
+        options_.max_cuts = GrowOptions{}.max_cuts;
         if (hessians) {
             return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2, min_hessian, options_.n_threads),
                         options, columns, rows, owned, ledger, send_others);
@@ -182,17 +180,19 @@ public:
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
                   const nb::object& impurity, double alpha, double power, const Chosen& columns, const Chosen& rows,
-                  const Flags& owned, std::optional<index_t> max_features, std::uint64_t seed,
-                  std::uint64_t stream) {
+                  const Flags& owned, std::optional<index_t> max_features, std::optional<index_t> max_cuts,
+                  std::uint64_t seed, std::uint64_t stream) {
         require(static_cast<index_t>(labels.shape(0)) == table_.n_rows, "labels: one for each row");
         require(static_cast<index_t>(weights.shape(0)) == table_.n_rows, "weights: one for each row");
         require(n_classes >= 1, "n_classes is at least 1");
         require(alpha >= 0 && power >= 1, "alpha is not negative and power at least 1");
-        require(!max_features || (*max_features >= 1 && options_.ledger == Ledger::row),
-                "max_features is at least 1, and needs the row ledger");
-        GrowOptions options = options_;
-        options.max_features = max_features.value_or(GrowOptions{}.max_features);
-        options.key = random_bits(seed, stream);
+        require((!max_features || *max_features >= 1) && (!max_cuts || *max_cuts >= 1),
+                "max_features and max_cuts are at least 1");
+        require((!max_features && !max_cuts) || options_.ledger == Ledger::row,
+                "max_features and max_cuts need the row ledger");
+        options_.max_features = max_features.value_or(GrowOptions{}.max_features);
+        options_.max_cuts = max_cuts.value_or(GrowOptions{}.max_cuts);
+        options_.key = random_bits(seed, stream);
         ImpurityFunction function;
         function.alpha = alpha;
         function.power = power;
@@ -288,7 +288,7 @@ void bind_grow(nb::module_& m) {
              "ledger"_a.none(), "send_others"_a)
         .def("classes", &TreeGrower::classes, "labels"_a, "weights"_a, "n_classes"_a, nb::kw_only(), "impurity"_a,
              "alpha"_a, "power"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "max_features"_a.none(),
-             "seed"_a, "stream"_a);
+             "max_cuts"_a.none(), "seed"_a, "stream"_a);
 }
 
 }  // namespace farthing

@@ -5,6 +5,9 @@
 #include <nanobind/stl/function.h>
 
 #include "../closure.hpp"
+#include "../curve.hpp"
+#include "../feature_paths.hpp"
+#include "../lineage.hpp"
 #include "../pruning.hpp"
 #include "predictor.hpp"
 
@@ -43,7 +46,8 @@ ClosureGraph graph_of(const Vector<std::int64_t>& gain, const Vector<std::int64_
     for (const std::int64_t c : graph.cost) require(c >= 0, "costs are not negative");
     detail::Arcs arcs;
     for (index_t a = 0; a < span(tail).size; ++a) {
-        for (const index_t v : {span(tail)[a], span(head)[a]}) require(v >= 0 && v < graph.n(), "an arc leads out of the elements");
+        for (const index_t v : {span(tail)[a], span(head)[a]})
+            require(v >= 0 && v < graph.n(), "an arc leads out of the elements");
         arcs.add(static_cast<std::int32_t>(span(tail)[a]), static_cast<std::int32_t>(span(head)[a]));
     }
     arcs.fill(graph);
@@ -66,14 +70,16 @@ Path closure_path(const Vector<std::int64_t>& gain, const Vector<std::int64_t>& 
 class Pruning {
 public:
     template <class T>
-    static Pruning make(const Predictor& predictor, const Table<T>& X, const Vector<std::int64_t>& gain, const Vector<std::int64_t>& own,
-                        const Vector<std::int64_t>& shared, const Vector<index_t>& group_of, std::int64_t test) {
+    static Pruning make(const Predictor& predictor, const Table<T>& X, const Vector<std::int64_t>& gain,
+                        const Vector<std::int64_t>& own, const Vector<std::int64_t>& shared,
+                        const Vector<index_t>& group_of, std::int64_t test) {
         const ForestView& view = predictor.view();
         require(static_cast<index_t>(X.shape(1)) == view.n_features, "X: one column for each feature");
         require(static_cast<index_t>(gain.shape(0)) == view.feature.size, "gain: one for each node");
         require(static_cast<index_t>(own.shape(0)) == view.n_features, "own: one for each feature");
         require(static_cast<index_t>(group_of.shape(0)) == view.n_features, "group_of: one for each feature");
-        for (const index_t group : span(group_of)) require(group < static_cast<index_t>(shared.shape(0)), "group_of names no group");
+        for (const index_t group : span(group_of))
+            require(group < static_cast<index_t>(shared.shape(0)), "group_of names no group");
         for (const std::int64_t c : span(own)) require(c >= 0, "own costs are not negative");
         for (const std::int64_t c : span(shared)) require(c >= 0, "shared costs are not negative");
         require(test >= 0, "the cost of a test is not negative");
@@ -107,7 +113,8 @@ public:
         {
             nb::gil_scoped_release unlocked;
             const std::vector<std::uint8_t> inside = best_closure(problem_.graph, Rate{p, q});
-            for (std::size_t h = 0; h < kept.size(); ++h) kept[h] = problem_.element[h] >= 0 && inside[problem_.element[h]];
+            for (std::size_t h = 0; h < kept.size(); ++h)
+                kept[h] = problem_.element[h] >= 0 && inside[problem_.element[h]];
         }
         return give(std::move(kept));
     }
@@ -129,7 +136,8 @@ private:
 using Errors = nb::typed<nb::tuple, Owning<std::int64_t>, Owning<std::int64_t>>;
 
 template <class T>
-Errors node_errors_of(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& y, const Vector<index_t>& label) {
+Errors node_errors_of(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& y,
+                      const Vector<index_t>& label) {
     const ForestView& view = predictor.view();
     require(static_cast<index_t>(X.shape(1)) == view.n_features, "X: one column for each feature");
     require(y.shape(0) == X.shape(0), "y: one for each row");
@@ -146,8 +154,9 @@ Errors node_errors_of(const Predictor& predictor, const Table<T>& X, const Vecto
 using Curves = nb::typed<nb::tuple, Owning<std::int32_t>, Owning<std::int64_t>, Owning<std::int64_t>>;
 
 template <class T>
-Curves path_curve_of(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& drop, index_t n_entries, const Vector<index_t>& y,
-                     index_t prior, const Vector<index_t>& group_of, index_t n_groups, int n_threads) {
+Curves path_curve_of(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& drop, index_t n_entries,
+                     const Vector<index_t>& y, index_t prior, const Vector<index_t>& group_of, index_t n_groups,
+                     int n_threads) {
     const ForestView& view = predictor.view();
     require(static_cast<index_t>(X.shape(1)) == view.n_features, "X: one column for each feature");
     require(y.shape(0) == X.shape(0), "y: one for each row");
@@ -159,15 +168,18 @@ Curves path_curve_of(const Predictor& predictor, const Table<T>& X, const Vector
     Curve curve;
     {
         nb::gil_scoped_release unlocked;
-        curve = path_curve(view, matrix(X), span(drop), n_entries, span(y), prior, span(group_of), n_groups, n_threads);
+        curve =
+            path_curve(view, matrix(X), span(y), {span(drop), n_entries, span(group_of), n_groups, prior}, n_threads);
     }
     const auto items = static_cast<std::size_t>(view.n_features + n_groups);
     const auto entries = static_cast<std::size_t>(n_entries + 1);
-    return {nb::make_tuple(give(std::move(curve.bought), {items, entries}), give(std::move(curve.tests)), give(std::move(curve.wrong)))};
+    return {nb::make_tuple(give(std::move(curve.bought), {items, entries}), give(std::move(curve.tests)),
+                           give(std::move(curve.wrong)))};
 }
 
 template <class T>
-FeaturePaths feature_paths(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& group_of, index_t n_groups) {
+FeaturePaths feature_paths(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& group_of,
+                           index_t n_groups) {
     const ForestView& view = predictor.view();
     require(static_cast<index_t>(X.shape(1)) == view.n_features, "X: one column for each feature");
     require(static_cast<index_t>(group_of.shape(0)) == view.n_features, "group_of: one for each feature");
@@ -182,10 +194,10 @@ void bind_prune(nb::module_& m) {
     m.def("closure_path", &closure_path, "gain"_a, "cost"_a, "tail"_a, "head"_a, "progress"_a.none() = nb::none());
 
     nb::class_<Pruning>(m, "Pruning")
-        .def_static("make", &Pruning::make<double>, "predictor"_a, "X"_a.noconvert(), nb::kw_only(), "gain"_a, "own"_a, "shared"_a,
-                    "group_of"_a, "test"_a)
-        .def_static("make", &Pruning::make<float>, "predictor"_a, "X"_a.noconvert(), nb::kw_only(), "gain"_a, "own"_a, "shared"_a,
-                    "group_of"_a, "test"_a)
+        .def_static("make", &Pruning::make<double>, "predictor"_a, "X"_a.noconvert(), nb::kw_only(), "gain"_a, "own"_a,
+                    "shared"_a, "group_of"_a, "test"_a)
+        .def_static("make", &Pruning::make<float>, "predictor"_a, "X"_a.noconvert(), nb::kw_only(), "gain"_a, "own"_a,
+                    "shared"_a, "group_of"_a, "test"_a)
         .def_prop_ro("n_elements", &Pruning::n_elements)
         .def_prop_ro("n_arcs", &Pruning::n_arcs)
         .def("path", &Pruning::path, "progress"_a.none() = nb::none())
@@ -193,28 +205,37 @@ void bind_prune(nb::module_& m) {
 
     m.def("node_errors", &node_errors_of<double>, "predictor"_a, "X"_a.noconvert(), "y"_a, "label"_a);
     m.def("node_errors", &node_errors_of<float>, "predictor"_a, "X"_a.noconvert(), "y"_a, "label"_a);
-    m.def("path_curve", &path_curve_of<double>, "predictor"_a, "X"_a.noconvert(), nb::kw_only(), "drop"_a, "n_entries"_a, "y"_a, "prior"_a,
-          "group_of"_a, "n_groups"_a, "n_threads"_a);
-    m.def("path_curve", &path_curve_of<float>, "predictor"_a, "X"_a.noconvert(), nb::kw_only(), "drop"_a, "n_entries"_a, "y"_a, "prior"_a,
-          "group_of"_a, "n_groups"_a, "n_threads"_a);
+    m.def("path_curve", &path_curve_of<double>, "predictor"_a, "X"_a.noconvert(), nb::kw_only(), "drop"_a,
+          "n_entries"_a, "y"_a, "prior"_a, "group_of"_a, "n_groups"_a, "n_threads"_a);
+    m.def("path_curve", &path_curve_of<float>, "predictor"_a, "X"_a.noconvert(), nb::kw_only(), "drop"_a, "n_entries"_a,
+          "y"_a, "prior"_a, "group_of"_a, "n_groups"_a, "n_threads"_a);
 
     nb::class_<FeaturePaths>(m, "FeaturePaths")
-        .def("losses", [](const FeaturePaths& paths, const Vector<std::int64_t>& gain, const Vector<std::uint8_t>& removed) {
-            require(static_cast<index_t>(removed.shape(0)) == paths.n_features(), "removed: one for each feature");
-            require(static_cast<index_t>(gain.shape(0)) == paths.n_nodes(), "gain: one for each node");
-            return give(paths.losses(span(gain), span(removed)));
-        }, "gain"_a, "removed"_a)
-        .def("savings", [](const FeaturePaths& paths, const Vector<std::uint8_t>& removed, int n_threads) {
-            require(static_cast<index_t>(removed.shape(0)) == paths.n_features(), "removed: one for each feature");
-            std::vector<std::int64_t> saved;
-            {
-                nb::gil_scoped_release unlocked;
-                saved = paths.savings(span(removed), n_threads);
-            }
-            return give(std::move(saved), {static_cast<std::size_t>(paths.n_features()), static_cast<std::size_t>(paths.n_items())});
-        }, "removed"_a, "n_threads"_a);
-    m.def("feature_paths", &feature_paths<double>, nb::keep_alive<0, 1>(), "predictor"_a, "X"_a.noconvert(), "group_of"_a, "n_groups"_a);
-    m.def("feature_paths", &feature_paths<float>, nb::keep_alive<0, 1>(), "predictor"_a, "X"_a.noconvert(), "group_of"_a, "n_groups"_a);
+        .def(
+            "losses",
+            [](const FeaturePaths& paths, const Vector<std::int64_t>& gain, const Vector<std::uint8_t>& removed) {
+                require(static_cast<index_t>(removed.shape(0)) == paths.n_features(), "removed: one for each feature");
+                require(static_cast<index_t>(gain.shape(0)) == paths.n_nodes(), "gain: one for each node");
+                return give(paths.losses(span(gain), span(removed)));
+            },
+            "gain"_a, "removed"_a)
+        .def(
+            "savings",
+            [](const FeaturePaths& paths, const Vector<std::uint8_t>& removed, int n_threads) {
+                require(static_cast<index_t>(removed.shape(0)) == paths.n_features(), "removed: one for each feature");
+                std::vector<std::int64_t> saved;
+                {
+                    nb::gil_scoped_release unlocked;
+                    saved = paths.savings(span(removed), n_threads);
+                }
+                return give(std::move(saved),
+                            {static_cast<std::size_t>(paths.n_features()), static_cast<std::size_t>(paths.n_items())});
+            },
+            "removed"_a, "n_threads"_a);
+    m.def("feature_paths", &feature_paths<double>, nb::keep_alive<0, 1>(), "predictor"_a, "X"_a.noconvert(),
+          "group_of"_a, "n_groups"_a);
+    m.def("feature_paths", &feature_paths<float>, nb::keep_alive<0, 1>(), "predictor"_a, "X"_a.noconvert(),
+          "group_of"_a, "n_groups"_a);
 }
 
 }  // namespace farthing

@@ -34,7 +34,8 @@ inline std::vector<std::uint8_t> brute_closure(const ClosureGraph& graph, Rate r
         for (std::int32_t u = 0; closed && u < graph.n(); ++u) {
             if (!((set >> u) & 1u)) continue;
             worth += static_cast<wide_t>(rate.q) * graph.gain[u] - static_cast<wide_t>(rate.p) * graph.cost[u];
-            for (index_t a = graph.first[u]; a < graph.first[u + 1]; ++a) closed = closed && ((set >> graph.head[a]) & 1u);
+            for (index_t a = graph.first[u]; a < graph.first[u + 1]; ++a)
+                closed = closed && ((set >> graph.head[a]) & 1u);
         }
         if (!closed || worth < best) continue;
         all = worth > best ? set : all | set;
@@ -49,7 +50,8 @@ inline void a_cut_is_the_largest_of_the_best_closed_sets() {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         for (const std::int64_t unit : {std::int64_t{1}, std::int64_t{1} << 55}) {
             const ClosureGraph graph = random_closure(seed, 10, unit);
-            for (const Rate rate : {Rate{0, 1}, Rate{1, 1}, Rate{2, 3}, Rate{std::int64_t{1} << 20, (std::int64_t{1} << 20) + 1}}) {
+            for (const Rate rate :
+                 {Rate{0, 1}, Rate{1, 1}, Rate{2, 3}, Rate{std::int64_t{1} << 20, (std::int64_t{1} << 20) + 1}}) {
                 CHECK(best_closure(graph, rate) == brute_closure(graph, rate));
             }
         }
@@ -65,7 +67,8 @@ inline void a_path_holds_the_cut_of_every_rate() {
             const Rate high = path.rates[entry + 1];
             CHECK(static_cast<wide_t>(low.p) * high.q < static_cast<wide_t>(high.p) * low.q);
             const std::vector<std::uint8_t> inside = best_closure(graph, Rate{low.p + high.p, low.q + high.q});
-            for (std::int32_t v = 0; v < graph.n(); ++v) CHECK((path.drop[v] > static_cast<std::int32_t>(entry) + 1) == inside[v]);
+            for (std::int32_t v = 0; v < graph.n(); ++v)
+                CHECK((path.drop[v] > static_cast<std::int32_t>(entry) + 1) == inside[v]);
         }
     }
 }

@@ -187,6 +187,17 @@ def test_feature_subsets_make_trees_differ_and_spread_the_features() -> None:
     assert BudgetForestClassifier(max_features=1.0, **settings).fit(X, y).forest_ == every.forest_
 
 
+def test_drawn_cuts_make_trees_differ() -> None:
+    X, y, _ = problem()
+    settings: dict[str, Any] = {"impurity": "pairs", "max_trees": 30, "random_state": 0, "max_depth": 1}
+    exact, drawn, many = (
+        BudgetForestClassifier(max_cuts=cuts, **settings).fit(X, y).forest_ for cuts in (None, 1, 255)
+    )
+    roots = [len(set(forest.threshold[forest.offsets[:-1]].tolist())) for forest in (exact, drawn)]
+    assert roots[1] > 1.2 * roots[0]
+    assert many == exact
+
+
 def product(counts: np.ndarray) -> float:
     """Return sum over i < j of n_i n_j, half of threshold-Pairs without a threshold."""
     return float((counts.sum() ** 2 - (counts**2).sum()) / 2)
@@ -248,6 +259,7 @@ def test_as_accurate_as_the_peer() -> None:
         ({"max_features": 0}, "max_features"),
         ({"max_features": 1.5}, "max_features"),
         ({"max_features": "most"}, "max_features"),
+        ({"max_cuts": 0}, "max_cuts"),
         ({"aggregation": "mean"}, "aggregation"),
         ({"alpha": -1.0}, "alpha"),
         ({"alpha": [0.0, 1.0]}, "several alphas"),

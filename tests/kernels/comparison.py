@@ -23,13 +23,13 @@ def fast_and_slow(
     rows: NDArray[np.int64] | None = None,
     columns: NDArray[np.int64] | None = None,
     owned: NDArray[np.uint8] | None = None,
-    draws: tuple[int, int, int] | None = None,
+    draws: dict[str, Any] | None = None,
 ) -> tuple[Grown, naive.Grower]:
     """Grow the same tree twice. `target` is either of gradients (with a key of that name) or of labels.
 
-    `draws` are the number of columns drawn for each split, the seed and the stream.
+    `draws` may have the numbers of columns and of cuts that are drawn, the seed and the stream.
     """
-    max_features, seed, stream = (None, 0, 0) if draws is None else draws
+    lots = {"max_features": None, "max_cuts": None, "seed": 0, "stream": 0, **(draws or {})}
     grower = Grower(table.fast(), prices[0], **options)
     chosen = {"rows": rows, "columns": columns, "owned": owned}
     if "gradients" in target:
@@ -38,7 +38,6 @@ def fast_and_slow(
     else:
         kind, alpha, power = (target[name] for name in ("kind", "alpha", "power"))
         known = [target[name] for name in ("labels", "weights", "n_classes")]
-        lots = {"max_features": max_features, "seed": seed, "stream": stream}
         fast = grower.classes(*known, impurity=kind, alpha=alpha, power=power, **chosen, **lots)
         slow_target = naive.Classes(**target)
     unlimited = {"max_depth": math.inf, "max_leaves": math.inf, "budget": math.inf}
@@ -49,8 +48,9 @@ def fast_and_slow(
         **{name: unlimited[name] if value is None else value for name, value in options.items()},
         columns=None if columns is None else columns.tolist(),
         owned=set() if owned is None else set(np.flatnonzero(owned).tolist()),
-        max_features=max_features,
-        key=naive.random_bits(seed, stream),
+        max_features=lots["max_features"],
+        max_cuts=lots["max_cuts"],
+        key=naive.random_bits(lots["seed"], lots["stream"]),
     )
     slow.grow(np.arange(table.n_rows) if rows is None else rows)
     return fast, slow

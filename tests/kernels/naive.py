@@ -285,10 +285,17 @@ def candidates(target: Target, rows: NDArray[np.int64], bins: ColumnBins) -> Ite
                 yield Split(0.0, order[:cut], order[cut:], side)
 
 
-def best_split(target: Target, rows: NDArray[np.int64], bins: ColumnBins, min_rows: int = 1) -> Split | None:
-    """Return the split of the largest gain, the first of equals; None if nothing is gained."""
+def best_split(
+    target: Target, rows: NDArray[np.int64], bins: ColumnBins, min_rows: int = 1, cuts: set[int] | None = None
+) -> Split | None:
+    """Return the split of the largest gain, the first of equals; None if nothing is gained.
+
+    With `cuts`, a numeric column is only cut after these bins.
+    """
     best = None
     for split in candidates(target, rows, bins):
+        if cuts is not None and not bins.categorical and split.left[-1] not in cuts:
+            continue
         goes_left = split.goes_left(bins.codes[rows], bins.n_bins)
         if min(goes_left.sum(), (~goes_left).sum()) < min_rows:
             continue
@@ -395,6 +402,7 @@ class Grower:
     owned: set[int] = field(default_factory=set)
     nodes: list[Node] = field(default_factory=list)
     max_features: int | None = None
+    max_cuts: int | None = None
     key: int = 0
 
     def grow(self, rows: NDArray[np.int64]) -> list[Node]:
@@ -416,10 +424,21 @@ class Grower:
         place = len(self.nodes) - 1
         if depth < self.max_depth and not self.target.pure(sums):
             for j in self.drawn(place):
-                split = best_split(self.target, rows, self.bins[j], self.min_rows_leaf)
+                split = best_split(self.target, rows, self.bins[j], self.min_rows_leaf, self.cuts(j, node))
                 if split is not None:
                     node.splits[j] = split
         return place
+
+    def cuts(self, column: int, node: Node) -> set[int] | None:
+        """Return the bins after which to cut: all, or those drawn between the lowest and the highest."""
+        bins = self.bins[column]
+        present = sorted({int(b) for b in bins.codes[node.rows]} - {bins.n_bins})
+        if self.max_cuts is None or self.max_cuts >= 255 or len(present) < 2:
+            return None
+        key = random_bits(random_bits(node.key, 2**64 - 3), column)
+        spread = present[-1] - present[0]
+        lots = {present[0] + random_bits(key, i) % spread for i in range(self.max_cuts)}
+        return {max(b for b in present if b <= lot) for lot in lots}
 
     def drawn(self, leaf: int) -> Iterator[int]:
         """Yield the columns to try: all, or some by lot and then others until there is an offer."""

@@ -106,17 +106,22 @@ def test_chosen_rows_columns_and_what_is_owned_already(
     assert_same_tree(*fast_and_slow(table, data.draw(sheets(table.n_features)), options, target, **chosen))
 
 
-@given(st.data(), tables(), limits(), st.integers(1, 3), SEEDS)
-@settings(deadline=None, max_examples=120)
-def test_drawn_columns_equal_the_twin(
-    data: Any, table: Table, options: dict[str, Any], n_drawn: int, seed: int
+@given(st.data(), tables(), limits(), SEEDS)
+@settings(deadline=None, max_examples=150)
+def test_drawn_columns_and_cuts_equal_the_twin(
+    data: Any, table: Table, options: dict[str, Any], seed: int
 ) -> None:
-    stream = data.draw(st.integers(0, 2**62))
+    draws = {
+        "max_features": data.draw(st.sampled_from([None, 1, 2, 3])),
+        "max_cuts": data.draw(st.sampled_from([None, 1, 3, 255])),
+        "seed": seed,
+        "stream": data.draw(st.integers(0, 2**62)),
+    }
     kind = data.draw(st.sampled_from(IMPURITIES))
     target = of_classes(table.n_rows, np.random.default_rng(seed), 3, kind)
     prices = data.draw(sheets(table.n_features))
     options = {**options, "ledger": "row"}
-    assert_same_tree(*fast_and_slow(table, prices, options, target, draws=(n_drawn, seed, stream)))
+    assert_same_tree(*fast_and_slow(table, prices, options, target, draws=draws))
 
 
 def test_columns_are_drawn_evenly_and_anew_for_each_node_and_tree() -> None:
@@ -132,10 +137,24 @@ def test_columns_are_drawn_evenly_and_anew_for_each_node_and_tree() -> None:
     assert min(map(len, inner)) > 1
 
 
-def test_columns_may_not_be_drawn_under_the_model_ledger() -> None:
+def test_cuts_are_drawn_anew_for_each_node_and_tree() -> None:
+    """One cut a node, between 100 bins: evenly drawn at the root."""
+    labels = np.random.default_rng(0).integers(0, 2, 100)
+    grower = Grower(Table(np.arange(100.0)[:, None], (0,)).fast(), CostSheet([1.0]), max_leaves=2)
+    cuts = [
+        grower.classes(labels, np.ones(100), 2, max_cuts=1, seed=1, stream=t).tree.threshold[0]
+        for t in range(500)
+    ]
+    assert len(set(cuts)) > 80
+    assert abs(np.mean(cuts) - 49) < 7  # five standard errors
+
+
+def test_neither_columns_nor_cuts_may_be_drawn_under_the_model_ledger() -> None:
     grower = Grower(Table(np.arange(4.0)[:, None], (0,)).fast(), CostSheet([1.0]), ledger="model")
     with pytest.raises(ValueError, match="row ledger"):
         grower.classes(np.array([0, 1, 0, 1]), np.ones(4), 2, max_features=1)
+    with pytest.raises(ValueError, match="row ledger"):
+        grower.classes(np.array([0, 1, 0, 1]), np.ones(4), 2, max_cuts=1)
 
 
 def cubes(counts: Any) -> Any:

@@ -180,6 +180,7 @@ class Grower:
         rows: NDArray[np.int64] | None = None,
         columns: NDArray[np.int64] | None = None,
         max_features: int | None = None,
+        max_cuts: int | None = None,
         seed: int = 0,
         stream: int = 0,
     ) -> Grown:
@@ -207,6 +208,9 @@ class Grower:
         max_features : int, optional
             Columns among which the split of a node is sought, drawn for each node; if none of them has a
             split that is worth its price, the others follow one by one. Needs the row ledger.
+        max_cuts : int, optional
+            Thresholds of a numeric column that are tried in a node, drawn with replacement among the bins
+            between its lowest and highest value there; None is all. Needs the row ledger.
         seed, stream : int
             Key of these draws; a node's are a pure function of the key and its place in the tree.
 
@@ -226,6 +230,7 @@ class Grower:
                 rows=rows,
                 owned=owned,
                 max_features=max_features,
+                max_cuts=max_cuts,
                 seed=seed,
                 stream=stream,
             )

@@ -267,7 +267,8 @@ private:
         left.path = parent.path;
         left.path.add(sheet_, feature);
         right.path = left.path;
-        left.constant = right.constant = parent.constant;
+        // Under a ledger a purchase may turn codes to missing, so that a column varies again.
+        left.constant = right.constant = ledger_ ? Bitset(static_cast<index_t>(columns_.size())) : parent.constant;
         if (draws_columns() || draws_cuts()) {
             left.key = random_bits(parent.key, kLeftDraw);
             right.key = random_bits(parent.key, kRightDraw);

@@ -163,9 +163,11 @@ public:
                    const std::optional<double>& budget, Books* ledger, bool send_others) {
         require(static_cast<index_t>(gradients.shape(0)) == table_.n_rows, "gradients: one for each row");
         require(!hessians || static_cast<index_t>(hessians->shape(0)) == table_.n_rows, "hessians: one for each row");
-        require(l2 >= 0, "l2 is not negative");
-        options_.max_features = GrowOptions{}.max_features;
-        options_.max_cuts = GrowOptions{}.max_cuts;
+        require(l2 >= 0 && min_hessian >= 0 && (!budget || *budget >= 0), "l2, min_hessian and budget are not negative");
+        require(!ledger || options_.ledger == Ledger::row, "a row ledger needs ledger='row'");
+        require(!ledger || ledger->ledger().n_rows() == table_.n_rows, "the ledger is of another table");
+        GrowOptions options = options_;
+        if (budget) options.budget = *budget;
         if (hessians) {
             return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2, min_hessian, options_.n_threads),
                         options, columns, rows, owned, ledger, send_others);
@@ -190,9 +192,10 @@ public:
                 "max_features and max_cuts are at least 1");
         require((!max_features && !max_cuts) || options_.ledger == Ledger::row,
                 "max_features and max_cuts need the row ledger");
-        options_.max_features = max_features.value_or(GrowOptions{}.max_features);
-        options_.max_cuts = max_cuts.value_or(GrowOptions{}.max_cuts);
-        options_.key = random_bits(seed, stream);
+        GrowOptions options = options_;
+        options.max_features = max_features.value_or(GrowOptions{}.max_features);
+        options.max_cuts = max_cuts.value_or(GrowOptions{}.max_cuts);
+        options.key = random_bits(seed, stream);
         ImpurityFunction function;
         function.alpha = alpha;
         function.power = power;

@@ -1,7 +1,7 @@
 """Huang, Powers and Reyzin (2015), figures 1 to 3: `python -m experiments.huang2015 [--trials N] [--quick]`.
 
-Writes docs/results/huang2015.md and its figures. Every trial draws its own training and test rows and, but for
-the Yahoo-shaped table, its own costs, uniform on [0, 2]. Needs FARTHING_DATA.
+Writes docs/results/huang2015.md and its figures. Every trial draws its own training and test rows and, but
+for the Yahoo-shaped table, its own costs, uniform on [0, 2]. Needs FARTHING_DATA.
 """
 
 from __future__ import annotations
@@ -375,8 +375,8 @@ PAGE = """# Huang, Powers and Reyzin (2015): training a budgeted booster
 
 Means over the trials; intervals in the figures are 95 %. Every trial draws its own training and test rows and
 its own costs, uniform on [0, 2]. Each rule is fitted once a trial, with a budget of {top:g} and {n_rounds}
-rounds; the errors at smaller budgets come from the same fit, since its first rounds are the model of a smaller
-budget.
+rounds; the errors at smaller budgets come from the same fit, since its first rounds are the model of a
+smaller budget.
 
 ## Sizes (table 1)
 
@@ -396,8 +396,9 @@ At which budgets each rule has the least mean error of the three:
 
 ## The trap of cheap features
 
-With thousands of features some cost almost nothing, and greedy takes them round after round: on sonar its error
-stays where it is, however large the budget. Of a budget of {trap:g}, {n_rounds} rounds spend on average:
+With thousands of features some cost almost nothing, and greedy takes them round after round: on sonar its
+error stays where it is, however large the budget. Of a budget of {trap:g}, {n_rounds} rounds spend on
+average:
 
 {trap_table}
 
@@ -411,9 +412,9 @@ Mean distance between the mean errors over all budgets, in points:
 
 ![Figure 2](huang2015-figure2.png)
 
-Yahoo's table is not to be had freely. This one has its shape: 519 features at Yahoo's own prices over ten, 7,000
-rows to train on and 15,439 to test on, one feature at price 20 that tells most and many cheaper ones that tell
-a little each; {n_yahoo} trials (the paper: 20). Errors are those of this imitation, not of Yahoo's data.
+Yahoo's table is not to be had freely. This one has its shape: 519 features at Yahoo's own prices over ten,
+7,000 rows to train on and 15,439 to test on, one feature at price 20 that tells most and many cheaper ones
+that tell a little each; {n_yahoo} trials (the paper: 20). Errors are those of this imitation, not of Yahoo's.
 AdaBoostBT wants the dear feature first and ends there while it cannot afford it; AdaBoostRS does not begin to
 sample while the dearest feature is beyond the budget, and then has little left to sample with.
 

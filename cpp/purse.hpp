@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "common.hpp"
@@ -25,15 +26,22 @@ public:
 
     bool owns(index_t feature) const { return owned_.has(feature); }
     const Owned& owned() const { return owned_; }
-    double spent() const { return spent_; }
+    double spent() const { return spent_; }  // of no use without a budget
     double budget() const { return budget_; }
     index_t version() const { return version_; }  // grows with every purchase and every refusal
     index_t refusals() const { return refusals_; }
+
+    // No limit from here on, for one who knows that all to come is affordable; then nothing is added up any more.
+    void lift() { budget_ = kUnlimited; }
 
     // Buys what it can afford and refuses what it cannot, once and for all. True if it was bought just now.
     bool take(index_t feature) {
         if (owned_.has(feature) || refused_.has(feature)) return false;
         ++version_;
+        if (budget_ == kUnlimited) {
+            owned_.add(sheet_, feature);
+            return true;
+        }
         with_ = owned_;
         with_.add(sheet_, feature);
         const double spent = total(sheet_, with_);
@@ -69,6 +77,7 @@ public:
 
     // Whether all of a set could be bought, without those refused.
     bool affords(Span<const index_t> features) {
+        if (budget_ == kUnlimited) return true;
         with_ = owned_;
         bool more = false;
         for (const index_t feature : features) {
@@ -80,6 +89,8 @@ public:
     }
 
 private:
+    static constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
     const Sheet& sheet_;
     Owned owned_;
     Owned with_;  // to add up what would be owned

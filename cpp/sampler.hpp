@@ -112,6 +112,7 @@ Tally draw_votes(const VotePlan& plan, const Votes& votes, Purse& purse, const s
         if (plan.full_vote && refusals_seen != purse.refusals()) {
             refusals_seen = purse.refusals();
             if (purse.affords(plan.all_features)) {
+                purse.lift();
                 double full = 0.0;
                 for (index_t learner = 0; learner < plan.n_learners(); ++learner) {
                     full += plan.weighted(learner, votes.vote(learner, read));

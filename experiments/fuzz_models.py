@@ -31,7 +31,12 @@ def patients(n_rows: int = 300) -> tuple[pd.DataFrame, np.ndarray[Any, Any], np.
 
 def saved_models() -> list[bytes]:
     """Fit the models and return the bytes of their files."""
-    from farthing.boosting import GradientBoostingRegressor, GreedyMiserClassifier  # noqa: PLC0415
+    from farthing.boosting import (  # noqa: PLC0415
+        AdaBoostBTClassifier,
+        AdaBoostClassifier,
+        GradientBoostingRegressor,
+        GreedyMiserClassifier,
+    )
     from farthing.cascades import EarlyExit, EarlyExitRanker  # noqa: PLC0415
     from farthing.forests import BudgetTreeClassifier  # noqa: PLC0415
 
@@ -46,6 +51,8 @@ def saved_models() -> list[bytes]:
         BudgetTreeClassifier(costs=sheet, max_depth=4).fit(X, labels),
         BudgetTreeClassifier(costs=sheet, budget=8.0).fit(X, labels == "ill"),
         BudgetTreeClassifier().fit(plain, (risk > 0.5).astype(int)),
+        AdaBoostClassifier(costs=sheet, n_rounds=6, max_depth=2, curtail=True).fit(X, labels == "ill"),
+        AdaBoostBTClassifier(costs=sheet, n_rounds=8, budget=9.0, curtail=True).fit(X, labels == "ill"),
         GradientBoostingRegressor(costs=sheet, n_trees=5, max_depth=3).fit(X, risk),
         GradientBoostingRegressor(n_trees=2, max_leaves=4).fit(plain.astype(np.float32), risk),
         EarlyExit(GreedyMiserClassifier(n_trees=2, max_depth=2), every=1, costs=sheet).fit(X, labels),

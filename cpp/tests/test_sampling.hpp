@@ -52,6 +52,9 @@ inline void a_purse_prices_sets_and_holds_its_budget() {
     CHECK(purse.affords(view(some)) && purse.take(0) && purse.spent() == 11);
     purse.open(0);
     CHECK(!purse.owns(1) && purse.spent() == 0 && purse.unpaid(view(some)) == 15);
+    CHECK(!purse.take(0) && purse.refusals() == 1);
+    purse.lift();
+    CHECK(purse.affords(view(all)) && purse.take(2) && !purse.take(0));
 }
 
 // Three features that vote with their values; alphas 1, 2, 4, prices 1, 2, 3.

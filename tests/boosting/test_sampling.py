@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier as TheirAdaBoost
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.neighbors import KNeighborsClassifier
@@ -216,13 +217,21 @@ def test_bad_settings(data: Any, params: Any, message: str) -> None:
         AdaBoostRSClassifier(**params).fit(X, y)
 
 
+def test_a_frozen_ensemble_outlives_a_clone(data: Any) -> None:
+    X, y, fresh = data
+    forest = RandomForestClassifier(n_estimators=9, max_depth=2, random_state=0).fit(X[:100], y[:100])
+    model = clone(AdaBoostRSClassifier(estimator=FrozenEstimator(forest))).fit(X, y)
+    assert np.array_equal(model.predict(fresh), forest.predict(fresh))
+    assert (forest.fit(X, y).predict(fresh) != model.predict(fresh)).any()
+
+
 def test_bad_ensembles(data: Any) -> None:
     X, y, _ = data
     with pytest.raises(TypeError, match="KNeighborsClassifier is no weighted vote"):
         AdaBoostRSClassifier(estimator=KNeighborsClassifier()).fit(X, y)
     with pytest.raises(TypeError, match="holds a LogisticRegression"):
         AdaBoostRSClassifier(estimator=BaggingClassifier(LogisticRegression())).fit(X, y)
-    with pytest.raises(ValueError, match="knows 3 features, the table has 10"):
+    with pytest.raises(ValueError, match="LogisticRegression knows 3 features, the table has 10"):
         AdaBoostRSClassifier(estimator=LogisticRegression().fit(X[:, :3], y)).fit(X, y)
     with pytest.raises(ValueError, match="knows the classes"):
         AdaBoostRSClassifier(estimator=LogisticRegression().fit(X, y == "yes")).fit(X, y)

@@ -78,7 +78,7 @@ def walked(
     return walk_rows(policy, plan.sheet, values, 1, budget=budget, seeds=seeds)
 
 
-@settings(max_examples=80)
+@settings(max_examples=80, deadline=None)
 @given(st.data())
 def test_kernel_walk_and_twin_are_the_same_bits(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(SEEDS))
@@ -114,6 +114,7 @@ def test_kernel_walk_and_twin_are_the_same_bits(data: st.DataObject) -> None:
     assert np.array_equal(bought, acquired)
 
 
+@settings(deadline=None)
 @given(st.integers(0, 2**63 - 1), st.sets(st.integers(0, 500)), st.integers(0, 2**40), st.data())
 def test_the_lot_is_the_one_of_the_definition(
     seed: int, bought: set[int], counter: int, data: st.DataObject
@@ -191,6 +192,7 @@ def test_curtailed_votes_have_the_label_of_all_votes_for_less() -> None:
         assert by_walk.tobytes() == early[:40].tobytes()
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from([1e-300, 1e-9, 0.5, 1.0, 3.0, 1e300]), min_size=1, max_size=8), SEEDS)
 def test_shares_are_in_proportion_and_the_vote_unbiased(costs: list[float], seed: int) -> None:
     """Exactly: the shares as fractions, against alpha over cost and against the full vote."""

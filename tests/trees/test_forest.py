@@ -321,3 +321,23 @@ def test_a_long_chain_is_validated_in_linear_time() -> None:
         value=np.zeros((n_nodes, 1)),
     )
     chain.validate()
+
+
+def test_the_first_trees_of_a_forest():
+    sets = Forest.from_arrays(
+        n_features=2,
+        feature=[1, -1, -1],
+        threshold=[0, 0, 0],
+        left=[1, -1, -1],
+        right=[2, -1, -1],
+        category=[0, -1, -1],
+        category_words=[1, 2],
+        category_widths=[0, 1],
+        value=[[0.0], [1.0], [2.0]],
+    )
+    leaf = Forest.constant([5.0], 2, [0, 1])
+    for parts in ([sets, leaf, sets], [leaf, leaf, sets], [sets]):
+        for n in range(1, len(parts) + 1):
+            assert Forest.concat(parts).head(n) == Forest.concat(parts[:n])
+    with pytest.raises(ValueError, match="between 1 and 2; got 3"):
+        Forest.concat([sets, leaf]).head(3)

@@ -24,8 +24,9 @@ _WORD_BITS = 64
 def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> NDArray[np.int64]:
     """Return the columns that the trees test, in the order in which to ask for them.
 
-    The column next in line is the one with the largest sum of votes that hang on it, each weighed by how
-    evenly its test parts the training rows, for its price beside the columns before it.
+    The column next in line is the one whose answer can move the vote furthest for its price beside the
+    columns before it. For stumps that is the distance between the bounds of all votes of the column; a test
+    inside a larger tree counts with twice the tree's vote and the share of training rows that reach it.
 
     Parameters
     ----------
@@ -49,19 +50,21 @@ def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> 
     >>> ask_order(forest, np.array([1.0, 2.0]), CostSheet([1.0, 1.0]))
     array([1, 0])
     """
-    inner = np.flatnonzero(forest.feature >= 0)
-    starts = forest.tree_starts()
-    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.offsets))[inner]
-    covers = [forest.cover[starts[inner] + child[inner]] for child in (forest.left, forest.right)]
-    whole = np.maximum(forest.cover[starts[inner]], np.finfo(float).tiny)
-    # The spread of a vote of +-alpha by a test that sends the shares p and q of all rows its two ways.
-    spread = alphas[tree] * np.sqrt(covers[0] / whole * (covers[1] / whole))
-    weight = np.zeros(forest.n_features)
-    np.add.at(weight, forest.feature[inner], spread)
-    return _by_value(weight, np.unique(forest.feature[inner]), sheet)
+    scores = forest.value[:, 0] * np.repeat(alphas, np.diff(forest.offsets))
+    stump = _is_stump(forest)
+    inner = forest.feature >= 0
+    columns = np.unique(forest.feature[inner]).astype(np.int64)
+    reach = np.zeros(forest.n_features)
+    low, high = _stump_bounds(forest, scores, stump, columns)
+    reach[columns] = high - low
+    deep = np.flatnonzero(inner & np.repeat(~stump, np.diff(forest.offsets)))
+    tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.offsets))[deep]
+    whole = np.maximum(forest.cover[forest.offsets[tree]], np.finfo(float).tiny)
+    np.add.at(reach, forest.feature[deep], 2 * alphas[tree] * forest.cover[deep] / whole)
+    return _by_value(reach, columns, sheet)
 
 
-def _by_value(weight: NDArray[np.float64], columns: NDArray[np.int32], sheet: CostSheet) -> NDArray[np.int64]:
+def _by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: CostSheet) -> NDArray[np.int64]:
     """Sort columns by weight per price, where a shared cost is paid by the first of its group."""
     ledger = RowLedger(sheet)
     left = columns.tolist()
@@ -96,9 +99,8 @@ class Curtailment:
         self.position[order] = np.arange(len(order))
         #: Bounds of the scores at which a walk from each node can end, shape (n_nodes,).
         self.low, self.high = _node_bounds(forest, scores)
-        roots = forest.offsets[:-1]
         #: Whether each tree is a single test, shape (n_trees,).
-        self.stump: NDArray[np.bool_] = (forest.feature[roots] >= 0) & (np.diff(forest.offsets) == 3)
+        self.stump = _is_stump(forest)
         #: Bounds of the sum of all stumps of a column, by its place in the order, shape (n_tested,).
         self.shared_low, self.shared_high = _stump_bounds(forest, scores, self.stump, order)
 
@@ -233,6 +235,11 @@ def check_order(order: NDArray[np.int64] | None, forest: Forest) -> None:
     tested = np.unique(forest.feature[forest.feature >= 0])
     if order.dtype != np.int64 or order.ndim != 1 or not np.array_equal(np.sort(order), tested):
         raise ValueError("order_ must have each column that the trees test once, and no other")
+
+
+def _is_stump(forest: Forest) -> NDArray[np.bool_]:
+    """Say of each tree whether it is a single test, shape (n_trees,)."""
+    return np.asarray((forest.feature[forest.offsets[:-1]] >= 0) & (np.diff(forest.offsets) == 3))
 
 
 def _node_bounds(

@@ -218,6 +218,8 @@ class LinearVotes:
     n_features: int
 
     def __post_init__(self) -> None:
+        if isinstance(self.n_features, bool) or not isinstance(self.n_features, int):
+            raise ValueError(f"n_features must be an integer; got {self.n_features!r}")  # noqa: TRY004 - as below
         n_learners = len(self.column)
         _check_alphas(self.alphas, n_learners)
         if self.column.dtype != np.int64 or self.column.shape != (n_learners,):

@@ -11,15 +11,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state, check_scalar
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import BudgetedEstimator, n_threads, register
+from farthing.base import n_threads, register
 from farthing.boosting import bounds
 from farthing.boosting.adaboost import AdaBoostClassifier
-from farthing.boosting.adapters import votes_of
+from farthing.boosting.ensembles import learn_votes
 from farthing.boosting.learners import LinearVotes, TreeVotes
 from farthing.boosting.link import VoteLink
 from farthing.boosting.plan import SAMPLINGS, Plan, PlanSampler, Sampling
@@ -78,7 +76,8 @@ class AdaBoostRSClassifier(VoteLink):
     estimator : object, optional
         A weighted vote to take instead of AdaBoost's: boosted or bagged trees of this library or of
         scikit-learn, a linear classifier (its features vote with their values), a `TreeVotes` or a
-        `LinearVotes`. If it is fitted it is used as it is, else a clone is fitted.
+        `LinearVotes`. If it is fitted it is used as it is, else a clone is fitted. scikit-learn's ``clone``,
+        which cross-validation uses, unfits it; its ``FrozenEstimator`` keeps it as it is.
     random_state : int, RandomState or None
         Gives the model's seed. Rows share it, so that equal rows get equal labels; ``seeds=`` of the array
         calls gives each row its own, which keeps their errors independent.
@@ -237,7 +236,9 @@ class AdaBoostRSClassifier(VoteLink):
         sheet: CostSheet,
     ) -> None:
         self._check_params()
-        self.votes_ = self._learn_votes(values, target, weights, sheet)
+        given = AdaBoostClassifier(n_rounds=self.n_rounds, n_jobs=self.n_jobs)
+        given = given if self.estimator is None else self.estimator
+        self.votes_ = learn_votes(given, self, values, target, weights)
         if self.curtail and not np.isfinite(self.votes_.reach()).all():
             raise ValueError(
                 "curtail=True needs votes with a bound; the features of a linear model have none"
@@ -266,64 +267,6 @@ class AdaBoostRSClassifier(VoteLink):
         for name in ("n_samples", "max_samples"):
             if getattr(self, name) is not None:
                 check_scalar(getattr(self, name), name, Integral, min_val=1, max_val=_MOST_SAMPLES)
-
-    def _learn_votes(
-        self,
-        values: NDArray[np.floating],
-        target: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        sheet: CostSheet,
-    ) -> TreeVotes | LinearVotes:
-        """Take the votes of the estimator, which is fitted first if need be."""
-        given = self.estimator
-        if given is None:
-            given = AdaBoostClassifier(n_rounds=self.n_rounds, n_jobs=self.n_jobs)
-        if not isinstance(given, TreeVotes | LinearVotes) and not _is_fitted(given):
-            given = clone(given)
-            if isinstance(given, BudgetedEstimator):
-                given.classes_ = self.classes_
-                given._fit_encoded(self.schema_, sheet, values, target, weights)
-            else:
-                self._refuse_categories(given)
-                # Equal weights change nothing, but may make a forest draw other rows.
-                weighs = (weights != weights[0]).any() and has_fit_parameter(given, "sample_weight")
-                given.fit(values, self.classes_[target], **({"sample_weight": weights} if weighs else {}))
-        elif given is not None:
-            self._check_fitted(given)
-        return votes_of(given, values)
-
-    def _check_fitted(self, given: Any) -> None:
-        """Check that a fitted estimator knows this table and these classes."""
-        if isinstance(given, BudgetedEstimator):
-            if given.schema_ != self.schema_:
-                raise ValueError(
-                    f"the {type(given).__name__} was fitted on the columns {list(given.schema_.names)}, or "
-                    f"on other categories of them; this table has {list(self.schema_.names)}"
-                )
-        elif not isinstance(given, TreeVotes | LinearVotes):
-            self._refuse_categories(given)
-            names = getattr(given, "feature_names_in_", None)
-            if names is not None and list(names) != list(self.schema_.names):
-                raise ValueError(
-                    f"the {type(given).__name__} was fitted on the columns {list(names)}; "
-                    f"this table has {list(self.schema_.names)}"
-                )
-        known = given.n_features if isinstance(given, TreeVotes | LinearVotes) else given.n_features_in_
-        if known != self.n_features_in_:
-            raise ValueError(f"the estimator knows {known} features, the table has {self.n_features_in_}")
-        classes = getattr(given, "classes_", self.classes_)
-        if not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                f"the {type(given).__name__} knows the classes {list(classes)}; y has {list(self.classes_)}"
-            )
-
-    def _refuse_categories(self, given: Any) -> None:
-        for column in self.schema_.columns:
-            if column.is_categorical:
-                raise ValueError(
-                    f"column {column.name!r} is of categories, which a {type(given).__name__} cannot read; "
-                    "encode it as numbers, or take an estimator of farthing"
-                )
 
     def _policy(self, seed: int | None) -> Policy:
         plan = self._ready().plan
@@ -393,11 +336,4 @@ class AdaBoostRSClassifier(VoteLink):
                 raise ValueError(f"{name} must be a list of finite floats")
         if len(self.margins_) != len(self.margin_weights_) or not (self.margin_weights_ > 0).all():
             raise ValueError("margins_ must have a positive weight each")
-
-
-def _is_fitted(model: Any) -> bool:
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
+        self._ready()  # raises if the votes and the prices make no plan

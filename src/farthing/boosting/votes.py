@@ -175,6 +175,8 @@ class VoteClassifier(TreesMixin, ContractClassifier):
 
     def _check_stored(self) -> None:
         super()._check_stored()
+        if self.prior_.shape != (1,) or self.forest_.n_outputs != 1:
+            raise ValueError(f"a vote has one output; got {self.forest_.n_outputs}")
         check_alphas(self.alphas_, self.forest_)
         check_order(self.order_, self.forest_)
 

@@ -2,8 +2,8 @@
 
 Two tables: 200,000 x 100 floats with random prices, and 120,000 x 519 with the shape and the prices of the
 Yahoo learning-to-rank set (see `experiments.yahoo_shaped`). All sides have as many trees and leaves (at most
-16, of at least one row), 255 bins, learning rate 0.1, and the same lambda: LightGBM and CatBoost leave out the
-half of equation 5, so their penalties are twice lambda times the price; for rows that pay for themselves
+16, of at least one row), 255 bins, learning rate 0.1, and the same lambda: LightGBM and CatBoost leave out
+the half of equation 5, so their penalties are twice lambda times the price; for rows that pay for themselves
 LightGBM sums over the rows where we take their mean. CatBoost grows symmetric trees, its default.
 
 Losses are mean squared errors on rows that nobody has seen, ours over the rival's. What the models use is

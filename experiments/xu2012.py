@@ -119,9 +119,9 @@ class Problem:
 # The tables.
 
 
-def yahoo(n_rows: int) -> Problem:
+def yahoo(n_rows: int, seed: int) -> Problem:
     """Return the Yahoo-shaped table, parted by queries, irrelevant documents tenfold in every part."""
-    table = yahoo_shaped(n_rows)
+    table = yahoo_shaped(n_rows, seed)
     bounds = [0, *np.quantile(table.qid, [0.5, 0.7]).astype(int).tolist(), int(table.qid.max()) + 1]
     train, validation, test = (table.queries(*pair).replicated() for pair in itertools.pairwise(bounds))
     return Problem("Yahoo-shaped", train, validation, test)
@@ -448,6 +448,7 @@ def main() -> None:
         help="documents of the Yahoo-shaped table before replication; the paper has 473,134",
     )
     parser.add_argument("--trees", type=int, default=100, help="rounds of boosting; the paper has 3,000")
+    parser.add_argument("--seed", type=int, default=0, help="of the Yahoo-shaped table")
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
     n_rows, n_trees = (3000, 20) if args.quick else (args.rows, args.trees)
@@ -463,7 +464,7 @@ def main() -> None:
     say("# The Greedy Miser against its rivals\n")
     say(f"`python -m experiments.xu2012 --rows {n_rows} --trees {n_trees}`")
     say(INTRODUCTION.format(n_trees=n_trees))
-    for problem in (yahoo(n_rows), mslr()):
+    for problem in (yahoo(n_rows, args.seed), mslr()):
         methods, path, lasso = methods_on(problem, n_trees, args.jobs)
         compare(problem, methods, say)
         top = max(lasso.best, key=lambda p: p.validation_score)

@@ -335,7 +335,7 @@ class Forest:
             depth += 1
         return depth
 
-    def route(self, node: int, value: float) -> int | None:
+    def route(self, node: int, value: float, start: int | None = None) -> int | None:
         """Say where a row goes from a node.
 
         Parameters
@@ -344,6 +344,8 @@ class Forest:
             A node, counted over the whole forest.
         value : float
             The row's encoded value of the node's feature; NaN if missing, the code if categorical.
+        start : int, optional
+            The first node of the tree, if it is known: finding it takes as long as all the rest.
 
         Returns
         -------
@@ -358,7 +360,8 @@ class Forest:
             if self.missing[node] == MISSING_STAY:
                 return None
             goes_left = bool(self.missing[node] == MISSING_LEFT)
-        start = int(self.offsets[np.searchsorted(self.offsets, node, side="right") - 1])
+        if start is None:
+            start = int(self.offsets[np.searchsorted(self.offsets, node, side="right") - 1])
         return start + int(self.left[node] if goes_left else self.right[node])
 
     def _goes_left(self, node: int, feature: int, value: float) -> bool | None:

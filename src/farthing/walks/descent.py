@@ -63,7 +63,8 @@ class ForestPolicy:
 
     def hear(self, column: int, value: float) -> None:  # noqa: ARG002 - it is the column of the current node
         """Go down one step in the current tree, or leave the tree where the value says to stay."""
-        node = self._forest.route(int(self._nodes[self._tree]), value)
+        start = int(self._forest.offsets[self._tree])
+        node = self._forest.route(int(self._nodes[self._tree]), value, start)
         if node is None:
             self._tree += 1
         else:

@@ -221,7 +221,9 @@ private:
         divide(leaves_[parent_place], offer.feature, chosen, left, right);
         const index_t parent_node = leaves_[parent_place].node;
         index_t parent_histogram = leaves_[parent_place].histogram;
-        if (ledger_ && ledger_->buy(rows_.data() + left.begin, left.n() + right.n(), offer.feature)) {
+        // Prices were asked, and nobody would pay the own cost: all of these rows own the feature or were refused it.
+        const bool sold_out = options_.weighing.tradeoff > 0 && offer.charge == 0 && sheet_.own[offer.feature] > 0;
+        if (ledger_ && !sold_out && ledger_->buy(rows_.data() + left.begin, left.n() + right.n(), offer.feature)) {
             // Codes of these rows have become missing: the parent's histogram is not the sum of its children's.
             pool_.release(parent_histogram);
             parent_histogram = -1;

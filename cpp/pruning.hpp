@@ -11,6 +11,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "closure.hpp"
@@ -157,73 +158,105 @@ struct Arcs {
     }
 };
 
+// Makes the problem in the order of its elements: nodes, then purchases.
+class PruningBuilder {
+public:
+    PruningBuilder(const ForestView& forest, const GridSheet& sheet)
+        : forest_(forest), sheet_(sheet), lineage_(forest), bundles_(sheet_),
+          reach_(static_cast<std::size_t>(forest.feature.size), 0) {}
+
+    // Sends all rows down all trees.
+    template <class T>
+    void gather(const Matrix<T>& X) {
+        std::vector<std::int64_t> keys;
+        for (index_t row = 0; row < X.n_rows; ++row) {
+            keys.clear();
+            for (index_t t = 0; t < forest_.n_trees(); ++t) {
+                descend(forest_, X, row, t, [&](index_t h) {
+                    ++reach_[h];
+                    if (buys(h)) keys.push_back(h);
+                });
+            }
+            bundles_.add(forest_, keys);
+        }
+    }
+
+    PruningProblem build(Span<const std::int64_t> gain) {
+        problem_.element.assign(static_cast<std::size_t>(forest_.feature.size), -1);
+        for (index_t h = 0; h < forest_.feature.size; ++h) {
+            if (forest_.feature[h] >= 0) add_node(h, gain[h]);
+        }
+        for (index_t bundle = 0; bundle < bundles_.size(); ++bundle) add_purchases(bundle);
+        arcs_.fill(problem_.graph);
+        return std::move(problem_);
+    }
+
+private:
+    const ForestView& forest_;
+    const GridSheet sheet_;
+    Lineage lineage_;
+    Bundles bundles_;
+    std::vector<std::int64_t> reach_;  // (nodes,): rows that take the node's test
+    PruningProblem problem_;
+    Arcs arcs_;
+
+    bool buys(index_t h) const {
+        return reach_[h] > 0 && lineage_.first[h] && bundles_.costs(forest_.feature[h]);
+    }
+
+    std::int32_t add(std::int64_t gain, std::int64_t cost) {
+        ClosureGraph& graph = problem_.graph;
+        if (graph.gain.size() == static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+            throw std::overflow_error("too many elements to prune");
+        graph.gain.push_back(gain);
+        graph.cost.push_back(cost);
+        return static_cast<std::int32_t>(graph.gain.size() - 1);
+    }
+
+    void add_node(index_t h, std::int64_t gain) {
+        const std::int32_t up = lineage_.parent[h] < 0 ? -1 : problem_.element[lineage_.parent[h]];
+        const std::int64_t cost = times(sheet_.test, reach_[h]);
+        if (up >= 0 && !buys(h) && cost == 0 && gain >= 0) {
+            problem_.element[h] = up;
+            std::int64_t& together = problem_.graph.gain[up];
+            if (__builtin_add_overflow(together, gain, &together))
+                throw std::overflow_error("a gain on the grid exceeds 64 bits; use a coarser grid");
+            return;
+        }
+        problem_.element[h] = add(gain, cost);
+        if (up >= 0) arcs_.add(problem_.element[h], up);
+    }
+
+    void add_purchases(index_t bundle) {
+        const index_t owner = bundles_.owner(bundle);
+        const bool grouped = owner >= sheet_.own.size;
+        const std::int64_t rows = bundles_.rows(bundle);
+        const std::int32_t group = grouped ? add(0, times(sheet_.shared[owner - sheet_.own.size], rows)) : -1;
+        index_t feature = -1;
+        std::int32_t bought = -1;
+        for (const std::int32_t h : bundles_.nodes(bundle)) {  // feature by feature
+            if (forest_.feature[h] != feature) {
+                feature = forest_.feature[h];
+                bought = group;  // all there is to pay for a member without a cost of its own
+                if (sheet_.own[feature] > 0) {
+                    bought = add(0, times(sheet_.own[feature], rows));
+                    if (grouped) arcs_.add(bought, group);
+                }
+            }
+            arcs_.add(problem_.element[h], bought);
+        }
+    }
+};
+
 }  // namespace detail
 
 // IN  gain: what each inner node's split saves in errors, on a grid; X: the rows that pay
 template <class T>
 PruningProblem pruning_problem(const ForestView& forest, const Matrix<T>& X, Span<const std::int64_t> gain,
                                const GridSheet& sheet) {
-    const Lineage lineage(forest);
-    Bundles bundles(sheet);
-    std::vector<std::int64_t> reach(static_cast<std::size_t>(forest.feature.size), 0);
-    std::vector<std::int64_t> keys;
-    for (index_t row = 0; row < X.n_rows; ++row) {
-        keys.clear();
-        for (index_t t = 0; t < forest.n_trees(); ++t) {
-            descend(forest, X, row, t, [&](index_t h) {
-                ++reach[h];
-                if (lineage.first[h] && bundles.costs(forest.feature[h])) keys.push_back(h);
-            });
-        }
-        bundles.add(forest, keys);
-    }
-
-    PruningProblem problem;
-    ClosureGraph& graph = problem.graph;
-    detail::Arcs arcs;
-    const auto add = [&](std::int64_t earns, std::int64_t costs) {
-        if (graph.gain.size() == static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-            throw std::overflow_error("too many elements to prune");
-        graph.gain.push_back(earns);
-        graph.cost.push_back(costs);
-        return static_cast<std::int32_t>(graph.gain.size() - 1);
-    };
-    problem.element.assign(static_cast<std::size_t>(forest.feature.size), -1);
-    for (index_t h = 0; h < forest.feature.size; ++h) {
-        if (forest.feature[h] < 0) continue;
-        const std::int32_t up = lineage.parent[h] < 0 ? -1 : problem.element[lineage.parent[h]];
-        const std::int64_t cost = detail::times(sheet.test, reach[h]);
-        const bool buys = reach[h] > 0 && lineage.first[h] && bundles.costs(forest.feature[h]);
-        if (up >= 0 && !buys && cost == 0 && gain[h] >= 0) {
-            problem.element[h] = up;
-            if (__builtin_add_overflow(graph.gain[up], gain[h], &graph.gain[up]))
-                throw std::overflow_error("a gain on the grid exceeds 64 bits; use a coarser grid");
-            continue;
-        }
-        problem.element[h] = add(gain[h], cost);
-        if (up >= 0) arcs.add(problem.element[h], up);
-    }
-    for (index_t b = 0; b < bundles.size(); ++b) {
-        const index_t owner = bundles.owner(b);
-        const bool grouped = owner >= sheet.own.size;
-        const std::int64_t rows = bundles.rows(b);
-        const std::int32_t group = grouped ? add(0, detail::times(sheet.shared[owner - sheet.own.size], rows)) : -1;
-        index_t feature = -1;
-        std::int32_t bought = -1;
-        for (const std::int32_t h : bundles.nodes(b)) {
-            if (forest.feature[h] != feature) {
-                feature = forest.feature[h];
-                bought = group;
-                if (sheet.own[feature] > 0) {
-                    bought = add(0, detail::times(sheet.own[feature], rows));
-                    if (grouped) arcs.add(bought, group);
-                }
-            }
-            arcs.add(problem.element[h], bought);
-        }
-    }
-    arcs.fill(graph);
-    return problem;
+    detail::PruningBuilder builder(forest, sheet);
+    builder.gather(X);
+    return builder.build(gain);
 }
 
 }  // namespace farthing

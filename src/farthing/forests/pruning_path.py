@@ -142,7 +142,8 @@ class PruningPath:
             except ImportError as error:
                 raise ImportError("plot needs matplotlib: pip install farthing[report]") from error
             ax = Figure(figsize=(6, 4), layout="constrained").subplots()
-        ax.plot(self.costs, self.forest_errors, drawstyle="steps-post", label=label)
+        # Between two costs a budget buys the cheaper pruning; costs descend.
+        ax.plot(self.costs, self.forest_errors, drawstyle="steps-pre", label=label)
         ax.set_xlabel(f"mean cost ({self.unit})" if self.unit else "mean cost")
         ax.set_ylabel("error")
         return ax

@@ -94,7 +94,7 @@ class AdaBoostBTClassifier(VoteClassifier):
     >>> float(model.spend(heart.X).max()) <= 50
     True
     >>> np.unique(model.at(3).path_["feature"]).tolist()
-    ['', 'age', 'cp', 'sex']
+    ['age', 'cp', 'sex']
     """
 
     _hard_budget = True

@@ -71,6 +71,9 @@ class VoteClassifier(TreesMixin, ContractClassifier):
     def margins(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Return y f(x) / sum of alphas, between -1 and 1: how far each vote was right.
 
+        The vote is the whole one, whether or not predictions are curtailed; so it is in the ``staged_``
+        calls.
+
         Parameters
         ----------
         X : array or frame, shape (n_rows, n_features)
@@ -81,6 +84,7 @@ class VoteClassifier(TreesMixin, ContractClassifier):
         -------
         ndarray of float64, shape (n_rows,)
         """
+        check_is_fitted(self)
         y = np.asarray(y)
         unknown = ~np.isin(y, self.classes_)
         if unknown.any():

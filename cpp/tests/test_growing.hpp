@@ -268,6 +268,48 @@ inline void categories_without_weight_are_sorted_safely() {
     }
 }
 
+inline void drawn_columns_and_cuts_are_retraced_and_repeat() {
+    const index_t n = 500;
+    const Values values = make_values(n, 11, 41);
+    const BinnedTable table = values.bin();
+    const auto labels = make_labels(n, 3, 42);
+    const auto weights = make_weights(n, 43);
+    const ClassTarget target(view(labels), view(weights), 3, {Impurity::pairs, 0, 2});
+    const Prices prices(11);
+    Workspace workspace;
+    std::vector<Grown> grown;
+    for (const std::uint64_t key : {1, 1, 2}) {
+        GrowOptions options;
+        options.weighing.rule = CostRule::ratio;
+        options.max_features = 2;
+        options.max_cuts = 3;
+        options.key = key;
+        options.n_threads = static_cast<int>(grown.size()) + 1;
+        grown.push_back(grow(table, target, prices.sheet(), options, workspace));
+        retrace(values, table, target, grown.back(), false);
+    }
+    CHECK(same(grown[0], grown[1]));
+    CHECK(!same(grown[0], grown[2]));
+}
+
+inline void cuts_are_drawn_between_bins_that_are_there() {
+    BinSet present{};
+    for (const index_t bin : {3, 64, 70, 200, 254}) put_in(present, bin);
+    Random random(7);
+    const auto draw = [&](index_t) { return random.bits(); };
+    for (const index_t n_bins : {254, 255}) {  // the bin after the last one is that of missing values
+        const BinSet cuts = drawn_cuts(present, n_bins, 2000, draw);
+        for (index_t bin = 0; bin < 256; ++bin) {
+            const bool last = bin == (n_bins == 254 ? 200 : 254);
+            CHECK(in_set(cuts, bin) == (in_set(present, bin) && bin < n_bins && !last));
+        }
+    }
+    BinSet one{};
+    put_in(one, 9);
+    CHECK(drawn_cuts(one, 255, 1, draw) == one);
+    CHECK(drawn_cuts(one, 9, 1, draw) == BinSet{});
+}
+
 inline void missing_values_go_where_they_help() {
     const std::vector<double> gradients{-1, -1, 1, 1, 5};
     const GradientTarget<Sums::unit> target(view(gradients), {}, 0.0);
@@ -322,6 +364,8 @@ inline void test_growing() {
     RUN(a_tree_of_more_leaves_than_histograms_is_retraced);
     RUN(large_tables_are_grown_alike_by_any_number_of_threads);
     RUN(chosen_rows_and_columns_are_the_only_ones_used);
+    RUN(drawn_columns_and_cuts_are_retraced_and_repeat);
+    RUN(cuts_are_drawn_between_bins_that_are_there);
     RUN(limits_hold_even_the_largest);
     RUN(categories_without_weight_are_sorted_safely);
 }

@@ -338,6 +338,6 @@ def test_the_first_trees_of_a_forest():
     leaf = Forest.constant([5.0], 2, [0, 1])
     for parts in ([sets, leaf, sets], [leaf, leaf, sets], [sets]):
         for n in range(1, len(parts) + 1):
-            assert Forest.concat(parts).head(n) == Forest.concat(parts[:n])
-    with pytest.raises(ValueError, match="between 1 and 2; got 3"):
-        Forest.concat([sets, leaf]).head(3)
+            assert Forest.concat(parts).trees(0, n) == Forest.concat(parts[:n])
+    with pytest.raises(ValueError, match="trees 0 to 2; got 0 to 3"):
+        Forest.concat([sets, leaf]).trees(0, 3)

@@ -39,7 +39,7 @@ def votes_of(model: Any, values: NDArray[np.floating]) -> TreeVotes | LinearVote
     --------
     >>> from sklearn.linear_model import LogisticRegression
     >>> X, y = np.array([[-2.0], [2.0]]), [0, 1]
-    >>> votes = votes_of(LogisticRegression().fit(X, y), X)
+    >>> votes = votes_of(LogisticRegression(fit_intercept=False).fit(X, y), X)
     >>> votes.columns(), votes.factor
     (((0,),), array([0.5]))
     """

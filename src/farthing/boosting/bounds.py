@@ -51,7 +51,7 @@ def margin_bound(
     Examples
     --------
     >>> margin_bound(np.array([0.1, 0.5]), np.ones(2), theta=0.2, n_samples=200, dimension=2.0)
-    MarginBound(low_margins=0.5, complexity=5.0, sampling=0.3678794411714422)
+    MarginBound(low_margins=0.5, complexity=5.0, sampling=0.36787944117144...)
     """
     if not 0 < theta <= 1:
         raise ValueError(f"theta must lie above 0 and up to 1; got {theta!r}")

@@ -30,6 +30,8 @@ def same(one: Any, two: Any) -> bool:  # noqa: PLR0911
     """Tell whether two values have the same types and bits throughout."""
     if type(one) is not type(two):
         return False
+    if isinstance(one, np.str_):
+        return str(one) == str(two)  # NumPy gives the empty one a character's worth of arbitrary bytes
     if isinstance(one, np.ndarray | np.generic):
         if one.dtype != two.dtype or one.shape != two.shape:
             return False

@@ -22,7 +22,7 @@ public:
 
     // IN counts: (all bins,) rows by bin. A bin without rows needs no plane.
     Planes(const BinnedTable& table, const std::int64_t* counts)
-        : table_(table), n_bytes_((table.n_rows + 7) / 8), is_kept_(static_cast<std::size_t>(table.n_columns()), 0) {
+        : table_(table), n_words_((table.n_rows + 63) / 64), is_kept_(static_cast<std::size_t>(table.n_columns()), 0) {
         for (index_t j = 0; j < table.n_columns(); ++j) keep(j, counts + table.first_bin[j]);
     }
 
@@ -34,7 +34,7 @@ public:
         // Each thread makes the tables for itself, which pays if it has many planes to look up in them.
         constexpr index_t kPlanesInTask = 64;
         const auto n_planes = static_cast<index_t>(bins_.size());
-        const bool worth_threads = n_planes * n_bytes_ > 32768;
+        const bool worth_threads = n_planes * n_words_ > (index_t{1} << 15);
         const int threads = worth_threads ? threads_for(n_threads, (n_planes + kPlanesInTask - 1) / kPlanesInTask) : 1;
         const index_t share = (n_planes + threads - 1) / threads;
         #pragma omp parallel for schedule(static) num_threads(threads)
@@ -42,12 +42,12 @@ public:
             const index_t begin = thread * share;
             const index_t end = std::min(begin + share, n_planes);
             for (index_t p = begin; p < end; ++p) sums[bins_[p]] = 0;
-            std::vector<std::int64_t> tables(2 * kBytesInBlock * 16);
-            for (index_t block = 0; block < n_bytes_; block += kBytesInBlock) {
-                const index_t n = std::min(kBytesInBlock, n_bytes_ - block);
+            std::vector<std::int64_t> tables(kGroupsInWord * kWordsInBlock * 16);
+            for (index_t block = 0; block < n_words_; block += kWordsInBlock) {
+                const index_t n = std::min(kWordsInBlock, n_words_ - block);
                 make_tables(targets, block, n, tables.data());
                 for (index_t p = begin; p < end; ++p) {
-                    sums[bins_[p]] += look_up(bits_.data() + p * n_bytes_ + block, n, tables.data());
+                    sums[bins_[p]] += look_up(words_.data() + p * n_words_ + block, n, tables.data());
                 }
             }
         }
@@ -64,7 +64,8 @@ public:
     }
 
 private:
-    static constexpr index_t kBytesInBlock = 64;  // 512 rows, whose tables take 16 KiB
+    static constexpr index_t kWordsInBlock = 8;   // 512 rows, whose tables take 16 KiB
+    static constexpr index_t kGroupsInWord = 16;  // of four rows, with a table each
 
     struct Column {
         index_t column;
@@ -72,12 +73,12 @@ private:
     };
 
     const BinnedTable& table_;
-    index_t n_bytes_;
+    index_t n_words_;
     std::vector<std::uint8_t> is_kept_;   // (columns,)
     std::vector<std::uint8_t> is_plane_;  // (all bins,)
     std::vector<Column> columns_;
     std::vector<index_t> bins_;           // (planes,): the bin of each, among all bins
-    std::vector<std::uint8_t> bits_;      // (planes, n_bytes)
+    std::vector<std::uint64_t> words_;    // (planes, n_words): bit i of word w is row 64 w + i
 
     void keep(index_t column, const std::int64_t* counts) {
         const index_t n_bins = table_.columns[column].n_bins + 1;
@@ -94,33 +95,36 @@ private:
         for (std::size_t i = 1; i < filled.size(); ++i) {
             is_plane_[first + filled[i]] = 1;
             bins_.push_back(first + filled[i]);
-            const std::size_t start = bits_.size();
-            bits_.resize(start + static_cast<std::size_t>(n_bytes_), 0);
+            const std::size_t start = words_.size();
+            words_.resize(start + static_cast<std::size_t>(n_words_), 0);
             for (index_t row = 0; row < table_.n_rows; ++row) {
-                if (codes[row] == filled[i]) bits_[start + (row >> 3)] |= static_cast<std::uint8_t>(1u << (row & 7));
+                if (codes[row] == filled[i]) words_[start + (row >> 6)] |= std::uint64_t{1} << (row & 63);
             }
         }
     }
 
     // Entry s of table g is the sum of the targets of the rows 4 g + i with bit i in s.
     void make_tables(const std::int64_t* targets, index_t block, index_t n, std::int64_t* tables) const {
-        for (index_t group = 0; group < 2 * n; ++group) {
+        for (index_t group = 0; group < kGroupsInWord * n; ++group) {
             std::int64_t* table = tables + group * 16;
             table[0] = 0;
             for (index_t i = 0; i < 4; ++i) {
-                const index_t row = block * 8 + group * 4 + i;
+                const index_t row = block * 64 + group * 4 + i;
                 const std::int64_t target = row < table_.n_rows ? targets[row] : 0;
                 for (index_t s = 0; s < (index_t{1} << i); ++s) table[s + (index_t{1} << i)] = table[s] + target;
             }
         }
     }
 
-    static std::int64_t look_up(const std::uint8_t* bits, index_t n, const std::int64_t* tables) {
+    static std::int64_t look_up(const std::uint64_t* words, index_t n, const std::int64_t* tables) {
         std::int64_t even = 0;
         std::int64_t odd = 0;
-        for (index_t i = 0; i < n; ++i) {
-            even += tables[32 * i + (bits[i] & 15)];
-            odd += tables[32 * i + 16 + (bits[i] >> 4)];
+        for (index_t w = 0; w < n; ++w) {
+            const std::int64_t* table = tables + kGroupsInWord * 16 * w;
+            for (int group = 0; group < kGroupsInWord; group += 2) {
+                even += table[16 * group + ((words[w] >> (4 * group)) & 15)];
+                odd += table[16 * group + 16 + ((words[w] >> (4 * group + 4)) & 15)];
+            }
         }
         return even + odd;
     }

@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from farthing import boosting, cascades, forests
 from farthing.base import load
 from farthing.costs import CostSheet, Group
+from farthing.frontier import BudgetedClassifier, BudgetedRegressor, ErrorCosts, Frontier, sweep
 from farthing.walks import REFUSED, Ask, Decision, Walk, aconsult, consult
 
 try:
@@ -19,8 +20,12 @@ except PackageNotFoundError:  # imported from a source tree that is not installe
 __all__ = [
     "REFUSED",
     "Ask",
+    "BudgetedClassifier",
+    "BudgetedRegressor",
     "CostSheet",
     "Decision",
+    "ErrorCosts",
+    "Frontier",
     "Group",
     "Walk",
     "aconsult",
@@ -29,4 +34,5 @@ __all__ = [
     "consult",
     "forests",
     "load",
+    "sweep",
 ]

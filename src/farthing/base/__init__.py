@@ -2,7 +2,7 @@
 
 from farthing.base import nested  # noqa: F401  (registers its codec)
 from farthing.base.classifier import ContractClassifier
-from farthing.base.ensemble import TreesMixin
+from farthing.base.ensemble import TreesMixin, ladder
 from farthing.base.estimator import BudgetedEstimator
 from farthing.base.files import load
 from farthing.base.inputs import n_threads
@@ -17,6 +17,7 @@ __all__ = [
     "TreesMixin",
     "default_grid",
     "get",
+    "ladder",
     "load",
     "n_threads",
     "normalise",

@@ -20,6 +20,20 @@ from farthing.walks import ForestPolicy, Policy
 _READY: WeakKeyDictionary[TreesMixin, Predictor] = WeakKeyDictionary()
 
 
+def ladder(n_rounds: int) -> list[int]:
+    """Return numbers of rounds from 1 up, each about a quarter more than the one before, the last included.
+
+    Examples
+    --------
+    >>> ladder(20)
+    [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20]
+    """
+    steps = [1]
+    while (step := max(steps[-1] + 1, round(steps[-1] * 1.26))) < n_rounds:
+        steps.append(step)
+    return steps if n_rounds <= 1 else [*steps, n_rounds]
+
+
 class TreesMixin(BudgetedEstimator):
     """Walks and array calls of a model whose raw output is a sum over trees.
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from copy import copy
 from types import NoneType, UnionType
 from typing import Any, ClassVar, Self
 
@@ -275,6 +276,29 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             budget=self.budget_ if budget is None else check_cap(budget),
             known=known,
         )
+
+    def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
+        """Yield the models that other parameters would give and that this fit holds already.
+
+        Each comes with the parameters to change: a fit with them, on the same data, gives the same model. So
+        one fit may give many points of a sweep. By default there is only the model itself.
+
+        Yields
+        ------
+        params : dict
+            Empty for the model as it is.
+        model : estimator
+            Fitted; it may share what was learned with this one.
+        """
+        check_is_fitted(self)
+        yield {}, self
+
+    def _variant(self, params: Mapping[str, Any], **learned: Any) -> Self:
+        """Return a copy with other parameters and other fitted attributes."""
+        made: Self = copy(self).set_params(**params)
+        for name, value in learned.items():
+            setattr(made, name, value)
+        return made
 
     def save(self, path: PathLike) -> None:
         """Write the model to one file, which `farthing.load` reads; no pickle, no code in it."""

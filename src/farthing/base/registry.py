@@ -23,18 +23,21 @@ class Entry:
         such a mapping.
     trials : tuple of mappings
         Settings, besides the defaults, at which the contract is to be checked.
+    check_defaults : bool
+        Whether it is to be checked at the defaults, too.
     """
 
     method: type
     grid: Grid | None = None
     trials: tuple[Mapping[str, Any], ...] = ()
+    check_defaults: bool = True
 
 
 _ENTRIES: dict[str, Entry] = {}
 
 
 def register(
-    *, grid: Grid | None = None, trials: Sequence[Mapping[str, Any]] = ()
+    *, grid: Grid | None = None, trials: Sequence[Mapping[str, Any]] = (), check_defaults: bool = True
 ) -> Callable[[Method], Method]:
     """Enter a class in the registry, under its own name.
 
@@ -45,6 +48,8 @@ def register(
     trials : sequence of mappings
         Settings, besides the defaults, at which the contract is to be checked: one for each branch of the
         method that walks, pays or predicts in a way of its own.
+    check_defaults : bool
+        Whether the contract is to be checked at the defaults, too; no for what tries many others by default.
 
     Returns
     -------
@@ -69,7 +74,7 @@ def register(
                 f"a method named {name!r} is already registered by {present.method.__module__}; "
                 f"rename the one of {method.__module__}, since files are loaded by this name"
             )
-        _ENTRIES[name] = Entry(method, grid, tuple(trials))
+        _ENTRIES[name] = Entry(method, grid, tuple(trials), check_defaults)
         return method
 
     return enter
@@ -86,9 +91,10 @@ def default_grid(name: str) -> Grid | None:
 
 
 def trials(name: str) -> tuple[Any, ...]:
-    """Return estimators at the defaults and at each setting that the contract is to be checked at."""
+    """Return estimators at each setting that the contract is to be checked at, the defaults among them."""
     entry = _entry(name)
-    return (entry.method(), *(entry.method(**settings) for settings in entry.trials))
+    first = (entry.method(),) if entry.check_defaults else ()
+    return (*first, *(entry.method(**settings) for settings in entry.trials))
 
 
 def registered() -> tuple[str, ...]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import n_threads, register
+from farthing.base import ladder, n_threads, register
 from farthing.boosting.checking import check_whole
 from farthing.boosting.rounds import Rounds
 from farthing.boosting.votes import VoteClassifier
@@ -16,7 +18,7 @@ from farthing.table import Bins
 
 
 @register(
-    grid={"n_rounds": [10, 30, 100, 300]},
+    grid={"n_rounds": [300], "curtail": [False, True]},
     trials=[
         {"n_rounds": 12, "max_depth": 3, "intercept": False},
         {"n_rounds": 30, "curtail": True},
@@ -100,6 +102,14 @@ class AdaBoostClassifier(VoteClassifier):
         self.max_bins = max_bins
         self.costs = costs
         self.n_jobs = n_jobs
+
+    def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
+        """Yield the votes of fewer rounds, see `BudgetedEstimator.variants`; the model itself comes last."""
+        check_is_fitted(self)
+        for n_rounds in ladder(len(self.edges_))[:-1]:
+            params = {"n_rounds": n_rounds}
+            yield params, self._first_rounds(n_rounds, params, edges_=self.edges_[:n_rounds])
+        yield {}, self
 
     def _fit(
         self,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from types import UnionType
 from typing import Any, ClassVar, Final, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import n_threads, register
@@ -158,16 +157,19 @@ class AdaBoostBTClassifier(VoteClassifier):
             raise ValueError(f"this model was fitted with budget={self.budget_:g}; got the larger {budget}")
         limit = RowLedger(self.costs_, cap).limit
         n_rounds = int(np.searchsorted(self.path_["spent"], limit, side="right"))
-        model: Self = clone(self).set_params(budget=budget)
-        model._adopt(self.schema_)
-        model.classes_, model.costs_, model.prior_ = self.classes_, self.costs_, self.prior_
-        model.budget_, model.nested_ = cap, True
         path = {name: self.path_[name][:n_rounds] for name in _COLUMNS}
         path["left"] = (np.inf if cap is None else cap) - path["spent"]
-        model.path_ = path
-        forest = self.forest_.trees(0, n_rounds) if n_rounds else None
-        model._take(forest, self.alphas_[:n_rounds].copy(), curtail=self.order_ is not None)
-        return model
+        return self._first_rounds(n_rounds, {"budget": budget}, budget_=cap, path_=path)
+
+    def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
+        """Yield the models of smaller budgets, see `BudgetedEstimator.variants`; the model itself is last."""
+        check_is_fitted(self)
+        if self.nested_:
+            whole = self.costs_.total(self.costs_.features)
+            for budget in (whole * 2.0**-power for power in np.arange(10, 0, -0.5).tolist()):
+                if budget < (whole if self.budget_ is None else self.budget_):
+                    yield {"budget": budget}, self.at(budget)
+        yield {}, self
 
     def _fit(
         self,

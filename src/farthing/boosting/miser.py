@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import TreesMixin, n_threads
+from farthing.base import TreesMixin, ladder, n_threads
 from farthing.base.inputs import check_caps, check_weights
 from farthing.boosting.booster import Boosting, Floats, Grow, Weighting, constants
 from farthing.boosting.draws import draw_rows, subkey
@@ -453,6 +453,16 @@ class GreedyMiser(TreesMixin):
             acquired = progress.acquired
             encoded.check(acquired)
             yield progress.outputs.copy(), acquired
+
+    def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
+        """Yield the models of fewer rounds, see `BudgetedEstimator.variants`; the model itself comes last."""
+        check_is_fitted(self)
+        watched = len(self.validation_losses_) or self.validation_fraction is not None
+        if not (watched or self.tree_cost or self.warm_start):
+            for n_rounds in ladder(self.n_rounds_)[:-1]:
+                forest = self.forest_.trees(0, (n_rounds + 1) * len(self.prior_))
+                yield {"n_trees": n_rounds}, self._variant({"n_trees": n_rounds}, forest_=forest)
+        yield {}, self
 
     def bought_by_price(self, n_rounds: int | None = None) -> list[PriceLevel]:
         """Count the features that the trees test, by their price; figure 2 of the paper.

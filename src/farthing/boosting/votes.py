@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import NoneType, UnionType
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -101,6 +101,13 @@ class VoteClassifier(TreesMixin, VoteLink):
         """Yield the predictions after each round, shape (n_rows,)."""
         for vote in self.staged_decision_function(X):
             yield self._results(vote[:, np.newaxis])[0]
+
+    def _first_rounds(self, n_rounds: int, params: Mapping[str, Any], **learned: Any) -> Self:
+        """Return the vote of the first rounds alone, with other parameters."""
+        made = self._variant(params, **learned)
+        forest = self.forest_.trees(0, n_rounds) if n_rounds else None
+        made._take(forest, self.alphas_[:n_rounds].copy(), curtail=self.order_ is not None)
+        return made
 
     def _take(self, forest: Forest | None, alphas: NDArray[np.float64], *, curtail: bool) -> None:
         """Set the fitted attributes; without a forest, one vote for the more frequent class."""

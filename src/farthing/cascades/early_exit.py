@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import UnionType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import ContractClassifier, TreesMixin, register
 from farthing.boosting import GreedyMiserClassifier
@@ -16,9 +17,19 @@ from farthing.costs import RowLedger
 from farthing.table import Encoded
 from farthing.walks import ForestPolicy, Policy
 
+# What the variants of a fitted model try.
+_THRESHOLDS: Final = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995)
+
 
 @register(
-    grid={"threshold": [0.6, 0.8, 0.9, 0.95, 0.99], "every": [10]},
+    grid={
+        "estimator": [
+            GreedyMiserClassifier(tradeoff=tradeoff, relative=True, charge=charge)
+            for tradeoff in (0.0, 1e-4, 1e-3, 1e-2)
+            for charge in ("model", "row")
+        ],
+        "every": [5],
+    },
     trials=[{"estimator": GreedyMiserClassifier(n_trees=8, max_depth=2), "threshold": 0.5, "every": 1}],
 )
 class EarlyExit(Wrapper, ContractClassifier):
@@ -101,6 +112,14 @@ class EarlyExit(Wrapper, ContractClassifier):
         self
         """
         return self._fit_model(lambda model: model.fit(X, y, sample_weight, **options))
+
+    def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
+        """Yield other thresholds, see `BudgetedEstimator.variants`; the model itself comes last."""
+        check_is_fitted(self)
+        for threshold in _THRESHOLDS:
+            params = {"threshold": threshold}
+            yield params, self._variant(params, threshold_=threshold)
+        yield {}, self
 
     def _default_model(self) -> TreesMixin:
         return GreedyMiserClassifier()

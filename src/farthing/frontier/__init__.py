@@ -1,0 +1,16 @@
+"""The frontier: what each method pays and how often it is right, and the best model within a budget."""
+
+from farthing.frontier.front_door import BudgetedClassifier, BudgetedRegressor
+from farthing.frontier.points import Failure, Frontier, Point
+from farthing.frontier.scoring import ErrorCosts
+from farthing.frontier.sweep import sweep
+
+__all__ = [
+    "BudgetedClassifier",
+    "BudgetedRegressor",
+    "ErrorCosts",
+    "Failure",
+    "Frontier",
+    "Point",
+    "sweep",
+]

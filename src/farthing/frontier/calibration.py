@@ -1,0 +1,53 @@
+"""Probabilities that mean what they say, without a change of any label."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from farthing.base import normalise
+
+# Logarithms of probabilities below this are not told apart.
+_LEAST: Final = 1e-12
+
+
+def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
+    """Return p^(1/T), normalised: milder above T = 1, sharper below, in the same order.
+
+    Parameters
+    ----------
+    probabilities : ndarray of float64, shape (n_rows, n_classes)
+    temperature : float
+        Above zero; 1 changes nothing.
+
+    Examples
+    --------
+    >>> temper(np.array([[0.8, 0.2]]), 2.0).round(3)
+    array([[0.667, 0.333]])
+    """
+    if temperature == 1:
+        return probabilities
+    logs = np.log(np.maximum(probabilities, _LEAST)) / temperature
+    return normalise(np.exp(logs - logs.max(axis=1, keepdims=True)))
+
+
+def temperature_of(probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
+    """Return the temperature of the least log loss on rows that were not learned from.
+
+    Parameters
+    ----------
+    probabilities : ndarray of float64, shape (n_rows, n_classes)
+    codes : ndarray of int64, shape (n_rows,)
+        The column of the true class of each row.
+    """
+    rows = np.arange(len(codes))
+
+    def loss(log_temperature: float) -> float:
+        told = temper(probabilities, float(np.exp(log_temperature)))[rows, codes]
+        return -float(np.log(np.maximum(told, _LEAST)).mean())
+
+    found = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded")
+    return float(np.exp(found.x))

@@ -1,0 +1,146 @@
+"""Which settings of which methods to try."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import Any, Literal, TypeAlias
+
+from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
+from sklearn.model_selection import ParameterGrid
+
+from farthing.base import registered
+from farthing.base.registry import default_grid, get
+from farthing.costs import CostSheet
+
+Kind: TypeAlias = Literal["mean", "hard"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a method may want to know of the table before it says which settings to try.
+
+    A grid that is a callable gets this.
+
+    Attributes
+    ----------
+    n_rows, n_features : int
+        Size of the table.
+    n_classes : int or None
+        None for numbers.
+    costs : CostSheet
+        The prices.
+    budget : float or None
+        What is asked for, if it is one budget.
+    kind : {"mean", "hard"}
+        Whether the budget is for the mean or for every row.
+    """
+
+    n_rows: int
+    n_features: int
+    n_classes: int | None
+    costs: CostSheet
+    budget: float | None = None
+    kind: Kind = "mean"
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A setting to fit.
+
+    Attributes
+    ----------
+    method : str
+        Name, for the points.
+    estimator : estimator
+        At its parameters, unfitted.
+    params : mapping
+        Those that the grid set.
+    """
+
+    method: str
+    estimator: Any
+    params: Mapping[str, Any]
+
+
+def candidates(methods: Any, ground: Ground) -> list[Candidate]:
+    """Return the settings to try, the first of each method before the second of any.
+
+    Parameters
+    ----------
+    methods : "auto", or iterable of names, classes, estimators and pairs of one of these and a grid
+        "auto" is every registered method with a grid of its own that can learn the target. A name or a class
+        stands for its registered grid, an estimator for itself alone; a pair has the grid to go over, as in
+        scikit-learn's ``ParameterGrid``.
+    ground : Ground
+        The table.
+    """
+    rows = [list(_settings(given, ground)) for given in _expand(methods, ground)]
+    turns = zip_longest(*rows)
+    return [candidate for turn in turns for candidate in turn if candidate is not None]
+
+
+def suits(method: type, ground: Ground) -> bool:
+    """Tell whether a registered method can learn a target, each row on its own."""
+    if not getattr(method, "_rows_alone", True):
+        return False
+    if ground.n_classes is None:
+        return bool(is_regressor(method())) and not _needs_queries(method)
+    return bool(is_classifier(method())) and not (
+        getattr(method, "_binary_only", False) and ground.n_classes > 2
+    )
+
+
+def _expand(methods: Any, ground: Ground) -> list[Any]:
+    given = [methods] if isinstance(methods, str | type | BaseEstimator) else list(methods)
+    if not given:
+        raise ValueError("methods must name at least one method")
+    found: list[Any] = []
+    for one in given:
+        found += _all_suited(ground) if isinstance(one, str) and one == "auto" else [one]
+    return found
+
+
+def _all_suited(ground: Ground) -> list[str]:
+    return [name for name in registered() if default_grid(name) is not None and suits(get(name), ground)]
+
+
+def _settings(given: Any, ground: Ground) -> Iterator[Candidate]:
+    grid: Any = None
+    if isinstance(given, tuple):
+        given, grid = given
+    if isinstance(given, str):
+        given = get(given)
+    if isinstance(given, type):
+        name, estimator = given.__name__, given()
+        if grid is None and name in registered():
+            grid = default_grid(name)
+    else:
+        name, estimator = type(given).__name__, given
+    if not hasattr(estimator, "fit"):
+        raise TypeError(f"methods must be names, classes or estimators; got {estimator!r}")
+    for params in _points(grid(ground) if callable(grid) else grid):
+        yield Candidate(name, clone(estimator).set_params(**_given(estimator, params, ground)), params)
+
+
+def _points(grid: Any) -> Iterable[Mapping[str, Any]]:
+    return [{}] if not grid else list(ParameterGrid(grid))
+
+
+def _given(estimator: Any, params: Mapping[str, Any], ground: Ground) -> dict[str, Any]:
+    """Return the parameters with the prices, and the budget where the method takes one of that kind."""
+    known = estimator.get_params(deep=False)
+    made = dict(params)
+    if "costs" in known:
+        made["costs"] = ground.costs
+    takes_hard = bool(getattr(estimator, "_hard_budget", False))
+    asked = ground.budget is not None and takes_hard == (ground.kind == "hard")
+    if "budget" in known and known["budget"] is None and params.get("budget") is None and asked:
+        made["budget"] = ground.budget
+    return made
+
+
+def _needs_queries(method: type) -> bool:
+    return "qid" in inspect.signature(method.fit).parameters  # type: ignore[attr-defined]

@@ -1,0 +1,419 @@
+"""The front door: give a table, prices and a budget, get the best model that fits."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from abc import abstractmethod
+from collections.abc import Mapping
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.model_selection import cross_val_predict
+
+from farthing.base import BudgetedEstimator, ContractClassifier, ContractRegressor, register
+from farthing.base.inputs import check_cap, n_threads
+from farthing.boosting import GreedyMiserRegressor
+from farthing.costs import CostSheet, RowLedger
+from farthing.errors import BudgetWarning
+from farthing.forests import BudgetTreeClassifier
+from farthing.frontier.calibration import temper, temperature_of
+from farthing.frontier.points import Frontier, Point
+from farthing.frontier.scoring import ErrorCosts
+from farthing.frontier.sweep import sweep
+from farthing.table import Encoded, Schema
+from farthing.walks import Policy
+
+_SHARE: Final = re.compile(r"\s*([0-9][0-9.eE+-]*)\s*%\s*")
+# Below so many rows a single split is too noisy to choose by, and folds are cheap.
+_FEW_ROWS: Final = 3000
+_FOLDS: Final = 5
+
+_PARAMETERS = """costs : CostSheet, mapping, array, Series, path or None
+        Prices of the features; None is 1 each.
+    budget : float, str or None
+        What a row may spend: a number, or a share of the cost of all features such as "20%". None is no
+        limit.
+    kind : {{"mean", "hard"}}
+        Whether the budget is for the mean over the rows, as the rows that chose the model see it, or for
+        every row.
+    methods : "auto" or list
+        What to try, as in `farthing.sweep`: "auto" is every registered method that can learn the target.
+    scoring : {scoring}
+        What is best; see `farthing.sweep`.
+    cv : int, splitter or None
+        How to judge, as in `farthing.sweep`; None is five folds for tables below 3,000 rows, else one split.
+    time_limit : float, optional
+        Seconds after which no new setting is tried.
+    memory : path, optional
+        A folder that remembers what is done, so that an interrupted fit goes on where it stopped.
+    progress : bool
+        Whether to show a bar.
+    random_state : int
+        Of the split.
+    n_jobs : int, optional
+        Fits side by side, as in joblib."""
+
+
+class FrontDoor(BudgetedEstimator):
+    """What the classifier and the regressor share: sweep, choose, fit again, answer as the one chosen."""
+
+    _stored: ClassVar[Mapping[str, type | UnionType]] = {"model_": BudgetedEstimator}
+    model_: Any
+    frontier_: Frontier
+    chosen_: Point
+
+    # What the two differ in.
+
+    @abstractmethod
+    def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
+        """Return a model that pays for nothing."""
+
+    @abstractmethod
+    def _adopt_model(self, X: Any, y: Any, sample_weight: Any) -> None:
+        """Take over what prediction needs of the chosen model."""
+
+    @abstractmethod
+    def _said(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return our raw outputs for those of the chosen model."""
+
+    # Learning.
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Sweep over the methods, choose within the budget, and fit the chosen one on all rows.
+
+        Parameters
+        ----------
+        X : array or frame, shape (n_rows, n_features)
+            NumPy, pandas or polars; missing values and categories are welcome.
+        y : array, shape (n_rows,)
+            Labels or numbers.
+        sample_weight : array, shape (n_rows,), optional
+            Weights.
+
+        Returns
+        -------
+        self
+        """
+        if self.kind not in ("mean", "hard"):
+            raise ValueError(f"kind must be 'mean' or 'hard'; got {self.kind!r}")
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        schema = Schema.learn(X, type(self).__name__)
+        target = self._learn_target(y)
+        if len(target) != len(schema.encode(X, type(self).__name__).values):
+            raise ValueError(f"X and y have different numbers of rows; y has {len(target)}")
+        sheet = CostSheet.of(self.costs, schema.names)
+        budget = budget_of(self.budget, sheet)
+        self.frontier_ = sweep(
+            [*_listed(self.methods), self._free_model(sheet)],
+            X,
+            y,
+            sheet,
+            scoring=self.scoring,
+            cv=_FOLDS if self.cv is None and len(target) < _FEW_ROWS else self.cv,
+            budget=budget,
+            kind=self.kind,
+            sample_weight=sample_weight,
+            memory=self.memory,
+            n_jobs=self.n_jobs,
+            progress=self.progress,
+            time_limit=self.time_limit,
+            random_state=self.random_state,
+        )
+        self.chosen_ = _choose(self.frontier_, budget, hard=self.kind == "hard")
+        self.model_ = clone(self.chosen_.estimator).fit(X, y, sample_weight)
+        if not isinstance(self.model_, BudgetedEstimator):
+            raise TypeError(
+                f"{self.chosen_.method} does not keep the contract, so it cannot be the model; "
+                "farthing.sweep takes any estimator, for comparison"
+            )
+        self._adopt(self.model_.schema_)
+        self.costs_ = self.model_.costs_
+        self.budget_ = budget if self.kind == "hard" and budget is not None else self.model_.budget_
+        self._adopt_model(X, y, sample_weight)
+        _warn_if_nothing(sheet, budget, self.chosen_)
+        return self
+
+    def _fit(self, *_: Any) -> None:
+        raise TypeError("a front door learns through the fit of the model it chooses")
+
+    def _file_params(self) -> dict[str, Any]:
+        # Objects that were tried, or judged, are not part of what was chosen.
+        params = super()._file_params()
+        methods = params["methods"]
+        named = methods == "auto" or (
+            isinstance(methods, list | tuple) and all(isinstance(name, str) for name in methods)
+        )
+        params["methods"] = methods if named else "auto"
+        for name in ("scoring", "cv", "memory"):
+            params[name] = params[name] if isinstance(params[name], str | int | NoneType) else None
+        return params
+
+    # Predicting.
+
+    def _policy(self, seed: int | None) -> Policy:
+        return _Spoken(self, self.model_._policy(seed))
+
+    def _answers(
+        self,
+        encoded: Encoded,
+        budget: NDArray[np.float64] | None,
+        seeds: NDArray[np.int64] | None,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        outputs, acquired = self.model_._answers(encoded, budget, seeds)
+        return self._said(outputs), acquired
+
+    def _check_stored(self) -> None:
+        super()._check_stored()
+        n_threads(self.n_jobs)
+        if self.model_.schema_ != self.schema_ or self.model_.costs_ != self.costs_:
+            raise ValueError("the columns and costs must be those of the model within")
+        if not np.array_equal(self._said(self.model_.prior_[np.newaxis])[0], self.prior_):
+            raise ValueError("prior_ must be that of the model within")
+
+
+@register(
+    trials=[
+        {"methods": ["BudgetTreeClassifier"], "budget": "60%", "cv": 2},
+        {"methods": ["AdaBoostClassifier"], "budget": 3.0, "kind": "hard", "calibrate": True, "cv": 2},
+    ],
+    check_defaults=False,
+)
+class BudgetedClassifier(FrontDoor, ContractClassifier):
+    """The best classifier within a budget, of all methods that there are.
+
+    Parameters
+    ----------
+    {parameters}
+    calibrate : bool
+        Whether to make the probabilities milder or sharper, by the temperature that suits rows not learned
+        from best. Labels stay.
+
+    Attributes
+    ----------
+    model_ : estimator
+        The chosen model, fitted on all rows.
+    frontier_ : Frontier
+        What every setting pays and scores; not kept in files.
+    chosen_ : Point
+        The one taken.
+    temperature_ : float
+        1 without ``calibrate``.
+    error_costs_ : ndarray of float64, shape (n_classes, n_classes), or None
+        With ``scoring=ErrorCosts(...)``, what decides the label.
+
+    Examples
+    --------
+    >>> from farthing.datasets import load_heart_disease
+    >>> heart = load_heart_disease()
+    >>> model = BudgetedClassifier(costs=heart.costs, budget=10, methods=["BudgetTreeClassifier"])
+    >>> model = model.fit(heart.X, heart.y)
+    >>> model.chosen_.spend <= 10
+    True
+    """
+
+    _stored: ClassVar[Mapping[str, type | UnionType]] = {
+        "temperature_": float,
+        "error_costs_": np.ndarray | NoneType,
+    }
+
+    def __init__(
+        self,
+        costs: Any = None,
+        budget: float | str | None = None,
+        *,
+        kind: str = "mean",
+        methods: Any = "auto",
+        scoring: Any = "accuracy",
+        cv: Any = None,
+        time_limit: float | None = None,
+        calibrate: bool = False,
+        memory: Any = None,
+        progress: bool = False,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.costs = costs
+        self.budget = budget
+        self.kind = kind
+        self.methods = methods
+        self.scoring = scoring
+        self.cv = cv
+        self.time_limit = time_limit
+        self.calibrate = calibrate
+        self.memory = memory
+        self.progress = progress
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
+        return BudgetTreeClassifier(costs=sheet, budget=0.0, max_depth=4)
+
+    def _adopt_model(self, X: Any, y: Any, sample_weight: Any) -> None:
+        self.classes_ = self.model_.classes_
+        self.error_costs_ = None
+        if isinstance(self.scoring, ErrorCosts):
+            self.error_costs_ = self.scoring.over(self.classes_).costs
+        self.temperature_ = 1.0
+        if self.calibrate and len(self.classes_) > 1:
+            options = None if sample_weight is None else {"sample_weight": sample_weight}
+            held_out = cross_val_predict(
+                clone(self.chosen_.estimator), X, np.asarray(y), cv=3, method="predict_proba", params=options
+            )
+            codes = np.searchsorted(self.classes_, np.asarray(y))
+            self.temperature_ = temperature_of(held_out, codes)
+        self.prior_ = self._said(self.model_.prior_[np.newaxis])[0]
+
+    def _said(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        return temper(self.model_._conclude(outputs), self.temperature_)
+
+    def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        return outputs
+
+    def _results(self, outputs: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
+        if self.error_costs_ is None:
+            return super()._results(outputs)
+        return self.classes_[ErrorCosts(self.error_costs_).decide(outputs)], outputs
+
+    def _conclude_row(
+        self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]
+    ) -> tuple[Any, dict[Any, float] | None]:
+        label, probabilities = super()._conclude_row(outputs, looked)
+        if self.error_costs_ is not None:
+            label = self._results(self._settle(outputs, looked))[0].tolist()[0]
+        return label, probabilities
+
+    def _check_stored(self) -> None:
+        if not 0 < self.temperature_ < np.inf:
+            raise ValueError(f"temperature_ must be above zero; got {self.temperature_!r}")
+        if self.error_costs_ is not None:
+            ErrorCosts(self.error_costs_).over(self.classes_)
+        super()._check_stored()
+        if not np.array_equal(self.model_.classes_, self.classes_):
+            raise ValueError("the classes must be those of the model within")
+
+
+@register(
+    trials=[{"methods": ["GreedyMiserRegressor"], "budget": "60%", "cv": 2}],
+    check_defaults=False,
+)
+class BudgetedRegressor(FrontDoor, ContractRegressor):
+    """The best regressor within a budget, of all methods that there are.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    model_ : estimator
+        The chosen model, fitted on all rows.
+    frontier_ : Frontier
+        What every setting pays and scores; not kept in files.
+    chosen_ : Point
+        The one taken.
+    """
+
+    def __init__(
+        self,
+        costs: Any = None,
+        budget: float | str | None = None,
+        *,
+        kind: str = "mean",
+        methods: Any = "auto",
+        scoring: Any = "neg_mean_squared_error",
+        cv: Any = None,
+        time_limit: float | None = None,
+        memory: Any = None,
+        progress: bool = False,
+        random_state: int = 0,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.costs = costs
+        self.budget = budget
+        self.kind = kind
+        self.methods = methods
+        self.scoring = scoring
+        self.cv = cv
+        self.time_limit = time_limit
+        self.memory = memory
+        self.progress = progress
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
+        return GreedyMiserRegressor(costs=sheet, budget=0.0)
+
+    def _adopt_model(self, X: Any, y: Any, sample_weight: Any) -> None:  # noqa: ARG002
+        self.prior_ = self._said(self.model_.prior_[np.newaxis])[0]
+
+    def _said(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(self.model_._conclude(outputs)[:, np.newaxis])
+
+
+for _door, _scoring in (
+    (BudgetedClassifier, "str, scorer or ErrorCosts"),
+    (BudgetedRegressor, "str or scorer"),
+):
+    if _door.__doc__:  # not under python -OO
+        _door.__doc__ = _door.__doc__.replace("{parameters}", _PARAMETERS.format(scoring=_scoring))
+
+
+class _Spoken:
+    """The walk of the chosen model, with our outputs."""
+
+    def __init__(self, door: FrontDoor, policy: Policy) -> None:
+        self._door = door
+        self._policy = policy
+
+    def wants(self, ledger: RowLedger) -> int | None:
+        return self._policy.wants(ledger)
+
+    def hear(self, column: int, value: float) -> None:
+        self._policy.hear(column, value)
+
+    def output(self) -> NDArray[np.float64]:
+        return np.asarray(self._door._said(self._policy.output()[np.newaxis])[0])
+
+
+def budget_of(budget: Any, sheet: CostSheet) -> float | None:
+    """Return a budget as a number: a share such as "20%" is of the cost of all features.
+
+    Examples
+    --------
+    >>> budget_of("20%", CostSheet([3.0, 7.0]))
+    2.0
+    """
+    if isinstance(budget, str):
+        found = _SHARE.fullmatch(budget)
+        if found is None:
+            raise ValueError(f"budget must be a number or a share such as '20%'; got {budget!r}")
+        return check_cap(float(found[1]) / 100 * sheet.total(sheet.features))
+    return check_cap(budget)
+
+
+def _listed(methods: Any) -> list[Any]:
+    return [methods] if isinstance(methods, str | type) or hasattr(methods, "fit") else list(methods)
+
+
+def _choose(frontier: Frontier, budget: float | None, *, hard: bool) -> Point:
+    found = frontier.best if budget is None else frontier.within(budget, hard=hard)
+    if found is None:
+        reasons = sorted({f"{failure.method}: {failure.reason}" for failure in frontier.failures})
+        raise ValueError(f"no method could be fitted: {'; '.join(reasons[:3])}")
+    return found
+
+
+def _warn_if_nothing(sheet: CostSheet, budget: float | None, chosen: Point) -> None:
+    prices = [sheet.price(name) for name in sheet.features]
+    if budget is not None and chosen.max_spend == 0 and budget < min(prices):
+        warnings.warn(
+            f"a budget of {budget:g} buys no feature, the cheapest of which costs {min(prices):g}; "
+            "the model gives the best guess without looking",
+            BudgetWarning,
+            stacklevel=3,
+        )

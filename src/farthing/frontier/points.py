@@ -1,0 +1,262 @@
+"""Points of spend and score, and what can be read from many of them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+# What all comparisons with a budget allow for rounding, as in `CostSheet`.
+_SLACK: Final = 1 + 1e-12
+# Half the width of a 95 % interval, in standard errors.
+_WIDTH: Final = 1.96
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """What one setting of one method pays and scores, on rows that it did not learn from.
+
+    Attributes
+    ----------
+    method : str
+        Name of the method.
+    params : mapping
+        The parameters that were set, beside the costs.
+    spend, max_spend : float
+        What a row pays: the mean, and the most.
+    score : float
+        Larger is better.
+    error : float
+        Standard error of the score; NaN if there is none.
+    estimator : estimator
+        What to fit to get such a model: all parameters are set, and nothing is learned.
+    """
+
+    method: str
+    params: Mapping[str, Any]
+    spend: float
+    max_spend: float
+    score: float
+    error: float = math.nan
+    estimator: Any = field(default=None, repr=False, compare=False)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of the score.
+
+        Examples
+        --------
+        >>> low, high = Point("Tree", {}, 1.0, 1.0, 0.9, 0.01).interval
+        >>> round(low, 4), round(high, 4)
+        (0.8804, 0.9196)
+        """
+        return self.score - _WIDTH * self.error, self.score + _WIDTH * self.error
+
+    def __str__(self) -> str:
+        settings = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
+        return f"{self.method}({settings})"
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A setting that could not be fitted or scored.
+
+    Attributes
+    ----------
+    method : str
+        Name of the method.
+    params : mapping
+        The parameters that were set.
+    reason : str
+        What the error said.
+    """
+
+    method: str
+    params: Mapping[str, Any]
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Frontier:
+    """Points of spend and score of any number of methods.
+
+    Attributes
+    ----------
+    points : tuple of Point
+        In the order in which they were asked for.
+    failures : tuple of Failure
+        The settings that gave no point.
+    score_name, unit : str
+        What the score is, and the unit of the spend.
+    full_cost : float
+        What all features cost together.
+    n_skipped : int
+        Fits that a time limit left out.
+
+    Examples
+    --------
+    >>> frontier = Frontier((Point("Tree", {}, 3.0, 3.0, 0.8), Point("Tree", {}, 2.0, 4.0, 0.9)))
+    >>> [point.spend for point in frontier.pareto()]
+    [2.0]
+    >>> frontier.within(1.0) is None
+    True
+    """
+
+    points: tuple[Point, ...]
+    failures: tuple[Failure, ...] = ()
+    score_name: str = "score"
+    unit: str = ""
+    full_cost: float = math.nan
+    n_skipped: int = 0
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __iter__(self) -> Iterator[Point]:
+        return iter(self.points)
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        """The methods that have a point, in the order of their first one."""
+        return tuple(dict.fromkeys(point.method for point in self.points))
+
+    def of(self, *methods: str) -> Frontier:
+        """Return the points of some methods alone."""
+        if unknown := set(methods) - set(self.methods):
+            raise LookupError(f"there are no points of {sorted(unknown)}; there are {list(self.methods)}")
+        return self._with(tuple(point for point in self.points if point.method in methods))
+
+    def pareto(self, *, hard: bool = False) -> tuple[Point, ...]:
+        """Return the points that no other one beats in both spend and score, by rising spend.
+
+        Parameters
+        ----------
+        hard : bool
+            Compare by the most that a row pays, rather than by the mean.
+        """
+        chosen: list[Point] = []
+        for point in sorted(self.points, key=lambda p: (_spend(p, hard=hard), -p.score)):
+            if not math.isnan(point.score) and (not chosen or point.score > chosen[-1].score):
+                chosen.append(point)
+        return tuple(chosen)
+
+    @property
+    def best(self) -> Point | None:
+        """The point of the best score, whatever it spends; None if there is no point."""
+        return self.pareto()[-1] if self.pareto() else None
+
+    def within(self, budget: float, *, hard: bool = False) -> Point | None:
+        """Return the point of the best score within a budget, the cheapest of equals; None if none fits.
+
+        Parameters
+        ----------
+        budget : float
+            What a row may pay in the mean.
+        hard : bool
+            Whether every row must keep it.
+        """
+        fitting = [p for p in self.pareto(hard=hard) if _spend(p, hard=hard) <= budget * _SLACK]
+        return fitting[-1] if fitting else None
+
+    def table(self, budgets: Iterable[float] | None = None) -> str:
+        """Return a table as text: the best point within each budget.
+
+        Parameters
+        ----------
+        budgets : iterable of float, optional
+            None is 2, 5, 10, 20, 50 and 100 % of the full cost.
+        """
+        if budgets is None:
+            budgets = [share * self.full_cost for share in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)]
+        lines = [("budget", "spend", self.score_name, "95 % interval", "model")]
+        for budget in budgets:
+            point = self.within(budget)
+            if point is None:
+                lines.append((f"{budget:.4g}", "", "", "", "nothing fits"))
+                continue
+            low, high = point.interval
+            interval = "" if math.isnan(low) else f"{low:.4f} to {high:.4f}"
+            lines.append((f"{budget:.4g}", f"{point.spend:.4g}", f"{point.score:.4f}", interval, str(point)))
+        widths = [max(len(line[i]) for line in lines) for i in range(4)]
+        return "\n".join(
+            "  ".join([*(cell.rjust(w) for cell, w in zip(line, widths, strict=False)), line[4]])
+            for line in lines
+        )
+
+    def to_frame(self) -> Any:
+        """Return all points as a pandas DataFrame, a row each; needs pandas."""
+        import pandas as pd  # noqa: PLC0415 - optional
+
+        columns = ["method", "params", "spend", "max_spend", "score", "low", "high", "efficient"]
+        best = {id(point) for point in self.pareto()}
+        rows = [
+            {
+                **{name: getattr(point, name) for name in columns[:5]},
+                "low": point.interval[0],
+                "high": point.interval[1],
+                "efficient": id(point) in best,
+            }
+            for point in self.points
+        ]
+        return pd.DataFrame(rows, columns=columns)
+
+    def plot(self, axes: Any = None, *, label: str | None = None) -> Any:
+        """Draw the points of each method and the line of the efficient ones; needs matplotlib.
+
+        Parameters
+        ----------
+        axes : matplotlib Axes, optional
+            Where to draw; None makes a new figure. Frontiers drawn into one are compared.
+        label : str, optional
+            Name of the line in the legend.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        from matplotlib import pyplot as plt  # noqa: PLC0415 - optional
+
+        if axes is None:
+            _, axes = plt.subplots(figsize=(7.2, 4.5), layout="constrained")
+        for method in self.methods:
+            mine = self.of(method).points
+            axes.scatter([p.spend for p in mine], [p.score for p in mine], s=12, alpha=0.5, label=method)
+        best = self.pareto()
+        axes.step(
+            [p.spend for p in best], [p.score for p in best], where="post", color="0.2", linewidth=1.2,
+            label="efficient" if label is None else label,
+        )  # fmt: skip
+        axes.set(
+            xlabel=f"mean spend of a row{f' ({self.unit})' if self.unit else ''}", ylabel=self.score_name
+        )
+        axes.legend(fontsize="small")
+        return axes
+
+    @classmethod
+    def union(cls, frontiers: Mapping[str, Frontier]) -> Frontier:
+        """Put several frontiers into one, each under a name of its own, to compare them.
+
+        Examples
+        --------
+        >>> a, b = Frontier((Point("Tree", {}, 1, 1, 0.8),)), Frontier((Point("Tree", {}, 2, 2, 0.7),))
+        >>> Frontier.union({"ours": a, "theirs": b}).methods
+        ('ours: Tree', 'theirs: Tree')
+        """
+        names = {frontier.score_name for frontier in frontiers.values()}
+        if len(names) > 1:
+            raise ValueError(f"frontiers of different scores cannot be compared: {sorted(names)}")
+        points, failures = [], []
+        for name, frontier in frontiers.items():
+            for point in frontier.points:
+                points.append(replace(point, method=f"{name}: {point.method}"))
+            failures += [Failure(f"{name}: {f.method}", f.params, f.reason) for f in frontier.failures]
+        first = next(iter(frontiers.values()))
+        return cls(tuple(points), tuple(failures), first.score_name, first.unit, first.full_cost)
+
+    def _with(self, points: tuple[Point, ...]) -> Frontier:
+        return Frontier(points, self.failures, self.score_name, self.unit, self.full_cost, self.n_skipped)
+
+
+def _spend(point: Point, *, hard: bool) -> float:
+    return point.max_spend if hard else point.spend

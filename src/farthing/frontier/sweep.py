@@ -1,0 +1,411 @@
+"""Fit many settings of many methods, and see what each pays and scores."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import (
+    GroupKFold,
+    GroupShuffleSplit,
+    ShuffleSplit,
+    StratifiedShuffleSplit,
+    check_cv,
+)
+from sklearn.utils import _safe_indexing
+
+from farthing.base.files import PathLike
+from farthing.base.inputs import check_cap, check_weights
+from farthing.costs import CostSheet
+from farthing.frontier.candidates import Candidate, Ground, Kind, candidates
+from farthing.frontier.memory import Memory, digest
+from farthing.frontier.points import Failure, Frontier, Point
+from farthing.frontier.progress import Progress
+from farthing.frontier.scoring import Floats, Judge, Told, judge_of
+from farthing.table import Schema
+
+# Results of an older way of sweeping are not read again.
+_VERSION = 1
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Some rows of a table with all that belongs to them."""
+
+    X: Any
+    y: NDArray[Any]
+    weights: Floats | None = None
+    qid: NDArray[Any] | None = None
+
+    def take(self, rows: NDArray[np.int64]) -> Part:
+        """Return some of the rows."""
+        return Part(
+            _safe_indexing(self.X, rows),
+            self.y[rows],
+            None if self.weights is None else self.weights[rows],
+            None if self.qid is None else self.qid[rows],
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Bench:
+    """Where candidates are tried: the folds, the judge, the cap of each row.
+
+    Attributes
+    ----------
+    whole : Part
+        The rows to learn from, or all rows if folds are taken of them.
+    held : Part or None
+        Rows of their own to judge by; None takes folds.
+    folds : list of pairs of row numbers
+        To learn from and to judge by; empty with rows of their own.
+    judge : Judge
+        Gives the scores.
+    costs : CostSheet
+        The prices, in the order of the columns.
+    cap : float or None
+        A hard budget at prediction.
+    """
+
+    whole: Part
+    held: Part | None
+    folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+    judge: Judge
+    costs: CostSheet
+    cap: float | None
+
+    @property
+    def n_folds(self) -> int:
+        """How often each candidate is fitted."""
+        return max(len(self.folds), 1)
+
+    def parts(self, fold: int) -> tuple[Part, Part]:
+        """Return the rows to learn from and those to judge by."""
+        if self.held is not None:
+            return self.whole, self.held
+        learn, judge = self.folds[fold]
+        return self.whole.take(learn), self.whole.take(judge)
+
+    def overlap(self) -> float:
+        """Return how often a judged row is judged, in the mean: repeats add no new rows."""
+        if not self.folds:
+            return 1.0
+        judged = np.concatenate([rows for _, rows in self.folds])
+        return len(judged) / len(np.unique(judged))
+
+    def name(self) -> str:
+        """Return a name for all of this but the candidates."""
+        parts = [self.whole] if self.held is None else [self.whole, self.held]
+        tables = [(_plain(part.X), part.y.astype(str), part.weights, part.qid) for part in parts]
+        judge = getattr(self.judge, "_scorer", None) or repr(self.judge)
+        scoring = self.judge.name, judge if not isinstance(judge, str) or " at 0x" not in judge else ""
+        return digest(_VERSION, tables, self.folds, scoring, repr(self.costs), self.cap)
+
+
+def sweep(
+    methods: Any,
+    X: Any,
+    y: Any,
+    costs: Any = None,
+    *,
+    scoring: Any = None,
+    cv: Any = None,
+    validation: tuple[Any, ...] | None = None,
+    test_size: float = 0.25,
+    budget: float | None = None,
+    kind: Kind = "mean",
+    sample_weight: Any = None,
+    qid: Any = None,
+    memory: PathLike | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    time_limit: float | None = None,
+    random_state: int = 0,
+) -> Frontier:
+    """Fit settings of any methods on some rows, and see what they pay and score on others.
+
+    One fit may give many points: a method says by its ``variants`` which other models come out of it.
+
+    Parameters
+    ----------
+    methods : "auto", or iterable of names, classes, estimators and pairs of one of these and a grid
+        "auto" is every registered method that can learn the target, each with the grid that it registered.
+        An estimator stands for itself alone. One that does not keep the contract pays for every feature.
+    X : array or frame, shape (n_rows, n_features)
+    y : array, shape (n_rows,)
+        Labels or numbers.
+    costs : CostSheet, mapping, array, Series, path or None
+        Prices of the features; None is 1 each.
+    scoring : str, callable, ErrorCosts or None
+        See `farthing.frontier.scoring.judge_of`. None is accuracy for labels, the negated mean squared error
+        for numbers.
+    cv : int, splitter or None
+        Folds, as in scikit-learn; None is one split.
+    validation : tuple of X, y and perhaps qid, optional
+        Rows to judge by, in place of folds.
+    test_size : float
+        The share of rows to judge by, if there is one split.
+    budget : float, optional
+        With kind="mean", methods that aim at a mean budget are told it. With kind="hard", methods that
+        train for a hard budget are told it, and no prediction of any method goes beyond it.
+    kind : {"mean", "hard"}
+        What the budget is.
+    sample_weight : array, shape (n_rows,), optional
+        What rows count, in learning and in scores.
+    qid : array, shape (n_rows,), optional
+        The query of each row, for rankings; splits keep queries whole.
+    memory : path, optional
+        A folder where results are kept. A sweep that was interrupted, and is started again with the same
+        folder, goes on where it stopped.
+    n_jobs : int, optional
+        Fits side by side, through joblib; its ``parallel_config`` may send them to a cluster.
+    progress : bool
+        Whether to show a bar.
+    time_limit : float, optional
+        Seconds after which no new fit is begun.
+    random_state : int
+        Of the one split.
+
+    Returns
+    -------
+    Frontier
+        A setting that fails is among its ``failures``.
+
+    Examples
+    --------
+    >>> from farthing.datasets import load_heart_disease
+    >>> heart = load_heart_disease()
+    >>> frontier = sweep([("BudgetTreeClassifier", {"max_depth": [1, 3]})], heart.X, heart.y, heart.costs)
+    >>> [point.params["max_depth"] for point in frontier]
+    [1, 3]
+    """
+    if kind not in ("mean", "hard"):
+        raise ValueError(f"kind must be 'mean' or 'hard'; got {kind!r}")
+    cap = check_cap(budget)
+    whole = _part(X, y, sample_weight, qid)
+    held = None if validation is None else _part(validation[0], validation[1], None, *validation[2:])
+    schema = Schema.learn(X, "sweep")
+    sheet = CostSheet.of(costs, schema.names)
+    tried = candidates(methods, _ground(whole, schema, sheet, cap, kind))
+    classifies = is_classifier(tried[0].estimator) if tried else _are_classes(whole.y)
+    bench = Bench(
+        whole,
+        held,
+        [] if held is not None else _folds(whole, cv, test_size, random_state, classifies=classifies),
+        judge_of(scoring, classifies=classifies),
+        sheet,
+        cap if kind == "hard" else None,
+    )
+    return _run(bench, tried, Memory(memory), n_jobs=n_jobs, progress=progress, time_limit=time_limit)
+
+
+def _run(
+    bench: Bench,
+    tried: Sequence[Candidate],
+    memory: Memory,
+    *,
+    n_jobs: int | None,
+    progress: bool,
+    time_limit: float | None,
+) -> Frontier:
+    end = math.inf if time_limit is None else time.monotonic() + time_limit
+    tasks = [(place, fold) for place in range(len(tried)) for fold in range(bench.n_folds)]
+    where = bench.name() if memory.is_kept else ""
+    results: dict[tuple[int, int], Any] = {}
+    with Progress(len(tasks), "fits", shown=progress) as bar:
+
+        def left() -> Iterator[Any]:
+            for place, fold in tasks:
+                name = digest(where, _setting(tried[place]), fold) if memory.is_kept else ""
+                found = memory.get(name) if memory.is_kept else None
+                if found is not None:
+                    results[place, fold] = found
+                    bar.step()
+                elif time.monotonic() < end or place == 0:
+                    yield delayed(_try)(bench, tried[place], (place, fold), memory, name)
+
+        pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        for task, result in pool(left()):
+            results[task] = result
+            bar.step()
+    return _gather(bench, tried, results)
+
+
+def _try(
+    bench: Bench, candidate: Candidate, task: tuple[int, int], memory: Memory, name: str
+) -> tuple[tuple[int, int], Any]:
+    """Fit one candidate on one fold; return what its variants pay and score, or why it failed."""
+    learn, judge = bench.parts(task[1])
+    try:
+        model = clone(candidate.estimator)
+        model.fit(learn.X, learn.y, **_fit_options(model, learn))
+        rows = []
+        for params, variant in _variants(model):
+            told = listen(variant, judge, bench.costs, bench.cap)
+            score, error = bench.judge(told)
+            rows.append([dict(params), told.mean(told.spend), float(told.spend.max()), score, error])
+        result: Any = {"rows": rows, "weight": _weight(judge)}
+    except Exception as error:  # whatever a method raises is one point that failed
+        result = {"error": f"{type(error).__name__}: {error}"}
+    else:
+        result = json.loads(json.dumps(result))  # what a memory would give back
+    memory.put(name, result)
+    return task, result
+
+
+def listen(model: Any, part: Part, costs: CostSheet, cap: float | None) -> Told:
+    """Return what a fitted model says about rows, and what they pay for it.
+
+    Parameters
+    ----------
+    model : estimator
+        Of the contract; any other pays for every feature, whatever it looks at.
+    part : Part
+        The rows.
+    costs : CostSheet
+        The prices.
+    cap : float or None
+        A hard budget.
+    """
+    classes = model.classes_ if is_classifier(model) else None
+    if hasattr(model, "decide"):
+        asked = "qid" in inspect.signature(model.decide).parameters and part.qid is not None
+        options = {"qid": part.qid} if asked else {}
+        decided = model.decide(part.X, budget=cap, **options)
+        prediction, probabilities, spend = decided.prediction, decided.probabilities, decided.spent
+    else:
+        prediction = model.predict(part.X)
+        probabilities = model.predict_proba(part.X) if hasattr(model, "predict_proba") else None
+        spend = np.full(len(part.y), costs.total(costs.features))
+    return Told(part.y, prediction, probabilities, spend, classes, part.weights, part.qid)
+
+
+def _gather(bench: Bench, tried: Sequence[Candidate], results: dict[tuple[int, int], Any]) -> Frontier:
+    points: list[Point] = []
+    failures: list[Failure] = []
+    n_skipped = 0
+    for place, candidate in enumerate(tried):
+        folds = [results.get((place, fold)) for fold in range(bench.n_folds)]
+        reason = next((fold["error"] for fold in folds if fold is not None and "error" in fold), None)
+        if reason is not None:
+            failures.append(Failure(candidate.method, candidate.params, reason))
+        elif missing := sum(fold is None for fold in folds):
+            n_skipped += missing
+        else:
+            points += _points(candidate, folds, bench.overlap())
+    return Frontier(
+        tuple(points),
+        tuple(failures),
+        bench.judge.name,
+        bench.costs.unit or "",
+        bench.costs.total(bench.costs.features),
+        n_skipped,
+    )
+
+
+def _points(candidate: Candidate, folds: Sequence[Any], overlap: float) -> list[Point]:
+    """Return a point for each variant that every fold has."""
+    weights = np.array([fold["weight"] for fold in folds])
+    shares = weights / weights.sum()
+    by_variant = [{json.dumps(row[0], sort_keys=True): row for row in fold["rows"]} for fold in folds]
+    found = []
+    for key, first in by_variant[0].items():
+        if not all(key in variants for variants in by_variant):
+            continue
+        rows = np.array([variants[key][1:] for variants in by_variant], dtype=np.float64)
+        errors = shares * rows[:, 3]
+        found.append(
+            Point(
+                candidate.method,
+                {**candidate.params, **first[0]},
+                float(shares @ rows[:, 0]),
+                float(rows[:, 1].max()),
+                float(shares @ rows[:, 2]),
+                float(np.sqrt(overlap * np.sum(errors**2))),
+                clone(candidate.estimator).set_params(**first[0]),
+            )
+        )
+    return found
+
+
+def _variants(model: Any) -> Iterator[tuple[dict[str, Any], Any]]:
+    if hasattr(model, "variants"):
+        yield from model.variants()
+    else:
+        yield {}, model
+
+
+def _fit_options(model: Any, part: Part) -> dict[str, Any]:
+    taken = inspect.signature(model.fit).parameters
+    given = {"sample_weight": part.weights, "qid": part.qid}
+    return {name: value for name, value in given.items() if value is not None and name in taken}
+
+
+def _setting(candidate: Candidate) -> Any:
+    """Return what tells a candidate from others; the prices are named with the table."""
+    params = {
+        name: value
+        for name, value in candidate.estimator.get_params().items()
+        if name.split("__")[-1] != "costs"
+    }
+    kind = type(candidate.estimator)
+    return kind.__module__, kind.__qualname__, sorted(params.items(), key=lambda item: item[0])
+
+
+def _part(X: Any, y: Any, sample_weight: Any, qid: Any = None) -> Part:
+    target = np.asarray(y)
+    weights = None if sample_weight is None else check_weights(sample_weight, len(target))
+    return Part(X, target, weights, None if qid is None else np.asarray(qid))
+
+
+def _plain(X: Any) -> Any:
+    schema = Schema.learn(X, "sweep")
+    return (
+        schema.names,
+        [list(map(str, c.categories)) for c in schema.columns],
+        schema.encode(X, "sweep").values,
+    )
+
+
+def _weight(part: Part) -> float:
+    return float(len(part.y) if part.weights is None else part.weights.sum())
+
+
+def _are_classes(y: NDArray[Any]) -> bool:
+    return y.dtype.kind != "f"
+
+
+def _ground(part: Part, schema: Schema, sheet: CostSheet, cap: float | None, kind: Kind) -> Ground:
+    n_classes = len(np.unique(part.y)) if _are_classes(part.y) else None
+    return Ground(len(part.y), len(schema.names), n_classes, sheet, cap, kind)
+
+
+def _folds(
+    part: Part, cv: Any, test_size: float, random_state: int, *, classifies: bool
+) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    rows: NDArray[np.int64] = np.arange(len(part.y))
+    splitter: Any
+    if cv is None and part.qid is not None:
+        splitter = GroupShuffleSplit(1, test_size=test_size, random_state=random_state)
+    elif cv is None:
+        kind = StratifiedShuffleSplit if classifies and _enough(part.y) else ShuffleSplit
+        splitter = kind(1, test_size=test_size, random_state=random_state)
+    elif isinstance(cv, int) and part.qid is not None:
+        splitter = GroupKFold(cv)
+    else:
+        splitter = check_cv(cv, part.y, classifier=classifies)
+    return list(splitter.split(rows[:, np.newaxis], part.y, part.qid))
+
+
+def _enough(y: NDArray[Any]) -> bool:
+    """Tell whether every class has two rows, so that both sides of a split can have one."""
+    return bool(np.unique(y, return_counts=True)[1].min() > 1)

@@ -1,0 +1,89 @@
+"""What can be read from a frontier."""
+
+import math
+
+import pytest
+
+from farthing.frontier import Frontier, Point
+
+
+def point(spend, score, method="Tree", most=None, **params):
+    return Point(method, params, spend, spend if most is None else most, score, 0.01)
+
+
+FRONTIER = Frontier(
+    (
+        point(5, 0.8, depth=3),
+        point(1, 0.6),
+        point(3, 0.8),
+        point(4, 0.7),
+        point(9, 0.9, most=20),
+        point(2, math.nan),
+    ),
+    score_name="accuracy",
+    full_cost=10.0,
+)
+
+
+def test_pareto_has_what_nothing_beats():
+    assert [(p.spend, p.score) for p in FRONTIER.pareto()] == [(1, 0.6), (3, 0.8), (9, 0.9)]
+
+
+def test_hard_pareto_goes_by_the_most_that_a_row_pays():
+    assert [p.max_spend for p in FRONTIER.pareto(hard=True)] == [1, 3, 20]
+
+
+@pytest.mark.parametrize(("budget", "score"), [(0.9, None), (1, 0.6), (2.9, 0.6), (3, 0.8), (100, 0.9)])
+def test_within_is_the_best_that_fits(budget, score):
+    found = FRONTIER.within(budget)
+    assert (None if found is None else found.score) == score
+
+
+def test_a_budget_may_be_met_up_to_rounding():
+    assert Frontier((point(0.1 + 0.2, 0.5),)).within(0.3) is not None
+
+
+def test_within_a_hard_budget():
+    assert FRONTIER.within(9, hard=True).score == 0.8
+
+
+def test_the_table_has_a_line_for_each_budget():
+    lines = FRONTIER.table([0.5, 3]).splitlines()
+    assert "nothing fits" in lines[1]
+    assert "0.8000" in lines[2]
+    assert "0.7804 to 0.8196" in lines[2]
+
+
+def test_the_table_goes_by_shares_of_the_full_cost():
+    assert [line.split()[0] for line in FRONTIER.table().splitlines()[1:]] == [
+        "0.2",
+        "0.5",
+        "1",
+        "2",
+        "5",
+        "10",
+    ]
+
+
+def test_the_frame_has_every_point():
+    frame = FRONTIER.to_frame()
+    assert len(frame) == len(FRONTIER)
+    assert frame["efficient"].sum() == 3
+    assert frame["low"][0] == pytest.approx(0.8 - 0.0196)
+
+
+def test_some_methods_alone():
+    both = Frontier((point(1, 0.5), point(2, 0.6, method="Vote")))
+    assert both.of("Vote").methods == ("Vote",)
+    with pytest.raises(LookupError, match="Tree"):
+        both.of("Forest")
+
+
+def test_frontiers_of_different_scores_are_not_compared():
+    with pytest.raises(ValueError, match="different scores"):
+        Frontier.union({"a": FRONTIER, "b": Frontier((), score_name="recall")})
+
+
+def test_frontiers_are_compared_in_one_figure():
+    axes = Frontier.union({"a": FRONTIER, "b": Frontier((point(2, 0.7),), score_name="accuracy")}).plot()
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a: Tree", "b: Tree", "efficient"]

@@ -1,0 +1,222 @@
+"""Sweeps: what is tried, what fails, what is remembered."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
+
+import farthing
+from farthing.boosting import AdaBoostClassifier, GreedyMiserClassifier, GreedyMiserRanker
+from farthing.datasets import load_heart_disease
+from farthing.forests import BudgetTreeClassifier
+
+TREES = ("BudgetTreeClassifier", {"max_depth": [1, 2, 3], "tradeoff": [0.0, 0.001], "cost_rule": ["penalty"]})
+
+
+@pytest.fixture(scope="module")
+def heart():
+    return load_heart_disease()
+
+
+def numbers_of(heart):
+    """Return the table as numbers without gaps, for estimators that want such."""
+    return np.nan_to_num(heart.X.to_numpy(dtype=float))
+
+
+def same(one, other):
+    return [(p.method, dict(p.params), p.spend, p.max_spend, p.score, p.error) for p in one] == [
+        (p.method, dict(p.params), p.spend, p.max_spend, p.score, p.error) for p in other
+    ]
+
+
+def test_a_point_is_what_a_fit_pays_and_scores(heart):
+    n = 200
+    frontier = farthing.sweep(
+        [BudgetTreeClassifier(max_depth=2)], heart.X[:n], heart.y[:n], heart.costs,
+        validation=(heart.X[n:], heart.y[n:]),
+    )  # fmt: skip
+    model = BudgetTreeClassifier(max_depth=2, costs=heart.costs).fit(heart.X[:n], heart.y[:n])
+    (found,) = frontier
+    spend = model.spend(heart.X[n:])
+    assert (found.spend, found.max_spend) == (spend.mean(), spend.max())
+    assert found.score == np.mean(model.predict(heart.X[n:]) == heart.y[n:])
+
+
+def test_folds_are_means(heart):
+    frontier = farthing.sweep([TREES], heart.X, heart.y, heart.costs, cv=3)
+    assert len(frontier) == 6
+    assert all(0.6 < p.score < 0.9 and 0.01 < p.error < 0.04 for p in frontier)
+
+
+def test_repeats_do_not_make_an_error_smaller(heart):
+    from sklearn.model_selection import RepeatedStratifiedKFold  # noqa: PLC0415
+
+    folds = RepeatedStratifiedKFold(n_splits=3, n_repeats=4, random_state=0)
+    once = farthing.sweep([TREES], heart.X, heart.y, heart.costs, cv=3)
+    often = farthing.sweep([TREES], heart.X, heart.y, heart.costs, cv=folds)
+    assert often.points[0].error == pytest.approx(once.points[0].error, rel=0.15)
+
+
+def test_one_fit_gives_many_points(heart):
+    frontier = farthing.sweep([AdaBoostClassifier(n_rounds=20)], heart.X, heart.y, heart.costs)
+    rounds = [p.params.get("n_rounds", 20) for p in frontier]
+    assert rounds == [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20]
+    again = farthing.sweep([AdaBoostClassifier(n_rounds=6)], heart.X, heart.y, heart.costs)
+    assert again.points[-1].score == frontier.points[5].score
+
+
+def test_the_estimator_of_a_point_gives_its_model(heart):
+    frontier = farthing.sweep([GreedyMiserClassifier(n_trees=9)], heart.X, heart.y, heart.costs)
+    assert [p.estimator.n_trees for p in frontier] == [1, 2, 3, 4, 5, 6, 8, 9]
+    assert not hasattr(frontier.points[0].estimator, "forest_")
+
+
+def test_auto_tries_all_that_suit(heart):
+    frontier = farthing.sweep(
+        "auto", heart.X[:80], heart.y[:80], heart.costs, time_limit=0, cv=None
+    )  # the first method alone
+    assert len(frontier.methods) == 1
+    assert frontier.n_skipped > 20
+
+
+def test_binary_methods_are_not_tried_on_three_classes(heart):
+    from farthing.frontier.candidates import Ground, candidates  # noqa: PLC0415
+
+    two, three = ({c.method for c in candidates("auto", Ground(99, 13, n, heart.costs))} for n in (2, 3))
+    assert {"AdaBoostClassifier", "AdaBoostBTClassifier"} <= two - three
+    assert "GreedyMiserClassifier" in three
+    numbers = {c.method for c in candidates("auto", Ground(99, 13, None, heart.costs))}
+    assert "GreedyMiserRegressor" in numbers
+    assert not numbers & two
+
+
+def test_others_pay_for_everything(heart):
+    frontier = farthing.sweep([DummyClassifier()], heart.X, heart.y, heart.costs)
+    assert frontier.points[0].spend == pytest.approx(frontier.full_cost, rel=1e-12)
+
+
+def test_a_failure_does_not_end_the_sweep(heart):
+    frontier = farthing.sweep(
+        [LogisticRegression(C=-1.0), BudgetTreeClassifier()], numbers_of(heart), heart.y, heart.costs
+    )
+    assert [f.method for f in frontier.failures] == ["LogisticRegression"]
+    assert "C" in frontier.failures[0].reason
+    assert frontier.methods == ("BudgetTreeClassifier",)
+
+
+def test_a_hard_budget_caps_every_row(heart):
+    frontier = farthing.sweep(
+        ["BudgetTreeClassifier", GreedyMiserClassifier(n_trees=5)], heart.X, heart.y, heart.costs,
+        budget=8.0, kind="hard",
+    )  # fmt: skip
+    assert len(frontier) > 5
+    assert all(p.max_spend <= 8.0 for p in frontier)
+
+
+def test_rankings_keep_queries_whole():
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(120, 4)), np.repeat(np.arange(20), 6)
+    grades = (X[:, 0] > 0.5).astype(float)
+    frontier = farthing.sweep([GreedyMiserRanker(n_trees=4)], X, grades, scoring="ndcg@3", qid=qid, cv=4)
+    assert frontier.score_name == "ndcg@3"
+    assert frontier.best.score > 0.9
+
+
+def test_error_costs_find_the_best_stop(heart):
+    labels = np.where(heart.y == 1, "sick", "fit")
+    dear = farthing.ErrorCosts([[0, 1000], [5000, 0]], labels=["fit", "sick"])
+    cheap = farthing.ErrorCosts([[0, 1], [1, 0]], labels=["fit", "sick"])
+    spends = [
+        farthing.sweep(
+            [TREES, "GreedyMiserClassifier"], heart.X, labels, heart.costs, scoring=scoring
+        ).best.spend
+        for scoring in (cheap, dear)
+    ]
+    assert spends[0] < 1.5
+    assert spends[1] > 5
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kind": "median"}, "kind must be"),
+        ({"scoring": "wit"}, "wit"),
+        ({"methods": []}, "at least one"),
+        ({"methods": ["NoSuchClassifier"]}, "NoSuchClassifier"),
+        ({"methods": [3]}, "methods must be"),
+        ({"budget": -1}, "budget"),
+    ],
+)
+def test_bad_arguments(heart, options, message):
+    given = {"methods": [TREES], **options}
+    with pytest.raises((ValueError, TypeError, LookupError), match=message):
+        farthing.sweep(X=heart.X, y=heart.y, costs=heart.costs, **given)
+
+
+class TestMemory:
+    def test_a_second_sweep_fits_nothing(self, heart, tmp_path, monkeypatch):
+        first = farthing.sweep([TREES], heart.X, heart.y, heart.costs, memory=tmp_path)
+        monkeypatch.setattr(BudgetTreeClassifier, "fit", lambda *_, **__: pytest.fail("fitted again"))
+        assert same(first, farthing.sweep([TREES], heart.X, heart.y, heart.costs, memory=tmp_path))
+
+    def test_other_data_are_another_sweep(self, heart, tmp_path):
+        one = farthing.sweep([TREES], heart.X, heart.y, heart.costs, memory=tmp_path)
+        other = farthing.sweep([TREES], heart.X, heart.y, heart.costs.scaled(2.0), memory=tmp_path)
+        assert [p.spend for p in other] != [p.spend for p in one]
+
+    def test_a_spoilt_file_is_done_again(self, heart, tmp_path):
+        first = farthing.sweep([TREES], heart.X, heart.y, heart.costs, memory=tmp_path)
+        for file in list(tmp_path.iterdir())[:3]:
+            file.write_text('{"rows": [')
+        assert same(first, farthing.sweep([TREES], heart.X, heart.y, heart.costs, memory=tmp_path))
+
+    def test_what_cannot_be_named(self, heart, tmp_path):
+        with pytest.raises(TypeError, match="lambda"):
+            farthing.sweep(
+                [farthing.boosting.AdaBoostBTClassifier(rule=lambda edge, cost, spent: edge)],
+                heart.X, heart.y, heart.costs, memory=tmp_path,
+            )  # fmt: skip
+
+    def test_a_killed_sweep_goes_on(self, heart, tmp_path):
+        job = textwrap.dedent(
+            f"""
+            import farthing, sys
+            from farthing.datasets import load_heart_disease
+            heart = load_heart_disease()
+            table = heart.X, heart.y, heart.costs
+            farthing.sweep(["GreedyMiserClassifier"], *table, cv=3, memory={str(tmp_path)!r})
+            """
+        )
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+        process = subprocess.Popen([sys.executable, "-c", job], env=environment)
+        try:
+            end = time.monotonic() + 60
+            while len(list(tmp_path.glob("*.json"))) < 4 and time.monotonic() < end:
+                time.sleep(0.005)
+        finally:
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+        done = len(list(tmp_path.glob("*.json")))
+        whole = farthing.sweep(["GreedyMiserClassifier"], heart.X, heart.y, heart.costs, cv=3)
+        assert 4 <= done < 3 * 12
+        resumed = farthing.sweep(
+            ["GreedyMiserClassifier"], heart.X, heart.y, heart.costs, cv=3, memory=tmp_path
+        )
+        assert same(whole, resumed)
+
+
+def test_side_by_side_gives_the_same(heart):
+    alone = farthing.sweep([TREES], heart.X, heart.y, heart.costs, cv=2)
+    assert same(alone, farthing.sweep([TREES], heart.X, heart.y, heart.costs, cv=2, n_jobs=2))
+
+
+def test_progress_is_shown(heart, capsys):
+    farthing.sweep([TREES], heart.X, heart.y, heart.costs, progress=True)
+    assert "fits" in capsys.readouterr().err

@@ -19,6 +19,8 @@ from farthing.forests import BudgetTreeClassifier
 
 TREES = ("BudgetTreeClassifier", {"max_depth": [1, 2, 3], "tradeoff": [0.0, 0.001], "cost_rule": ["penalty"]})
 
+MANY = ("BudgetTreeClassifier", {"min_rows_leaf": list(range(1, 41))})
+
 
 @pytest.fixture(scope="module")
 def heart():
@@ -104,7 +106,7 @@ def test_others_pay_for_everything(heart):
 
 def test_a_failure_does_not_end_the_sweep(heart):
     frontier = farthing.sweep(
-        [LogisticRegression(C=-1.0), BudgetTreeClassifier()], numbers_of(heart), heart.y, heart.costs
+        [LogisticRegression(C=-1.0), BudgetTreeClassifier()], numbers_of(heart), heart.y
     )
     assert [f.method for f in frontier.failures] == ["LogisticRegression"]
     assert "C" in frontier.failures[0].reason
@@ -135,7 +137,7 @@ def test_error_costs_find_the_best_stop(heart):
     cheap = farthing.ErrorCosts([[0, 1], [1, 0]], labels=["fit", "sick"])
     spends = [
         farthing.sweep(
-            [TREES, "GreedyMiserClassifier"], heart.X, labels, heart.costs, scoring=scoring
+            [TREES, GreedyMiserClassifier(n_trees=20)], heart.X, labels, heart.costs, scoring=scoring
         ).best.spend
         for scoring in (cheap, dear)
     ]
@@ -191,7 +193,8 @@ class TestMemory:
             from farthing.datasets import load_heart_disease
             heart = load_heart_disease()
             table = heart.X, heart.y, heart.costs
-            farthing.sweep(["GreedyMiserClassifier"], *table, cv=3, memory={str(tmp_path)!r})
+            methods = [("BudgetTreeClassifier", {{"min_rows_leaf": list(range(1, 41))}})]
+            farthing.sweep(methods, *table, cv=3, memory={str(tmp_path)!r})
             """
         )
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -204,11 +207,9 @@ class TestMemory:
             process.send_signal(signal.SIGKILL)
             process.wait()
         done = len(list(tmp_path.glob("*.json")))
-        whole = farthing.sweep(["GreedyMiserClassifier"], heart.X, heart.y, heart.costs, cv=3)
-        assert 4 <= done < 3 * 12
-        resumed = farthing.sweep(
-            ["GreedyMiserClassifier"], heart.X, heart.y, heart.costs, cv=3, memory=tmp_path
-        )
+        whole = farthing.sweep([MANY], heart.X, heart.y, heart.costs, cv=3)
+        assert 4 <= done < 3 * 40
+        resumed = farthing.sweep([MANY], heart.X, heart.y, heart.costs, cv=3, memory=tmp_path)
         assert same(whole, resumed)
 
 

@@ -11,15 +11,11 @@ from sklearn.utils import column_or_1d
 from farthing.base import ContractClassifier, register, sigmoid, softmax
 from farthing.boosting import losses
 from farthing.boosting.miser import Charge, GreedyMiser, Leaf, documented
+from farthing.boosting.miser_grid import miser_grid
 
 
 @register(
-    grid={
-        "tradeoff": [0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1],
-        "relative": [True],
-        "charge": ["model", "row"],
-        "n_trees": [100],
-    },
+    grid=miser_grid,
     trials=[
         {"n_trees": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "leaf": "gradient"},
         {"n_trees": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},

@@ -11,16 +11,12 @@ from sklearn.utils import column_or_1d
 from farthing.base import ContractRegressor, n_threads, register
 from farthing.boosting.losses import SQUARED, Loss, lambdamart
 from farthing.boosting.miser import Charge, GreedyMiser, Leaf, Rows, documented
+from farthing.boosting.miser_grid import miser_grid
 from farthing.metrics import ndcg
 
 
 @register(
-    grid={
-        "tradeoff": [0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1],
-        "relative": [True],
-        "charge": ["model", "row"],
-        "n_trees": [100],
-    },
+    grid=miser_grid,
     trials=[{"n_trees": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "charge": "row"}],
 )
 @documented

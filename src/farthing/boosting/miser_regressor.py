@@ -10,15 +10,11 @@ from numpy.typing import NDArray
 from farthing.base import ContractRegressor, register
 from farthing.boosting.losses import SQUARED, Loss
 from farthing.boosting.miser import GreedyMiser, documented
+from farthing.boosting.miser_grid import miser_grid
 
 
 @register(
-    grid={
-        "tradeoff": [0.0, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1],
-        "relative": [True],
-        "charge": ["model", "row"],
-        "n_trees": [100],
-    },
+    grid=miser_grid,
     trials=[
         {"n_trees": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2},
         {"n_trees": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},

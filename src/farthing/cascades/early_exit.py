@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import ContractClassifier, TreesMixin, register
 from farthing.boosting import GreedyMiserClassifier
+from farthing.boosting.miser_grid import tradeoffs
 from farthing.cascades.wrapper import Wrapper
 from farthing.costs import RowLedger
 from farthing.table import Encoded
@@ -21,15 +22,18 @@ from farthing.walks import ForestPolicy, Policy
 _THRESHOLDS: Final = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995)
 
 
+def _grid(ground: Any) -> dict[str, list[Any]]:
+    """Return exits from misers of every other default trade-off, for both ways to charge."""
+    misers = [
+        GreedyMiserClassifier(tradeoff=tradeoff, relative=True, charge=charge)
+        for tradeoff in tradeoffs(ground)[::2]
+        for charge in ("model", "row")
+    ]
+    return {"estimator": misers, "every": [5]}
+
+
 @register(
-    grid={
-        "estimator": [
-            GreedyMiserClassifier(tradeoff=tradeoff, relative=True, charge=charge)
-            for tradeoff in (0.0, 1e-4, 1e-3, 1e-2)
-            for charge in ("model", "row")
-        ],
-        "every": [5],
-    },
+    grid=_grid,
     trials=[{"estimator": GreedyMiserClassifier(n_trees=8, max_depth=2), "threshold": 0.5, "every": 1}],
 )
 class EarlyExit(Wrapper, ContractClassifier):

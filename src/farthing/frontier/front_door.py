@@ -16,14 +16,14 @@ from sklearn.model_selection import cross_val_predict
 
 from farthing.base import BudgetedEstimator, ContractClassifier, ContractRegressor, register
 from farthing.base.inputs import check_cap, n_threads
-from farthing.boosting import GreedyMiserRegressor
+from farthing.boosting import AdaBoostClassifier, GreedyMiserRegressor
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import BudgetWarning
 from farthing.forests import BudgetTreeClassifier
 from farthing.frontier.calibration import temper, temperature_of
 from farthing.frontier.points import Frontier, Point
 from farthing.frontier.scoring import ErrorCosts
-from farthing.frontier.sweep import sweep
+from farthing.frontier.sweep import Part, sweep
 from farthing.table import Encoded, Schema
 from farthing.walks import Policy
 
@@ -73,8 +73,8 @@ class FrontDoor(BudgetedEstimator):
         """Return a model that pays for nothing."""
 
     @abstractmethod
-    def _adopt_model(self, X: Any, y: Any, sample_weight: Any) -> None:
-        """Take over what prediction needs of the chosen model."""
+    def _adopt_model(self, rows: Part) -> None:
+        """Take over what prediction needs of the chosen model beside its prior."""
 
     @abstractmethod
     def _said(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -106,18 +106,19 @@ class FrontDoor(BudgetedEstimator):
         target = self._learn_target(y)
         if len(target) != len(schema.encode(X, type(self).__name__).values):
             raise ValueError(f"X and y have different numbers of rows; y has {len(target)}")
+        rows = Part.of(X, y, sample_weight)
         sheet = CostSheet.of(self.costs, schema.names)
         budget = budget_of(self.budget, sheet)
         self.frontier_ = sweep(
             [*_listed(self.methods), self._free_model(sheet)],
-            X,
-            y,
+            rows.X,
+            rows.y,
             sheet,
             scoring=self.scoring,
-            cv=_FOLDS if self.cv is None and len(target) < _FEW_ROWS else self.cv,
+            cv=_FOLDS if self.cv is None and len(rows.y) < _FEW_ROWS else self.cv,
             budget=budget,
             kind=self.kind,
-            sample_weight=sample_weight,
+            sample_weight=rows.weights,
             memory=self.memory,
             n_jobs=self.n_jobs,
             progress=self.progress,
@@ -125,7 +126,7 @@ class FrontDoor(BudgetedEstimator):
             random_state=self.random_state,
         )
         self.chosen_ = _choose(self.frontier_, budget, hard=self.kind == "hard")
-        self.model_ = clone(self.chosen_.estimator).fit(X, y, sample_weight)
+        self.model_ = clone(self.chosen_.estimator).fit(rows.X, rows.y, rows.weights)
         if not isinstance(self.model_, BudgetedEstimator):
             raise TypeError(
                 f"{self.chosen_.method} does not keep the contract, so it cannot be the model; "
@@ -134,7 +135,8 @@ class FrontDoor(BudgetedEstimator):
         self._adopt(self.model_.schema_)
         self.costs_ = self.model_.costs_
         self.budget_ = budget if self.kind == "hard" and budget is not None else self.model_.budget_
-        self._adopt_model(X, y, sample_weight)
+        self._adopt_model(rows)
+        self.prior_ = self._model_prior()
         _warn_if_nothing(sheet, budget, self.chosen_)
         return self
 
@@ -152,6 +154,10 @@ class FrontDoor(BudgetedEstimator):
         for name in ("scoring", "cv", "memory"):
             params[name] = params[name] if isinstance(params[name], str | int | NoneType) else None
         return params
+
+    def _model_prior(self) -> NDArray[np.float64]:
+        """Return what the chosen model says without looking, as we say it."""
+        return np.atleast_1d(self.model_._conclude(self.model_.prior_[np.newaxis])[0])
 
     # Predicting.
 
@@ -172,14 +178,20 @@ class FrontDoor(BudgetedEstimator):
         n_threads(self.n_jobs)
         if self.model_.schema_ != self.schema_ or self.model_.costs_ != self.costs_:
             raise ValueError("the columns and costs must be those of the model within")
-        if not np.array_equal(self._said(self.model_.prior_[np.newaxis])[0], self.prior_):
+        if not np.array_equal(self._model_prior(), self.prior_):
             raise ValueError("prior_ must be that of the model within")
 
 
 @register(
     trials=[
-        {"methods": ["BudgetTreeClassifier"], "budget": "60%", "cv": 2},
-        {"methods": ["AdaBoostClassifier"], "budget": 3.0, "kind": "hard", "calibrate": True, "cv": 2},
+        {"methods": [BudgetTreeClassifier(max_depth=2)], "budget": "60%", "cv": 2},
+        {
+            "methods": [AdaBoostClassifier(n_rounds=4)],
+            "budget": 3.0,
+            "kind": "hard",
+            "calibrate": True,
+            "cv": 2,
+        },
     ],
     check_defaults=False,
 )
@@ -253,20 +265,19 @@ class BudgetedClassifier(FrontDoor, ContractClassifier):
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
         return BudgetTreeClassifier(costs=sheet, budget=0.0, max_depth=4)
 
-    def _adopt_model(self, X: Any, y: Any, sample_weight: Any) -> None:
+    def _adopt_model(self, rows: Part) -> None:
         self.classes_ = self.model_.classes_
         self.error_costs_ = None
         if isinstance(self.scoring, ErrorCosts):
             self.error_costs_ = self.scoring.over(self.classes_).costs
         self.temperature_ = 1.0
         if self.calibrate and len(self.classes_) > 1:
-            options = None if sample_weight is None else {"sample_weight": sample_weight}
+            options = None if rows.weights is None else {"sample_weight": rows.weights}
             held_out = cross_val_predict(
-                clone(self.chosen_.estimator), X, np.asarray(y), cv=3, method="predict_proba", params=options
+                clone(self.chosen_.estimator), rows.X, rows.y, cv=3, method="predict_proba", params=options
             )
-            codes = np.searchsorted(self.classes_, np.asarray(y))
+            codes = np.searchsorted(self.classes_, rows.y)
             self.temperature_ = temperature_of(held_out, codes)
-        self.prior_ = self._said(self.model_.prior_[np.newaxis])[0]
 
     def _said(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         return temper(self.model_._conclude(outputs), self.temperature_)
@@ -298,7 +309,7 @@ class BudgetedClassifier(FrontDoor, ContractClassifier):
 
 
 @register(
-    trials=[{"methods": ["GreedyMiserRegressor"], "budget": "60%", "cv": 2}],
+    trials=[{"methods": [GreedyMiserRegressor(n_trees=4)], "budget": "60%", "cv": 2}],
     check_defaults=False,
 )
 class BudgetedRegressor(FrontDoor, ContractRegressor):
@@ -348,8 +359,8 @@ class BudgetedRegressor(FrontDoor, ContractRegressor):
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
         return GreedyMiserRegressor(costs=sheet, budget=0.0)
 
-    def _adopt_model(self, X: Any, y: Any, sample_weight: Any) -> None:  # noqa: ARG002
-        self.prior_ = self._said(self.model_.prior_[np.newaxis])[0]
+    def _adopt_model(self, rows: Part) -> None:
+        """Numbers need nothing more."""
 
     def _said(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(self.model_._conclude(outputs)[:, np.newaxis])

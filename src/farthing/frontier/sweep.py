@@ -46,6 +46,15 @@ class Part:
     weights: Floats | None = None
     qid: NDArray[Any] | None = None
 
+    @classmethod
+    def of(cls, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Part:
+        """Check the weights, and leave out rows that count nothing."""
+        target = np.asarray(y)
+        weights = None if sample_weight is None else check_weights(sample_weight, len(target))
+        table = X if hasattr(X, "columns") else np.asarray(X)
+        part = cls(table, target, weights, None if qid is None else np.asarray(qid))
+        return part if weights is None or weights.all() else part.take(np.flatnonzero(weights))
+
     def take(self, rows: NDArray[np.int64]) -> Part:
         """Return some of the rows."""
         return Part(
@@ -191,9 +200,9 @@ def sweep(
     if kind not in ("mean", "hard"):
         raise ValueError(f"kind must be 'mean' or 'hard'; got {kind!r}")
     cap = check_cap(budget)
-    whole = _part(X, y, sample_weight, qid)
-    held = None if validation is None else _part(validation[0], validation[1], None, *validation[2:])
-    schema = Schema.learn(X, "sweep")
+    whole = Part.of(X, y, sample_weight, qid)
+    held = None if validation is None else Part.of(validation[0], validation[1], None, *validation[2:])
+    schema = Schema.learn(whole.X, "sweep")
     sheet = CostSheet.of(costs, schema.names)
     tried = candidates(methods, _ground(whole, schema, sheet, cap, kind))
     classifies = is_classifier(tried[0].estimator) if tried else _are_classes(whole.y)
@@ -359,12 +368,6 @@ def _setting(candidate: Candidate) -> Any:
     }
     kind = type(candidate.estimator)
     return kind.__module__, kind.__qualname__, sorted(params.items(), key=lambda item: item[0])
-
-
-def _part(X: Any, y: Any, sample_weight: Any, qid: Any = None) -> Part:
-    target = np.asarray(y)
-    weights = None if sample_weight is None else check_weights(sample_weight, len(target))
-    return Part(X, target, weights, None if qid is None else np.asarray(qid))
 
 
 def _plain(X: Any) -> Any:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
+from sklearn.utils.validation import check_consistent_length
 
 from farthing.base import BudgetedEstimator, ContractClassifier, ContractRegressor, register
 from farthing.base.inputs import check_cap, n_threads
@@ -104,21 +105,20 @@ class FrontDoor(BudgetedEstimator):
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         schema = Schema.learn(X, type(self).__name__)
         target = self._learn_target(y)
-        if len(target) != len(schema.encode(X, type(self).__name__).values):
-            raise ValueError(f"X and y have different numbers of rows; y has {len(target)}")
-        rows = Part.of(X, y, sample_weight)
+        check_consistent_length(schema.encode(X, type(self).__name__).values, target)
+        rows = Part.of(X, y, sample_weight).counted()
         sheet = CostSheet.of(self.costs, schema.names)
         budget = budget_of(self.budget, sheet)
         self.frontier_ = sweep(
             [*_listed(self.methods), self._free_model(sheet)],
-            rows.X,
-            rows.y,
+            X,
+            y,
             sheet,
             scoring=self.scoring,
             cv=_FOLDS if self.cv is None and len(rows.y) < _FEW_ROWS else self.cv,
             budget=budget,
             kind=self.kind,
-            sample_weight=rows.weights,
+            sample_weight=sample_weight,
             memory=self.memory,
             n_jobs=self.n_jobs,
             progress=self.progress,

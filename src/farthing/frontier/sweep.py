@@ -48,12 +48,17 @@ class Part:
 
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Part:
-        """Check the weights, and leave out rows that count nothing."""
+        """Take what a user gives, with the weights checked."""
         target = np.asarray(y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(target))
         table = X if hasattr(X, "columns") else np.asarray(X)
-        part = cls(table, target, weights, None if qid is None else np.asarray(qid))
-        return part if weights is None or weights.all() else part.take(np.flatnonzero(weights))
+        return cls(table, target, weights, None if qid is None else np.asarray(qid))
+
+    def counted(self) -> Part:
+        """Leave out rows that count nothing."""
+        if self.weights is None or self.weights.all():
+            return self
+        return self.take(np.flatnonzero(self.weights))
 
     def take(self, rows: NDArray[np.int64]) -> Part:
         """Return some of the rows."""
@@ -102,7 +107,7 @@ class Bench:
         if self.held is not None:
             return self.whole, self.held
         learn, judge = self.folds[fold]
-        return self.whole.take(learn), self.whole.take(judge)
+        return self.whole.take(learn).counted(), self.whole.take(judge).counted()
 
     def overlap(self) -> float:
         """Return how often a judged row is judged, in the mean: repeats add no new rows."""
@@ -201,6 +206,8 @@ def sweep(
         raise ValueError(f"kind must be 'mean' or 'hard'; got {kind!r}")
     cap = check_cap(budget)
     whole = Part.of(X, y, sample_weight, qid)
+    if cv is None or isinstance(cv, int):  # else the folds are of all rows
+        whole = whole.counted()
     held = None if validation is None else Part.of(validation[0], validation[1], None, *validation[2:])
     schema = Schema.learn(whole.X, "sweep")
     sheet = CostSheet.of(costs, schema.names)

@@ -1,0 +1,59 @@
+"""The page: charts and tables in one file that needs no network."""
+
+from __future__ import annotations
+
+import base64
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from farthing.base.files import PathLike
+from farthing.frontier.front_door import FrontDoor
+from farthing.report.summary import Summary, summarize
+
+
+def render(summary: Summary) -> str:
+    """Return the page as HTML.
+
+    Needs matplotlib and jinja2: ``pip install 'farthing[report]'``.
+
+    Parameters
+    ----------
+    summary : Summary
+        What to say.
+    """
+    try:
+        import jinja2  # noqa: PLC0415 - optional
+
+        from farthing.report import plots  # noqa: PLC0415 - needs matplotlib
+    except ImportError as error:
+        raise ImportError(
+            f"the report needs matplotlib and jinja2 ({error}): pip install 'farthing[report]'"
+        ) from error
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["data_uri"] = _data_uri
+    template = environment.from_string(
+        files("farthing.report").joinpath("page.html").read_text(encoding="utf-8")
+    )
+    charts = {
+        "frontier": plots.frontier_chart(summary),
+        "money": plots.money_chart(summary),
+        "bought": plots.bought_chart(summary),
+    }
+    if summary.calibration is not None:
+        charts["calibration"] = plots.calibration_chart(summary)
+    if summary.scatter is not None:
+        charts["scatter"] = plots.scatter_chart(summary)
+    return template.render(s=summary, charts=charts)
+
+
+def write_report(
+    path: PathLike, model: FrontDoor, X: Any, y: Any, *, title: str = "", target: str = "target"
+) -> None:
+    """Write the page of a fitted model to a file; parameters as in `summarize`."""
+    page = render(summarize(model, X, y, title=title, target=target))
+    Path(path).write_text(page, encoding="utf-8")
+
+
+def _data_uri(svg: str) -> str:
+    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()

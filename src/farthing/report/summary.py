@@ -1,0 +1,287 @@
+"""All that the page says, as plain values."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import check_is_fitted
+
+from farthing.forests import audit
+from farthing.frontier import Frontier, Point
+from farthing.frontier.front_door import FrontDoor
+
+SHARES: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
+_FOLDS: Final = 5
+_BINS: Final = 10
+
+
+@dataclass(frozen=True)
+class Purchase:
+    """A feature of the price list, and what becomes of it."""
+
+    feature: str
+    group: str
+    price: float  # from an empty purse, the shared part included
+    share: float  # of the rows that buy it
+    mean_cost: float  # what a row pays for it alone, in the mean
+
+
+@dataclass(frozen=True)
+class BudgetLine:
+    """The best model within a budget, and which features its rows buy."""
+
+    budget: float
+    point: Point | None
+    shares: tuple[float, ...]  # of the rows that buy each feature, in the order of the price list
+
+
+@dataclass(frozen=True)
+class Step:
+    """One question of a walk."""
+
+    feature: str
+    answer: str
+    price: float
+    spent: float
+    belief: str
+
+
+@dataclass(frozen=True)
+class Story:
+    """One row's walk from the first question to the decision."""
+
+    title: str
+    prior: str
+    steps: tuple[Step, ...]
+    decision: str
+    truth: str
+    spent: float
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """How often the class held for likely is the true one, by how likely; on rows not learned from."""
+
+    believed: tuple[float, ...]
+    happened: tuple[float, ...]
+    counts: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Summary:
+    """What the page shows.
+
+    Attributes
+    ----------
+    title, target, method, unit, score_name : str
+        Names.
+    n_rows, n_features : int
+        Size of the table.
+    budget : float or None
+        What was asked for.
+    kind : str
+        "mean" or "hard".
+    frontier : Frontier
+        All points.
+    chosen : Point
+        The model.
+    full : Point
+        The dearest of the efficient points' rivals: the point of the highest mean spend.
+    lines : tuple of BudgetLine
+        The table of budgets.
+    purchases : tuple of Purchase
+        The price list with the account of the chosen model.
+    group_costs : tuple of (name, shared cost, mean cost of a row)
+        The groups.
+    classes : tuple of str
+        Labels; empty for numbers.
+    confusion : ndarray of int64, shape (n_classes, n_classes), or None
+        True by predicted, on rows not learned from.
+    calibration : Calibration or None
+        For classes.
+    scatter : pair of ndarrays or None
+        True and predicted numbers, on rows not learned from.
+    stories : tuple of Story
+        Three walks.
+    """
+
+    title: str
+    target: str
+    method: str
+    unit: str
+    score_name: str
+    n_rows: int
+    n_features: int
+    budget: float | None
+    kind: str
+    frontier: Frontier
+    chosen: Point
+    full: Point
+    lines: tuple[BudgetLine, ...]
+    purchases: tuple[Purchase, ...]
+    group_costs: tuple[tuple[str, float, float], ...]
+    classes: tuple[str, ...]
+    confusion: NDArray[np.int64] | None
+    calibration: Calibration | None
+    scatter: tuple[NDArray[np.float64], NDArray[np.float64]] | None
+    stories: tuple[Story, ...]
+
+    def money(self, amount: float) -> str:
+        """Return an amount with its unit.
+
+        Amounts of a hundred and more have no decimals.
+        """
+        return f"{amount:.0f}" if amount >= 100 or amount == 0 else f"{amount:.2f}"
+
+
+def summarize(model: FrontDoor, X: Any, y: Any, *, title: str = "", target: str = "target") -> Summary:
+    """Gather what the page says of a fitted `BudgetedClassifier` or `BudgetedRegressor`.
+
+    The models of the other budgets are fitted for it, and the chosen one on folds, for calibration and
+    confusion on rows that it did not learn from.
+
+    Parameters
+    ----------
+    model : BudgetedClassifier or BudgetedRegressor
+        Fitted in this process: files do not keep the frontier.
+    X : array or frame, shape (n_rows, n_features)
+        The rows that it was fitted on.
+    y : array, shape (n_rows,)
+        Their target.
+    title, target : str
+        Names for the page.
+    """
+    check_is_fitted(model)
+    if not hasattr(model, "frontier_"):
+        raise ValueError("this model came from a file, which keeps no frontier: fit it again for a report")
+    truth = np.asarray(y)
+    frontier, chosen, sheet = model.frontier_, model.chosen_, model.costs_
+    account = audit(model.model_, X)
+    names = [sheet.group_names[g] if g >= 0 else "" for g in sheet.group_of]
+    said = _held_out(chosen, X, truth)
+    classifies = is_classifier(model)
+    labels = model.classes_ if classifies else np.array([])
+    return Summary(
+        title=title or f"{target} on a budget",
+        target=target,
+        method=str(chosen),
+        unit=sheet.unit or "",
+        score_name=frontier.score_name,
+        n_rows=len(truth),
+        n_features=len(sheet.features),
+        budget=_asked(model),
+        kind=model.kind,
+        frontier=frontier,
+        chosen=chosen,
+        full=max(frontier.points, key=lambda point: (point.spend, point.score)),
+        lines=tuple(_line(share * frontier.full_cost, model, X, truth) for share in SHARES),
+        purchases=tuple(
+            Purchase(name, group, sheet.price(name), float(share), float(own * share))
+            for name, group, share, own in zip(sheet.features, names, account.share, sheet.own, strict=True)
+        ),
+        group_costs=tuple(
+            (name, float(cost), float(cost * share))
+            for name, cost, share in zip(sheet.group_names, sheet.shared, account.group_share, strict=True)
+        ),
+        classes=tuple(map(str, labels.tolist())),
+        confusion=_confusion(labels, truth, said) if classifies else None,
+        calibration=_calibration(labels, truth, said) if classifies and said.shape[1] > 1 else None,
+        scatter=None if classifies else (truth.astype(np.float64), said[:, 0]),
+        stories=_stories(model, X, truth),
+    )
+
+
+def _asked(model: FrontDoor) -> float | None:
+    from farthing.frontier.front_door import budget_of  # noqa: PLC0415 - beside its only use
+
+    return budget_of(model.budget, model.costs_)
+
+
+def _held_out(chosen: Point, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
+    """Return probabilities, or numbers as one column, for rows when they were not learned from."""
+    estimator = clone(chosen.estimator)
+    if is_classifier(estimator):
+        least = int(np.unique(y, return_counts=True)[1].min())
+        kind = StratifiedKFold if least >= _FOLDS else KFold
+        folds = kind(_FOLDS, shuffle=True, random_state=0)
+        return np.asarray(cross_val_predict(estimator, X, y, cv=folds, method="predict_proba"))
+    folds = KFold(_FOLDS, shuffle=True, random_state=0)
+    return np.asarray(cross_val_predict(estimator, X, y, cv=folds))[:, np.newaxis]
+
+
+def _line(budget: float, model: FrontDoor, X: Any, y: NDArray[Any]) -> BudgetLine:
+    hard = model.kind == "hard"
+    point = model.frontier_.within(budget, hard=hard)
+    if point is None:
+        return BudgetLine(budget, None, tuple(0.0 for _ in model.costs_.features))
+    fitted = clone(point.estimator).fit(X, y)
+    return BudgetLine(budget, point, tuple(fitted.acquired(X).mean(axis=0).tolist()))
+
+
+def _confusion(labels: NDArray[Any], y: NDArray[Any], said: NDArray[np.float64]) -> NDArray[np.int64]:
+    counts: NDArray[np.int64] = np.zeros((len(labels), len(labels)), dtype=np.int64)
+    np.add.at(counts, (np.searchsorted(labels, y), np.argmax(said, axis=1)), 1)
+    return counts
+
+
+def _calibration(labels: NDArray[Any], y: NDArray[Any], said: NDArray[np.float64]) -> Calibration:
+    """Bin the probability of the label given, and see how often it is right."""
+    top = said.max(axis=1)
+    right = labels[np.argmax(said, axis=1)] == y
+    low = 1 / said.shape[1]
+    places = np.minimum(((top - low) / (1 - low) * _BINS).astype(int), _BINS - 1)
+    filled = [place for place in range(_BINS) if (places == place).any()]
+    return Calibration(
+        tuple(float(top[places == place].mean()) for place in filled),
+        tuple(float(right[places == place].mean()) for place in filled),
+        tuple(int((places == place).sum()) for place in filled),
+    )
+
+
+def _stories(model: FrontDoor, X: Any, y: NDArray[Any]) -> tuple[Story, ...]:
+    """Walk the rows that pay the least, the median and the most."""
+    spend = model.spend(X)
+    order = np.argsort(spend, kind="stable")
+    rows = dict.fromkeys([int(order[0]), int(order[len(order) // 2]), int(order[-1])])
+    titles = ("A row that pays the least", "A row in the middle", "A row that pays the most")
+    return tuple(_story(title, model, X, row, y[row]) for title, row in zip(titles, rows, strict=False))
+
+
+def _story(title: str, model: FrontDoor, X: Any, row: int, truth: Any) -> Story:
+    record = _safe_indexing(X, [row])
+    names = model.costs_.features
+    values = record.to_numpy()[0] if hasattr(record, "to_numpy") else np.asarray(record)[0]
+    answers = dict(zip(names, values, strict=True))
+    walk = model.walk()
+    prior = _belief(walk.decision)
+    steps = []
+    while (ask := walk.ask) is not None:
+        walk.tell(answers[ask.feature])
+        answer = answers[ask.feature]
+        steps.append(Step(ask.feature, _answer(answer), ask.price, walk.spent, _belief(walk.decision)))
+    decision = walk.decision
+    return Story(title, prior, tuple(steps), _label(decision.prediction), _label(truth), decision.spent)
+
+
+def _belief(decision: Any) -> str:
+    if decision.probabilities is None:
+        return f"{decision.prediction:.4g}"
+    label, chance = max(decision.probabilities.items(), key=lambda item: item[1])
+    return f"{label}: {chance:.0%}"
+
+
+def _answer(value: Any) -> str:
+    if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
+        return "missing"
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def _label(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)

@@ -8,6 +8,7 @@ import logging
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any, Final, TypeVar
 
@@ -209,8 +210,8 @@ def _add_routes(app: FastAPI, shelf: Shelf, metrics: Metrics, settings: Settings
         """Say which feature to get next, and what is decided so far."""
         book = book_of(request)
         known = await read(request, schemas.NextRequest)
-        quick = book.pace < _QUICK
-        step, taken = await run(book, lambda: next_step(book.model, known, limits), quick=quick)
+        work = partial(next_step, book.model, known, limits)
+        step, taken = await run(book, work, quick=book.pace < _QUICK)
         book.pace += 0.1 * (taken - book.pace)
         if step["ask"] is None:
             metrics.spend(name, step["spent"])
@@ -229,11 +230,12 @@ def _add_routes(app: FastAPI, shelf: Shelf, metrics: Metrics, settings: Settings
         """Predict rows in bulk, each as a walk fed from it would, with what it pays and acquires."""
         book = book_of(request)
         rows = await read(request, schemas.PredictRequest)
-        made, _ = await run(book, lambda: predict_rows(book.model, rows, limits), quick=False)
+        work = partial(predict_rows, book.model, rows, limits)
+        (made, unseen), _ = await run(book, work, quick=False)
         for decision in made:
             metrics.spend(name, decision["spent"])
         spent = sum(decision["spent"] for decision in made)
-        return _json({"decisions": made, "spent": spent, "version": book.version})
+        return _json({"decisions": made, "spent": spent, "unseen": unseen, "version": book.version})
 
 
 def _summary(book: Book, faults: dict[str, str]) -> Plain:

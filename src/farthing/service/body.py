@@ -13,7 +13,7 @@ from farthing.store.text import loads
 
 Place: TypeAlias = tuple[str | int, ...]
 
-_MOST_PROBLEMS: Final = 20
+MOST_PROBLEMS: Final = 20
 _MOST_TEXT: Final = 300
 
 
@@ -47,7 +47,7 @@ class BadRequestError(Exception):
     def __init__(self, status: int, problems: list[Problem]) -> None:
         super().__init__(status)
         self.status = status
-        self.problems = problems[:_MOST_PROBLEMS]
+        self.problems = problems[:MOST_PROBLEMS]
 
 
 def parse(data: bytes) -> Any:
@@ -106,7 +106,7 @@ def _blame(data: bytes) -> list[Problem]:
             parse_constant=lambda name: _Wrong(f"{name} is not JSON; send null if it is missing", "number"),
             object_pairs_hook=_pairs,
         )
-        return [problem for problem, _ in zip(_faults(plain, ()), range(_MOST_PROBLEMS), strict=False)]
+        return [problem for problem, _ in zip(_faults(plain, ()), range(MOST_PROBLEMS), strict=False)]
     except (ValueError, RecursionError):
         return []
 

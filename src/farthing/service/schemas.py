@@ -92,6 +92,7 @@ class PredictAnswer(Answer):
 
     decisions: list[DecisionAnswer]
     spent: float = Field(description="For all rows together.")
+    unseen: dict[str, int] = Field(description="By feature: rows whose category was unseen, so counts as missing.")
     version: str
 
 

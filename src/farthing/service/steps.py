@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -12,7 +13,7 @@ import numpy as np
 
 from farthing.base import BudgetedEstimator
 from farthing.errors import TableError
-from farthing.service.body import BadRequestError, Place, Problem
+from farthing.service.body import MOST_PROBLEMS, BadRequestError, Place, Problem
 from farthing.service.schemas import NextRequest, PredictRequest
 from farthing.table import Schema
 from farthing.walks import REFUSED, Decision, Walk, consult
@@ -122,7 +123,9 @@ def _replay(
     return ask, used
 
 
-def predict_rows(model: BudgetedEstimator, request: PredictRequest, limits: Limits) -> list[Plain]:
+def predict_rows(
+    model: BudgetedEstimator, request: PredictRequest, limits: Limits
+) -> tuple[list[Plain], dict[str, int]]:
     """Predict rows in bulk, each as ``farthing.consult(model, row)`` does.
 
     Parameters
@@ -134,8 +137,10 @@ def predict_rows(model: BudgetedEstimator, request: PredictRequest, limits: Limi
 
     Returns
     -------
-    list of dict
+    decisions : list of dict
         The fields of ``DecisionAnswer``, for each row.
+    unseen : dict of str to int
+        By feature, on how many rows its category was unseen in fitting.
 
     Raises
     ------
@@ -150,7 +155,8 @@ def predict_rows(model: BudgetedEstimator, request: PredictRequest, limits: Limi
     >>> from farthing.forests import BudgetTreeClassifier
     >>> model = BudgetTreeClassifier(costs=[2, 5]).fit(np.eye(2), ["no", "yes"])
     >>> rows = [{"x0": 0, "x1": 1}, {"x1": 1}]
-    >>> [row["spent"] for row in predict_rows(model, PredictRequest(rows=rows), Limits())]
+    >>> decisions, unseen = predict_rows(model, PredictRequest(rows=rows), Limits())
+    >>> [decision["spent"] for decision in decisions]
     [2.0, 0.0]
     """
     clock = Clock(limits.max_seconds)
@@ -161,7 +167,7 @@ def predict_rows(model: BudgetedEstimator, request: PredictRequest, limits: Limi
         )
     budgets = _each(request.budget, n_rows, "budget")
     seeds = _each(request.seeds, n_rows, "seeds")
-    _check_rows(model, rows, limits.strict_categories, clock)
+    unseen = _check_rows(model, rows, limits.strict_categories, clock)
     answers: list[Plain] = []
     for numbers, whole in _runs(model, rows):
         clock.check()
@@ -171,7 +177,7 @@ def predict_rows(model: BudgetedEstimator, request: PredictRequest, limits: Limi
             row = numbers.start
             made = consult(model, rows[row], seed=seeds.at(row), budget=budgets.at(row))
             answers.append(plain_decision(made))
-    return answers
+    return answers, unseen
 
 
 def plain_decision(decision: Decision) -> Plain:
@@ -262,6 +268,8 @@ def _check_next(schema: Schema, request: NextRequest, strict: bool) -> list[str]
     for name in request.known.keys() & request.given.keys():
         problems.append(Problem(("known", name), f"{name!r} is in given as well; send it once", "twice"))
     for position, name in enumerate(request.refused):
+        if len(problems) >= MOST_PROBLEMS:
+            break
         if name in request.known or name in request.given:
             place = ("refused", position)
             problems.append(Problem(place, f"{name!r} is refused and has a value; send one of both", "twice"))
@@ -274,10 +282,12 @@ def _check_next(schema: Schema, request: NextRequest, strict: bool) -> list[str]
 
 def _check_rows(
     model: BudgetedEstimator, rows: Sequence[Mapping[str, object]], strict: bool, clock: Clock
-) -> None:
+) -> dict[str, int]:
+    """Return how many rows have an unseen category of each feature, or raise BadRequestError at the first bad one."""
     problems: list[Problem] = []
+    unseen: list[str] = []
     for number, row in enumerate(rows):
-        _check_values(model.schema_, row, ("rows", number), strict, problems, [])
+        _check_values(model.schema_, row, ("rows", number), strict, problems, unseen)
         if not model._rows_alone and len(row) < len(model.schema_):
             absent = next(name for name in model.schema_.names if name not in row)
             message = f"{absent!r} is left out; this model ranks whole queries and needs every feature, or null"
@@ -286,6 +296,7 @@ def _check_rows(
             raise BadRequestError(422, problems)
         if number % _CHUNK == 0:
             clock.check()
+    return dict(Counter(unseen))
 
 
 def _check_values(
@@ -298,6 +309,8 @@ def _check_values(
 ) -> None:
     """Add to the problems and to the unseen categories what is wrong with named values."""
     for name, value in values.items():
+        if len(problems) >= MOST_PROBLEMS:  # more would not be told
+            return
         if name not in schema:
             problems.append(_unknown(schema, name, (*place, name)))
             continue

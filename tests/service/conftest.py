@@ -27,9 +27,11 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         costs=HEART.costs, budget=110, cost_rule="penalty", tradeoff=0.001, max_depth=4
     )
     tree.fit(X[2:], y[2:]).save(folder / "heart.farthing")
-    forest = BudgetForestClassifier(costs=HEART.costs, max_trees=10, random_state=0)
+    forest = BudgetForestClassifier(
+        costs=HEART.costs, cost_rule="penalty", tradeoff=0.0, max_trees=10, random_state=0
+    )
     forest.fit(X[2:], y[2:]).save(folder / "forest.farthing")
-    lots = AdaBoostRSClassifier(budget=400, costs=HEART.costs, random_state=0)
+    lots = AdaBoostRSClassifier(budget=200, costs=HEART.costs, random_state=0)
     lots.fit(X[2:], y[2:]).save(folder / "lots.farthing")
     rng = np.random.default_rng(0)
     mixed = np.empty((60, 2), dtype=object)

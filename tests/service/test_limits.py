@@ -251,7 +251,10 @@ def test_other_origins_are_let_in_only_by_name(models: Path) -> None:
 
 
 def test_counts(models: Path) -> None:
-    with running(Settings(sources=(str(models),))) as url, httpx.Client(base_url=url, trust_env=False) as http:
+    with (
+        running(Settings(sources=(str(models),))) as url,
+        httpx.Client(base_url=url, trust_env=False) as http,
+    ):
         for known in ({}, {"cp": 4}, {"cp": 4, "ca": 3, "trestbps": 160}):
             assert http.post(NEXT, json={"known": known}).status_code == 200
         assert http.post("/v1/models/heart/predict", json={"rows": [{}, {"cp": 4}]}).status_code == 200

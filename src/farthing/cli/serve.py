@@ -15,17 +15,20 @@ def serve(
     models: Annotated[
         list[str], typer.Argument(help="Model files, folders of *.farthing files, or name=file.")
     ],
-    host: Annotated[str, typer.Option(help="Address to bind to; only this machine can reach the default.")] = (
-        "127.0.0.1"
-    ),
+    host: Annotated[
+        str, typer.Option(help="Address to bind to; only this machine can reach the default.")
+    ] = ("127.0.0.1"),
     port: Annotated[int, typer.Option(help="Port to bind to; 0 is any free one.")] = 8000,
     workers: Annotated[int, typer.Option(help="Processes that answer.")] = 1,
     token: Annotated[
         str | None,
-        typer.Option(envvar="FARTHING_TOKEN", help="Bearer token that clients must send.", show_default=False),
+        typer.Option(
+            envvar="FARTHING_TOKEN", help="Bearer token that clients must send.", show_default=False
+        ),
     ] = None,
     origin: Annotated[
-        list[str] | None, typer.Option(help="Web origin that may call from a browser (CORS); may be repeated.")
+        list[str] | None,
+        typer.Option(help="Web origin that may call from a browser (CORS); may be repeated."),
     ] = None,
     max_body: Annotated[int, typer.Option(help="Bytes of a request's body.")] = 4 * 2**20,
     max_rows: Annotated[int, typer.Option(help="Rows of one bulk prediction.")] = 10_000,

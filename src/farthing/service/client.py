@@ -42,7 +42,9 @@ class _Caller:
     def _only(self, listed: Plain) -> str:
         names = [model["name"] for model in listed["models"]]
         if len(names) != 1:
-            raise ServiceError(f"name a model, Client(url, model=...); the service has {', '.join(names) or 'none'}")
+            raise ServiceError(
+                f"name a model, Client(url, model=...); the service has {', '.join(names) or 'none'}"
+            )
         return str(names[0])
 
 

@@ -52,7 +52,9 @@ class Guard:
             if self._allows(scope):
                 await self._app(scope, receive, watched)
             else:
-                await _answer(watched, 401, "a valid bearer token is needed", (b"www-authenticate", b"Bearer"))
+                await _answer(
+                    watched, 401, "a valid bearer token is needed", (b"www-authenticate", b"Bearer")
+                )
         except Exception as error:
             log(logging.ERROR, "failure", method=scope["method"], route=_route(scope), **trace(error))
             if status == 0:

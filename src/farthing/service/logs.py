@@ -69,6 +69,8 @@ def configuration(level: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"json": {"()": "farthing.service.logs.JsonFormatter"}},
-        "handlers": {"lines": {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}},
+        "handlers": {
+            "lines": {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}
+        },
         "loggers": {"farthing.service": handled, "uvicorn": handled, "uvicorn.error": handled},
     }

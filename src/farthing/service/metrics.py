@@ -47,7 +47,10 @@ class Metrics:
             ["model"], buckets=_SPEND, registry=kept,
         )  # fmt: skip
         self._asked = Counter(
-            "farthing_features_asked", "Questions that the answers asked.", ["model", "feature"], registry=kept
+            "farthing_features_asked",
+            "Questions that the answers asked.",
+            ["model", "feature"],
+            registry=kept,
         )
         self._reloads = Counter(
             "farthing_reloads", "Files loaded, or found faulty.", ["model", "result"], registry=kept

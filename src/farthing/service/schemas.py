@@ -83,7 +83,9 @@ class NextAnswer(Answer):
     spent: float
     left: float | None = Field(description="What the budget still holds; null without one.")
     unused: list[str] = Field(description="Entries of `known` that the walk has not asked for.")
-    unseen: list[str] = Field(description="Features whose category was unseen in fitting: they count as missing.")
+    unseen: list[str] = Field(
+        description="Features whose category was unseen in fitting: they count as missing."
+    )
     version: str = Field(description="Of the model; changes when its file does.")
 
 
@@ -92,7 +94,9 @@ class PredictAnswer(Answer):
 
     decisions: list[DecisionAnswer]
     spent: float = Field(description="For all rows together.")
-    unseen: dict[str, int] = Field(description="By feature: rows whose category was unseen, so counts as missing.")
+    unseen: dict[str, int] = Field(
+        description="By feature: rows whose category was unseen, so counts as missing."
+    )
     version: str
 
 
@@ -121,7 +125,9 @@ class ModelSummary(Answer):
     method: str
     version: str
     n_features: int
-    fault: str | None = Field(description="Why the file as it is now could not be loaded; an older one serves.")
+    fault: str | None = Field(
+        description="Why the file as it is now could not be loaded; an older one serves."
+    )
 
 
 class ModelList(Answer):

@@ -92,7 +92,9 @@ class Settings:
         """
         text = os.environ.get(VARIABLE)
         if text is None:
-            raise ValueError(f'the variable {VARIABLE} is not set; set it to JSON such as {{"sources": [...]}}')
+            raise ValueError(
+                f'the variable {VARIABLE} is not set; set it to JSON such as {{"sources": [...]}}'
+            )
         given: Any = json.loads(text)
         known = {field.name for field in fields(cls)}
         if not isinstance(given, dict) or not set(given) <= known:

@@ -163,7 +163,8 @@ def predict_rows(
     rows, n_rows = request.rows, len(request.rows)
     if n_rows > limits.max_rows:
         raise BadRequestError(
-            422, [Problem(("rows",), f"{n_rows} rows; at most {limits.max_rows} go in one request", "too_many")]
+            422,
+            [Problem(("rows",), f"{n_rows} rows; at most {limits.max_rows} go in one request", "too_many")],
         )
     budgets = _each(request.budget, n_rows, "budget")
     seeds = _each(request.seeds, n_rows, "seeds")
@@ -290,7 +291,9 @@ def _check_rows(
         _check_values(model.schema_, row, ("rows", number), strict, problems, unseen)
         if not model._rows_alone and len(row) < len(model.schema_):
             absent = next(name for name in model.schema_.names if name not in row)
-            message = f"{absent!r} is left out; this model ranks whole queries and needs every feature, or null"
+            message = (
+                f"{absent!r} is left out; this model ranks whole queries and needs every feature, or null"
+            )
             problems.append(Problem(("rows", number), message, "missing"))
         if problems:
             raise BadRequestError(422, problems)

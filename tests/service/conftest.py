@@ -45,6 +45,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def http(models: Path) -> Iterator[httpx.Client]:
     """Return a client of a server in a thread of this process."""
-    with running(Settings(sources=(str(models),), max_rows=50, max_body=200_000)) as url:
-        with httpx.Client(base_url=url, trust_env=False) as client:
-            yield client
+    settings = Settings(sources=(str(models),), max_rows=50, max_body=200_000)
+    with running(settings) as url, httpx.Client(base_url=url, trust_env=False) as client:
+        yield client

@@ -35,7 +35,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def page(browser: Any, http: httpx.Client) -> Iterator[Any]:
-    """Return the page on the heart model; afterwards no error and no request elsewhere must have been seen."""
+    """Return the page on the heart model, which must not have complained, nor called anyone else."""
     with watched(browser, str(http.base_url)) as opened:
         opened.select_option("#model", "heart")
         api.expect(opened.locator("#feature")).to_have_text("cp")
@@ -215,9 +215,9 @@ def test_a_regressor_and_a_desk_in_the_dark(browser: Any, http: httpx.Client) ->
 
 
 def test_a_token_is_asked_for(browser: Any, models: Path) -> None:
-    with running(Settings(sources=(str(models / "heart.farthing"),), token="open")) as url:
-        with watched(browser, url) as page:
-            expect(page, "#error", "The service asks for its token.")
-            page.fill("#token", "open")
-            page.press("#token", "Enter")
-            expect(page, "#feature", "cp")
+    settings = Settings(sources=(str(models / "heart.farthing"),), token="open")
+    with running(settings) as url, watched(browser, url) as page:
+        expect(page, "#error", "The service asks for its token.")
+        page.fill("#token", "open")
+        page.press("#token", "Enter")
+        expect(page, "#feature", "cp")

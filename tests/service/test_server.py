@@ -53,7 +53,7 @@ def test_workers_killed_under_load_cost_no_answer(service: tuple[str, int, Path]
             while not over.is_set():
                 try:
                     done.append(farthing.consult(client, source) == expected)
-                except Exception as error:  # noqa: BLE001 - whatever it is, the test must know
+                except Exception as error:
                     wrong.append(error)
 
     threads = [threading.Thread(target=consult) for _ in range(3)]
@@ -89,8 +89,8 @@ def flood(url: str, told: bool) -> bytes:
     there = (urlsplit(url).hostname, urlsplit(url).port)
     with socket.create_connection(there, timeout=20) as line:
         length = f"content-length: {size}" if told else "transfer-encoding: chunked"
-        head = f"POST /v1/models/heart/next HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n{length}\r\n\r\n"
-        line.sendall(head.encode())
+        head = ("POST /v1/models/heart/next HTTP/1.1", "host: x", "content-type: application/json", length)
+        line.sendall("\r\n".join((*head, "", "")).encode())
         block = b" " * 2**16
         try:
             for _ in range(size // len(block)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import httpx
 import pytest
@@ -139,7 +139,7 @@ def test_models_are_listed_and_described(http: httpx.Client, models: Path) -> No
 
 def test_the_point_of_the_frontier_is_told() -> None:
     class Chosen:
-        chosen_ = {"method": "GreedyMiserClassifier", "spend": float("inf"), "interval": (0.7, 0.8)}
+        chosen_: ClassVar = {"method": "GreedyMiserClassifier", "spend": float("inf"), "interval": (0.7, 0.8)}
 
     assert frontier_point(Chosen()) == {
         "method": "GreedyMiserClassifier",

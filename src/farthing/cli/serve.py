@@ -11,7 +11,7 @@ from farthing.errors import FarthingError
 
 
 @app.command()
-def serve(
+def serve(  # noqa: PLR0917 - typer takes the options from here
     models: Annotated[
         list[str], typer.Argument(help="Model files, folders of *.farthing files, or name=file.")
     ],

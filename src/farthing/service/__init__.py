@@ -15,7 +15,7 @@ try:
     from farthing.service.server import serve
 except ImportError as error:  # pragma: no cover - depends on what is installed
     raise ImportError(
-        f"farthing.service needs more than farthing itself ({error}); install it: pip install 'farthing[serve]'"
+        f"farthing.service needs more than farthing itself ({error}): pip install 'farthing[serve]'"
     ) from error
 from farthing.service.settings import Settings
 from farthing.service.shelf import Shelf

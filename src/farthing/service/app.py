@@ -36,12 +36,14 @@ _QUICK: Final = 0.005
 _ABOUT: Final = """
 Models that know what each feature costs, and ask for one at a time.
 
-Send what you know to `/v1/models/{name}/next`; the answer names the feature to get next and its price, or null when
-the model has decided. Put what you found into `known` (null: measured, and missing), or its name into `refused`, and
-send all of it again. The decision so far is always there. Nothing is kept between two requests: the same request has
-the same answer from any worker at any time, as long as the model's `version` is the same.
+Send what you know to `/v1/models/{name}/next`; the answer names the feature to get next and its price, or
+null when the model has decided. Put what you found into `known` (null: measured, and missing), or its name
+into `refused`, and send all of it again. The decision so far is always there. Nothing is kept between two
+requests: the same request has the same answer from any worker at any time, as long as the model's `version`
+is the same.
 """
 
+Made = TypeVar("Made")
 Checked = TypeVar("Checked", schemas.NextRequest, schemas.PredictRequest)
 
 
@@ -95,7 +97,8 @@ def create_app(settings: Settings, shelf: Shelf | None = None) -> FastAPI:
     app.state.shelf = held
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
     _add_handlers(app)
-    _add_routes(app, held, metrics, settings)
+    _add_reading(app, held, metrics)
+    _add_asking(app, held, metrics, settings)
     if settings.origins:
         app.add_middleware(
             CORSMiddleware,
@@ -135,37 +138,11 @@ _FAILURES: Final[dict[int | str, dict[str, Any]]] = {
     422: {"model": schemas.Unprocessable, "description": "A field is wrong; the answer names it."},
     503: {"model": schemas.Failure, "description": "The request took too long."},
 }
-_READING: Final = {status: _FAILURES[status] for status in (401, 404)}
+_READING: Final[dict[int | str, dict[str, Any]]] = {status: _FAILURES[status] for status in (401, 404)}
 
 
-def _add_routes(app: FastAPI, shelf: Shelf, metrics: Metrics, settings: Settings) -> None:
-    limits = Limits(settings.max_seconds, settings.max_rows, settings.strict_categories)
-
-    def book_of(request: Request) -> Book:
-        name = request.path_params["name"]
-        book = shelf.books.get(name)
-        if book is None:
-            there = ", ".join(sorted(shelf.books)) or "none"
-            raise HTTPException(404, f"no model is named {name[:100]!r}; there are: {there}")
-        request.scope[NOTED] = {"model": name}
-        return book
-
-    async def read(request: Request, kind: type[Checked]) -> Checked:
-        try:
-            data = await _within(settings.max_seconds, _body(request, settings.max_body))
-        except TimeoutError:
-            raise HTTPException(408, "the body took too long", headers={"connection": "close"}) from None
-        try:
-            return kind.model_validate(parse(data))
-        except ValidationError as error:
-            raise BadRequestError(422, _problems(error)) from None
-
-    async def run(book: Book, work: Callable[[], Any], *, quick: bool) -> Any:
-        begin = time.perf_counter()
-        made = work() if quick else await _within(settings.max_seconds, asyncio.to_thread(work))
-        taken = time.perf_counter() - begin
-        metrics.work(book.name, taken)
-        return made, taken
+def _add_reading(app: FastAPI, shelf: Shelf, metrics: Metrics) -> None:
+    """Add what only reads: the page, health, counts, and what there is to know about models."""
 
     @app.get("/", include_in_schema=False)
     async def home() -> Response:
@@ -195,10 +172,32 @@ def _add_routes(app: FastAPI, shelf: Shelf, metrics: Metrics, settings: Settings
         return JSONResponse({"models": listed, "faults": faults})
 
     @app.get("/v1/models/{name}", response_model=schemas.ModelInfo, responses=_READING)
-    async def model(name: str, request: Request) -> Response:  # noqa: ARG001 - for the document
+    async def model(name: str, request: Request) -> Response:
         """Describe a model: its features, their prices and groups, its method."""
-        book = book_of(request)
+        book = _book(shelf, name, request)
         return JSONResponse(_summary(book, shelf.faults) | book.about)
+
+
+def _add_asking(app: FastAPI, shelf: Shelf, metrics: Metrics, settings: Settings) -> None:
+    """Add what asks a model: the next step, and rows in bulk."""
+    limits = Limits(settings.max_seconds, settings.max_rows, settings.strict_categories)
+
+    async def read(request: Request, kind: type[Checked]) -> Checked:
+        try:
+            data = await _within(settings.max_seconds, _body(request, settings.max_body))
+        except TimeoutError:
+            raise HTTPException(408, "the body took too long", headers={"connection": "close"}) from None
+        try:
+            return kind.model_validate(parse(data))
+        except ValidationError as error:
+            raise BadRequestError(422, _problems(error)) from None
+
+    async def run(book: Book, work: Callable[[], Made], *, quick: bool) -> tuple[Made, float]:
+        begin = time.perf_counter()
+        made = work() if quick else await _within(settings.max_seconds, asyncio.to_thread(work))
+        taken = time.perf_counter() - begin
+        metrics.work(book.name, taken)
+        return made, taken
 
     @app.post(
         "/v1/models/{name}/next",
@@ -208,7 +207,7 @@ def _add_routes(app: FastAPI, shelf: Shelf, metrics: Metrics, settings: Settings
     )
     async def next_(name: str, request: Request) -> Response:
         """Say which feature to get next, and what is decided so far."""
-        book = book_of(request)
+        book = _book(shelf, name, request)
         known = await read(request, schemas.NextRequest)
         work = partial(next_step, book.model, known, limits)
         step, taken = await run(book, work, quick=book.pace < _QUICK)
@@ -228,7 +227,7 @@ def _add_routes(app: FastAPI, shelf: Shelf, metrics: Metrics, settings: Settings
     )
     async def predict(name: str, request: Request) -> Response:
         """Predict rows in bulk, each as a walk fed from it would, with what it pays and acquires."""
-        book = book_of(request)
+        book = _book(shelf, name, request)
         rows = await read(request, schemas.PredictRequest)
         work = partial(predict_rows, book.model, rows, limits)
         (made, unseen), _ = await run(book, work, quick=False)
@@ -236,6 +235,16 @@ def _add_routes(app: FastAPI, shelf: Shelf, metrics: Metrics, settings: Settings
             metrics.spend(name, decision["spent"])
         spent = sum(decision["spent"] for decision in made)
         return _json({"decisions": made, "spent": spent, "unseen": unseen, "version": book.version})
+
+
+def _book(shelf: Shelf, name: str, request: Request) -> Book:
+    """Return the model of a name, and note the name for the log."""
+    book = shelf.books.get(name)
+    if book is None:
+        there = ", ".join(sorted(shelf.books)) or "none"
+        raise HTTPException(404, f"no model is named {name[:100]!r}; there are: {there}")
+    request.scope[NOTED] = {"model": name}
+    return book
 
 
 def _summary(book: Book, faults: dict[str, str]) -> Plain:
@@ -275,9 +284,6 @@ async def _body(request: Request, most: int) -> bytes:
 def _too_large(most: int) -> HTTPException:
     # What is still to come of the body is not read: the connection ends.
     return HTTPException(413, f"the body has more than {most} bytes", headers={"connection": "close"})
-
-
-Made = TypeVar("Made")
 
 
 async def _within(seconds: float, work: Awaitable[Made]) -> Made:

@@ -61,7 +61,7 @@ def describe(model: BudgetedEstimator) -> dict[str, Any]:
 
 
 def frontier_point(model: object) -> dict[str, Any] | None:
-    """Return the point of the frontier that a model was chosen at, ``chosen_``, as plain values; None if none.
+    """Return the point of the frontier that a model was chosen at, ``chosen_``, as plain values, or None.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What stands before every request: the token, the log line, the counts, and a last answer if all else fails."""
+"""What stands before every request: the token, the log line, the counts, a last answer if all else fails."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ Plain: TypeAlias = dict[str, Any]
 
 
 class Script:
-    """What a walk over a service knows: what was given and told, and the last answer. It sends nothing itself.
+    """What a walk over a service knows: what was given and told, and the last answer. It sends nothing.
 
     Parameters
     ----------
@@ -188,7 +188,7 @@ def to_json(name: str, value: object) -> object:
     reduced = plain(value)
     if reduced is ODD:
         raise TableError(
-            f"column {name!r}: got {show(value)}, expected a number, a string, a boolean, or None if it is missing"
+            f"column {name!r}: got {show(value)}, expected a number, a string, a boolean, or None if missing"
         )
     if isinstance(reduced, float) and math.isinf(reduced):
         raise TableError(f"column {name!r}: an infinite number cannot be sent to a service")

@@ -31,13 +31,18 @@ class NextRequest(Request):
         }
     )
 
-    given: dict[str, Value] = Field({}, description="Features owned from the start, which cost nothing.")
-    known: dict[str, Value] = Field(
-        {}, description="Answers to questions asked; null was measured, is missing, and is paid for."
+    given: dict[str, Value] = Field(
+        default_factory=dict, description="Features owned from the start, which cost nothing."
     )
-    refused: list[str] = Field([], description="Features that cannot be had.")
-    budget: Budget | None = Field(None, description="What may be spent; null is the model's own budget.")
-    seed: Seed | None = Field(None, description="For models that draw lots; null is the model's own.")
+    known: dict[str, Value] = Field(
+        default_factory=dict,
+        description="Answers to questions asked; null was measured, is missing, and is paid for.",
+    )
+    refused: list[str] = Field(default_factory=list, description="Features that cannot be had.")
+    budget: Budget | None = Field(
+        default=None, description="What may be spent; null is the model's own budget."
+    )
+    seed: Seed | None = Field(default=None, description="For models that draw lots; null is the model's own.")
 
 
 class PredictRequest(Request):
@@ -47,8 +52,10 @@ class PredictRequest(Request):
         description="Features by name. null was measured and is missing; what is left out cannot be had.",
         min_length=1,
     )
-    budget: Budget | list[Budget] | None = Field(None, description="One for all rows, or one for each.")
-    seeds: Seed | list[Seed] | None = Field(None, description="One for all rows, or one for each.")
+    budget: Budget | list[Budget] | None = Field(
+        default=None, description="One for all rows, or one for each."
+    )
+    seeds: Seed | list[Seed] | None = Field(default=None, description="One for all rows, or one for each.")
 
 
 class Answer(BaseModel):

@@ -17,8 +17,8 @@ class Settings:
     Parameters
     ----------
     sources : tuple of str
-        Model files, folders of ``*.farthing`` files, or ``name=file``; a file's name without its ending is the
-        model's name otherwise.
+        Model files, folders of ``*.farthing`` files, or ``name=file``; otherwise a file's name without its
+        ending is the model's name.
     host : str
         Address to bind to; only this machine can reach the default.
     port : int

@@ -102,7 +102,7 @@ class Shelf:
         self.refresh()
 
     def refresh(self) -> None:
-        """Look at every file; load those that changed. What cannot be loaded is reported and changes nothing."""
+        """Look at every file and load those that changed; a bad one is reported and changes nothing."""
         books = dict(self.books)
         files, doubles = self._present()
         for name in (set(books) | set(self._broken)) - set(files):  # gone from its folder

@@ -16,7 +16,7 @@ from farthing.errors import TableError
 from farthing.service.body import MOST_PROBLEMS, BadRequestError, Place, Problem
 from farthing.service.schemas import NextRequest, PredictRequest
 from farthing.table import Schema
-from farthing.walks import REFUSED, Decision, Walk, consult
+from farthing.walks import Decision, Walk, consult
 
 Plain: TypeAlias = dict[str, Any]
 
@@ -265,15 +265,15 @@ def _check_next(schema: Schema, request: NextRequest, strict: bool) -> list[str]
     problems: list[Problem] = []
     unseen: list[str] = []
     for place, values in ((("given",), request.given), (("known",), request.known)):
-        _check_values(schema, values, place, strict, problems, unseen)
+        _check_values(schema, values, place, strict=strict, problems=problems, unseen=unseen)
     for name in request.known.keys() & request.given.keys():
         problems.append(Problem(("known", name), f"{name!r} is in given as well; send it once", "twice"))
     for position, name in enumerate(request.refused):
         if len(problems) >= MOST_PROBLEMS:
             break
         if name in request.known or name in request.given:
-            place = ("refused", position)
-            problems.append(Problem(place, f"{name!r} is refused and has a value; send one of both", "twice"))
+            message = f"{name!r} is refused and has a value; send one of both"
+            problems.append(Problem(("refused", position), message, "twice"))
         elif name not in schema:
             problems.append(_unknown(schema, name, ("refused", position)))
     if problems:
@@ -284,11 +284,11 @@ def _check_next(schema: Schema, request: NextRequest, strict: bool) -> list[str]
 def _check_rows(
     model: BudgetedEstimator, rows: Sequence[Mapping[str, object]], strict: bool, clock: Clock
 ) -> dict[str, int]:
-    """Return how many rows have an unseen category of each feature, or raise BadRequestError at the first bad one."""
+    """Return on how many rows each feature is unseen; raise BadRequestError at the first bad row."""
     problems: list[Problem] = []
     unseen: list[str] = []
     for number, row in enumerate(rows):
-        _check_values(model.schema_, row, ("rows", number), strict, problems, unseen)
+        _check_values(model.schema_, row, ("rows", number), strict=strict, problems=problems, unseen=unseen)
         if not model._rows_alone and len(row) < len(model.schema_):
             absent = next(name for name in model.schema_.names if name not in row)
             message = (
@@ -306,6 +306,7 @@ def _check_values(
     schema: Schema,
     values: Mapping[str, object],
     place: Place,
+    *,
     strict: bool,
     problems: list[Problem],
     unseen: list[str],

@@ -196,7 +196,7 @@ class MappingSource:
         return ArrayColumn(values)
 
     def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:  # noqa: ARG002
-        """Lists are never one array."""
+        """Return None: lists are never one array."""
         return None
 
 

@@ -73,5 +73,9 @@ def worker_pids(parent: int) -> Sequence[int]:
     """Return the processes that answer for a supervisor."""
     import psutil  # noqa: PLC0415 - only where workers are killed
 
-    children = psutil.Process(parent).children()
-    return [child.pid for child in children if "spawn_main" in " ".join(child.cmdline())]
+    found = []
+    for child in psutil.Process(parent).children():
+        with contextlib.suppress(psutil.Error):  # it may just have ended
+            if "spawn_main" in " ".join(child.cmdline()):
+                found.append(child.pid)
+    return found

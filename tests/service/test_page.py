@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -205,7 +206,7 @@ def test_a_phone(browser: Any, http: httpx.Client, scheme: str) -> None:
 
 def test_a_regressor_and_a_desk_in_the_dark(browser: Any, http: httpx.Client) -> None:
     with watched(browser, str(http.base_url), color_scheme="dark") as page:
-        page.select_option("#model", "colour")
+        api.expect(page.locator("#feature")).to_have_text(re.compile("x[01]"))  # of the first model, colour
         while text(page, "#next-title").lower() == "next test":
             asked = text(page, "#feature")
             page.click("#missing")

@@ -58,7 +58,7 @@ def open_source(X: Any, estimator: str) -> Source:
     Parameters
     ----------
     X : ndarray, pandas.DataFrame, polars.DataFrame or array-like of shape (n_rows, n_features)
-        The table; or a mapping from the names of columns to lists of equal length.
+        The table; or a dict from the names of columns to lists of equal length.
     estimator : str
         Whose table it is, for messages.
 
@@ -80,7 +80,7 @@ def open_source(X: Any, estimator: str) -> Source:
         source = PolarsSource(X)
     elif polars is not None and isinstance(X, polars.LazyFrame):
         raise TableTypeError("got a polars LazyFrame, expected a DataFrame; call its collect() first")
-    elif isinstance(X, Mapping):
+    elif type(X) is dict:  # some sparse matrices are dicts, too
         source = MappingSource(X)
     else:
         return ArraySource(_check_array(X, estimator))

@@ -1,12 +1,11 @@
-"""The service: steps a second on loopback, 2 workers, a forest of 100 trees, beside an empty FastAPI endpoint.
+"""The service: steps a second on loopback, 2 workers, a forest of 100 trees, beside empty FastAPI.
 
-Both run under uvicorn with the same settings, each with as many workers; a generator of load on the same
-machine keeps 16 connections busy, first with one, then with the other. A step is a replay of half of a
-patient's answers with the service's defaults: strict JSON, checks, counts and a log line for each request. The
-rival is `async def empty(): return {}` behind a GET, without any of it. The share of the model is the time that the
-service counts for checks, walk and decision, over the processor time of its workers. The generator takes its part
-of the same cores, which brings the ratio of throughputs nearer to one; the ratio of processor times does not
-know it.
+Both run under uvicorn with as many workers; a generator of load on the same machine keeps 16 connections busy,
+first those of one, then those of the other. A step is a replay of half of a patient's answers by `farthing
+serve` at its defaults: strict JSON, checks, counts and a log line for each request. The rival is `async def
+empty(): return {}` behind a GET, with no log. The share of the model is the time that the service counts for
+checks, walk and decision, over the processor time of its workers. The generator takes its part of the same
+cores, which brings the ratio of throughputs nearer to one; the ratio of processor times knows nothing of it.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import math
 import re
 import socket
 import statistics
@@ -61,7 +61,7 @@ def make_steps(path: Path) -> list[bytes]:
         walk = model.walk()
         walk.replay(dict(patient))
         answers = list(walk.answers.items())
-        known = {name: None if value != value else value for name, value in answers[: len(answers) // 2]}
+        known = {name: None if math.isnan(value) else value for name, value in answers[: len(answers) // 2]}
         bodies.append(json.dumps({"known": known}).encode())
     return bodies
 

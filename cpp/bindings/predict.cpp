@@ -7,12 +7,17 @@ namespace farthing {
 const ForestView& forest_of(nb::handle predictor) { return nb::cast<const Predictor&>(predictor).view(); }
 
 void bind_predict(nb::module_& m) {
-    nb::class_<Predictor>(m, "Predictor")
+    nb::class_<ForestArrays>(m, "ForestArrays")
         .def(nb::init<index_t, index_t, Vector<index_t>, Vector<index_t>, Vector<std::int32_t>, Vector<double>,
                       Vector<index_t>, Vector<index_t>, Vector<std::uint8_t>, Vector<index_t>, Vector<std::uint64_t>,
-                      Vector<index_t>, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>, bool, bool>(),
-             nb::kw_only(), "n_features"_a, "n_outputs"_a, "offsets"_a, "target"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
-             "missing"_a, "category"_a, "category_words"_a, "category_widths"_a, "scores"_a, "strict"_a, "single"_a)
+                      Vector<index_t>, bool, bool>(),
+             nb::kw_only(), "n_features"_a, "n_outputs"_a, "offsets"_a, "target"_a, "feature"_a, "threshold"_a, "left"_a,
+             "right"_a, "missing"_a, "category"_a, "category_words"_a, "category_widths"_a, "strict"_a, "single"_a)
+        .def("descend", &ForestArrays::descend, "values"_a.noconvert(), "heard"_a.noconvert(), "nodes"_a.noconvert(),
+             "tree"_a, "end"_a);
+
+    nb::class_<Predictor>(m, "Predictor")
+        .def(nb::init<const ForestArrays&, Predictor::Scores>(), "arrays"_a, "scores"_a)
         .def("predict", &Predictor::predict<double>, "X"_a.noconvert(), "want_touched"_a, "n_threads"_a)
         .def("predict", &Predictor::predict<float>, "X"_a.noconvert(), "want_touched"_a, "n_threads"_a)
         .def("predict_within", &Predictor::predict_within<double>, "X"_a.noconvert(), "budgets"_a, "own"_a, "shared"_a,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "../descent.hpp"
 #include "../predictor.hpp"
 #include "common.hpp"
 
@@ -16,20 +17,16 @@ using Answers = nb::typed<nb::tuple, Owning<double>, Owning<std::uint64_t>>;
 template <class T>
 using Place = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// A forest held for prediction. The Python side keeps the arrays alive and has validated them.
-class Predictor {
-public:
-    Predictor(index_t n_features, index_t n_outputs, Vector<index_t> offsets, Vector<index_t> target,
-              Vector<std::int32_t> feature, Vector<double> threshold, Vector<index_t> left, Vector<index_t> right,
-              Vector<std::uint8_t> missing, Vector<index_t> category, Vector<std::uint64_t> category_words,
-              Vector<index_t> category_widths, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> scores,
-              bool strict, bool single)
+// The arrays of a forest but its scores. The Python side keeps them alive and has validated them.
+struct ForestArrays {
+    ForestArrays(index_t n_features, index_t n_outputs, Vector<index_t> offsets, Vector<index_t> target,
+                 Vector<std::int32_t> feature, Vector<double> threshold, Vector<index_t> left, Vector<index_t> right,
+                 Vector<std::uint8_t> missing, Vector<index_t> category, Vector<std::uint64_t> category_words,
+                 Vector<index_t> category_widths, bool strict, bool single)
         : kept_{offsets, target, left, right, category, category_widths}, kept_feature_(feature),
-          kept_threshold_(threshold), kept_missing_(missing), kept_words_(category_words), kept_scores_(scores) {
-        ForestView view;
+          kept_threshold_(threshold), kept_missing_(missing), kept_words_(category_words) {
         view.n_features = n_features;
         view.n_outputs = n_outputs;
-        view.width = static_cast<index_t>(scores.shape(1));
         view.offsets = span(offsets);
         view.target = span(target);
         view.feature = span(feature);
@@ -40,10 +37,46 @@ public:
         view.category = span(category);
         view.category_words = span(category_words);
         view.category_widths = span(category_widths);
-        view.scores = {scores.data(), static_cast<index_t>(scores.size())};
         view.strict = strict;
         view.single = single;
         require(view.offsets.size == view.target.size + 1, "offsets has one entry more than target");
+    }
+
+    // (the first unfinished tree, the feature it tests or -1); the nodes are changed in place.
+    nb::typed<nb::tuple, index_t, std::int32_t> descend(const Vector<double>& values, const Vector<std::uint8_t>& heard,
+                                                        nb::ndarray<index_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> nodes,
+                                                        index_t tree, index_t end) const {
+        require(span(values).size == view.n_features && span(heard).size == view.n_features,
+                "values, heard: one for each feature");
+        require(static_cast<index_t>(nodes.shape(0)) == view.n_trees(), "nodes: one for each tree");
+        require(0 <= tree && end <= view.n_trees(), "trees: a range of the forest's");
+        for (index_t t = tree; t < end; ++t) {
+            const index_t node = nodes.data()[t];
+            require(view.offsets[t] <= node && node < view.offsets[t + 1], "nodes: each in its own tree");
+        }
+        const std::int32_t feature = farthing::descend(view, values.data(), heard.data(), nodes.data(), tree, end);
+        return {nb::make_tuple(tree, feature)};
+    }
+
+    ForestView view;
+
+private:
+    std::vector<Vector<index_t>> kept_;
+    Vector<std::int32_t> kept_feature_;
+    Vector<double> kept_threshold_;
+    Vector<std::uint8_t> kept_missing_;
+    Vector<std::uint64_t> kept_words_;
+};
+
+// A forest held for prediction.
+class Predictor {
+public:
+    using Scores = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+    Predictor(const ForestArrays& arrays, Scores scores) : kept_(arrays), kept_scores_(scores) {
+        ForestView view = arrays.view;
+        view.width = static_cast<index_t>(scores.shape(1));
+        view.scores = {scores.data(), static_cast<index_t>(scores.size())};
         require(static_cast<index_t>(scores.shape(0)) == view.feature.size, "scores: one row for each node");
         forest_ = std::make_unique<CompiledForest>(view);
     }
@@ -102,12 +135,8 @@ public:
     }
 
 private:
-    std::vector<Vector<index_t>> kept_;
-    Vector<std::int32_t> kept_feature_;
-    Vector<double> kept_threshold_;
-    Vector<std::uint8_t> kept_missing_;
-    Vector<std::uint64_t> kept_words_;
-    nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> kept_scores_;
+    ForestArrays kept_;
+    Scores kept_scores_;
     std::unique_ptr<CompiledForest> forest_;
 
     template <class T>

@@ -8,6 +8,7 @@
     +-- WalkError     (RuntimeError) a walk told or refused when it asks for nothing
     +-- FileError     (ValueError)  a file that is not an intact Farthing model
     +-- ModelImportError (ValueError) a model of another library that cannot be brought over
+    +-- ServiceError  (RuntimeError) a service that did not answer, or not as it should
 
     BudgetWarning     (UserWarning) a budget so small that a model predicts without any feature
 """
@@ -35,6 +36,10 @@ class FileError(FarthingError, ValueError):
 
 class ModelImportError(FarthingError, ValueError):
     """A model of another library cannot be brought over: its kind, tests or output have no equal here."""
+
+
+class ServiceError(FarthingError, RuntimeError):
+    """A service cannot be reached, refuses to answer, or serves another model than before."""
 
 
 class BudgetWarning(UserWarning):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from farthing.costs import CostSheet, RowLedger
+from farthing.forests import BudgetForestClassifier
 from farthing.trees import Forest
 from farthing.walks import ForestPolicy, Inquiry
 
@@ -77,3 +79,58 @@ def test_the_additions_are_those_of_the_trees_in_order() -> None:
         total += float(leaf.value[0, 0])
     forest = Forest.concat(leaves)
     assert ForestPolicy(forest, forest.value).output()[0] == total
+
+
+class OneStepAtATime:
+    """The naive twin: a node at a time, hearing every column again."""
+
+    def __init__(self, forest: Forest) -> None:
+        self.forest = forest
+        self.tree = 0
+        self.nodes = forest.offsets[:-1].copy()
+
+    def wants(self, ledger: RowLedger) -> int | None:
+        while self.tree < self.forest.n_trees:
+            column = int(self.forest.feature[self.nodes[self.tree]])
+            if column >= 0:
+                return column
+            self.tree += 1
+        return None
+
+    def hear(self, column: int, value: float) -> None:
+        node = self.forest.route(int(self.nodes[self.tree]), value)
+        if node is None:
+            self.tree += 1
+        else:
+            self.nodes[self.tree] = node
+
+    def output(self) -> Any:
+        total = np.zeros(self.forest.n_outputs)
+        for target, node in zip(self.forest.target, self.nodes, strict=True):
+            total[target : target + self.forest.width] += self.forest.value[node]
+        return total
+
+
+@pytest.mark.parametrize("budget", [None, 2.0])
+@pytest.mark.parametrize("single", [False, True])
+def test_the_compiled_descent_is_that_of_one_step_at_a_time(budget: float | None, single: bool) -> None:
+    rng = np.random.default_rng(3)
+    X = np.round(rng.normal(size=(200, 4)), 1)
+    X[:, 3] = rng.integers(0, 3, size=200)
+    X = X.astype(object)
+    X[:, 3] = np.array(["ash", "beech", "cedar"])[X[:, 3].astype(int)]
+    y = np.digitize(X[:, 0].astype(float) * X[:, 1].astype(float) + (X[:, 3] == "ash"), [0, 0.5])
+    model = BudgetForestClassifier(max_trees=7, random_state=0).fit(X, y)
+    forest = replace(model.forest_, dtype="float32") if single else model.forest_
+    values = model.schema_.encode(X).values.copy()
+    values[rng.random(values.shape) < 0.2] = np.nan
+    for row in values[:60]:
+        both = []
+        for policy in (ForestPolicy(forest, forest.value), OneStepAtATime(forest)):
+            inquiry = Inquiry(policy, RowLedger(CostSheet([1.0] * 4), budget), {1: row[1]})
+            asked = []
+            while (column := inquiry.column) is not None:
+                asked.append((column, inquiry.output().tolist()))
+                inquiry.buy(row[column])
+            both.append((asked, inquiry.output().tolist(), inquiry.looked.tolist()))
+        assert both[0] == both[1]

@@ -76,9 +76,10 @@ def _check_bounds(data: bytes) -> None:
     if len(data) > MOST_BYTES:
         raise ValueError(f"JSON of {len(data)} bytes; at most {MOST_BYTES} are allowed")
     # Every value but the first follows one of these, so their count bounds the objects a parser makes.
-    if data.count(b",") + data.count(b"[") + data.count(b"{") > MOST_VALUES:
+    opened = data.count(b"[") + data.count(b"{")
+    if data.count(b",") + opened > MOST_VALUES:
         raise ValueError(f"JSON of too many values; at most {MOST_VALUES} are allowed")
-    if _depth(data) > MOST_DEPTH:
+    if opened > MOST_DEPTH and _depth(data) > MOST_DEPTH:
         raise ValueError(f"JSON nested too deep; at most {MOST_DEPTH} levels are allowed")
 
 

@@ -66,6 +66,9 @@ class Schema:
     def __len__(self) -> int:
         return len(self.columns)
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._positions
+
     @classmethod
     def learn(cls, X: Any, estimator: str = "the model") -> "Schema":
         """Find the columns of a table and their kinds.

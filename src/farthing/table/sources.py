@@ -5,7 +5,7 @@ pandas and polars are never imported here: a frame of theirs can exist only if i
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
@@ -58,7 +58,7 @@ def open_source(X: Any, estimator: str) -> Source:
     Parameters
     ----------
     X : ndarray, pandas.DataFrame, polars.DataFrame or array-like of shape (n_rows, n_features)
-        The table.
+        The table; or a dict from the names of columns to lists of equal length.
     estimator : str
         Whose table it is, for messages.
 
@@ -80,6 +80,8 @@ def open_source(X: Any, estimator: str) -> Source:
         source = PolarsSource(X)
     elif polars is not None and isinstance(X, polars.LazyFrame):
         raise TableTypeError("got a polars LazyFrame, expected a DataFrame; call its collect() first")
+    elif type(X) is dict:  # some sparse matrices are dicts, too
+        source = MappingSource(X)
     else:
         return ArraySource(_check_array(X, estimator))
     _check_not_empty(source.shape, estimator)
@@ -174,6 +176,28 @@ class ArrayColumn:
         kept = self.array.astype(object) if self.array.dtype.kind in "mM" else self.array
         values: list[object] = kept.tolist()
         return values
+
+
+class MappingSource:
+    """Columns by name, each a list of Python values: a frame that needs no library."""
+
+    def __init__(self, columns: Mapping[Any, Sequence[object]]) -> None:
+        self.columns = list(columns.values())
+        lengths = {len(column) for column in self.columns}
+        if len(lengths) > 1:
+            raise TableError(f"got columns of {sorted(lengths)} entries, expected as many in each")
+        self.names = _named(list(columns))
+        self.shape: tuple[int, int] = (lengths.pop() if lengths else 0, len(self.columns))
+
+    def column(self, position: int) -> RawColumn:
+        """Return the column that stands at a position."""
+        values = np.empty(self.shape[0], dtype=object)
+        values[:] = self.columns[position]
+        return ArrayColumn(values)
+
+    def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:  # noqa: ARG002
+        """Return None: lists are never one array."""
+        return None
 
 
 class PandasSource:

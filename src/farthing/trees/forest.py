@@ -23,6 +23,7 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from farthing._core import ForestArrays
 from farthing.trees.validation import MOST_COLUMNS, validate
 
 MISSING_LEFT: Final = 0
@@ -378,6 +379,18 @@ class Forest:
     @cached_property
     def _starts(self) -> NDArray[np.int64]:
         return self.tree_starts()
+
+    @cached_property
+    def compiled(self) -> ForestArrays:
+        """The trees as the compiled core holds them; they share the memory of the arrays."""
+        arrays = {name: array for name, array in self.arrays().items() if name not in ("value", "cover")}
+        return ForestArrays(
+            n_features=self.n_features,
+            n_outputs=self.n_outputs,
+            **arrays,
+            strict=self.comparator == "<",
+            single=self.dtype == "float32",
+        )
 
     def depth(self) -> int:
         """Return the number of tests on the longest path of any tree.

@@ -40,23 +40,7 @@ class Predictor:
     def __init__(self, forest: Forest, scores: NDArray[np.float64] | None = None) -> None:
         self.forest = forest
         self.scores = forest.value if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
-        self.core = CompiledPredictor(
-            n_features=forest.n_features,
-            n_outputs=forest.n_outputs,
-            offsets=forest.offsets,
-            target=forest.target,
-            feature=forest.feature,
-            threshold=forest.threshold,
-            left=forest.left,
-            right=forest.right,
-            missing=forest.missing,
-            category=forest.category,
-            category_words=forest.category_words,
-            category_widths=forest.category_widths,
-            scores=self.scores,
-            strict=forest.comparator == "<",
-            single=forest.dtype == "float32",
-        )
+        self.core = CompiledPredictor(forest.compiled, self.scores)
 
     def predict(
         self,

@@ -1,6 +1,6 @@
 """The lazy view of a prediction: Ask, Walk, Decision, consult."""
 
-from farthing.walks.consult import AsyncSource, Source, Walkable, aconsult, consult
+from farthing.walks.consult import AsyncSource, AsyncWalkable, Source, Steps, Walkable, aconsult, consult
 from farthing.walks.decision import REFUSED, Ask, Decision, Decisions, Refusal
 from farthing.walks.descent import ForestPolicy
 from farthing.walks.inquiry import Inquiry
@@ -12,6 +12,7 @@ __all__ = [
     "REFUSED",
     "Ask",
     "AsyncSource",
+    "AsyncWalkable",
     "Conclude",
     "Decision",
     "Decisions",
@@ -20,6 +21,7 @@ __all__ = [
     "Policy",
     "Refusal",
     "Source",
+    "Steps",
     "Walk",
     "Walkable",
     "aconsult",

@@ -6,19 +6,67 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol, TypeAlias
 
-from farthing.walks.decision import REFUSED, Decision
-from farthing.walks.walk import Walk
+from farthing.walks.decision import REFUSED, Ask, Decision
+
+
+class Steps(Protocol):
+    """The part of a walk that a consultation uses: a local `Walk`, or one over a service."""
+
+    @property
+    def ask(self) -> Ask | None:
+        """The feature wanted next; None at the end."""
+        ...
+
+    @property
+    def decision(self) -> Decision:
+        """The prediction as of now."""
+        ...
+
+    def tell(self, value: object) -> None:
+        """Answer the question."""
+        ...
 
 
 class Walkable(Protocol):
-    """Any fitted model."""
+    """Any fitted model, here or behind a service."""
 
     def walk(
         self,
         seed: int | None = None,
         budget: float | None = None,
         known: Mapping[str, object] | None = None,
-    ) -> Walk:
+    ) -> Steps:
+        """Start the lazy prediction of one row."""
+        ...
+
+
+class AsyncSteps(Protocol):
+    """A walk whose answers are awaited."""
+
+    @property
+    def ask(self) -> Ask | None:
+        """The feature wanted next; None at the end."""
+        ...
+
+    @property
+    def decision(self) -> Decision:
+        """The prediction as of now."""
+        ...
+
+    def tell(self, value: object) -> Awaitable[None]:
+        """Answer the question."""
+        ...
+
+
+class AsyncWalkable(Protocol):
+    """A model behind a service that is awaited."""
+
+    def walk(
+        self,
+        seed: int | None = None,
+        budget: float | None = None,
+        known: Mapping[str, object] | None = None,
+    ) -> Awaitable[AsyncSteps]:
         """Start the lazy prediction of one row."""
         ...
 
@@ -103,7 +151,7 @@ def consult(
 
 
 async def aconsult(
-    model: Walkable,
+    model: Walkable | AsyncWalkable,
     source: AsyncSource,
     *,
     seed: int | None = None,
@@ -114,7 +162,10 @@ async def aconsult(
 
     Parameters
     ----------
-    model, seed, budget, known
+    model : fitted model
+        Anything with ``walk``. It may be a coroutine function, and so may the walk's ``tell``: walks of a
+        remote model are awaited.
+    seed, budget, known
         As in `consult`.
     source : coroutine function, callable or mapping
         From a feature's name to its value.
@@ -125,11 +176,15 @@ async def aconsult(
         Prediction, probabilities, spend and what was acquired.
     """
     fetch = _fetcher(source)
-    walk = model.walk(seed=seed, budget=budget, known=known)
+    walk = await _reached(model.walk(seed=seed, budget=budget, known=known))
     while (ask := walk.ask) is not None:
-        value = fetch(ask.feature)
-        walk.tell(await value if inspect.isawaitable(value) else value)
-    return walk.decision
+        await _reached(walk.tell(await _reached(fetch(ask.feature))))
+    return walk.decision  # type: ignore[no-any-return]
+
+
+async def _reached(given: Any) -> Any:
+    """Await what can be awaited."""
+    return await given if inspect.isawaitable(given) else given
 
 
 def _fetcher(source: Any) -> Callable[[str], object]:

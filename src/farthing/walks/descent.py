@@ -51,23 +51,28 @@ class ForestPolicy:
         self.end = forest.n_trees
         self._tree = 0
         self._nodes: NDArray[np.int64] = forest.offsets[:-1].copy()
+        self._values = np.full(forest.n_features, np.nan)
+        self._heard = np.zeros(forest.n_features, dtype=np.uint8)
+        self._column = -1
+        self._gone = -1  # the end up to which the trees have been descended
 
     def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - trees go their way whatever it costs
         """Return the column that the first unfinished tree tests next, None after the last tree."""
-        while self._tree < self.end:
-            column = int(self._forest.feature[self._nodes[self._tree]])
-            if column >= 0:
-                return column
-            self._tree += 1
-        return None
+        if self._gone != self.end:
+            self._descend()
+        return None if self._column < 0 else self._column
 
-    def hear(self, column: int, value: float) -> None:  # noqa: ARG002 - it is the column of the current node
-        """Go down one step in the current tree, or leave the tree where the value says to stay."""
-        node = self._forest.route(int(self._nodes[self._tree]), value)
-        if node is None:
-            self._tree += 1
-        else:
-            self._nodes[self._tree] = node
+    def hear(self, column: int, value: float) -> None:
+        """Go down the trees as far as this column leads, leaving those where the value says to stay."""
+        self._values[column] = value
+        self._heard[column] = True
+        self._descend()
+
+    def _descend(self) -> None:
+        self._tree, self._column = self._forest.compiled.descend(
+            self._values, self._heard, self._nodes, self._tree, self.end
+        )
+        self._gone = self.end
 
     def output(self) -> NDArray[np.float64]:
         """Return the sum of the current nodes' scores, shape (n_outputs,).

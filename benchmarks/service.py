@@ -1,0 +1,243 @@
+"""The service: steps a second on loopback, 2 workers, a forest of 100 trees, beside empty FastAPI.
+
+Both run under uvicorn with as many workers; a generator of load on the same machine keeps 16 connections busy,
+first those of one, then those of the other. A step is a replay of half of a patient's answers by `farthing
+serve` at its defaults: strict JSON, checks, counts and a log line for each request. The rival is `async def
+empty(): return {}` behind a GET, with no log. The share of the model is the time that the service counts for
+checks, walk and decision, over the processor time of its workers. The generator takes its part of the same
+cores, which brings the ratio of throughputs nearer to one; the ratio of processor times knows nothing of it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import math
+import re
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+from fastapi import FastAPI
+
+from benchmarks.measure import Line
+from farthing.datasets import load_heart_disease
+from farthing.forests import BudgetForestClassifier
+
+WORKERS, CONNECTIONS, SECONDS, TURNS = 2, 16, 3.0, 5
+
+
+def empty_app() -> FastAPI:
+    """Return the rival."""
+    app = FastAPI()
+
+    @app.get("/")
+    async def empty() -> dict[str, str]:
+        return {}
+
+    return app
+
+
+def make_steps(path: Path) -> list[bytes]:
+    """Fit and save the forest; return the bodies of one step of each patient."""
+    data = load_heart_disease()
+    model = BudgetForestClassifier(
+        costs=data.costs, cost_rule="penalty", tradeoff=0.0, max_trees=100, random_state=0
+    ).fit(data.X, data.y)
+    assert model.forest_.n_trees == 100
+    model.save(path)
+    bodies = []
+    for _, patient in data.X.iloc[:100].iterrows():
+        walk = model.walk()
+        walk.replay(dict(patient))
+        answers = list(walk.answers.items())
+        known = {name: None if math.isnan(value) else value for name, value in answers[: len(answers) // 2]}
+        bodies.append(json.dumps({"known": known}).encode())
+    return bodies
+
+
+@dataclass
+class Server:
+    """A server of several processes."""
+
+    url: str
+    process: psutil.Process
+
+    def seconds(self) -> float:
+        """Return the processor time of the workers so far."""
+        times = [child.cpu_times() for child in self.process.children()]
+        return sum(spent.user + spent.system for spent in times)
+
+
+@contextlib.contextmanager
+def serving(*command: str) -> Iterator[Server]:
+    """Run a server of several workers on a free port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = str(free.getsockname()[1])
+    whole = [sys.executable, "-m", *command, "--port", port, "--workers", str(WORKERS)]
+    process = subprocess.Popen(whole, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        url = f"http://127.0.0.1:{port}"
+        while process.poll() is None:
+            with contextlib.suppress(httpx.TransportError):
+                httpx.get(f"{url}/healthz", trust_env=False)
+                break
+            time.sleep(0.1)
+        time.sleep(3)  # for the other worker
+        yield Server(url, psutil.Process(process.pid))
+    finally:
+        process.terminate()
+        process.wait()
+
+
+@dataclass
+class Load:
+    """What a generator of load saw."""
+
+    end: float
+    waits: list[float] = field(default_factory=list)
+
+
+class Caller(asyncio.Protocol):
+    """One connection that sends the next request when the last one is answered."""
+
+    def __init__(self, requests: list[bytes], place: int, load: Load) -> None:
+        self.requests, self.place, self.load = requests, place, load
+        self.buffer = b""
+        self.sent = 0.0
+        self.over: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    def connection_made(self, transport: Any) -> None:
+        """Begin."""
+        self.transport = transport
+        self.send()
+
+    def send(self) -> None:
+        """Send the next request."""
+        self.sent = time.perf_counter()
+        self.transport.write(self.requests[self.place % len(self.requests)])
+        self.place += 1
+
+    def data_received(self, data: bytes) -> None:
+        """Take a part of an answer."""
+        self.buffer += data
+        head = self.buffer.find(b"\r\n\r\n")
+        if head < 0:
+            return
+        length = re.search(rb"content-length: (\d+)", self.buffer[:head])
+        assert length is not None
+        if len(self.buffer) < head + 4 + int(length[1]):
+            return
+        assert self.buffer.startswith(b"HTTP/1.1 200"), self.buffer[:200]
+        self.buffer = b""
+        now = time.perf_counter()
+        self.load.waits.append(now - self.sent)
+        if now < self.load.end:
+            self.send()
+        else:
+            self.transport.close()
+
+    def connection_lost(self, error: Exception | None) -> None:
+        """End."""
+        if error is None:
+            self.over.set_result(None)
+        else:
+            self.over.set_exception(error)
+
+
+async def call(url: str, requests: list[bytes]) -> Load:
+    """Keep all connections busy for a while."""
+    loop = asyncio.get_running_loop()
+    load = Load(time.perf_counter() + SECONDS)
+    port = int(url.rpartition(":")[2])
+    callers = [
+        (await loop.create_connection(lambda i=i: Caller(requests, 7 * i, load), "127.0.0.1", port))[1]
+        for i in range(CONNECTIONS)
+    ]
+    await asyncio.gather(*(caller.over for caller in callers))
+    return load
+
+
+@dataclass
+class Turn:
+    """One turn of one side."""
+
+    rate: float
+    p99: float
+    seconds: float  # of processor time, a request
+
+
+def turn(server: Server, requests: list[bytes]) -> Turn:
+    """Load a server once."""
+    before = server.seconds()
+    load = asyncio.run(call(server.url, requests))
+    spent = (server.seconds() - before) / len(load.waits)
+    return Turn(len(load.waits) / SECONDS, statistics.quantiles(load.waits, n=100)[98], spent)
+
+
+def model_seconds(server: Server) -> tuple[float, float]:
+    """Return the time that the service has counted in its model, and for how many requests."""
+    text = httpx.get(f"{server.url}/metrics", trust_env=False).text
+    found = [re.search(rf"farthing_model_seconds_{what}{{.*}} (\S+)", text) for what in ("sum", "count")]
+    return tuple(float(number[1]) for number in found if number)  # type: ignore[return-value]
+
+
+def run(threads: int) -> list[Line]:  # noqa: ARG001 - the workers are processes
+    """Measure throughput, latency and processor time, turn by turn."""
+    with tempfile.TemporaryDirectory() as folder:
+        bodies = make_steps(Path(folder) / "forest.farthing")
+        steps = [
+            b"POST /v1/models/forest/next HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n"
+            b"content-length: %d\r\n\r\n%b" % (len(body), body)
+            for body in bodies
+        ]
+        nothing = [b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"]
+        rival = ("uvicorn", "benchmarks.service:empty_app", "--factory", "--no-access-log")
+        with serving("farthing.cli", "serve", folder) as ours, serving(*rival) as theirs:
+            turn(ours, steps)
+            turn(theirs, nothing)
+            before = model_seconds(ours)
+            pairs = [(turn(ours, steps), turn(theirs, nothing)) for _ in range(TURNS)]
+            after = model_seconds(ours)
+    in_model = (after[0] - before[0]) / (after[1] - before[1])
+    whole = statistics.median(mine.seconds for mine, _ in pairs)
+    return [
+        line("steps a second", pairs, "rate", unit="/s", goal=0.5, higher=True),
+        line("p99 of the answer's time", pairs, "p99"),
+        line("processor time a request", pairs, "seconds"),
+        Line("of it, in the model", "our whole request", in_model, whole, in_model / whole, None),
+    ]
+
+
+def line(
+    what: str,
+    pairs: list[tuple[Turn, Turn]],
+    name: str,
+    *,
+    unit: str = "s",
+    goal: float | None = None,
+    higher: bool = False,
+) -> Line:
+    """Compare one figure of both sides."""
+    values = [(getattr(mine, name), getattr(other, name)) for mine, other in pairs]
+    return Line(
+        what,
+        "empty FastAPI endpoint",
+        statistics.median(mine for mine, _ in values),
+        statistics.median(other for _, other in values),
+        statistics.median(mine / other for mine, other in values),
+        goal,
+        unit=unit,
+        higher=higher,
+    )

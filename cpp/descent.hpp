@@ -1,0 +1,30 @@
+// descent: one row's walk through a forest, as far as the answers so far lead.
+#pragma once
+
+#include <cstdint>
+
+#include "predictor.hpp"
+
+namespace farthing {
+
+// Goes down the trees from `tree` up to `end` until one tests a feature that has not been heard, and returns that
+// feature, or -1 after the last tree. A tree that a missing value stops is left at its node.
+inline std::int32_t descend(const ForestView& forest,
+                            const double* values,         // IN (n_features,), where heard
+                            const std::uint8_t* heard,    // IN (n_features,)
+                            index_t* nodes,               // IN, OUT (trees,): where each tree stands
+                            index_t& tree,                // IN, OUT: the first unfinished tree
+                            index_t end) {
+    for (; tree < end; ++tree) {
+        index_t& node = nodes[tree];
+        for (index_t last = -1; node != last && forest.feature[node] >= 0;) {
+            const std::int32_t feature = forest.feature[node];
+            if (!heard[feature]) return feature;
+            last = node;
+            node = step(forest, forest.offsets[tree], node, values[feature]);
+        }
+    }
+    return -1;
+}
+
+}  // namespace farthing

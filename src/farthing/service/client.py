@@ -1,0 +1,275 @@
+"""A client for a service, whose walks are used like local ones."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Self
+from urllib.parse import quote
+
+import httpx
+
+from farthing.errors import ServiceError, TableError
+from farthing.service.remote import AsyncRemoteWalk, Plain, RemoteWalk, to_decision, to_json
+from farthing.walks import Decision
+
+# A worker that was lost is replaced in about this time.
+_WAITS: Final = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
+# A request that was sent and not answered in time would only be late again.
+_LATE: Final = (httpx.ReadTimeout, httpx.WriteTimeout, httpx.PoolTimeout)
+
+
+class _Caller:
+    """What both clients share: addresses, bodies, and what an answer means."""
+
+    def __init__(self, model: str | None, retries: int) -> None:
+        self._model = model
+        self._retries = retries
+
+    def _waits(self) -> Iterator[float]:
+        """Yield how long to wait before each new attempt."""
+        for attempt in range(self._retries):
+            yield _WAITS[min(attempt, len(_WAITS) - 1)]
+
+    def _path(self, name: str, rest: str = "") -> str:
+        return f"/v1/models/{quote(name, safe='')}{rest}"
+
+    def _rows(self, rows: Sequence[Mapping[str, object]], budget: Any, seeds: Any) -> Plain:
+        plain = [{name: to_json(name, value) for name, value in row.items()} for row in rows]
+        return {"rows": plain, "budget": budget, "seeds": seeds}
+
+    def _only(self, listed: Plain) -> str:
+        names = [model["name"] for model in listed["models"]]
+        if len(names) != 1:
+            raise ServiceError(
+                f"name a model, Client(url, model=...); the service has {', '.join(names) or 'none'}"
+            )
+        return str(names[0])
+
+
+class Client(_Caller):
+    """A service as a model: its `walk` has the interface of a local walk, so `farthing.consult` takes it.
+
+    Calls are pure, so one that broke with its connection is sent again.
+
+    Parameters
+    ----------
+    url : str
+        Where the service is, such as "http://127.0.0.1:8000".
+    model : str, optional
+        Which model; needed if the service has several.
+    token : str, optional
+        The service's bearer token.
+    timeout : float
+        Seconds to wait for an answer.
+    retries : int
+        How often a call is sent again after its connection broke.
+    transport : httpx.BaseTransport, optional
+        Another way to reach the service than the network.
+
+    Examples
+    --------
+    ::
+
+        with Client("http://127.0.0.1:8000", model="heart") as heart:
+            decision = farthing.consult(heart, measure, budget=40)
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str | None = None,
+        *,
+        token: str | None = None,
+        timeout: float = 30.0,
+        retries: int = 6,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        super().__init__(model, retries)
+        self._http = httpx.Client(
+            base_url=url, headers=_headers(token), timeout=timeout, transport=transport, trust_env=False
+        )
+
+    def models(self) -> list[Plain]:
+        """List the models of the service."""
+        listed: list[Plain] = self._call("GET", "/v1/models")["models"]
+        return listed
+
+    def about(self) -> Plain:
+        """Describe the model: features, prices, groups, unit, method."""
+        return self._call("GET", self._path(self._name()))
+
+    def walk(
+        self,
+        seed: int | None = None,
+        budget: float | None = None,
+        known: Mapping[str, object] | None = None,
+    ) -> RemoteWalk:
+        """Start the lazy prediction of one row; parameters as in a local ``model.walk``."""
+        path = self._path(self._name(), "/next")
+        return RemoteWalk(lambda body: self._call("POST", path, body), known or {}, budget, seed)
+
+    def predict(
+        self, rows: Sequence[Mapping[str, object]], *, budget: Any = None, seeds: Any = None
+    ) -> list[Decision]:
+        """Predict rows in bulk, each as ``farthing.consult(model, row)`` does.
+
+        Parameters
+        ----------
+        rows : sequence of mappings
+            Features by name; what a row leaves out is refused.
+        budget : float or list of float, optional
+            What each row may spend.
+        seeds : int or list of int, optional
+            For models that draw lots.
+
+        Returns
+        -------
+        list of Decision
+        """
+        made = self._call("POST", self._path(self._name(), "/predict"), self._rows(rows, budget, seeds))
+        return [to_decision(decision) for decision in made["decisions"]]
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _name(self) -> str:
+        if self._model is None:
+            self._model = self._only(self._call("GET", "/v1/models"))
+        return self._model
+
+    def _call(self, method: str, path: str, body: Plain | None = None) -> Plain:
+        waits = self._waits()
+        while True:
+            try:
+                return _answer(self._http.request(method, path, json=body))
+            except httpx.TransportError as error:
+                wait = _wait(error, waits)
+            time.sleep(wait)
+
+
+class AsyncClient(_Caller):
+    """`Client` for coroutines: every verb is awaited, and `farthing.aconsult` takes it.
+
+    Parameters
+    ----------
+    url, model, token, timeout, retries
+        As in `Client`.
+    transport : httpx.AsyncBaseTransport, optional
+        Another way to reach the service than the network.
+
+    Examples
+    --------
+    ::
+
+        async with AsyncClient("http://127.0.0.1:8000", model="heart") as heart:
+            decision = await farthing.aconsult(heart, measure, budget=40)
+    """
+
+    def __init__(
+        self,
+        url: str,
+        model: str | None = None,
+        *,
+        token: str | None = None,
+        timeout: float = 30.0,
+        retries: int = 6,
+        transport: httpx.AsyncBaseTransport | None = None,
+    ) -> None:
+        super().__init__(model, retries)
+        self._http = httpx.AsyncClient(
+            base_url=url, headers=_headers(token), timeout=timeout, transport=transport, trust_env=False
+        )
+
+    async def models(self) -> list[Plain]:
+        """List the models of the service."""
+        listed: list[Plain] = (await self._call("GET", "/v1/models"))["models"]
+        return listed
+
+    async def about(self) -> Plain:
+        """Describe the model: features, prices, groups, unit, method."""
+        return await self._call("GET", self._path(await self._name()))
+
+    async def walk(
+        self,
+        seed: int | None = None,
+        budget: float | None = None,
+        known: Mapping[str, object] | None = None,
+    ) -> AsyncRemoteWalk:
+        """Start the lazy prediction of one row; parameters as in a local ``model.walk``."""
+        path = self._path(await self._name(), "/next")
+
+        async def send(body: Plain) -> Plain:
+            return await self._call("POST", path, body)
+
+        return await AsyncRemoteWalk(send, known or {}, budget, seed).start()
+
+    async def predict(
+        self, rows: Sequence[Mapping[str, object]], *, budget: Any = None, seeds: Any = None
+    ) -> list[Decision]:
+        """Predict rows in bulk; parameters as in `Client.predict`."""
+        path = self._path(await self._name(), "/predict")
+        made = await self._call("POST", path, self._rows(rows, budget, seeds))
+        return [to_decision(decision) for decision in made["decisions"]]
+
+    async def close(self) -> None:
+        """Close the connections."""
+        await self._http.aclose()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    async def _name(self) -> str:
+        if self._model is None:
+            self._model = self._only(await self._call("GET", "/v1/models"))
+        return self._model
+
+    async def _call(self, method: str, path: str, body: Plain | None = None) -> Plain:
+        waits = self._waits()
+        while True:
+            try:
+                return _answer(await self._http.request(method, path, json=body))
+            except httpx.TransportError as error:
+                wait = _wait(error, waits)
+            await asyncio.sleep(wait)
+
+
+def _headers(token: str | None) -> dict[str, str]:
+    return {} if token is None else {"authorization": f"Bearer {token}"}
+
+
+def _wait(error: httpx.TransportError, waits: Iterator[float]) -> float:
+    """Return how long to wait before the next attempt, or raise if there is none."""
+    wait = None if isinstance(error, _LATE) else next(waits, None)
+    if wait is None:
+        raise ServiceError(f"the service cannot be reached: {type(error).__name__}: {error}") from error
+    return wait
+
+
+def _answer(response: httpx.Response) -> Plain:
+    """Return what a response holds, or raise the error that it stands for."""
+    try:
+        plain: Plain = response.json()
+    except ValueError:
+        plain = {"detail": response.text[:200]}
+    if response.status_code == 200:
+        return plain
+    detail = plain.get("detail")
+    if response.status_code == 422 and isinstance(detail, list):
+        raise TableError("; ".join(f"{_place(item['loc'])}: {item['msg']}" for item in detail))
+    raise ServiceError(f"the service answered {response.status_code}: {detail}")
+
+
+def _place(loc: Sequence[object]) -> str:
+    return ".".join(map(str, loc[1:])) or "body"

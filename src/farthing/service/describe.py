@@ -1,0 +1,95 @@
+"""What a service tells about a model: features, prices, groups, and where on the frontier it was chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from farthing.base import BudgetedEstimator
+
+
+def describe(model: BudgetedEstimator) -> dict[str, Any]:
+    """Return a model's description as plain values.
+
+    Parameters
+    ----------
+    model : fitted model
+
+    Returns
+    -------
+    dict
+        The fields of ``ModelInfo`` but its name, version and fault.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from farthing.forests import BudgetTreeClassifier
+    >>> model = BudgetTreeClassifier(costs=[2, 5]).fit(np.eye(2), ["no", "yes"])
+    >>> about = describe(model)
+    >>> about["method"], about["classes"], about["total"]
+    ('BudgetTreeClassifier', ['no', 'yes'], 7.0)
+    >>> about["features"][1]
+    {'name': 'x1', 'kind': 'numeric', 'categories': [], 'cost': 5.0, 'group': None}
+    """
+    sheet = model.costs_
+    features = [
+        {
+            **column.to_dict(),
+            "cost": float(sheet.own[position]),
+            "group": sheet.group_names[place] if (place := int(sheet.group_of[position])) >= 0 else None,
+        }
+        for position, column in enumerate(model.schema_.columns)
+    ]
+    classes = getattr(model, "classes_", None)
+    return {
+        "method": type(model).__name__,
+        "n_features": len(features),
+        "unit": sheet.unit,
+        "budget": _finite(model.budget_),
+        "total": sheet.total(sheet.features),
+        "classes": None if classes is None else classes.tolist(),
+        "features": features,
+        "groups": [
+            {"name": name, "cost": group.cost, "members": list(group.members)}
+            for name, group in sheet.groups.items()
+        ],
+        "frontier": frontier_point(model),
+    }
+
+
+def frontier_point(model: object) -> dict[str, Any] | None:
+    """Return the point of the frontier that a model was chosen at, ``chosen_``, as plain values, or None.
+
+    Examples
+    --------
+    >>> class Chosen:
+    ...     chosen_ = {"method": "BudgetTreeClassifier", "mean_spend": np.float64(31.5)}
+    >>> frontier_point(Chosen())
+    {'method': 'BudgetTreeClassifier', 'mean_spend': 31.5}
+    """
+    point = getattr(model, "chosen_", None)
+    plain = _plain(point)
+    return plain if isinstance(plain, dict) else None
+
+
+def _plain(value: Any) -> Any:
+    """Return what JSON can hold of a value; anything else as its text."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): _plain(item) for name, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    if isinstance(value, float):
+        return _finite(value)
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
+
+
+def _finite(number: float | None) -> float | None:
+    """Return a number that JSON can hold; no limit is None."""
+    return number if number is not None and np.isfinite(number) else None

@@ -1,0 +1,76 @@
+"""Logs as lines of JSON, with no feature value in them.
+
+What a client sent is never part of a line: not the body, not the query, not the text of an error, which may
+quote a value. Of an unexpected error a line holds its type and the places it came through.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import traceback
+from datetime import UTC, datetime
+from typing import Any, Final
+
+LOGGER: Final = logging.getLogger("farthing.service")
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object a line: time, level, event, and the fields that the call gave in ``extra``.
+
+    Examples
+    --------
+    >>> record = logging.makeLogRecord({"levelname": "INFO", "msg": "request", "fields": {"status": 200}})
+    >>> json.loads(JsonFormatter().format(record))["status"]
+    200
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line: dict[str, Any] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "event": record.getMessage(),
+            **getattr(record, "fields", {}),
+        }
+        if record.exc_info and record.exc_info[1] is not None:
+            line |= trace(record.exc_info[1])
+        return json.dumps(line, default=str)
+
+
+def trace(error: BaseException) -> dict[str, Any]:
+    """Return the type of an error and where it came through, without its text.
+
+    Examples
+    --------
+    >>> try:
+    ...     float("a secret")
+    ... except ValueError as error:
+    ...     trace(error)["error"]
+    'ValueError'
+    """
+    frames = traceback.extract_tb(error.__traceback__)
+    return {
+        "error": type(error).__name__,
+        "trace": [f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames],
+    }
+
+
+def log(level: int, event: str, **fields: Any) -> None:
+    """Write one line."""
+    if LOGGER.isEnabledFor(level):
+        LOGGER.log(level, event, extra={"fields": fields})
+
+
+def configuration(level: str) -> dict[str, Any]:
+    """Return the settings of ``logging`` for a process that serves: everything as JSON to standard error."""
+    handled = {"handlers": ["lines"], "level": level.upper(), "propagate": False}
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"json": {"()": "farthing.service.logs.JsonFormatter"}},
+        "handlers": {
+            "lines": {"class": "logging.StreamHandler", "formatter": "json", "stream": "ext://sys.stderr"}
+        },
+        "loggers": {"farthing.service": handled, "uvicorn": handled, "uvicorn.error": handled},
+    }

@@ -1,0 +1,46 @@
+"""The page at ``/``: one file with its own style and script, which may talk to this service only."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from importlib.resources import files
+
+from starlette.responses import Response
+
+
+@cache
+def _page() -> tuple[bytes, dict[str, str]]:
+    """Return the page and the headers that bind it: only its own script and style run."""
+    data = (files(__package__) / "page.html").read_bytes()
+    hashes = {
+        tag: f"'sha256-{base64.b64encode(hashlib.sha256(_inside(data, tag)).digest()).decode()}'"
+        for tag in ("script", "style")
+    }
+    policy = (
+        f"default-src 'none'; script-src {hashes['script']}; style-src {hashes['style']}; "
+        "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    )
+    headers = {
+        "content-security-policy": policy,
+        "x-content-type-options": "nosniff",
+        "referrer-policy": "no-referrer",
+        "cache-control": "no-cache",
+    }
+    return data, headers
+
+
+def page() -> Response:
+    """Return the answer to a request for the page."""
+    data, headers = _page()
+    return Response(data, media_type="text/html; charset=utf-8", headers=headers)
+
+
+def _inside(data: bytes, tag: str) -> bytes:
+    """Return what stands within the only element of a kind."""
+    found = re.findall(rf"<{tag}>(.*?)</{tag}>".encode(), data, re.DOTALL)
+    if len(found) != 1:
+        raise ValueError(f"the page must have one <{tag}>; it has {len(found)}")
+    return bytes(found[0])

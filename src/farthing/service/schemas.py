@@ -1,0 +1,186 @@
+"""What goes over the wire: the requests as they are checked, the answers as they are documented."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+
+_SCALARS = {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "boolean"}, {"type": "null"}]}
+Value = Annotated[Any, WithJsonSchema(_SCALARS)]
+Label = Annotated[Any, WithJsonSchema({"anyOf": _SCALARS["anyOf"][:3]})]
+
+Budget = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
+
+
+class Request(BaseModel):
+    """The base of all requests: strict types, and no field that is not known."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class NextRequest(Request):
+    """All that a client knows of one row. The server keeps nothing between two requests."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"given": {"age": 63}, "known": {"chol": 233}, "refused": ["ca"], "budget": 40, "seed": 7}
+            ]
+        }
+    )
+
+    given: dict[str, Value] = Field(
+        default_factory=dict, description="Features owned from the start, which cost nothing."
+    )
+    known: dict[str, Value] = Field(
+        default_factory=dict,
+        description="Answers to questions asked; null was measured, is missing, and is paid for.",
+    )
+    refused: list[str] = Field(default_factory=list, description="Features that cannot be had.")
+    budget: Budget | None = Field(
+        default=None, description="What may be spent; null is the model's own budget."
+    )
+    seed: Seed | None = Field(default=None, description="For models that draw lots; null is the model's own.")
+
+
+class PredictRequest(Request):
+    """Rows to predict, each as a walk fed from it would."""
+
+    rows: list[dict[str, Value]] = Field(
+        description="Features by name. null was measured and is missing; what is left out cannot be had.",
+        min_length=1,
+    )
+    budget: Budget | list[Budget] | None = Field(
+        default=None, description="One for all rows, or one for each."
+    )
+    seeds: Seed | list[Seed] | None = Field(default=None, description="One for all rows, or one for each.")
+
+
+class Answer(BaseModel):
+    """The base of all answers."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Question(Answer):
+    """The feature wanted next."""
+
+    feature: str
+    price: float = Field(description="What the answer adds to the spend.")
+    group: str | None = Field(description="The group whose shared cost the feature takes part in.")
+
+
+class DecisionAnswer(Answer):
+    """The prediction as of now."""
+
+    prediction: Label = Field(description="A class label, or a number.")
+    classes: list[Label] | None = Field(description="The labels; null for a regressor.")
+    probabilities: list[float] | None = Field(description="One for each of the classes.")
+    spent: float
+    acquired: list[str] = Field(description="What was paid for, in the order of the price list.")
+
+
+class NextAnswer(Answer):
+    """The next question, and the decision so far, valid at any moment."""
+
+    ask: Question | None = Field(description="null when the model has decided.")
+    decision: DecisionAnswer
+    spent: float
+    left: float | None = Field(description="What the budget still holds; null without one.")
+    unused: list[str] = Field(description="Entries of `known` that the walk has not asked for.")
+    unseen: list[str] = Field(
+        description="Features whose category was unseen in fitting: they count as missing."
+    )
+    version: str = Field(description="Of the model; changes when its file does.")
+
+
+class PredictAnswer(Answer):
+    """A decision for each row."""
+
+    decisions: list[DecisionAnswer]
+    spent: float = Field(description="For all rows together.")
+    unseen: dict[str, int] = Field(
+        description="By feature: rows whose category was unseen, so counts as missing."
+    )
+    version: str
+
+
+class Feature(Answer):
+    """A column of the model's table."""
+
+    name: str
+    kind: str = Field(description="numeric or categorical")
+    categories: list[Label]
+    cost: float = Field(description="Its own cost, without a group's.")
+    group: str | None
+
+
+class SharedCost(Answer):
+    """A cost that several features share; the first of them pays it."""
+
+    name: str
+    cost: float
+    members: list[str]
+
+
+class ModelSummary(Answer):
+    """A model in the list of all."""
+
+    name: str
+    method: str
+    version: str
+    n_features: int
+    fault: str | None = Field(
+        description="Why the file as it is now could not be loaded; an older one serves."
+    )
+
+
+class ModelList(Answer):
+    """All models, and the files that are none."""
+
+    models: list[ModelSummary]
+    faults: dict[str, str] = Field(description="By name: why a file could not be loaded.")
+
+
+class ModelInfo(ModelSummary):
+    """A model, its features and their prices."""
+
+    unit: str = Field(description="Of all prices; may be empty.")
+    budget: float | None = Field(description="The model's own hard budget.")
+    total: float = Field(description="What all features cost together.")
+    classes: list[Label] | None = Field(description="The labels; null for a regressor.")
+    features: list[Feature]
+    groups: list[SharedCost]
+    frontier: dict[str, Any] | None = Field(
+        description="The point of the frontier that the model was chosen at: spend, score, and more."
+    )
+
+
+class Health(Answer):
+    """Whether there is a model to answer with."""
+
+    status: str
+    models: int
+    faults: int
+
+
+class ProblemAnswer(Answer):
+    """One thing that is wrong with a request."""
+
+    loc: list[str | int] = Field(description='Where: "body", then names of fields and places in lists.')
+    msg: str
+    type: str
+
+
+class Unprocessable(Answer):
+    """What is wrong with a request, field by field."""
+
+    detail: list[ProblemAnswer]
+
+
+class Failure(Answer):
+    """Why a request was not answered."""
+
+    detail: str

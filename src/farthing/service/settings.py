@@ -1,0 +1,102 @@
+"""How a service is set up, as one value that crosses to its workers through the environment."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Final, Self
+
+VARIABLE: Final = "FARTHING_SERVICE"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a service serves, where, and within which limits.
+
+    Parameters
+    ----------
+    sources : tuple of str
+        Model files, folders of ``*.farthing`` files, or ``name=file``; otherwise a file's name without its
+        ending is the model's name.
+    host : str
+        Address to bind to; only this machine can reach the default.
+    port : int
+        Port to bind to; 0 is any free one.
+    workers : int
+        Processes that answer.
+    token : str, optional
+        What clients must send as ``Authorization: Bearer ...``; None asks for nothing.
+    origins : tuple of str
+        Web origins other than its own from which a browser may call (CORS); none by default.
+    max_body : int
+        Bytes of a request's body.
+    max_rows : int
+        Rows of one bulk prediction.
+    max_seconds : float
+        Time for one request, its body included.
+    reload_seconds : float
+        How often files are looked at for changes; 0 is never.
+    strict_categories : bool
+        Whether a category unseen in fitting is an error. By default it counts as missing, as in a local walk,
+        and the answer names it.
+    log_level : str
+        "debug", "info", "warning" or "error"; requests are logged at "info".
+
+    Examples
+    --------
+    >>> Settings(sources=("heart.farthing",), port=8080).port
+    8080
+    """
+
+    sources: tuple[str, ...] = ()
+    host: str = "127.0.0.1"
+    port: int = 8000
+    workers: int = 1
+    token: str | None = None
+    origins: tuple[str, ...] = ()
+    max_body: int = 4 * 2**20
+    max_rows: int = 10_000
+    max_seconds: float = 10.0
+    reload_seconds: float = 1.0
+    strict_categories: bool = False
+    log_level: str = "info"
+
+    def __post_init__(self) -> None:
+        for name in ("workers", "max_body", "max_rows", "max_seconds"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be more than zero; got {getattr(self, name)!r}")
+        if not self.reload_seconds >= 0:
+            raise ValueError(f"reload_seconds must be zero or more; got {self.reload_seconds!r}")
+        if not 0 <= self.port < 2**16:
+            raise ValueError(f"port must lie between 0 and 65535; got {self.port!r}")
+        if self.token is not None and not (self.token.isascii() and self.token.strip()):
+            raise ValueError("token must be ASCII text and not empty; leave it out to ask for none")
+        if self.log_level not in ("debug", "info", "warning", "error"):
+            raise ValueError(f"log_level must be debug, info, warning or error; got {self.log_level!r}")
+        for name in ("sources", "origins"):  # JSON knows no tuples
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+
+    def to_environment(self) -> None:
+        """Leave the settings where `from_environment` finds them, in this process and its children."""
+        os.environ[VARIABLE] = json.dumps(asdict(self))
+
+    @classmethod
+    def from_environment(cls) -> Self:
+        """Take the settings that `to_environment` left.
+
+        Raises
+        ------
+        ValueError
+            If there are none, or they are no settings.
+        """
+        text = os.environ.get(VARIABLE)
+        if text is None:
+            raise ValueError(
+                f'the variable {VARIABLE} is not set; set it to JSON such as {{"sources": [...]}}'
+            )
+        given: Any = json.loads(text)
+        known = {field.name for field in fields(cls)}
+        if not isinstance(given, dict) or not set(given) <= known:
+            raise ValueError(f"{VARIABLE} must hold a JSON object of {sorted(known)}")
+        return cls(**given)

@@ -1,0 +1,102 @@
+"""Every method, over HTTP: walks, refusals, budgets and bulk predictions are those of the model itself."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.serving import running
+
+import farthing
+from farthing._trial import CATEGORICAL, NAMES, TOTAL, fit, problems, row_of
+from farthing.base import get, registered, trials
+from farthing.service import AsyncClient, Client, Settings
+from farthing.walks import REFUSED, Decision
+
+METHODS = [name for name in registered() if get(name).__module__.split(".")[0] == farthing.__name__]
+N_ROWS = 3
+
+
+@pytest.fixture(scope="module")
+def fitted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Any]]:
+    """Return a model of every method at its defaults, on a table with text, and rows to predict."""
+    made = {}
+    for name in METHODS:
+        estimator = trials(name)[-1]
+        problem = list(problems(estimator))[1]
+        made[name] = (fit(estimator, problem), problem.fresh)
+    return made
+
+
+@pytest.fixture(scope="module")
+def url(fitted: dict[str, tuple[Any, Any]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of a service of all these models."""
+    folder = tmp_path_factory.mktemp("every")
+    for name, (model, _) in fitted.items():
+        model.save(Path(folder) / f"{name}.farthing")
+    with running(Settings(sources=(str(folder),))) as address:
+        yield address
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_walks_over_the_service_are_local_walks(name: str, fitted: Any, url: str) -> None:
+    model, fresh = fitted[name]
+    rng = np.random.default_rng(5)
+    with Client(url, name) as client:
+        for row in range(N_ROWS):
+            source = row_of(fresh, row)
+            for options in ({}, {"budget": 0.6 * TOTAL}, {"seed": 11 + row, "known": {"x0": source["x0"]}}):
+                lacks = {feature for feature in NAMES if rng.random() < 0.2}
+                answers = {feature: source[feature] for feature in NAMES if feature not in lacks}
+                assert steps(client, answers, options) == steps(model, answers, options)
+
+
+def steps(model: Any, answers: dict[str, Any], options: dict[str, Any]) -> list[Any]:
+    """Return everything that a walk says, from its first question to its end."""
+    said: list[Any] = []
+    walk = model.walk(**options)
+    while (ask := walk.ask) is not None:
+        said.append((ask, walk.spent, walk.left, walk.decision))
+        walk.tell(answers.get(ask.feature, REFUSED))
+    return [*said, walk.decision]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_bulk_predictions_are_those_of_the_model(name: str, fitted: Any, url: str) -> None:
+    model, fresh = fitted[name]
+    rows = [row_of(fresh, row) for row in range(len(fresh))]
+    with Client(url, name) as client:
+        got = client.predict(rows, budget=0.6 * TOTAL)
+    expected = model.decide(fresh, budget=0.6 * TOTAL)
+    assert [made.prediction for made in got] == expected.prediction.tolist()
+    assert [made.spent for made in got] == expected.spent.tolist()
+    assert [made.acquired for made in got] == [
+        tuple(np.array(NAMES)[bought].tolist()) for bought in expected.acquired
+    ]
+    if expected.probabilities is not None:
+        assert [list(made.probabilities.values()) for made in got] == expected.probabilities.tolist()
+
+
+def test_consult_takes_a_model_and_a_client_alike(fitted: Any, url: str) -> None:
+    model, fresh = fitted["BudgetTreeClassifier"]
+    source = row_of(fresh, 0)
+    with Client(url, "BudgetTreeClassifier") as client:
+        assert farthing.consult(client, source) == farthing.consult(model, source)
+
+    async def several() -> list[Decision]:
+        async with AsyncClient(url, "BudgetTreeClassifier") as client:
+            rows = [row_of(fresh, row) for row in range(8)]
+            return list(await asyncio.gather(*(farthing.aconsult(client, row, budget=2) for row in rows)))
+
+    expected = [farthing.consult(model, row_of(fresh, row), budget=2) for row in range(8)]
+    assert asyncio.run(several()) == expected
+
+
+def test_the_table_has_text() -> None:
+    """Otherwise the tests above would not send any."""
+    problem = list(problems(trials("BudgetTreeClassifier")[0]))[1]
+    assert any(isinstance(row_of(problem.fresh, row)[NAMES[CATEGORICAL]], str) for row in range(N_ROWS))

@@ -1,0 +1,81 @@
+"""A service on a free port of this machine, for as long as a test needs it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import httpx
+import uvicorn
+
+from farthing.service import Settings, create_app
+
+
+@contextlib.contextmanager
+def running(settings: Settings) -> Iterator[str]:
+    """Run an application in a thread, under uvicorn; give its address."""
+    config = uvicorn.Config(create_app(settings), port=0, log_config=None, access_log=False)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        assert thread.is_alive(), "the server did not start"
+        time.sleep(0.01)
+    port = server.servers[0].sockets[0].getsockname()[1]
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=10)
+
+
+@contextlib.contextmanager
+def command(*arguments: str, log: Path) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Run ``farthing serve`` as a process of its own; give its address once it answers."""
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "farthing.cli", "serve", *arguments, "--port", "0"],
+            stderr=stream,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        try:
+            yield _await_address(log, process), process
+        finally:
+            process.terminate()
+            process.wait(timeout=20)
+
+
+def lines(log: Path) -> list[dict[str, object]]:
+    """Return the lines of a log that are JSON."""
+    return [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
+
+
+def _await_address(log: Path, process: subprocess.Popen[bytes]) -> str:
+    while process.poll() is None:
+        found = re.search(r"http://127\.0\.0\.1:([1-9]\d*)", log.read_text())
+        if found:
+            with contextlib.suppress(httpx.TransportError):
+                if httpx.get(f"{found[0]}/healthz", trust_env=False).status_code == 200:
+                    return found[0]
+        time.sleep(0.05)
+    raise AssertionError(log.read_text())
+
+
+def worker_pids(parent: int) -> Sequence[int]:
+    """Return the processes that answer for a supervisor."""
+    import psutil  # noqa: PLC0415 - only where workers are killed
+
+    found = []
+    for child in psutil.Process(parent).children():
+        with contextlib.suppress(psutil.Error):  # it may just have ended
+            if "spawn_main" in " ".join(child.cmdline()):
+                found.append(child.pid)
+    return found

@@ -10,7 +10,7 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*.hpp cpp/bindings/*)
 .PHONY: demo test lint bench sanitize fuzz stubs clean
 
 demo: $(VENV)/.built
-	$(BIN)/python -m farthing.demo
+	$(BIN)/farthing demo
 
 test: $(VENV)/.built
 	$(BIN)/python -m pytest -n auto

@@ -54,7 +54,7 @@ class Point:
         return self.score - _WIDTH * self.error, self.score + _WIDTH * self.error
 
     def __str__(self) -> str:
-        settings = ", ".join(f"{name}={value!r}" for name, value in self.params.items())
+        settings = ", ".join(f"{name}={_brief(value)}" for name, value in self.params.items())
         return f"{self.method}({settings})"
 
 
@@ -256,6 +256,10 @@ class Frontier:
 
     def _with(self, points: tuple[Point, ...]) -> Frontier:
         return Frontier(points, self.failures, self.score_name, self.unit, self.full_cost, self.n_skipped)
+
+
+def _brief(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else " ".join(repr(value).split())
 
 
 def _spend(point: Point, *, hard: bool) -> float:

@@ -1,0 +1,64 @@
+"""``farthing audit``: what a model spends, also one of LightGBM or XGBoost."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from farthing.base import load
+from farthing.cli.app import app
+from farthing.cli.output import AsJson, clear_errors, emit, warn
+from farthing.cli.tables import for_model, read_costs, read_table
+from farthing.errors import ModelImportError
+from farthing.forests import audit as account_of
+from farthing.forests import from_model
+
+
+@app.command()
+def audit(
+    model: Annotated[
+        Path, typer.Argument(help="A model of Farthing, or of LightGBM (.txt) or XGBoost (.json, .ubj).")
+    ],
+    table: Annotated[
+        Path, typer.Argument(help="A CSV or Parquet file; columns unknown to the model are left out.")
+    ],
+    costs: Annotated[Path | None, typer.Option(help="The price list: TOML, JSON or CSV.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what a model spends on a table: on average, by feature and by group."""
+    with clear_errors():
+        fitted = _read(model)
+        frame = for_model(read_table(table), fitted)
+        sheet: Any = fitted.costs_
+        if costs is not None:
+            sheet, _ = read_costs(costs, list(fitted.schema_.names))
+        elif model.suffix != ".farthing":
+            warn("no price list is given, so every feature costs 1; see --costs")
+        found = account_of(fitted, frame, sheet)
+    payload = {
+        "rows": found.n_rows,
+        "mean": found.mean,
+        "unit": found.sheet.unit,
+        "quantiles": {str(q): cost for q, cost in found.quantiles.items()},
+        "features": found.features(),
+        "groups": found.groups(),
+    }
+    emit(payload, str(found), as_json=as_json)
+
+
+def _read(path: Path) -> Any:
+    if not path.exists():
+        raise ModelImportError(f"there is no file {str(path)!r}")
+    if path.suffix == ".txt":
+        import lightgbm  # noqa: PLC0415 - only for its models
+
+        return from_model(lightgbm.Booster(model_file=str(path)))
+    if path.suffix in (".json", ".ubj"):
+        import xgboost  # noqa: PLC0415 - only for its models
+
+        booster = xgboost.Booster()
+        booster.load_model(str(path))
+        return from_model(booster)
+    return load(path)

@@ -1,0 +1,81 @@
+"""``farthing demo``: heart disease at a budget of 100 dollars, from the price list to a consultation."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from farthing.base import load
+from farthing.cli.app import app
+from farthing.cli.ask import belief
+from farthing.cli.fit import fit
+from farthing.cli.output import AsJson, clear_errors, emit
+from farthing.costs import CostSheet
+from farthing.datasets import load_heart_disease
+
+BUDGET = 100
+PATIENT = 1
+
+
+@app.command()
+def demo(
+    folder: Annotated[
+        Path, typer.Argument(help="Where to write the table, prices, model and report.")
+    ] = Path("farthing-demo"),
+    jobs: Annotated[int, typer.Option(help="Fits side by side; -1 is all cores.")] = -1,
+    as_json: AsJson = False,
+) -> None:
+    """Fit heart disease at a budget of 100 dollars a patient, write a report, and consult for one patient."""
+    with clear_errors():
+        heart = load_heart_disease()
+        folder.mkdir(parents=True, exist_ok=True)
+        table, prices = folder / "heart.csv", folder / "prices.json"
+        model, report = folder / "model.farthing", folder / "report.html"
+        kept = heart.X.drop(index=heart.X.index[PATIENT])
+        disease = ["yes" if label else "no" for label in heart.y]
+        kept.assign(disease=[d for row, d in enumerate(disease) if row != PATIENT]).to_csv(table, index=False)
+        prices.write_text(json.dumps(_price_list(heart.costs), indent=2), encoding="utf-8")
+    if not as_json:
+        command = (
+            f"farthing fit {table} disease --costs {prices} --budget {BUDGET} -o {model} --report {report}"
+        )
+        typer.echo(f"$ {command}\n")
+    fit(
+        table,
+        "disease",
+        costs=prices,
+        budget=str(BUDGET),
+        output=model,
+        report=report,
+        jobs=jobs,
+        as_json=as_json,
+    )
+    if as_json:
+        return
+    walk, patient = load(model).walk(), heart.X.iloc[PATIENT]
+    typer.echo(
+        f"\nOne patient, whom the model has not seen. Belief before any test: {belief(walk.decision)}\n"
+    )
+    while (question := walk.ask) is not None:
+        answer = patient[question.feature]
+        walk.tell(answer)
+        meaning = heart.meanings.get(question.feature, "")
+        typer.echo(
+            f"{question.feature:>9} = {answer!s:<6} {question.price:>7.2f}   spent {walk.spent:>7.2f}   "
+            f"{belief(walk.decision):<18} {meaning}"
+        )
+    decision = walk.decision
+    emit({}, f"\nDisease: {decision.prediction}, for {decision.spent:.2f} {heart.costs.unit}. "
+         f"In truth: {disease[PATIENT]}. Open {report} in a browser.", as_json=False)  # fmt: skip
+
+
+def _price_list(sheet: CostSheet) -> dict[str, Any]:
+    """Return a cost sheet as a JSON price list has it."""
+    groups = {
+        name: {"cost": group.cost, "members": list(group.members)} for name, group in sheet.groups.items()
+    }
+    costs = dict(zip(sheet.features, sheet.own.tolist(), strict=True))
+    return {"unit": sheet.unit, "costs": costs, "groups": groups}

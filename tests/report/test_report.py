@@ -1,0 +1,129 @@
+"""What the page says is what the model does; and it looks right in a browser."""
+
+import re
+import shutil
+
+import numpy as np
+import pytest
+
+from farthing import BudgetedClassifier, BudgetedRegressor
+from farthing.datasets import load_heart_disease
+from farthing.report import render, summarize
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="module")
+def heart():
+    return load_heart_disease()
+
+
+@pytest.fixture(scope="module")
+def model(heart):
+    return BudgetedClassifier(heart.costs, 100, methods=["BudgetTreeClassifier"]).fit(heart.X, heart.y)
+
+
+@pytest.fixture(scope="module")
+def summary(heart, model):
+    return summarize(model, heart.X, heart.y, title="Hearts <b>&</b> budgets", target="disease")
+
+
+@pytest.fixture(scope="module")
+def page(summary):
+    return render(summary)
+
+
+def test_the_account_balances(heart, model, summary):
+    paid = sum(p.mean_cost for p in summary.purchases) + sum(cost for _, _, cost in summary.group_costs)
+    assert paid == pytest.approx(model.spend(heart.X).mean())
+
+
+def test_confusion_counts_every_row_once(heart, summary):
+    assert summary.confusion.sum() == len(heart.y)
+    assert summary.confusion.sum(axis=1).tolist() == np.bincount(heart.y).tolist()
+    assert sum(summary.calibration.counts) == len(heart.y)
+
+
+def test_the_walks_are_those_of_the_model(heart, model, summary):
+    spend = model.spend(heart.X)
+    assert [story.spent for story in summary.stories] == [
+        spend.min(),
+        np.sort(spend)[len(spend) // 2],
+        spend.max(),
+    ]
+    for story in summary.stories:
+        assert sum(step.price for step in story.steps) == pytest.approx(story.spent)
+
+
+def test_larger_budgets_score_no_less(summary):
+    scores = [line.point.score for line in summary.lines if line.point]
+    assert scores == sorted(scores)
+
+
+def test_text_is_escaped(page):
+    assert "Hearts &lt;b&gt;&amp;&lt;/b&gt; budgets" in page
+    assert "<b>" not in page
+
+
+def test_nothing_is_loaded_from_elsewhere(page):
+    links = re.findall(r'(?:src|href|srcset)="([^"]*)', page)
+    assert links
+    assert all(link.startswith("data:") for link in links)
+    assert "http" not in re.sub(r"data:[^\"]*", "", page)
+
+
+def test_every_chart_has_words_and_a_table(page):
+    assert len(re.findall(r'<img alt="[^"]{20,}"', page)) == page.count("<img") == 4
+    assert page.count("<table") >= 8
+
+
+def test_numbers(heart):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    model = BudgetedRegressor(methods=["GreedyMiserRegressor"], cv=2).fit(X, X[:, 0])
+    page = render(summarize(model, X, X[:, 0]))
+    assert "Predicted against true" in page
+    assert "Confusion" not in page
+
+
+def test_a_loaded_model_has_no_frontier(heart, model, tmp_path):
+    import farthing  # noqa: PLC0415
+
+    model.save(tmp_path / "m.farthing")
+    with pytest.raises(ValueError, match="fit it again"):
+        summarize(farthing.load(tmp_path / "m.farthing"), heart.X, heart.y)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    from playwright.sync_api import sync_playwright  # noqa: PLC0415
+
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium; Debian, Ubuntu: apt install chromium")
+class TestInABrowser:
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    @pytest.mark.parametrize("width", [390, 1200])
+    def test_it_fits_and_is_quiet(self, browser, page, tmp_path, scheme, width):
+        file = tmp_path / "report.html"
+        file.write_text(page, encoding="utf-8")
+        view = browser.new_page(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        heard, asked = [], []
+        view.on("console", lambda message: heard.append(message.text))
+        view.on("pageerror", lambda error: heard.append(str(error)))
+        view.on("request", lambda request: asked.append(request.url))
+        view.goto(file.as_uri())
+        assert [url for url in asked if not url.startswith(("file:", "data:"))] == []
+        assert heard == []
+        assert view.evaluate("document.documentElement.scrollWidth") <= width
+        shown = view.evaluate("[...document.images].map(image => [image.naturalWidth, image.currentSrc])")
+        assert all(wide > 0 for wide, _ in shown)
+        sources = {source for _, source in shown}
+        assert len(sources) == 4
+        paper = view.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert paper == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(21, 23, 26)")
+        view.close()

@@ -7,7 +7,7 @@ export FARTHING_DATA ?= $(abspath ../shared/data)
 
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*.hpp cpp/bindings/*)
 
-.PHONY: demo test lint bench sanitize fuzz stubs clean
+.PHONY: demo test lint bench docs sanitize fuzz stubs clean
 
 demo: $(VENV)/.built
 	$(BIN)/farthing demo
@@ -23,6 +23,9 @@ lint: $(VENV)/.built
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
+
+docs: $(VENV)/.built
+	$(BIN)/pdoc --docformat numpy --output-directory build/docs farthing $(addprefix farthing.,base boosting cascades checks costs datasets forests frontier report service walks)
 
 sanitize:
 	@$(MAKE) --no-print-directory check-compiler

@@ -43,7 +43,7 @@ def demo(
             f"farthing fit {table} disease --costs {prices} --budget {BUDGET} -o {model} --report {report}"
         )
         typer.echo(f"$ {command}\n")
-    fit(
+    made = fit(
         table,
         "disease",
         costs=prices,
@@ -53,6 +53,7 @@ def demo(
         jobs=jobs,
         as_json=as_json,
     )
+    made.frontier_.plot().figure.savefig(folder / "frontier.png", dpi=110)
     if as_json:
         return
     walk, patient = load(model).walk(), heart.X.iloc[PATIENT]

@@ -45,7 +45,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
     memory: MemoryFolder = None,
     jobs: Jobs = -1,
     as_json: AsJson = False,
-) -> None:
+) -> Any:
     """Find the best model within a budget, and write it to a file."""
     with clear_errors():
         frame, y = split_target(read_table(table), target)
@@ -99,6 +99,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
         f"The model is in {output}" + (f", the report in {report}." if report else ".")
     )
     emit(payload, text, as_json=as_json)
+    return model
 
 
 def method_list(methods: str) -> Any:

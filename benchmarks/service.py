@@ -1,8 +1,8 @@
 """The service: steps a second on loopback, 2 workers, a forest of 100 trees, beside empty FastAPI.
 
-Both run under uvicorn with as many workers; a generator of load on the same machine keeps 16 connections busy,
-first those of one, then those of the other. A step is a replay of half of a patient's answers by `farthing
-serve` at its defaults: strict JSON, checks, counts and a log line for each request. The rival is `async def
+Both run under uvicorn with as many workers; a generator of load on the same machine keeps 16 connections
+busy, first those of one, then those of the other. A step is a replay of half of a patient's answers by
+`farthing serve` at its defaults: strict JSON, checks, counts and a log line for each request. The rival is `async def
 empty(): return {}` behind a GET, with no log. The share of the model is the time that the service counts for
 checks, walk and decision, over the processor time of its workers. The generator takes its part of the same
 cores, which brings the ratio of throughputs nearer to one; the ratio of processor times knows nothing of it.
@@ -28,24 +28,22 @@ from typing import Any
 
 import httpx
 import psutil
-from fastapi import FastAPI
 
 from benchmarks.measure import Line
 from farthing.datasets import load_heart_disease
 from farthing.forests import BudgetForestClassifier
 
 WORKERS, CONNECTIONS, SECONDS, TURNS = 2, 16, 3.0, 5
+RIVAL = """
+from fastapi import FastAPI
+
+app = FastAPI()
 
 
-def empty_app() -> FastAPI:
-    """Return the rival."""
-    app = FastAPI()
-
-    @app.get("/")
-    async def empty() -> dict[str, str]:
-        return {}
-
-    return app
+@app.get("/")
+async def empty():
+    return {}
+"""
 
 
 def make_steps(path: Path) -> list[bytes]:
@@ -203,7 +201,8 @@ def run(threads: int) -> list[Line]:  # noqa: ARG001 - the workers are processes
             for body in bodies
         ]
         nothing = [b"GET / HTTP/1.1\r\nhost: x\r\n\r\n"]
-        rival = ("uvicorn", "benchmarks.service:empty_app", "--factory", "--no-access-log")
+        (Path(folder) / "rival.py").write_text(RIVAL)
+        rival = ("uvicorn", "rival:app", "--app-dir", folder, "--no-access-log")
         with serving("farthing.cli", "serve", folder) as ours, serving(*rival) as theirs:
             turn(ours, steps)
             turn(theirs, nothing)

@@ -2,10 +2,10 @@
 
 Both run under uvicorn with as many workers; a generator of load on the same machine keeps 16 connections
 busy, first those of one, then those of the other. A step is a replay of half of a patient's answers by
-`farthing serve` at its defaults: strict JSON, checks, counts and a log line for each request. The rival is `async def
-empty(): return {}` behind a GET, with no log. The share of the model is the time that the service counts for
-checks, walk and decision, over the processor time of its workers. The generator takes its part of the same
-cores, which brings the ratio of throughputs nearer to one; the ratio of processor times knows nothing of it.
+`farthing serve` at its defaults: strict JSON, checks, counts and a log line for each request. The rival is
+`async def empty(): return {}` behind a GET, with no log. The share of the model is the time that the service
+counts for checks, walk and decision, over the processor time of its workers. The generator takes its part of
+the same cores, which brings the ratio of throughputs nearer to one; that of processor times does not know it.
 """
 
 from __future__ import annotations

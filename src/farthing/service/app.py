@@ -226,11 +226,13 @@ def _add_asking(app: FastAPI, shelf: Shelf, metrics: Metrics, settings: Settings
         return _json(step)
 
     async def step(request: Request) -> Response:
+        request.scope["route"] = first  # as FastAPI's own routes do
         return await next_(request.path_params["name"], request)
 
     # The route above is for the document. This one answers: it comes first, and spares each step the look-up
     # of the other routes and the solving of dependencies, of which there are none.
-    app.router.routes.insert(0, Route(_NEXT, step, methods=["POST"]))
+    first = Route(_NEXT, step, methods=["POST"])
+    app.router.routes.insert(0, first)
 
     @app.post(
         "/v1/models/{name}/predict",

@@ -266,7 +266,10 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         Walk
         """
-        check_is_fitted(self)
+        if (
+            not self.__sklearn_is_fitted__()
+        ):  # a look beforehand: scikit-learn's own check is as long as a walk
+            check_is_fitted(self)
         return Walk(
             self._policy(check_seed(seed)),
             self.schema_,

@@ -268,7 +268,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """
         if (
             not self.__sklearn_is_fitted__()
-        ):  # a look beforehand: scikit-learn's own check is as long as a walk
+        ):  # its own check takes as long as a short walk
             check_is_fitted(self)
         return Walk(
             self._policy(check_seed(seed)),

@@ -266,9 +266,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         Walk
         """
-        if (
-            not self.__sklearn_is_fitted__()
-        ):  # its own check takes as long as a short walk
+        if not self.__sklearn_is_fitted__():  # its own check takes as long as a short walk
             check_is_fitted(self)
         return Walk(
             self._policy(check_seed(seed)),

@@ -37,7 +37,7 @@ from farthing.service.body import parse
 from farthing.service.schemas import NextRequest
 from farthing.service.steps import Limits, next_step
 
-WORKERS, CONNECTIONS, SECONDS, TURNS = 2, 16, 3.0, 5
+WORKERS, CONNECTIONS, SECONDS, TURNS = 2, 16, 1.0, 5
 # A worker that is slow to start on a busy machine is not a dead one; the service has this from itself.
 PATIENT = ("--timeout-worker-healthcheck", "30")
 RIVAL = """

@@ -173,9 +173,9 @@ def read(name: str, path: Path) -> Book:
     version = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     try:
         next_step(model, NextRequest(), Limits())  # the first one makes the model ready
-        begin = time.thread_time()
+        begin = time.perf_counter()
         step = next_step(model, NextRequest(), Limits())
-        pace = time.thread_time() - begin
+        pace = time.perf_counter() - begin
         about = describe(model)
         json.dumps([step, about], allow_nan=False)
     except (TypeError, ValueError) as error:

@@ -87,7 +87,7 @@ def main() -> None:
     lines = [f"| {name} | {agree:,} of {n_rows:,} | {taken:,} |" for name, (agree, taken) in results.items()]
     text = "\n".join(["| method | rows that agree in every step | requests |", "|---|---|---|", *lines])
     print(f"{text}\n{seconds:.0f} s")
-    intro = (__doc__ or "").split("Writes")[0].strip()
+    intro = (__doc__ or "").split("Writes")[0].strip().replace("1,000 rows", f"{n_rows:,} rows")
     PAGE.write_text(
         f"# The service beside local walks\n\n{intro}\n\n{text}\n\n"
         f"Made by `python -m experiments.service_agreement --rows {n_rows}`.\n"

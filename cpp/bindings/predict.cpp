@@ -14,10 +14,11 @@ void bind_predict(nb::module_& m) {
              nb::kw_only(), "n_features"_a, "n_outputs"_a, "offsets"_a, "target"_a, "feature"_a, "threshold"_a, "left"_a,
              "right"_a, "missing"_a, "category"_a, "category_words"_a, "category_widths"_a, "strict"_a, "single"_a)
         .def("descend", &ForestArrays::descend, "values"_a.noconvert(), "heard"_a.noconvert(), "nodes"_a.noconvert(),
-             "tree"_a, "end"_a);
+             "tree"_a, "end"_a)
+        .def("total", &ForestArrays::total, "scores"_a.noconvert(), "nodes"_a.noconvert(), "end"_a);
 
     nb::class_<Predictor>(m, "Predictor")
-        .def(nb::init<const ForestArrays&, Predictor::Scores>(), "arrays"_a, "scores"_a)
+        .def(nb::init<const ForestArrays&, Scores>(), "arrays"_a, "scores"_a)
         .def("predict", &Predictor::predict<double>, "X"_a.noconvert(), "want_touched"_a, "n_threads"_a)
         .def("predict", &Predictor::predict<float>, "X"_a.noconvert(), "want_touched"_a, "n_threads"_a)
         .def("predict_within", &Predictor::predict_within<double>, "X"_a.noconvert(), "budgets"_a, "own"_a, "shared"_a,

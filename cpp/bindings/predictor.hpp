@@ -17,6 +17,9 @@ using Answers = nb::typed<nb::tuple, Owning<double>, Owning<std::uint64_t>>;
 template <class T>
 using Place = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
+// What each node adds to the output.
+using Scores = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
 // The arrays of a forest but its scores. The Python side keeps them alive and has validated them.
 struct ForestArrays {
     ForestArrays(index_t n_features, index_t n_outputs, Vector<index_t> offsets, Vector<index_t> target,
@@ -48,19 +51,32 @@ struct ForestArrays {
                                                         index_t tree, index_t end) const {
         require(span(values).size == view.n_features && span(heard).size == view.n_features,
                 "values, heard: one for each feature");
-        require(static_cast<index_t>(nodes.shape(0)) == view.n_trees(), "nodes: one for each tree");
-        require(0 <= tree && end <= view.n_trees(), "trees: a range of the forest's");
-        for (index_t t = tree; t < end; ++t) {
-            const index_t node = nodes.data()[t];
-            require(view.offsets[t] <= node && node < view.offsets[t + 1], "nodes: each in its own tree");
-        }
+        check_nodes({nodes.data(), static_cast<index_t>(nodes.shape(0))}, tree, end);
         const std::int32_t feature = farthing::descend(view, values.data(), heard.data(), nodes.data(), tree, end);
         return {nb::make_tuple(tree, feature)};
+    }
+
+    // (n_outputs,): what the first `end` trees add up to where they stand.
+    Owning<double> total(const Scores& scores, const Vector<index_t>& nodes, index_t end) const {
+        const auto width = static_cast<index_t>(scores.shape(1));
+        require(static_cast<index_t>(scores.shape(0)) == view.feature.size, "scores: one row for each node");
+        for (const index_t first : view.target) require(first + width <= view.n_outputs, "scores: too wide");
+        check_nodes(span(nodes), 0, end);
+        std::vector<double> outputs(static_cast<std::size_t>(view.n_outputs), 0.0);
+        add_scores(view, scores.data(), width, nodes.data(), end, outputs.data());
+        return give(std::move(outputs));
     }
 
     ForestView view;
 
 private:
+    void check_nodes(Span<const index_t> nodes, index_t tree, index_t end) const {
+        require(nodes.size == view.n_trees(), "nodes: one for each tree");
+        require(0 <= tree && end <= view.n_trees(), "trees: a range of the forest's");
+        for (index_t t = tree; t < end; ++t)
+            require(view.offsets[t] <= nodes[t] && nodes[t] < view.offsets[t + 1], "nodes: each in its own tree");
+    }
+
     std::vector<Vector<index_t>> kept_;
     Vector<std::int32_t> kept_feature_;
     Vector<double> kept_threshold_;
@@ -71,8 +87,6 @@ private:
 // A forest held for prediction.
 class Predictor {
 public:
-    using Scores = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
     Predictor(const ForestArrays& arrays, Scores scores) : kept_(arrays), kept_scores_(scores) {
         ForestView view = arrays.view;
         view.width = static_cast<index_t>(scores.shape(1));

@@ -49,7 +49,7 @@ def test_workers_killed_under_load_cost_no_answer(service: tuple[str, int, Path]
     over, wrong, done = threading.Event(), [], []
 
     def consult() -> None:
-        with Client(url, "heart", retries=12) as client:
+        with Client(url, "heart", retries=12, timeout=120) as client:
             while not over.is_set():
                 try:
                     done.append(farthing.consult(client, source) == expected)
@@ -123,7 +123,7 @@ def test_it_listens_on_this_machine_only(service: tuple[str, int, Path]) -> None
     assert bound == {"127.0.0.1"}
 
 
-def await_that(what: Any, seconds: float = 60.0) -> None:
+def await_that(what: Any, seconds: float = 120.0) -> None:
     end = time.monotonic() + seconds
     while not what():
         assert time.monotonic() < end, "it did not happen"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from os import PathLike as OsPathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -73,6 +74,7 @@ def load(path: PathLike) -> Any:
         raise FileError(f"{path} holds a {kind} that does not fit together: {error}") from error
 
 
+@cache
 def stored_types(method: type) -> dict[str, type | UnionType]:
     """Return names and types of all fitted attributes that a file holds, those of base classes first."""
     types: dict[str, type | UnionType] = {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import time
@@ -19,6 +20,7 @@ from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
 from farthing.service import schemas
 from farthing.service.body import BadRequestError, Problem, parse
@@ -31,7 +33,7 @@ from farthing.service.shelf import Book, Shelf
 from farthing.service.steps import Limits, Plain, TooLongError, next_step, predict_rows
 
 # A model whose steps take longer than this answers in a thread, so that others need not wait.
-_QUICK: Final = 0.005
+_QUICK: Final = 0.02
 
 _ABOUT: Final = """
 Models that know what each feature costs, and ask for one at a time.
@@ -81,9 +83,12 @@ def create_app(settings: Settings, shelf: Shelf | None = None) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        gc.collect()
+        gc.freeze()  # what is there now stays: no later collection need look at it
         watching = asyncio.create_task(_watch(held, settings.reload_seconds, metrics))
         yield
         watching.cancel()
+        gc.unfreeze()
 
     app = FastAPI(
         title="Farthing",
@@ -138,6 +143,7 @@ _FAILURES: Final[dict[int | str, dict[str, Any]]] = {
     422: {"model": schemas.Unprocessable, "description": "A field is wrong; the answer names it."},
     503: {"model": schemas.Failure, "description": "The request took too long."},
 }
+_NEXT: Final = "/v1/models/{name}/next"
 _READING: Final[dict[int | str, dict[str, Any]]] = {status: _FAILURES[status] for status in (401, 404)}
 
 
@@ -193,14 +199,13 @@ def _add_asking(app: FastAPI, shelf: Shelf, metrics: Metrics, settings: Settings
             raise BadRequestError(422, _problems(error)) from None
 
     async def run(book: Book, work: Callable[[], Made], *, quick: bool) -> tuple[Made, float]:
-        begin = time.perf_counter()
-        made = work() if quick else await _within(settings.max_seconds, asyncio.to_thread(work))
-        taken = time.perf_counter() - begin
+        timed = partial(_timed, work)
+        made, taken = timed() if quick else await _within(settings.max_seconds, asyncio.to_thread(timed))
         metrics.work(book.name, taken)
         return made, taken
 
     @app.post(
-        "/v1/models/{name}/next",
+        _NEXT,
         response_model=schemas.NextAnswer,
         responses=_FAILURES,
         openapi_extra=_body_of(schemas.NextRequest),
@@ -218,6 +223,15 @@ def _add_asking(app: FastAPI, shelf: Shelf, metrics: Metrics, settings: Settings
             metrics.ask(name, step["ask"]["feature"])
         step["version"] = book.version
         return _json(step)
+
+    async def step(request: Request) -> Response:
+        request.scope["route"] = first  # as FastAPI's own routes do
+        return await next_(request.path_params["name"], request)
+
+    # The route above is for the document. This one answers: it comes first, and spares each step the look-up
+    # of the other routes and the solving of dependencies, of which there are none.
+    first = Route(_NEXT, step, methods=["POST"])
+    app.router.routes.insert(0, first)
 
     @app.post(
         "/v1/models/{name}/predict",
@@ -258,8 +272,10 @@ def _summary(book: Book, faults: dict[str, str]) -> Plain:
 
 
 def _json(plain: Plain) -> Response:
-    text = json.dumps(plain, allow_nan=False, separators=(",", ":"), check_circular=False)
-    return Response(text, media_type="application/json")
+    return Response(_encode(plain), media_type="application/json")
+
+
+_encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_circular=False).encode
 
 
 # Bodies.
@@ -267,11 +283,12 @@ def _json(plain: Plain) -> Response:
 
 async def _body(request: Request, most: int) -> bytes:
     """Read a body of JSON, no more of it than is allowed."""
-    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if kind != "application/json":
+    headers = dict(request.scope["headers"])
+    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
+    if kind != b"application/json":
         raise HTTPException(415, "send the body as JSON, with Content-Type: application/json")
-    size = request.headers.get("content-length", "0")
-    if not size.isdecimal() or int(size[:20]) > most:
+    size = headers.get(b"content-length", b"0")
+    if not size.isdigit() or int(size[:20]) > most:
         raise _too_large(most)
     data = bytearray()
     async for chunk in request.stream():
@@ -284,6 +301,12 @@ async def _body(request: Request, most: int) -> bytes:
 def _too_large(most: int) -> HTTPException:
     # What is still to come of the body is not read: the connection ends.
     return HTTPException(413, f"the body has more than {most} bytes", headers={"connection": "close"})
+
+
+def _timed(work: Callable[[], Made]) -> tuple[Made, float]:
+    """Return what work makes, and how long it takes from its begin: waiting for a thread does not count."""
+    begin = time.perf_counter()
+    return work(), time.perf_counter() - begin
 
 
 async def _within(seconds: float, work: Awaitable[Made]) -> Made:

@@ -10,6 +10,7 @@ import json
 import logging
 import traceback
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 LOGGER: Final = logging.getLogger("farthing.service")
@@ -28,14 +29,23 @@ class JsonFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
         line: dict[str, Any] = {
-            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "time": f"{_second(int(record.created))}.{int(record.msecs):03d}Z",
             "level": record.levelname.lower(),
             "event": record.getMessage(),
             **getattr(record, "fields", {}),
         }
         if record.exc_info and record.exc_info[1] is not None:
             line |= trace(record.exc_info[1])
-        return json.dumps(line, default=str)
+        return _encode(line)
+
+
+# Made once: a line is written for each request.
+_encode = json.JSONEncoder(default=str).encode
+
+
+@lru_cache(maxsize=2)
+def _second(since: int) -> str:
+    return datetime.fromtimestamp(since, UTC).strftime("%Y-%m-%dT%H:%M:%S")
 
 
 def trace(error: BaseException) -> dict[str, Any]:
@@ -59,7 +69,10 @@ def trace(error: BaseException) -> dict[str, Any]:
 def log(level: int, event: str, **fields: Any) -> None:
     """Write one line."""
     if LOGGER.isEnabledFor(level):
-        LOGGER.log(level, event, extra={"fields": fields})
+        # Not LOGGER.log, which would look for the line of the call.
+        record = logging.LogRecord(LOGGER.name, level, "", 0, event, (), None)
+        record.fields = fields
+        LOGGER.handle(record)
 
 
 def configuration(level: str) -> dict[str, Any]:

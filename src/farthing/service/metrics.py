@@ -7,6 +7,7 @@ counted twice.
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -31,6 +32,7 @@ class Metrics:
 
     def __init__(self) -> None:
         kept = self._registry = CollectorRegistry()
+        self._labelled: dict[tuple[Any, tuple[str, ...]], Any] = {}
         self._requests = Counter(
             "farthing_requests", "Requests answered.", ["method", "route", "status"], registry=kept
         )
@@ -61,20 +63,20 @@ class Metrics:
 
     def request(self, method: str, route: str, status: int, seconds: float) -> None:
         """Count an answered request."""
-        self._requests.labels(method, route, status).inc()
-        self._seconds.labels(method, route).observe(seconds)
+        self._of(self._requests, method, route, str(status)).inc()
+        self._of(self._seconds, method, route).observe(seconds)
 
     def work(self, model: str, seconds: float) -> None:
         """Count time spent in a model."""
-        self._model_seconds.labels(model).observe(seconds)
+        self._of(self._model_seconds, model).observe(seconds)
 
     def ask(self, model: str, feature: str) -> None:
         """Count a question asked."""
-        self._asked.labels(model, feature).inc()
+        self._of(self._asked, model, feature).inc()
 
     def spend(self, model: str, spent: float) -> None:
         """Count what a finished row paid."""
-        self._spend.labels(model).observe(spent)
+        self._of(self._spend, model).observe(spent)
 
     def reload(self, model: str, fault: str | None) -> None:
         """Count a file that was loaded, or was found faulty."""
@@ -83,6 +85,13 @@ class Metrics:
     def models(self, count: int) -> None:
         """Set how many models there are."""
         self._models.set(count)
+
+    def _of(self, metric: Any, *labels: str) -> Any:
+        """Return a metric at some labels, without its own look-up, which is slow."""
+        found = self._labelled.get((metric, labels))
+        if found is None:
+            found = self._labelled[metric, labels] = metric.labels(*labels)
+        return found
 
     def text(self) -> bytes:
         """Return all counts, those of the other workers included, in the format of Prometheus."""

@@ -58,6 +58,8 @@ def serve(settings: Settings) -> None:
                 server_header=False,
                 log_config=configuration(settings.log_level),
                 timeout_keep_alive=30,
+                # A worker that is slow to start on a busy machine is not a dead one.
+                timeout_worker_healthcheck=30,
             )
         finally:
             os.environ.pop(FOLDER, None)

@@ -16,7 +16,7 @@ from farthing.errors import TableError
 from farthing.service.body import MOST_PROBLEMS, BadRequestError, Place, Problem
 from farthing.service.schemas import NextRequest, PredictRequest
 from farthing.table import Schema
-from farthing.walks import Decision, Walk, consult
+from farthing.walks import REFUSED, Decision, consult
 
 Plain: TypeAlias = dict[str, Any]
 
@@ -94,8 +94,9 @@ def next_step(model: BudgetedEstimator, request: NextRequest, limits: Limits) ->
     unseen = _check_next(model.schema_, request, limits.strict_categories)
     clock = Clock(limits.max_seconds)
     walk = model.walk(seed=request.seed, budget=request.budget, known=request.given)
-    ask, used = _replay(walk, request.known, frozenset(request.refused), clock)
-    decision = walk.decision
+    answers = request.known | dict.fromkeys(request.refused, REFUSED) if request.refused else request.known
+    walk.replay(answers, clock.check)
+    ask, used, decision = walk.ask, walk.answers, walk.decision
     return {
         "ask": None if ask is None else {"feature": ask.feature, "price": ask.price, "group": ask.group},
         "decision": plain_decision(decision),
@@ -104,23 +105,6 @@ def next_step(model: BudgetedEstimator, request: NextRequest, limits: Limits) ->
         "unused": [name for name in request.known if name not in used],
         "unseen": unseen,
     }
-
-
-def _replay(
-    walk: Walk, known: Mapping[str, object], refused: frozenset[str], clock: Clock
-) -> tuple[Any, set[str]]:
-    """Answer until there is no answer; return the open question and the answers used."""
-    used: set[str] = set()
-    while (ask := walk.ask) is not None:
-        if ask.feature in known:
-            used.add(ask.feature)
-            walk.tell(known[ask.feature])
-        elif ask.feature in refused:
-            walk.refuse()
-        else:
-            break
-        clock.check()
-    return ask, used
 
 
 def predict_rows(

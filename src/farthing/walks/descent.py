@@ -47,7 +47,7 @@ class ForestPolicy:
         if scores.ndim != 2 or len(scores) != len(forest.feature):
             raise ValueError(f"scores must have shape ({len(forest.feature)}, width); got {scores.shape}")
         self._forest = forest
-        self._scores = scores
+        self._scores = np.ascontiguousarray(scores, dtype=np.float64)
         self.end = forest.n_trees
         self._tree = 0
         self._nodes: NDArray[np.int64] = forest.offsets[:-1].copy()
@@ -79,7 +79,4 @@ class ForestPolicy:
 
         The compiled predictor makes the same additions in the same order, so that both give the same bits.
         """
-        total = np.zeros(self._forest.n_outputs)
-        columns = self._forest.target[: self.end, np.newaxis] + np.arange(self._scores.shape[1])
-        np.add.at(total, columns, self._scores[self._nodes[: self.end]])  # one by one, in this order
-        return total
+        return self._forest.compiled.total(self._scores, self._nodes, self.end)

@@ -119,10 +119,16 @@ class Walk:
         self._told[self._sheet.features[column]] = REFUSED
         self._inquiry.refuse()
 
-    def replay(self, answers: Mapping[str, object]) -> None:
-        """Answer from ``answers`` up to the first question that they do not hold; `REFUSED` refuses."""
-        while (ask := self.ask) is not None and ask.feature in answers:
-            self.tell(answers[ask.feature])
+    def replay(self, answers: Mapping[str, object], watch: Callable[[], None] | None = None) -> None:
+        """Answer from ``answers`` up to the first question that they do not hold; `REFUSED` refuses.
+
+        ``watch`` is called after each answer, and may raise to make an end of it.
+        """
+        features = self._sheet.features
+        while (column := self._inquiry.column) is not None and features[column] in answers:
+            self.tell(answers[features[column]])
+            if watch is not None:
+                watch()
 
     def resume(self) -> None:
         """Look for a question again, for those who have moved on the policy of a walk that had ended."""

@@ -1,0 +1,13 @@
+"""Adaptive approximation: a cheap gate and a cheap model that spare an expensive one most of its rows."""
+
+from farthing.adaptive.gbrt import AdaptGbrtClassifier
+from farthing.adaptive.l1_gate import L1GateClassifier
+from farthing.adaptive.lin import AdaptLinClassifier
+from farthing.adaptive.lstsq import AdaptLstsqClassifier
+
+__all__ = [
+    "AdaptGbrtClassifier",
+    "AdaptLinClassifier",
+    "AdaptLstsqClassifier",
+    "L1GateClassifier",
+]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from abc import abstractmethod
 from collections.abc import Mapping
 from types import UnionType
@@ -13,10 +14,10 @@ from scipy.special import expit
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.adaptive.expensive import Beyond, Prepared, Rows, Workshop, answers, beyond
+from farthing.adaptive.expensive import Beyond, Prepared, Rows, Workshop, answers, answers_within, beyond
 from farthing.adaptive.objective import Problem
 from farthing.adaptive.outside import Outside
-from farthing.adaptive.pairs import LinearPair, Pair, TreePair
+from farthing.adaptive.pairs import SLACK, LinearPair, Pair, TreePair
 from farthing.adaptive.projection import Floats
 from farthing.base import ContractClassifier, n_threads, sigmoid, softmax
 from farthing.base.inputs import check_cap, check_weights
@@ -25,16 +26,16 @@ from farthing.errors import BudgetError
 from farthing.table import Encoded
 from farthing.walks import Policy, walk_rows
 
-# A budget may be passed by this part of itself, the rounding of a long sum.
-_SLACK = 1e-12
+# Turns end when one of them lowers the objective by less than this share of it.
+TOLERANCE = 1e-5
 
 EXPENSIVE = """expensive : classifier, optional
         What is approximated. Any scikit-learn classifier with ``predict_proba`` or ``decision_function``
         (scaled by Platt's method then); it gets categories as numbers, and the median for a missing value
         unless it takes NaN. Or a Farthing classifier, whose own spend on a row counts; an Adapt model among
         them, so that stages nest, each approximating the system before it. If it is fitted, it is taken as it
-        is; else a copy is fitted. None is a `GreedyMiserClassifier` at its defaults, which knows no prices. A
-        file holds the fitted model, not this parameter."""
+        is; else a copy is fitted. None is a random forest, a `BudgetForestClassifier` that knows no prices. A file
+        holds the fitted model, not this parameter."""
 
 SHARED = """expensive_features : sequence of str or int, or mask, optional
         The columns that a scikit-learn model reads, in its order; it needs them all at once. None is all
@@ -185,7 +186,7 @@ class AdaptClassifier(ContractClassifier):
         gate, cheap, whole = self._spends(rows.values)
         shares = rows.weights / rows.weights.sum()
         least = float(cheap @ shares)
-        limit = np.inf if budget is None else budget * (1 + _SLACK)
+        limit = np.inf if budget is None else budget * (1 + SLACK)
         if least > limit:
             raise BudgetError(
                 f"gate and cheap model alone cost {least:g} in the mean, more than the budget of {budget:g}; "
@@ -234,9 +235,9 @@ class AdaptClassifier(ContractClassifier):
     def _answers(
         self, encoded: Encoded, budget: NDArray[np.float64] | None, seeds: NDArray[np.int64] | None
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        values, n_classes = encoded.values, len(self.classes_)
-        if budget is not None:  # who is refused what depends on both models
-            return walk_rows(self._policy, self.costs_, values, n_classes, budget=budget, seeds=seeds)
+        values = encoded.values
+        if budget is not None:
+            return self._answers_within(values, budget, seeds)
         scores, acquired = self.pair_.answers(values, self._threads())
         outputs = self._stay(scores)
         sent = np.flatnonzero(scores[:, 0] > self.threshold_)
@@ -246,8 +247,43 @@ class AdaptClassifier(ContractClassifier):
             acquired[sent] |= more
         return outputs, acquired
 
+    def _answers_within(
+        self, values: NDArray[np.floating], budget: Floats, seeds: NDArray[np.int64] | None
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Answer rows that have a budget each; who is refused what depends on both models."""
+        scores, acquired, refused = self.pair_.within(values, self.costs_, budget, self._threads())
+        outputs = self._stay(scores)
+        sent = np.flatnonzero(scores[:, 0] > self.threshold_)
+        if not len(sent):
+            return outputs, acquired
+        rest = values[sent], self.costs_, budget[sent], acquired[sent], refused[sent]
+        if (found := answers_within(self.expensive_, *rest)) is not None:
+            said, acquired[sent], asked = found
+            outputs[sent[asked]] = self._spread(said[asked])
+        else:
+            outputs[sent], acquired[sent] = walk_rows(
+                self._policy,
+                self.costs_,
+                values[sent],
+                outputs.shape[1],
+                budget=budget[sent],
+                seeds=None if seeds is None else seeds[sent],
+            )
+        return outputs, acquired
+
     def _policy(self, seed: int | None) -> Policy:
         return _AdaptPolicy(self, beyond(self.expensive_, len(self.schema_.names), seed))
+
+    def _at(self, threshold: float) -> Self:
+        """Return the same model with another threshold; all else is shared."""
+        other = copy.copy(self)
+        other.threshold_ = float(threshold)
+        return other
+
+    def _alone(self, values: NDArray[np.floating]) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return probabilities and acquired of the expensive model without a gate."""
+        said, acquired = answers(self.expensive_, values)
+        return self._spread(said), acquired
 
     def _stay(self, scores: Floats) -> Floats:
         """Turn scores of gate and f1 into the probabilities of f1."""

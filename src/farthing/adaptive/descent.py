@@ -93,8 +93,8 @@ def descend(
     bend: float,
     penalty: Penalty,
     *,
-    max_steps: int = 300,
-    tolerance: float = 1e-9,
+    max_steps: int = 100,
+    tolerance: float = 1e-8,
 ) -> LinearPair:
     """Minimise smooth(scores) + penalty(coef) from a start; the objective never rises.
 

@@ -12,12 +12,17 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from farthing.adaptive.outside import Outside, OutsidePolicy
+from farthing.adaptive.pairs import fits
 from farthing.adaptive.projection import Floats
-from farthing.base import ContractClassifier
-from farthing.boosting import GreedyMiserClassifier
+from farthing.base import ContractClassifier, TreesMixin
 from farthing.costs import CostSheet, RowLedger
+from farthing.forests import BudgetForestClassifier
 from farthing.table import Encoded, Schema
+from farthing.trees import Progress
 from farthing.walks import Policy
+
+# The array calls of models that go through all of their trees.
+_PLAIN: Final = TreesMixin._answers
 
 # Log probabilities are those of at least this: a forest may be sure, and wrong.
 LEAST: Final = 1e-6
@@ -93,7 +98,7 @@ class Workshop:
 
     def prepare(self, given: Any, rows: Rows, cv: int | None, chance: np.random.RandomState) -> Prepared:
         """Fit the model if need be, and ask copies of it about rows that they have not learned from."""
-        model = GreedyMiserClassifier() if given is None else given
+        model = default_model(chance) if given is None else given
         self._check(model)
         fitted = self.adopt(model, rows) if _is_fitted(model) else self.fit(model, rows)
         folds = None if cv is None or not _can_refit(model) else deal(rows.target, cv, chance)
@@ -214,6 +219,16 @@ class Workshop:
             )
 
 
+def default_model(chance: np.random.RandomState) -> BudgetForestClassifier:
+    """Return the expensive model if none is given: a random forest that knows no prices."""
+    return BudgetForestClassifier(
+        cost_rule="penalty",
+        tradeoff=0.0,
+        max_features="sqrt",
+        random_state=int(chance.randint(np.iinfo(np.int32).max)),
+    )
+
+
 def answers(
     model: Expensive, values: NDArray[np.floating], seeds: NDArray[np.int64] | None = None
 ) -> tuple[Floats, NDArray[np.bool_]]:
@@ -227,6 +242,53 @@ def answers(
     caps = None if model.budget_ is None else np.full(len(values), model.budget_)
     outputs, acquired = model._answers(encoded, caps, seeds)
     return model._conclude(model._settle(outputs, acquired)), acquired
+
+
+def answers_within(
+    model: Expensive,
+    values: NDArray[np.floating],
+    sheet: CostSheet,
+    budget: Floats,
+    acquired: NDArray[np.bool_],
+    refused: NDArray[np.bool_],
+) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]] | None:
+    """Return what `answers` does for rows that own something, were refused something, and have a budget.
+
+    Returns
+    -------
+    probabilities : ndarray of float64, shape (n_rows, n_classes)
+    acquired : ndarray of bool, shape (n_rows, n_features)
+        What the rows own in the end.
+    asked : ndarray of bool, shape (n_rows,)
+        Whether the row could pay for the model at all; probabilities of the others mean nothing.
+
+    None if there is no other way than to walk.
+    """
+    if isinstance(model, Outside):
+        whole = acquired.copy()
+        whole[:, model.columns] = True
+        asked = fits(sheet, whole, budget)
+        said = np.zeros((len(values), len(model.classes)))
+        said[asked] = model.probabilities(values[asked])
+        return said, np.where(asked[:, np.newaxis], whole, acquired), asked
+    if not isinstance(model, TreesMixin) or model.budget_ is not None or type(model)._answers is not _PLAIN:
+        return None
+    progress = Progress(values, model.forest_.n_outputs, sheet, budget=budget)
+    progress.touched[:] = _pack(acquired)
+    progress.refused[:] = _pack(refused)
+    model._ready().advance(progress, 0, model.forest_.n_trees)
+    asks = np.full((len(values), 1), bool((model.forest_.feature >= 0).any()))
+    said = model._conclude(model._settle(progress.outputs, asks))
+    return said, progress.acquired, np.ones(len(values), dtype=np.bool_)
+
+
+def _pack(flags: NDArray[np.bool_]) -> NDArray[np.uint64]:
+    """Pack sets of features into words of 64; the inverse of `farthing.trees.progress.unpack`."""
+    n_words = -(-flags.shape[1] // 64)
+    octets = np.zeros((len(flags), 8 * n_words), dtype=np.uint8)
+    packed = np.packbits(flags, axis=1, bitorder="little")
+    octets[:, : packed.shape[1]] = packed
+    return octets.view("<u8").astype(np.uint64)
 
 
 def beyond(model: Expensive, n_features: int, seed: int | None) -> Beyond:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from farthing.adaptive.adapt import AdaptClassifier, check_common, documented
+from farthing.adaptive.adapt import TOLERANCE, AdaptClassifier, check_common, documented
 from farthing.adaptive.expensive import Rows
 from farthing.adaptive.objective import Problem, soft_values
 from farthing.adaptive.pairs import Pair, TreePair
@@ -97,8 +97,8 @@ class AdaptGbrtClassifier(AdaptClassifier):
         p_full: float = 0.5,
         gamma: float = 1.0,
         relative: bool = False,
-        n_alternations: int = 10,
-        n_trees: int = 100,
+        n_alternations: int = 5,
+        n_trees: int = 50,
         learning_rate: float = 0.1,
         max_depth: int | None = 4,
         max_leaves: int | None = None,
@@ -173,6 +173,8 @@ class AdaptGbrtClassifier(AdaptClassifier):
                 break
             pair = grown
             history.append(reached)
+            if history[-2] - reached <= TOLERANCE * abs(reached):
+                break
         return TreePair(pair.forest), history
 
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit
+from sklearn.naive_bayes import GaussianNB
 
-from farthing.adaptive.adapt import AdaptClassifier, check_common, documented
+from farthing.adaptive.adapt import TOLERANCE, AdaptClassifier, check_common, documented
 from farthing.adaptive.descent import Design, Smooth, descend
 from farthing.adaptive.start import bend, f1_slope, first_pair
 from farthing.adaptive.expensive import Rows
@@ -20,7 +21,10 @@ from farthing.base import register
 
 @register(
     grid={"gamma": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
-    trials=[{"gamma": 0.02, "p_full": 0.0}],
+    trials=[
+        {"gamma": 0.1, "budget": 5.5, "n_alternations": 3},  # sends most rows on
+        {"expensive": GaussianNB(), "expensive_features": [0, 3, 1], "p_full": 0.9, "n_alternations": 3},
+    ],
 )
 @documented
 class AdaptLinClassifier(AdaptClassifier):
@@ -72,7 +76,7 @@ class AdaptLinClassifier(AdaptClassifier):
         *,
         p_full: float = 0.5,
         gamma: float = 0.01,
-        n_alternations: int = 50,
+        n_alternations: int = 20,
         start: Any = None,
         expensive_features: Any = None,
         cv: int | None = 5,
@@ -107,7 +111,7 @@ class AdaptLinClassifier(AdaptClassifier):
             history.append(problem.bound(q, scores) + penalty.value(pair.coef))
             pair = descend(design, pair, _smooth(problem, q), bend(problem), penalty)
             history.append(problem.bound(q, design.scores(pair)) + penalty.value(pair.coef))
-            if len(history) > 2 and history[-3] - history[-1] <= 1e-7 * abs(history[-1]):
+            if len(history) > 2 and history[-3] - history[-1] <= TOLERANCE * abs(history[-1]):
                 break
         return pair, history
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.adaptive.projection import Floats
-from farthing.costs import RowLedger
+from farthing.costs import CostSheet, RowLedger
 from farthing.store import register_codec
-from farthing.trees import Forest, Predictor
+from farthing.trees import Forest, Predictor, Progress
+from farthing.trees.progress import unpack
 from farthing.walks import ForestPolicy, Policy
+
+# A budget may be passed by this part of itself, the rounding of a long sum.
+SLACK: Final = 1e-12
 
 
 class Pair(Protocol):
@@ -33,6 +37,12 @@ class Pair(Protocol):
         self, values: NDArray[np.floating], n_threads: int = 1
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Return scores (n_rows, n_outputs) and acquired (n_rows, n_features) of an encoded table."""
+        ...
+
+    def within(
+        self, values: NDArray[np.floating], sheet: CostSheet, budget: Floats, n_threads: int = 1
+    ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return scores, acquired and refused if each row has a budget."""
         ...
 
     def policy(self) -> Policy:
@@ -75,6 +85,14 @@ class TreePair:
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Return scores (n_rows, n_outputs) and acquired (n_rows, n_features) of an encoded table."""
         return self._ready.predict(values, n_threads=n_threads)
+
+    def within(
+        self, values: NDArray[np.floating], sheet: CostSheet, budget: Floats, n_threads: int = 1
+    ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return scores, acquired and refused if each row has a budget."""
+        progress = Progress(values, self.n_outputs, sheet, budget=budget, n_threads=n_threads)
+        self._ready.advance(progress, 0, self.forest.n_trees)
+        return progress.outputs, progress.acquired, unpack(progress.refused, self.n_features)
 
     def policy(self) -> Policy:
         """Return a fresh policy for one row; its output is the scores."""
@@ -175,9 +193,27 @@ class LinearPair:
         acquired[:, self.used] = True
         return scores, acquired
 
+    def within(
+        self, values: NDArray[np.floating], sheet: CostSheet, budget: Floats, n_threads: int = 1
+    ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return scores, acquired and refused if each row has a budget."""
+        acquired = np.zeros(values.shape, dtype=np.bool_)
+        for column in self.used:
+            acquired[:, column] = True
+            acquired[:, column] = fits(sheet, acquired, budget)
+        refused = ~acquired
+        refused[:, np.setdiff1d(np.arange(self.n_features), self.used)] = False
+        scores, _ = self.answers(np.where(acquired, values, np.nan), n_threads)
+        return scores, acquired, refused
+
     def policy(self) -> Policy:
         """Return a fresh policy for one row; its output is the scores."""
         return _LinearPolicy(self)
+
+
+def fits(sheet: CostSheet, acquired: NDArray[np.bool_], budget: Floats) -> NDArray[np.bool_]:
+    """Tell for which rows what they would own is within their budget, as `RowLedger` has it."""
+    return np.asarray(sheet.total_rows(acquired) <= budget * (1 + SLACK))
 
 
 class _LinearPolicy:

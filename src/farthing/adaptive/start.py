@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 
 from farthing.adaptive.descent import Design, descend
 from farthing.adaptive.objective import Problem
@@ -35,8 +36,18 @@ def bend(problem: Problem) -> float:
 
 def f1_slope(problem: Problem, shares: Floats, scores: Floats) -> tuple[float, Floats]:
     """Return the weighted log loss of f1 and its gradient; ``scores`` are those of f1 alone."""
-    steps, _ = problem.loss.steps(problem.target, scores)
-    return float(problem.loss.values(problem.target, scores) @ shares), -steps * shares
+    if problem.n_classes == 2:
+        slope = expit(scores) - problem.target
+        return float(problem.loss.values(problem.target, scores) @ shares), slope * shares
+    # Loss and gradient have their exponentials in common.
+    top = scores.max(axis=0)
+    p = np.exp(scores - top)
+    total = p.sum(axis=0)
+    rows = np.arange(scores.shape[1])
+    loss = np.log(total) + top - scores[problem.target, rows]
+    p /= total
+    p[problem.target, rows] -= 1
+    return float(loss @ shares), p * shares
 
 
 def logistic(

@@ -104,6 +104,7 @@ def adapt_path(
     gammas: Iterable[float] | None = None,
     p_fulls: Iterable[float] | None = None,
     learning_rates: Iterable[float] | None = None,
+    grid: Mapping[str, Iterable[Any]] | None = None,
     shares: Iterable[float] = (),
     sample_weight: Any = None,
     n_jobs: int | None = None,
@@ -116,7 +117,7 @@ def adapt_path(
 
     Parameters
     ----------
-    estimator : AdaptLinClassifier, AdaptGbrtClassifier or AdaptLstsqClassifier
+    estimator : AdaptLinClassifier, AdaptGbrtClassifier, AdaptLstsqClassifier or L1GateClassifier
         All other parameters. It is cloned, never changed.
     X, y : array or frame, array
         The training rows.
@@ -125,6 +126,8 @@ def adapt_path(
         ``validation``.
     gammas, p_fulls, learning_rates : iterable of float, optional
         Settings, all combinations of them; None leaves that of the estimator.
+    grid : mapping of str to iterable, optional
+        More parameters to go over, by name.
     shares : iterable of float
         Further thresholds for each model: those that send such shares of the validation rows on.
     sample_weight : array, shape (n_rows,), optional
@@ -154,7 +157,7 @@ def adapt_path(
         raise TypeError(f"a path is one of an Adapt model; got {type(estimator).__name__}")
     if estimator.budget is not None:
         raise ValueError("a path has no budget; choose within one by path.within(budget)")
-    given = {"gamma": gammas, "p_full": p_fulls, "learning_rate": learning_rates}
+    given = {"gamma": gammas, "p_full": p_fulls, "learning_rate": learning_rates, **(grid or {})}
     lists = {name: list(values) for name, values in given.items() if values is not None}
     if unknown := set(lists) - set(estimator.get_params(deep=False)):
         raise ValueError(f"{type(estimator).__name__} has no {', '.join(sorted(unknown))} to go over")

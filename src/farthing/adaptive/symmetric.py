@@ -13,11 +13,10 @@ from farthing.adaptive.projection import Floats, project
 LEAST: Final = 1e-6
 
 _RHO: Final = 15.0
-_ROUNDS: Final = 300
+_ROUNDS: Final = 200
 _TUNED: Final = 60
-_TOLERANCE: Final = 1e-8
-_NEWTON: Final = 60
-_FLAT: Final = 1e-12
+_TOLERANCE: Final = 1e-7
+_HALVINGS: Final = 45
 
 
 def split(excess: Floats, gate: Floats, shares: Floats, p_full: float) -> Floats:
@@ -88,15 +87,9 @@ def _nearest(excess: Floats, gate: Floats, near: Floats, rho: float) -> Floats:
     # p (1 - p) is at most 1/4, which bounds how far u can be from g.
     reach = (np.abs(excess) + rho * (1 + np.abs(near))) / 8 + 1e-3
     low, high = gate - reach, gate + reach
-    u = gate
-    for _ in range(_NEWTON):
+    for _ in range(_HALVINGS):
+        u = (low + high) / 2
         p = expit(u)
-        pull, bent = rho * (p - near) - excess, p * (1 - p)
-        slope = 2 * (u - gate) + bent * pull
-        if np.abs(slope).max() < _FLAT:
-            break
-        low, high = np.where(slope < 0, u, low), np.where(slope < 0, high, u)
-        u = u - slope / np.maximum(2 + bent * ((1 - 2 * p) * pull + rho * bent), 0.1)
-        # Newton's step where it stays between the ends, half way between them elsewhere.
-        u = np.where((u > low) & (u < high), u, (low + high) / 2)
-    return np.asarray(u)
+        up = 2 * (u - gate) + p * (1 - p) * (rho * (p - near) - excess) < 0
+        low, high = np.where(up, u, low), np.where(up, high, u)
+    return (low + high) / 2

@@ -34,8 +34,8 @@ EXPENSIVE = """expensive : classifier, optional
         (scaled by Platt's method then); it gets categories as numbers, and the median for a missing value
         unless it takes NaN. Or a Farthing classifier, whose own spend on a row counts; an Adapt model among
         them, so that stages nest, each approximating the system before it. If it is fitted, it is taken as it
-        is; else a copy is fitted. None is a random forest, a `BudgetForestClassifier` that knows no prices. A file
-        holds the fitted model, not this parameter."""
+        is; else a copy is fitted. None is a random forest, a `BudgetForestClassifier` that knows no prices. A
+        file holds the fitted model, not this parameter."""
 
 SHARED = """expensive_features : sequence of str or int, or mask, optional
         The columns that a scikit-learn model reads, in its order; it needs them all at once. None is all
@@ -350,8 +350,8 @@ class _AdaptPolicy:
     def output(self) -> Floats:
         said = self._after.output() if self._sent else None
         if said is not None:
-            return self._model._spread(said[np.newaxis])[0]
-        return self._model._stay(self._pair.output()[np.newaxis])[0]
+            return np.asarray(self._model._spread(said[np.newaxis])[0])
+        return np.asarray(self._model._stay(self._pair.output()[np.newaxis])[0])
 
 
 def check_common(model: Any) -> None:

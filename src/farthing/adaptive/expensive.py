@@ -1,4 +1,4 @@
-"""The expensive model: fitted or to be fitted, of Farthing or of scikit-learn, and what it says out of fold."""
+"""The expensive model: fitted or not, of Farthing or of scikit-learn, and what it says out of fold."""
 
 from __future__ import annotations
 
@@ -120,8 +120,7 @@ class Workshop:
         """Fit a copy of the model."""
         learner = clone(model)
         if isinstance(learner, ContractClassifier):
-            if self.features is not None:
-                raise ValueError("expensive_features is for scikit-learn models; Farthing's say it themselves")
+            self._check_no_features()
             learner.classes_ = self.classes
             return learner._fit_encoded(self.schema, self.sheet, rows.values, rows.target, rows.weights)
         columns = self._columns(None)
@@ -135,7 +134,9 @@ class Workshop:
             options["sample_weight"] = rows.weights
         labels = self.classes[rows.target]
         if (labels == labels[0]).all():
-            raise ValueError(f"{type(learner).__name__} needs rows of two classes; got the class {labels[0]!r}")
+            raise ValueError(
+                f"{type(learner).__name__} needs rows of two classes; got the class {labels[0]!r}"
+            )
         learner.fit(X, labels, **options)
         return Outside.around(learner, columns, rows.values)
 
@@ -145,8 +146,7 @@ class Workshop:
         if strange:
             raise ValueError(f"the expensive model knows the class {strange.pop()!r}, which no row has")
         if isinstance(model, ContractClassifier):
-            if self.features is not None:
-                raise ValueError("expensive_features is for scikit-learn models; Farthing's say it themselves")
+            self._check_no_features()
             if model.schema_.columns != self.schema.columns:
                 raise ValueError(
                     "the expensive model was fitted on other columns, or other categories, than this table "
@@ -190,17 +190,18 @@ class Workshop:
             known = getattr(model, "feature_names_in_", None)
             given = range(len(names)) if known is None else [str(name) for name in known]
         if isinstance(given, str):
-            raise ValueError(f"expensive_features is the single text {given!r}; write [{given!r}]")
+            raise ValueError(f"expensive_features is the text {given!r}; write [{given!r}]")  # noqa: TRY004
         chosen = np.asarray(given)
         if chosen.dtype == np.bool_:
             if chosen.shape != (len(names),):
                 raise ValueError(f"expensive_features must have shape ({len(names)},) as a mask")
             chosen = np.flatnonzero(chosen)
-        columns = [self.schema.index(str(one)) if isinstance(one, str) else int(one) for one in chosen.tolist()]
-        if not columns or len(set(columns)) < len(columns) or not 0 <= min(columns) <= max(columns) < len(names):
+        columns = [self.schema.index(one) if isinstance(one, str) else int(one) for one in chosen.tolist()]
+        once = len(set(columns)) == len(columns) > 0
+        if not once or min(columns) < 0 or max(columns) >= len(names):
             raise ValueError(
-                f"expensive_features must name columns, each once, or number them from 0 to {len(names) - 1}; "
-                f"got {self.features!r}"
+                "expensive_features must name columns, each once, or number them from 0 to "
+                f"{len(names) - 1}; got {self.features!r}"
             )
         expected = getattr(model, "n_features_in_", len(columns))
         if expected != len(columns):
@@ -209,6 +210,10 @@ class Workshop:
                 "expensive_features, in its order"
             )
         return np.array(columns, dtype=np.int64)
+
+    def _check_no_features(self) -> None:
+        if self.features is not None:
+            raise ValueError("expensive_features is for scikit-learn models; Farthing's say it themselves")
 
     def _check(self, model: Any) -> None:
         can = any(hasattr(model, name) for name in ("predict_proba", "decision_function"))
@@ -244,7 +249,7 @@ def answers(
     return model._conclude(model._settle(outputs, acquired)), acquired
 
 
-def answers_within(
+def answers_within(  # noqa: PLR0917 - the state of the rows, one by one
     model: Expensive,
     values: NDArray[np.floating],
     sheet: CostSheet,
@@ -326,7 +331,8 @@ class InsidePolicy:
         if not self._ended:
             return None
         outputs = self._policy.output()[np.newaxis]
-        return self._model._conclude(self._model._settle(outputs, self._account.bought[np.newaxis]))[0]
+        settled = self._model._settle(outputs, self._account.bought[np.newaxis])
+        return np.asarray(self._model._conclude(settled)[0])
 
 
 def deal(target: NDArray[np.int64], cv: int, chance: np.random.RandomState) -> NDArray[np.int64] | None:
@@ -359,5 +365,3 @@ def _is_fitted(model: Any) -> bool:
 def _can_refit(model: Any) -> bool:
     """Tell whether a copy of the model could be fitted again: trees that were brought over cannot."""
     return not (hasattr(model, "link_") and getattr(model, "model", ...) is None)
-
-

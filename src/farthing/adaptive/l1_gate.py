@@ -103,7 +103,9 @@ class L1GateClassifier(AdaptClassifier):
     def _learn_pair(self, rows: Rows, problem: Problem) -> tuple[Pair, list[float]]:
         design = Design.of(rows.values, self.schema_, problem.shares, 1 + problem.n_scores)
         total = float(problem.weights.sum())
-        lasso = BlockPenalty(CostSheet.uniform(self.schema_.names), 1 / (self.C * total), design.blank.columns)
+        lasso = BlockPenalty(
+            CostSheet.uniform(self.schema_.names), 1 / (self.C * total), design.blank.columns
+        )
         sparse = logistic(design, problem, problem.shares, design.blank, lasso)
         narrow = replace(design, terms=design.terms * self._chosen(sparse)[design.blank.columns])
         ridge = Ridge(1 / (self.l2 * total))

@@ -10,12 +10,12 @@ from sklearn.naive_bayes import GaussianNB
 
 from farthing.adaptive.adapt import TOLERANCE, AdaptClassifier, check_common, documented
 from farthing.adaptive.descent import Design, Smooth, descend
-from farthing.adaptive.start import bend, f1_slope, first_pair
 from farthing.adaptive.expensive import Rows
 from farthing.adaptive.objective import Problem, soft_values
 from farthing.adaptive.pairs import Pair
 from farthing.adaptive.penalty import BlockPenalty
 from farthing.adaptive.projection import Floats, project
+from farthing.adaptive.start import bend, f1_slope, first_pair
 from farthing.base import register
 
 

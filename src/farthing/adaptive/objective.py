@@ -61,7 +61,7 @@ class Problem:
     @property
     def shares(self) -> Floats:
         """The weights, as shares of their sum."""
-        return self.weights / self.weights.sum()
+        return np.asarray(self.weights / self.weights.sum())
 
     def loss_over(self, scores: Floats) -> Floats:
         """Return l(f1) - l(f0) of each row: what it loses by staying."""
@@ -72,7 +72,7 @@ class Problem:
 
         A_i = l(f1) + log(1 + e^g) and B_i = l(f0) + log(1 + e^-g), so their difference has g itself.
         """
-        return self.loss_over(scores) + scores[0]
+        return np.asarray(self.loss_over(scores) + scores[0])
 
     def bound(self, q: Floats, scores: Floats) -> float:
         """Return the losses and the divergence of (OPT): the mean of (1 - q) A + q B - H(q)."""

@@ -159,7 +159,7 @@ class OutsidePolicy:
         """Return the probabilities of the model's classes; None if it was not asked, or not yet."""
         if self._left is None or self._left or self._done:
             return None
-        return self._outside.probabilities(self._heard[np.newaxis])[0]
+        return np.asarray(self._outside.probabilities(self._heard[np.newaxis])[0])
 
 
 def treats_rows_alone(model: Any) -> bool:
@@ -241,21 +241,19 @@ def _unpack(schema: Any, parts: Any) -> Any:
     data = buffer.getvalue()
     try:
         needed = set(skops.get_untrusted_types(data=data)) - set(trusted_names())
-        if needed:
-            names = ", ".join(repr(name) for name in sorted(needed))
-            raise FileError(
-                f"the expensive model is made of types that Farthing does not trust by itself: {names}. If "
-                f"you trust whoever made the file, call farthing.load(path, trusted=[{names}])"
-            )
-        return skops.loads(data, trusted=sorted(trusted_names()))
-    except FileError:
-        raise
+        if not needed:
+            return skops.loads(data, trusted=sorted(trusted_names()))
     except Exception as error:  # whatever skops makes of a hostile archive
         raise FileError(f"the expensive model cannot be read: {error}") from error
+    names = ", ".join(repr(name) for name in sorted(needed))
+    raise FileError(
+        f"the expensive model is made of types that Farthing does not trust by itself: {names}. If you trust "
+        f"whoever made the file, call farthing.load(path, trusted=[{names}])"
+    )
 
 
 def _number(plain: Any) -> list[str]:
-    """Number the parts and the objects of a schema in the order they are met; return the parts' old names."""
+    """Give parts and objects of a schema numbers in the order they are met; return the parts' old names."""
     ids: dict[int, int] = {}
     parts: dict[str, int] = {}
 

@@ -33,9 +33,7 @@ class Pair(Protocol):
         """Columns of the table."""
         ...
 
-    def answers(
-        self, values: NDArray[np.floating], n_threads: int = 1
-    ) -> tuple[Floats, NDArray[np.bool_]]:
+    def answers(self, values: NDArray[np.floating], n_threads: int = 1) -> tuple[Floats, NDArray[np.bool_]]:
         """Return scores (n_rows, n_outputs) and acquired (n_rows, n_features) of an encoded table."""
         ...
 
@@ -80,9 +78,7 @@ class TreePair:
     def _ready(self) -> Predictor:
         return Predictor(self.forest)
 
-    def answers(
-        self, values: NDArray[np.floating], n_threads: int = 1
-    ) -> tuple[Floats, NDArray[np.bool_]]:
+    def answers(self, values: NDArray[np.floating], n_threads: int = 1) -> tuple[Floats, NDArray[np.bool_]]:
         """Return scores (n_rows, n_outputs) and acquired (n_rows, n_features) of an encoded table."""
         return self._ready.predict(values, n_threads=n_threads)
 
@@ -152,7 +148,7 @@ class LinearPair:
                 raise ValueError(f"{name} must be finite")
         if self.columns.dtype != np.int64 or self.columns.ndim != 1 or n_outputs < 2:
             raise ValueError("columns must be int64, and there must be two outputs or more")
-        if n_terms and not (0 <= self.columns.min() and self.columns.max() < self.n_features):
+        if n_terms and not (self.columns.min() >= 0 and self.columns.max() < self.n_features):
             raise ValueError(f"columns must lie between 0 and {self.n_features - 1}")
         if not (self.scale > 0).all():
             raise ValueError("scale must be above 0")
@@ -182,12 +178,14 @@ class LinearPair:
         )
 
     def answers(
-        self, values: NDArray[np.floating], n_threads: int = 1  # noqa: ARG002 - sums are short
+        self,
+        values: NDArray[np.floating],
+        n_threads: int = 1,  # noqa: ARG002 - sums are short
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Return scores (n_rows, n_outputs) and acquired (n_rows, n_features) of an encoded table."""
         scores = np.tile(self.intercept, (len(values), 1))
         # Term by term: a product of matrices may add in an order that depends on the number of rows.
-        for number in np.flatnonzero((self.coef != 0).any(axis=1)):
+        for number in np.flatnonzero((self.coef != 0).any(axis=1)).tolist():
             scores += self.term(number, values[:, self.columns[number]])[:, np.newaxis] * self.coef[number]
         acquired = np.zeros(values.shape, dtype=np.bool_)
         acquired[:, self.used] = True
@@ -232,7 +230,7 @@ class _LinearPolicy:
         self._heard[column] = value
 
     def output(self) -> Floats:
-        return self._pair.answers(self._heard[np.newaxis])[0][0]
+        return np.asarray(self._pair.answers(self._heard[np.newaxis])[0][0])
 
 
 def _encode_linear(pair: LinearPair) -> dict[str, object]:

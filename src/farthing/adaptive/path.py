@@ -201,7 +201,7 @@ class _Account:
 class _Ground:
     """What all settings share: the tables, and the expensive model with its words."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - the arguments of the public call, one by one
         self,
         estimator: AdaptClassifier,
         X: Any,

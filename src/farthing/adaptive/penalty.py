@@ -63,12 +63,13 @@ class BlockPenalty:
 
     def _squares(self, coef: Floats) -> Floats:
         """Return the squared norm of each column's block, shape (n_features,)."""
-        return np.bincount(self.columns, weights=(coef**2).sum(axis=1), minlength=len(self.sheet.own))
+        squares = (coef**2).sum(axis=1)
+        return np.bincount(self.columns, squares, len(self.sheet.own)).astype(np.float64)
 
     def _by_group(self, own: Floats) -> Floats:
         inside = self.sheet.group_of >= 0
         places, n_groups = self.sheet.group_of[inside], len(self.sheet.shared)
-        return np.bincount(places, weights=own[inside], minlength=n_groups)[:n_groups]
+        return np.bincount(places, own[inside], n_groups)[:n_groups].astype(np.float64)
 
 
 def _shrink(squares: Floats, threshold: Floats) -> Floats:

@@ -59,8 +59,15 @@ def plot_regions(model: AdaptClassifier, X: Any, y: Any, ax: Axes | None = None)
     if len(np.unique(stays)) > 1:
         ax.contour(across, up, stays, levels=levels, colors="k", linewidths=1)
     for code, label in enumerate(model.classes_):
-        of_class = labels == label
-        ax.scatter(*points[of_class].T, s=8, color=f"C{code}", marker="o^sD"[code % 4], label=str(label))
+        mine = points[labels == label]
+        ax.scatter(
+            mine[:, 0],
+            mine[:, 1],
+            s=8,
+            color=f"C{code}",
+            marker="o^sD"[code % 4],
+            label=str(label),
+        )
     ax.set_xlabel(names[0])
     ax.set_ylabel(names[1])
     return ax

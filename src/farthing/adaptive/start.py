@@ -50,9 +50,7 @@ def f1_slope(problem: Problem, shares: Floats, scores: Floats) -> tuple[float, F
     return float(loss @ shares), p * shares
 
 
-def logistic(
-    design: Design, problem: Problem, shares: Floats, start: LinearPair, penalty: Any
-) -> LinearPair:
+def logistic(design: Design, problem: Problem, shares: Floats, start: LinearPair, penalty: Any) -> LinearPair:
     """Fit f1 alone, by rows of the given weights; the gate stays as it is."""
 
     def smooth(scores: Floats) -> tuple[float, Floats]:

@@ -83,7 +83,6 @@ def _within(q: Floats, shares: Floats, p_full: float) -> Floats:
 
 def _nearest(excess: Floats, gate: Floats, near: Floats, rho: float) -> Floats:
     """Minimise -sigma(u) a + (u - g)^2 + rho/2 (sigma(u) - near)^2 over the log-odds u of each row."""
-
     # p (1 - p) is at most 1/4, which bounds how far u can be from g.
     reach = (np.abs(excess) + rho * (1 + np.abs(near))) / 8 + 1e-3
     low, high = gate - reach, gate + reach

@@ -46,7 +46,7 @@ def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
     """Read a model from a file that ``save`` wrote.
 
     No code comes from the file: it names a registered method and holds numbers and text for its attributes,
-    all of which are checked. A scikit-learn model within, such as the expensive model of an `AdaptClassifier`,
+    all of which are checked. A scikit-learn model within, such as the expensive one of `farthing.adaptive`,
     is read by skops, which builds only what is safe by itself and what you trust.
 
     Parameters

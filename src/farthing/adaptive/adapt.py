@@ -21,6 +21,7 @@ from farthing.adaptive.pairs import SLACK, LinearPair, Pair, TreePair
 from farthing.adaptive.projection import Floats
 from farthing.base import ContractClassifier, n_threads, sigmoid, softmax
 from farthing.base.inputs import check_cap, check_weights
+from farthing.boosting.checking import check_whole
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import BudgetError
 from farthing.table import Encoded
@@ -31,8 +32,8 @@ TOLERANCE = 1e-5
 
 EXPENSIVE = """expensive : classifier, optional
         What is approximated. Any scikit-learn classifier with ``predict_proba`` or ``decision_function``
-        (scaled by Platt's method then); it gets categories as numbers, and the median for a missing value
-        unless it takes NaN. Or a Farthing classifier, whose own spend on a row counts; an Adapt model among
+        (scaled by Platt's method then, which may move its border a little); it gets categories as numbers,
+        and the median for a missing value unless it takes NaN. Or a Farthing classifier, whose own spend on a row counts; an Adapt model among
         them, so that stages nest, each approximating the system before it. If it is fitted, it is taken as it
         is; else a copy is fitted. None is a random forest, a `BudgetForestClassifier` that knows no prices. A
         file holds the fitted model, not this parameter."""
@@ -145,8 +146,8 @@ class AdaptClassifier(ContractClassifier):
     ) -> None:
         self._check_parameters()
         _check_share("validation_fraction", self.validation_fraction)
-        if self.cv is not None and (isinstance(self.cv, bool) or not int(self.cv) == self.cv >= 2):
-            raise ValueError(f"cv must be an integer of at least 2, or None; got {self.cv!r}")
+        if self.cv is not None:
+            check_whole("cv", self.cv, 2)
         budget = check_cap(self.budget)
         rows = Rows(values, target, weights)
         chance = check_random_state(self.random_state)
@@ -360,9 +361,7 @@ def check_common(model: Any) -> None:
         raise ValueError(f"p_full is a share and must lie between 0 and 1; got {model.p_full!r}")
     if not 0 <= model.gamma < np.inf:
         raise ValueError(f"gamma must be zero or more, and finite; got {model.gamma!r}")
-    n = model.n_alternations
-    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
-        raise ValueError(f"n_alternations must be an integer of at least 1; got {n!r}")
+    check_whole("n_alternations", model.n_alternations, 1)
 
 
 def _check_share(name: str, share: float) -> None:

@@ -217,7 +217,7 @@ class Workshop:
 
     def _check(self, model: Any) -> None:
         can = any(hasattr(model, name) for name in ("predict_proba", "decision_function"))
-        if isinstance(model, type) or not is_classifier(model) or not can:
+        if isinstance(model, type) or not can or not is_classifier(model):
             raise TypeError(
                 "expensive must be a classifier with predict_proba or decision_function, or None; got "
                 f"{model.__name__ if isinstance(model, type) else type(model).__name__}"

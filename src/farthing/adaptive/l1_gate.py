@@ -16,6 +16,7 @@ from farthing.adaptive.penalty import BlockPenalty
 from farthing.adaptive.projection import Floats
 from farthing.adaptive.start import Ridge, bend, logistic
 from farthing.base import register, sigmoid, softmax
+from farthing.boosting.checking import check_whole
 from farthing.costs import CostSheet
 
 
@@ -96,9 +97,8 @@ class L1GateClassifier(AdaptClassifier):
                 raise ValueError(f"{name} must be above 0, and finite; got {getattr(self, name)!r}")
         if not 0 <= self.send_weight <= 1:
             raise ValueError(f"send_weight must lie between 0 and 1; got {self.send_weight!r}")
-        n = self.n_features
-        if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1):
-            raise ValueError(f"n_features must be an integer of at least 1, or None; got {n!r}")
+        if self.n_features is not None:
+            check_whole("n_features", self.n_features, 1)
 
     def _learn_pair(self, rows: Rows, problem: Problem) -> tuple[Pair, list[float]]:
         design = Design.of(rows.values, self.schema_, problem.shares, 1 + problem.n_scores)

@@ -33,10 +33,10 @@ TOLERANCE = 1e-5
 EXPENSIVE = """expensive : classifier, optional
         What is approximated. Any scikit-learn classifier with ``predict_proba`` or ``decision_function``
         (scaled by Platt's method then, which may move its border a little); it gets categories as numbers,
-        and the median for a missing value unless it takes NaN. Or a Farthing classifier, whose own spend on a row counts; an Adapt model among
-        them, so that stages nest, each approximating the system before it. If it is fitted, it is taken as it
-        is; else a copy is fitted. None is a random forest, a `BudgetForestClassifier` that knows no prices. A
-        file holds the fitted model, not this parameter."""
+        and the median for a missing value unless it takes NaN. Or a Farthing classifier, whose own spend on a
+        row counts; an Adapt model among them, so that stages nest, each approximating the system before it.
+        If it is fitted, it is taken as it is; else a copy is fitted. None is a random forest, a
+        `BudgetForestClassifier` that knows no prices. A file holds the fitted model, not this parameter."""
 
 SHARED = """expensive_features : sequence of str or int, or mask, optional
         The columns that a scikit-learn model reads, in its order; it needs them all at once. None is all

@@ -224,14 +224,13 @@ class _Nursery:
         model, problem, weights = self._model, self._problem, self._rows.weights
         f1 = self._boosting(problem.loss, problem.target, weights * np.maximum(1 - q, _LEAST_STAY))
         gate = self._boosting(SOFT, q, weights)
-        before = [self._of_gate(gate.start), self._of_f1(f1.start)]
-        ledger = ModelLedger(model.costs_, Forest.concat(before), None, 0.0)
+        ledger = ModelLedger(model.costs_, f1.start, None, 0.0)
         grow_f1, grow_gate = f1.grow(ledger), gate.grow(ledger)
-        trees = before
         for _ in range(model.n_trees):
-            trees += [self._of_f1(tree) for tree in f1.boosting.round(grow_f1)]
-            trees += [self._of_gate(tree) for tree in gate.boosting.round(grow_gate)]
-        return _GrownPair(Forest.concat(trees), np.vstack([gate.boosting.scores, f1.boosting.scores]))
+            f1.boosting.round(grow_f1)
+            gate.boosting.round(grow_gate)
+        forest = Forest.concat([self._of_gate(gate.forest()), self._of_f1(f1.forest())])
+        return _GrownPair(forest, np.vstack([gate.boosting.scores, f1.boosting.scores]))
 
     def objective(self, q: Floats, pair: _GrownPair) -> float:
         """Return (OPT): the bound, and gamma times the price of what gate and f1 test, in the mean."""
@@ -288,6 +287,10 @@ class _Side:
     start: Forest
     grower: Grower
     l2: float
+
+    def forest(self) -> Forest:
+        """Return the start and all trees grown so far."""
+        return Forest.concat([self.start, *self.boosting.trees])
 
     def grow(self, ledger: ModelLedger) -> Grow:
         """Return how a tree is grown, at the prices of a ledger."""

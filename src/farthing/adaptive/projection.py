@@ -13,6 +13,8 @@ Floats: TypeAlias = NDArray[np.float64]
 
 # The share is met to this part of itself.
 _TOLERANCE = 1e-12
+# Steps of the search; halving alone would need fewer.
+_MOST = 200
 
 
 def project(excess: Floats, shares: Floats, p_full: float) -> tuple[Floats, float]:
@@ -32,7 +34,8 @@ def project(excess: Floats, shares: Floats, p_full: float) -> tuple[Floats, floa
     q : ndarray of float64, shape (n_rows,)
         The probability that a row goes on.
     beta : float
-        The multiplier of the constraint, 0 where it is slack, infinite at ``p_full=0``.
+        The multiplier of the constraint, by bisection with Newton's steps; 0 where it is slack, infinite at
+        ``p_full=0``.
 
     Examples
     --------
@@ -48,15 +51,22 @@ def project(excess: Floats, shares: Floats, p_full: float) -> tuple[Floats, floa
     free = expit(excess)
     if free @ shares <= p_full:
         return free, 0.0
-    low, high = 0.0, 1.0
-    while expit(excess - high) @ shares > p_full:
-        low, high = high, 2 * high
-    while high - low > _TOLERANCE * high:
-        beta = (low + high) / 2
-        if not low < beta < high:
+    low, high, beta = 0.0, math.inf, 0.0
+    q = free
+    for _ in range(_MOST):
+        over = float(q @ shares) - p_full
+        if 0 <= -over <= _TOLERANCE * p_full:
             break
-        if expit(excess - beta) @ shares > p_full:
-            low = beta
-        else:
-            high = beta
-    return expit(excess - high), high
+        low, high = (beta, high) if over > 0 else (low, beta)
+        # Newton's step for the mean's logarithm, which is all but a line in beta far out; else half way.
+        slope = float((q * (1 - q)) @ shares)
+        mean = over + p_full
+        beta = beta + math.log(mean / p_full) * mean / slope if slope > 0 and mean > 0 else math.inf
+        if not low < beta < high:
+            beta = (low + high) / 2 if math.isfinite(high) else 2 * low + 1
+            if beta in (low, high):  # no number is left between them
+                return expit(excess - high), high
+        q = expit(excess - beta)
+    if q @ shares > p_full:
+        return expit(excess - high), high
+    return q, beta

@@ -1,9 +1,9 @@
 """ADAPT-GBRT beside the Greedy Miser that it is made of: 100 trees on Letters, 12,000 rows.
 
-A fit is 10 turns of 100 trees each for gate and f1, after a Greedy Miser of 100 trees: 2,100 trees against 100.
-The expensive model is a Greedy Miser that is fitted before, and its word is taken (``cv=None``), since what it
-costs to train is its own affair; turns go on whether or not they still pay. Predictions are those of gate and
-f1, 200 trees, for 100,000 rows, against a Greedy Miser of 200 trees.
+A fit is 10 turns of 100 trees each for gate and f1, after a Greedy Miser of 100 trees: 2,100 trees against
+100. The expensive model is a Greedy Miser that is fitted before, and its word is taken (``n_folds=None``),
+since what it costs to train is its own affair; turns go on whether or not they still pay. Predictions are
+those of gate and f1, 200 trees, for 100,000 rows, against a Greedy Miser of 200 trees.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def run(threads: int) -> list[Line]:
     shared = {"n_trees": N_TREES, "relative": True, "n_jobs": threads}
 
     def adapt() -> Any:
-        model = AdaptGbrtClassifier(expensive, gamma=GAMMA, n_alternations=TURNS, cv=None, **shared)
+        model = AdaptGbrtClassifier(expensive, gamma=GAMMA, n_alternations=TURNS, n_folds=None, **shared)
         with patch.object(gbrt, "TOLERANCE", -np.inf):
             return model.fit(X, y)
 

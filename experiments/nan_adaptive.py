@@ -132,14 +132,14 @@ def parts_of(task: Task) -> dict[str, Any]:
     return {"validation": (task.validation.X, task.validation.y), "test": (task.test.X, task.test.y)}
 
 
-def by_trees(task: Task, expensive: Any, sweep: Sweep, cv: int | None = 5) -> AdaptPath:
+def by_trees(task: Task, expensive: Any, sweep: Sweep, n_folds: int | None = 5) -> AdaptPath:
     """Sweep ADAPT-GBRT."""
     model = AdaptGbrtClassifier(
         expensive,
         n_trees=sweep.n_trees,
         n_alternations=sweep.n_alternations,
         relative=True,
-        cv=cv,
+        n_folds=n_folds,
         random_state=0,
     )
     return adapt_path(
@@ -303,7 +303,7 @@ def nest(sweep: Sweep) -> Found:
     chosen = once.near(0.01)
     assert chosen is not None
     inner = chosen.model
-    twice = timed(seconds, "two stages", lambda: by_trees(task, inner, sweep, cv=None))
+    twice = timed(seconds, "two stages", lambda: by_trees(task, inner, sweep, n_folds=None))
     return Found(full_dot(once), {"one stage": dots(once), "two stages": dots(twice)}, seconds)
 
 

@@ -74,9 +74,9 @@ def test_synthetic_1_keeps_the_accuracy_of_the_svm(method):
 @pytest.mark.parametrize(
     "method",
     [
-        AdaptLinClassifier(gamma=0.003, cv=2),
-        AdaptGbrtClassifier(gamma=0.5, n_trees=10, n_alternations=4, cv=2),
-        AdaptGbrtClassifier(gamma=0.01, relative=True, leaf="gradient", n_trees=8, cv=2),
+        AdaptLinClassifier(gamma=0.003, n_folds=2),
+        AdaptGbrtClassifier(gamma=0.5, n_trees=10, n_alternations=4, n_folds=2),
+        AdaptGbrtClassifier(gamma=0.01, relative=True, leaf="gradient", n_trees=8, n_folds=2),
     ],
 )
 def test_the_objective_never_rises(method, p_full, halves, sheet):
@@ -174,7 +174,7 @@ def test_weights_are_repetitions(halves, sheet):
     times = np.arange(len(y)) % 3 + 1
     again = np.repeat(np.arange(len(y)), times)
     svm = SVC().fit(X, y)
-    common = {"gamma": 0.002, "costs": sheet, "cv": None, "n_alternations": 3}
+    common = {"gamma": 0.002, "costs": sheet, "n_folds": None, "n_alternations": 3}
     weighed = AdaptLinClassifier(svm, **common).fit(X, y, times)
     repeated = AdaptLinClassifier(svm, **common).fit(X[again], y[again])
     assert np.allclose(weighed.gate_proba(fresh), repeated.gate_proba(fresh), atol=1e-6)
@@ -186,7 +186,7 @@ def test_weights_are_repetitions(halves, sheet):
         ({"p_full": 1.5}, "p_full"),
         ({"gamma": -1.0}, "gamma"),
         ({"n_alternations": 0}, "n_alternations"),
-        ({"cv": 1}, "cv"),
+        ({"n_folds": 1}, "n_folds"),
         ({"start": 3}, "start"),
         ({"start": (np.ones(2), np.ones(2))}, "start"),
         ({"expensive": SVC, "gamma": 0.1}, "expensive"),

@@ -96,8 +96,10 @@ def test_a_large_budget_sends_everybody(halves, sheet):
 
 def test_stages_nest(halves, sheet, tmp_path):
     (X, y), (fresh, wanted) = halves
-    inner = AdaptGbrtClassifier(GreedyMiserClassifier(n_trees=20), costs=sheet, cv=2, **TREES)
-    outer = AdaptLinClassifier(inner, gamma=0.01, p_full=0.7, costs=sheet, cv=2, random_state=0).fit(X, y)
+    inner = AdaptGbrtClassifier(GreedyMiserClassifier(n_trees=20), costs=sheet, n_folds=2, **TREES)
+    outer = AdaptLinClassifier(inner, gamma=0.01, p_full=0.7, costs=sheet, n_folds=2, random_state=0).fit(
+        X, y
+    )
     assert isinstance(outer.expensive_, AdaptGbrtClassifier)
     assert isinstance(outer.expensive_.expensive_, GreedyMiserClassifier)
     outer = outer._at(-1.0)
@@ -116,14 +118,14 @@ def test_stages_nest(halves, sheet, tmp_path):
 def test_a_fitted_stage_is_taken_as_it_is(halves, sheet):
     (X, y), _ = halves
     inner = AdaptGbrtClassifier(GaussianNB(), costs=sheet, **TREES).fit(X, y)
-    outer = AdaptGbrtClassifier(inner, costs=sheet, cv=None, **TREES).fit(X, y)
+    outer = AdaptGbrtClassifier(inner, costs=sheet, n_folds=None, **TREES).fit(X, y)
     assert outer.expensive_ is inner
 
 
 def test_a_model_with_a_budget_of_its_own_keeps_it(halves, sheet):
     (X, y), (fresh, _) = halves
     sampled = AdaBoostRSClassifier(budget=3.0, n_rounds=10, costs=sheet, random_state=0).fit(X, y)
-    model = AdaptGbrtClassifier(sampled, costs=sheet, cv=None, **TREES).fit(X, y)._at(-np.inf)
+    model = AdaptGbrtClassifier(sampled, costs=sheet, n_folds=None, **TREES).fit(X, y)._at(-np.inf)
     seeds = np.arange(len(fresh))
     alone = sampled.predict_proba(fresh, seeds=seeds)
     assert np.array_equal(model.predict_proba(fresh, seeds=seeds), alone)

@@ -41,7 +41,7 @@ EXPENSIVE = """expensive : classifier, optional
 SHARED = """expensive_features : sequence of str or int, or mask, optional
         The columns that a scikit-learn model reads, in its order; it needs them all at once. None is all
         columns, or those it was fitted on by name.
-    cv : int, optional
+    n_folds : int, optional
         Folds. Copies of the expensive model are fitted on all folds but one, and asked about that one, since
         a model is too sure of the rows that it has learned from. None takes the word of the model itself, as
         for trees that `farthing.forests.from_model` brought over, which cannot be fitted again.
@@ -95,7 +95,7 @@ class AdaptClassifier(ContractClassifier):
 
     expensive: Any
     expensive_features: Any
-    cv: int | None
+    n_folds: int | None
     costs: Any
     budget: float | None
     validation_fraction: float
@@ -146,8 +146,8 @@ class AdaptClassifier(ContractClassifier):
     ) -> None:
         self._check_parameters()
         _check_share("validation_fraction", self.validation_fraction)
-        if self.cv is not None:
-            check_whole("cv", self.cv, 2)
+        if self.n_folds is not None:
+            check_whole("n_folds", self.n_folds, 2)
         budget = check_cap(self.budget)
         rows = Rows(values, target, weights)
         chance = check_random_state(self.random_state)
@@ -158,7 +158,7 @@ class AdaptClassifier(ContractClassifier):
             rows, held = _apart(rows, self.validation_fraction, chance)
         if prepared is None:
             shop = Workshop(self.schema_, sheet, self.classes_, self.expensive_features)
-            prepared = shop.prepare(self.expensive, rows, self.cv if self._needs_words else None, chance)
+            prepared = shop.prepare(self.expensive, rows, self.n_folds if self._needs_words else None, chance)
         problem = Problem(rows.target, rows.weights, prepared.log_own, len(self.classes_))
         pair, history = self._learn_pair(rows, problem)
         self.expensive_ = prepared.model

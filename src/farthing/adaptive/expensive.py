@@ -96,12 +96,12 @@ class Workshop:
     classes: NDArray[Any]
     features: Any = None
 
-    def prepare(self, given: Any, rows: Rows, cv: int | None, chance: np.random.RandomState) -> Prepared:
+    def prepare(self, given: Any, rows: Rows, n_folds: int | None, chance: np.random.RandomState) -> Prepared:
         """Fit the model if need be, and ask copies of it about rows that they have not learned from."""
         model = default_model(chance) if given is None else given
         self._check(model)
         fitted = self.adopt(model, rows) if _is_fitted(model) else self.fit(model, rows)
-        folds = None if cv is None or not _can_refit(model) else deal(rows.target, cv, chance)
+        folds = None if n_folds is None or not _can_refit(model) else deal(rows.target, n_folds, chance)
         scores = self._scores(fitted, rows.values)
         if folds is not None:
             scores = np.zeros((len(rows.target), scores.shape[1]))
@@ -179,7 +179,7 @@ class Workshop:
         if scores.shape[1] == width:
             return scores
         if isinstance(fitted, Outside) and not hasattr(fitted.model, "predict_proba"):
-            raise ValueError(f"a class has too few rows for folds; {type(model).__name__} needs cv=None")
+            raise ValueError(f"a class has too few rows for folds; {type(model).__name__} needs n_folds=None")
         return self.spread(fitted, scores)
 
     def _columns(self, model: Any) -> NDArray[np.int64]:
@@ -335,7 +335,7 @@ class InsidePolicy:
         return np.asarray(self._model._conclude(settled)[0])
 
 
-def deal(target: NDArray[np.int64], cv: int, chance: np.random.RandomState) -> NDArray[np.int64] | None:
+def deal(target: NDArray[np.int64], n_folds: int, chance: np.random.RandomState) -> NDArray[np.int64] | None:
     """Deal rows to folds, class by class; None if there are too few for two.
 
     Examples
@@ -344,7 +344,7 @@ def deal(target: NDArray[np.int64], cv: int, chance: np.random.RandomState) -> N
     >>> [sorted(folds[:2].tolist()), sorted(folds[2:].tolist())]
     [[0, 1], [0, 1]]
     """
-    n_folds = min(cv, len(target))
+    n_folds = min(n_folds, len(target))
     if n_folds < 2:
         return None
     lots = chance.permutation(len(target))

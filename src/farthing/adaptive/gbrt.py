@@ -39,8 +39,7 @@ SOFT = Loss(_soft_start, logistic_steps, soft_values)
 @register(
     grid={"gamma": [1e-4, 1e-3, 1e-2], "relative": [True], "p_full": [0.1, 0.3, 0.5, 0.7]},
     trials=[
-        {"n_trees": 10, "gamma": 1.0, "p_full": 0.0, "max_depth": 2},
-        {"n_trees": 5, "gamma": 0.2, "p_full": 0.8, "n_alternations": 2, "leaf": "gradient"},
+        {"n_trees": 5, "gamma": 0.2, "p_full": 0.8, "n_alternations": 2, "leaf": "gradient", "n_folds": 2}
     ],
 )
 @documented
@@ -107,7 +106,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
         leaf: Leaf = "newton",
         max_bins: int = 255,
         expensive_features: Any = None,
-        cv: int | None = 5,
+        n_folds: int | None = 5,
         costs: Any = None,
         budget: float | None = None,
         validation_fraction: float = 0.2,
@@ -128,7 +127,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
         self.leaf = leaf
         self.max_bins = max_bins
         self.expensive_features = expensive_features
-        self.cv = cv
+        self.n_folds = n_folds
         self.costs = costs
         self.budget = budget
         self.validation_fraction = validation_fraction

@@ -22,7 +22,6 @@ from farthing.costs import CostSheet
 
 @register(
     grid={"C": [1e-3, 1e-2, 1e-1, 1.0], "send_weight": [0.3, 0.5, 0.7, 0.9]},
-    trials=[{"C": 0.5, "n_features": 2, "send_weight": 0.8}],
 )
 @documented
 class L1GateClassifier(AdaptClassifier):
@@ -73,7 +72,7 @@ class L1GateClassifier(AdaptClassifier):
         l2: float = 1.0,
         send_weight: float = 0.5,
         expensive_features: Any = None,
-        cv: int | None = 5,
+        n_folds: int | None = 5,
         costs: Any = None,
         budget: float | None = None,
         validation_fraction: float = 0.2,
@@ -85,7 +84,7 @@ class L1GateClassifier(AdaptClassifier):
         self.l2 = l2
         self.send_weight = send_weight
         self.expensive_features = expensive_features
-        self.cv = cv
+        self.n_folds = n_folds
         self.costs = costs
         self.budget = budget
         self.validation_fraction = validation_fraction

@@ -21,10 +21,7 @@ from farthing.base import register
 
 @register(
     grid={"gamma": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
-    trials=[
-        {"gamma": 0.1, "budget": 5.5, "n_alternations": 3},  # sends most rows on
-        {"expensive": GaussianNB(), "expensive_features": [0, 3, 1], "p_full": 0.9, "n_alternations": 3},
-    ],
+    trials=[{"expensive": GaussianNB(), "expensive_features": [0, 3, 1], "p_full": 0.9, "n_folds": 2}],
 )
 @documented
 class AdaptLinClassifier(AdaptClassifier):
@@ -79,7 +76,7 @@ class AdaptLinClassifier(AdaptClassifier):
         n_alternations: int = 20,
         start: Any = None,
         expensive_features: Any = None,
-        cv: int | None = 5,
+        n_folds: int | None = 5,
         costs: Any = None,
         budget: float | None = None,
         validation_fraction: float = 0.2,
@@ -91,7 +88,7 @@ class AdaptLinClassifier(AdaptClassifier):
         self.n_alternations = n_alternations
         self.start = start
         self.expensive_features = expensive_features
-        self.cv = cv
+        self.n_folds = n_folds
         self.costs = costs
         self.budget = budget
         self.validation_fraction = validation_fraction

@@ -22,7 +22,6 @@ from farthing.base import register
 
 @register(
     grid={"gamma": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
-    trials=[{"gamma": 0.0, "p_full": 0.3, "n_alternations": 5}],
 )
 @documented
 class AdaptLstsqClassifier(AdaptClassifier):
@@ -70,10 +69,10 @@ class AdaptLstsqClassifier(AdaptClassifier):
         *,
         p_full: float = 0.5,
         gamma: float = 0.01,
-        n_alternations: int = 10,
+        n_alternations: int = 5,
         start: Any = None,
         expensive_features: Any = None,
-        cv: int | None = 5,
+        n_folds: int | None = 5,
         costs: Any = None,
         budget: float | None = None,
         validation_fraction: float = 0.2,
@@ -85,7 +84,7 @@ class AdaptLstsqClassifier(AdaptClassifier):
         self.n_alternations = n_alternations
         self.start = start
         self.expensive_features = expensive_features
-        self.cv = cv
+        self.n_folds = n_folds
         self.costs = costs
         self.budget = budget
         self.validation_fraction = validation_fraction
@@ -124,7 +123,7 @@ class AdaptLstsqClassifier(AdaptClassifier):
         goal = logit(q.clip(symmetric.LEAST, 1 - symmetric.LEAST))
         shares = problem.shares
         stay = shares * (1 - q)
-        if self.gamma == 0:
+        if penalty.free:
             return logistic(design, problem, stay, _least_squares(design, shares, goal, pair), penalty)
         return descend(design, pair, _smooth(problem, shares, stay, goal), 2.0, penalty)
 

@@ -229,9 +229,11 @@ class _Ground:
         rows = Rows(values, target, weights).take(weights > 0)
         model.costs_ = CostSheet.of(model.costs, model.schema_.names)
         shop = Workshop(model.schema_, model.costs_, model.classes_, model.expensive_features)
-        cv = model.cv if model._needs_words else None
+        n_folds = model.n_folds if model._needs_words else None
         # The user's own model, which clone would have made an unfitted one of.
-        prepared = shop.prepare(self._estimator.expensive, rows, cv, check_random_state(model.random_state))
+        prepared = shop.prepare(
+            self._estimator.expensive, rows, n_folds, check_random_state(model.random_state)
+        )
         model.expensive_ = prepared.model
         return prepared
 

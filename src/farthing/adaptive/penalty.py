@@ -41,6 +41,11 @@ class BlockPenalty:
     gamma: float
     columns: NDArray[np.int64]
 
+    @property
+    def free(self) -> bool:
+        """Whether no column costs anything."""
+        return self.gamma * self.sheet.total(self.sheet.features) == 0
+
     def value(self, coef: Floats) -> float:
         """Return the penalty of coefficients, shape (n_terms, n_outputs)."""
         own = self._squares(coef)

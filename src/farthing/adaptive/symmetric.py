@@ -13,10 +13,12 @@ from farthing.adaptive.projection import Floats, project
 LEAST: Final = 1e-6
 
 _RHO: Final = 15.0
-_ROUNDS: Final = 200
-_TUNED: Final = 60
-_TOLERANCE: Final = 1e-7
-_HALVINGS: Final = 45
+_ROUNDS: Final = 100
+_TUNED: Final = 50
+_TOLERANCE: Final = 1e-6
+# Halvings of the interval, then Newton's steps within it.
+_HALVINGS: Final = 14
+_NEWTON: Final = 4
 
 
 def split(excess: Floats, gate: Floats, shares: Floats, p_full: float) -> Floats:
@@ -91,4 +93,10 @@ def _nearest(excess: Floats, gate: Floats, near: Floats, rho: float) -> Floats:
         p = expit(u)
         up = 2 * (u - gate) + p * (1 - p) * (rho * (p - near) - excess) < 0
         low, high = np.where(up, u, low), np.where(up, high, u)
-    return (low + high) / 2
+    u = (low + high) / 2
+    for _ in range(_NEWTON):
+        p = expit(u)
+        pull, bent = rho * (p - near) - excess, p * (1 - p)
+        bend = np.maximum(2 + bent * ((1 - 2 * p) * pull + rho * bent), 0.1)
+        u = np.clip(u - (2 * (u - gate) + bent * pull) / bend, low, high)
+    return np.asarray(u)

@@ -158,7 +158,7 @@ def by_trees(task: Task, expensive: Any, sweep: Sweep, n_folds: int | None = 5) 
 
 def by_lines(task: Task, expensive: Any, sweep: Sweep) -> AdaptPath:
     """Sweep ADAPT-LIN."""
-    model = AdaptLinClassifier(expensive, n_alternations=50, random_state=0)
+    model = AdaptLinClassifier(expensive, n_alternations=50, n_folds=5, random_state=0)
     return adapt_path(
         model,
         task.train.X,

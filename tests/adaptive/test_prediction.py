@@ -191,10 +191,15 @@ def test_log_probabilities_are_out_of_fold_and_clipped():
 
 def test_folds_are_dealt_class_by_class():
     target = np.repeat([0, 1, 2], [50, 10, 3])
-    folds = deal(target, 5, np.random.RandomState(0))
+    rows = Rows(np.arange(63.0)[:, np.newaxis], target, np.ones(63))
+    folds = deal(rows, 5, np.random.RandomState(0))
     counts = np.array([[np.sum((folds == f) & (target == c)) for c in range(3)] for f in range(5)])
     assert (counts.max(axis=0) - counts.min(axis=0) <= 1).all()
-    assert deal(np.zeros(1, dtype=np.int64), 5, np.random.RandomState(0)) is None
+    twice = Rows(np.repeat(rows.values, 2, axis=0), np.repeat(target, 2), np.ones(126)).take(
+        slice(None, None, -1)
+    )
+    assert np.array_equal(deal(twice, 5, np.random.RandomState(0))[::-2], folds)
+    assert deal(rows.take(slice(1)), 5, np.random.RandomState(0)) is None
 
 
 def test_imported_trees_speak_for_themselves(halves, sheet):

@@ -17,6 +17,7 @@ from farthing.adaptive.projection import Floats
 from farthing.base import ContractClassifier, TreesMixin
 from farthing.costs import CostSheet, RowLedger
 from farthing.forests import BudgetForestClassifier
+from farthing.forests.bootstrap import content_keys
 from farthing.table import Encoded, Schema
 from farthing.trees import Progress
 from farthing.walks import Policy
@@ -54,7 +55,7 @@ class Rows:
     target: NDArray[np.int64]
     weights: Floats
 
-    def take(self, kept: NDArray[Any]) -> Rows:
+    def take(self, kept: NDArray[Any] | slice) -> Rows:
         """Return some of the rows."""
         return Rows(self.values[kept], self.target[kept], self.weights[kept])
 
@@ -101,7 +102,7 @@ class Workshop:
         model = default_model(chance) if given is None else given
         self._check(model)
         fitted = self.adopt(model, rows) if _is_fitted(model) else self.fit(model, rows)
-        folds = None if n_folds is None or not _can_refit(model) else deal(rows.target, n_folds, chance)
+        folds = None if n_folds is None or not _can_refit(model) else deal(rows, n_folds, chance)
         scores = self._scores(fitted, rows.values)
         if folds is not None:
             scores = np.zeros((len(rows.target), scores.shape[1]))
@@ -134,9 +135,8 @@ class Workshop:
             options["sample_weight"] = rows.weights
         labels = self.classes[rows.target]
         if (labels == labels[0]).all():
-            raise ValueError(
-                f"{type(learner).__name__} needs rows of two classes; got the class {labels[0]!r}"
-            )
+            name = type(learner).__name__
+            raise ValueError(f"{name} needs rows of two classes; got one class, {labels[0]!r}")
         learner.fit(X, labels, **options)
         return Outside.around(learner, columns, rows.values)
 
@@ -335,23 +335,29 @@ class InsidePolicy:
         return np.asarray(self._model._conclude(settled)[0])
 
 
-def deal(target: NDArray[np.int64], n_folds: int, chance: np.random.RandomState) -> NDArray[np.int64] | None:
+def deal(rows: Rows, n_folds: int, chance: np.random.RandomState) -> NDArray[np.int64] | None:
     """Deal rows to folds, class by class; None if there are too few for two.
+
+    Rows of the same content are in the same fold, so a weight is the same as repeating the row, and the order
+    of the rows does not matter.
 
     Examples
     --------
-    >>> folds = deal(np.array([0, 0, 1, 1]), 2, np.random.RandomState(0))
+    >>> rows = Rows(np.arange(4.0)[:, np.newaxis], np.array([0, 0, 1, 1]), np.ones(4))
+    >>> folds = deal(rows, 2, np.random.RandomState(0))
     >>> [sorted(folds[:2].tolist()), sorted(folds[2:].tolist())]
     [[0, 1], [0, 1]]
     """
-    n_folds = min(n_folds, len(target))
+    contents = np.column_stack([rows.target.astype(np.uint64), content_keys(rows.values)])
+    units, unit_of = np.unique(contents, axis=0, return_inverse=True)
+    n_folds = min(n_folds, len(units))
     if n_folds < 2:
         return None
-    lots = chance.permutation(len(target))
-    by_class = lots[np.argsort(target[lots], kind="stable")]
-    folds = np.empty(len(target), dtype=np.int64)
-    folds[by_class] = np.arange(len(target)) % n_folds
-    return folds
+    lots = chance.permutation(len(units))
+    by_class = lots[np.argsort(units[lots, 0], kind="stable")]
+    folds = np.empty(len(units), dtype=np.int64)
+    folds[by_class] = np.arange(len(units)) % n_folds
+    return np.asarray(folds[unit_of.ravel()])
 
 
 def _is_fitted(model: Any) -> bool:

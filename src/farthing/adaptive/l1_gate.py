@@ -72,7 +72,7 @@ class L1GateClassifier(AdaptClassifier):
         l2: float = 1.0,
         send_weight: float = 0.5,
         expensive_features: Any = None,
-        n_folds: int | None = 5,
+        n_folds: int | None = 3,
         costs: Any = None,
         budget: float | None = None,
         validation_fraction: float = 0.2,

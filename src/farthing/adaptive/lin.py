@@ -21,7 +21,7 @@ from farthing.base import register
 
 @register(
     grid={"gamma": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
-    trials=[{"expensive": GaussianNB(), "expensive_features": [0, 3, 1], "p_full": 0.9, "n_folds": 2}],
+    trials=[{"expensive": GaussianNB(), "p_full": 0.9, "n_alternations": 3}],
 )
 @documented
 class AdaptLinClassifier(AdaptClassifier):
@@ -73,10 +73,10 @@ class AdaptLinClassifier(AdaptClassifier):
         *,
         p_full: float = 0.5,
         gamma: float = 0.01,
-        n_alternations: int = 20,
+        n_alternations: int = 10,
         start: Any = None,
         expensive_features: Any = None,
-        n_folds: int | None = 5,
+        n_folds: int | None = 3,
         costs: Any = None,
         budget: float | None = None,
         validation_fraction: float = 0.2,

@@ -46,7 +46,7 @@ def test_importing_farthing_needs_no_extra():
     """Frames are accepted, not required; nor is anything of the extras."""
     code = (
         "import sys\n"
-        "for name in ('pandas', 'polars', 'pyarrow', 'matplotlib', 'treelite', 'lightgbm'):\n"
+        "for name in ('pandas', 'polars', 'pyarrow', 'matplotlib', 'treelite', 'lightgbm', 'skops'):\n"
         "    sys.modules[name] = None\n"
         "import farthing\n"
     )

@@ -1,8 +1,9 @@
 """Chapter 5 of Nan's thesis: ADAPT-LIN, ADAPT-GBRT and their rivals beside the published numbers.
 
 Run `python -m experiments.nan_adaptive [--sets NAME ...] [--full]`; FARTHING_DATA names the folder of the
-larger tables. Each set leaves its points in build/nan_adaptive, so that sets may be run one by one; then the
-page docs/results/nan_adaptive.md and its figures are made of all that are there.
+larger tables. Each method of each set leaves its points in build/nan_adaptive and is not run again while they
+are there, so that sets may be run one by one and taken up where they stopped; then the page
+docs/results/nan_adaptive.md and its figures are made of all that are there.
 """
 
 from __future__ import annotations
@@ -234,13 +235,32 @@ def tuned_svm(task: Task) -> Any:
 # ---- sets --------------------------------------------------------------------------------------------------
 
 
-def timed(seconds: dict[str, float], name: str, work: Callable[[], Any]) -> Any:
-    """Run, and write down how long it took."""
-    begin = time.perf_counter()
-    done = work()
-    seconds[name] = time.perf_counter() - begin
-    print(f"{name}: {seconds[name]:.0f} s", flush=True)
-    return done
+def run(name: str, methods: dict[str, Callable[[], AdaptPath | list[Dot]]]) -> Found:
+    """Run the methods of a set, each once: what it gave is kept in a file, and read if it is there."""
+    CACHE.mkdir(parents=True, exist_ok=True)
+    curves: dict[str, list[Dot]] = {}
+    seconds: dict[str, float] = {}
+    full = None
+    for method, work in methods.items():
+        path = CACHE / f"{name}.{method.replace(' ', '_')}.json"
+        if not path.is_file():
+            begin = time.perf_counter()
+            found = work()
+            points = dots(found) if isinstance(found, AdaptPath) else found
+            whole = full_dot(found) if isinstance(found, AdaptPath) else None
+            plain = {
+                "seconds": time.perf_counter() - begin,
+                "full": None if whole is None else asdict(whole),
+                "points": [asdict(point) for point in points],
+            }
+            path.write_text(json.dumps(plain))
+            print(f"{name}, {method}: {plain['seconds']:.0f} s", flush=True)
+        kept = json.loads(path.read_text())
+        curves[method] = [Dot(**point) for point in kept["points"]]
+        seconds[method] = kept["seconds"]
+        full = full or (Dot(**kept["full"]) if kept["full"] else None)
+    assert full is not None
+    return Found(full, curves, seconds)
 
 
 def full_dot(path: AdaptPath) -> Dot:
@@ -249,35 +269,35 @@ def full_dot(path: AdaptPath) -> Dot:
     return Dot(full.validation_spend, full.validation_score, full.spend, full.score)
 
 
-def letters_with(make: Callable[[Task], Any], sweep: Sweep) -> Found:
+def letters_with(name: str, make: Callable[[Task], Any], sweep: Sweep) -> Found:
     """Figure 5.5: one expensive model, three ways to approximate it, and the Greedy Miser."""
-    task, seconds = letters(), {}
+    task = letters()
     expensive = clone(make(task))
-    trees = timed(seconds, "ADAPT-GBRT", lambda: by_trees(task, expensive, sweep))
-    lines = timed(seconds, "ADAPT-LIN", lambda: by_lines(task, expensive, sweep))
-    ready = expensive.fit(task.train.X, task.train.y)
-    curves = {
-        "ADAPT-GBRT": dots(trees),
-        "ADAPT-LIN": dots(lines),
-        "L1 baseline": timed(seconds, "L1 baseline", lambda: by_l1(task, ready)),
-        "Greedy Miser": timed(seconds, "Greedy Miser", lambda: by_miser(task, sweep)),
-    }
-    return Found(full_dot(trees), curves, seconds)
+    return run(
+        name,
+        {
+            "ADAPT-GBRT": lambda: by_trees(task, expensive, sweep),
+            "ADAPT-LIN": lambda: by_lines(task, expensive, sweep),
+            "L1 baseline": lambda: by_l1(task, expensive),
+            "Greedy Miser": lambda: by_miser(task, sweep),
+        },
+    )
 
 
 def letters_svm(sweep: Sweep) -> Found:
     """Return figure 5.5 with the RBF-SVM."""
-    return letters_with(tuned_svm, sweep)
+    return letters_with("letters_svm", tuned_svm, sweep)
 
 
 def letters_rf(sweep: Sweep) -> Found:
     """Return figure 5.5 with the forest of 500 trees."""
-    return letters_with(lambda _: RandomForestClassifier(500, random_state=0, n_jobs=JOBS), sweep)
+    return letters_with(
+        "letters_rf", lambda _: RandomForestClassifier(500, random_state=0, n_jobs=JOBS), sweep
+    )
 
 
-def with_forest(task: Task, sweep: Sweep) -> Found:
+def with_forest(name: str, task: Task, sweep: Sweep) -> Found:
     """Figure 5.4: a forest of 40 trees, approximated and pruned."""
-    seconds: dict[str, float] = {}
     forest = BudgetForestClassifier(
         impurity="entropy",
         cost_rule="penalty",
@@ -287,32 +307,38 @@ def with_forest(task: Task, sweep: Sweep) -> Found:
         random_state=0,
         n_jobs=JOBS,
     ).fit(task.train.X, task.train.y)
-    trees = timed(seconds, "ADAPT-GBRT", lambda: by_trees(task, forest, sweep))
-    curves = {
-        "ADAPT-GBRT": dots(trees),
-        "Greedy Miser": timed(seconds, "Greedy Miser", lambda: by_miser(task, sweep)),
-        "BudgetPrune": timed(seconds, "BudgetPrune", lambda: by_pruning(task, forest)),
-    }
-    return Found(full_dot(trees), curves, seconds)
+    return run(
+        name,
+        {
+            "ADAPT-GBRT": lambda: by_trees(task, forest, sweep),
+            "Greedy Miser": lambda: by_miser(task, sweep),
+            "BudgetPrune": lambda: by_pruning(task, forest),
+        },
+    )
 
 
 def nest(sweep: Sweep) -> Found:
     """Approximate the RBF-SVM, then the cheapest system within 1 % of it, again: remark 2."""
-    task, seconds = letters(), {}
-    once = timed(seconds, "one stage", lambda: by_trees(task, tuned_svm(task), sweep))
-    chosen = once.near(0.01)
-    assert chosen is not None
-    inner = chosen.model
-    twice = timed(seconds, "two stages", lambda: by_trees(task, inner, sweep, n_folds=None))
-    return Found(full_dot(once), {"one stage": dots(once), "two stages": dots(twice)}, seconds)
+    task = letters()
+    expensive = tuned_svm(task)
+
+    def twice() -> AdaptPath:
+        chosen = by_trees(task, expensive, sweep).near(0.01)
+        assert chosen is not None
+        return by_trees(task, chosen.model, sweep, n_folds=None)
+
+    one = run("letters_svm", {"ADAPT-GBRT": lambda: by_trees(task, expensive, sweep)})
+    two = run("letters_nest", {"two stages": twice})
+    curves = {"one stage": one.curves["ADAPT-GBRT"], **two.curves}
+    return Found(one.full, curves, {"one stage": one.seconds["ADAPT-GBRT"], **two.seconds})
 
 
 SETS: dict[str, Callable[[Sweep], Found]] = {
     "letters_svm": letters_svm,
     "letters_rf": letters_rf,
     "letters_nest": nest,
-    "miniboone": lambda sweep: with_forest(by_split("miniboone_tiny"), sweep),
-    "covtype": lambda sweep: with_forest(covtype(0, 1), sweep),
+    "miniboone": lambda sweep: with_forest("miniboone", by_split("miniboone_tiny"), sweep),
+    "covtype": lambda sweep: with_forest("covtype", covtype(0, 1), sweep),
 }
 
 
@@ -451,7 +477,6 @@ def figure_5_3() -> str:
 
 def save(name: str, found: Found) -> None:
     """Leave the points of a set for the page."""
-    CACHE.mkdir(parents=True, exist_ok=True)
     (CACHE / f"{name}.json").write_text(json.dumps(asdict(found)))
 
 

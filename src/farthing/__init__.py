@@ -6,7 +6,7 @@ spends, and asks for one feature at a time.
 
 from importlib.metadata import PackageNotFoundError, version
 
-from farthing import boosting, cascades, forests
+from farthing import adaptive, boosting, cascades, forests
 from farthing.base import load
 from farthing.costs import CostSheet, Group
 from farthing.frontier import BudgetedClassifier, BudgetedRegressor, ErrorCosts, Frontier, sweep
@@ -29,6 +29,7 @@ __all__ = [
     "Group",
     "Walk",
     "aconsult",
+    "adaptive",
     "boosting",
     "cascades",
     "consult",

@@ -47,7 +47,7 @@ from farthing._trial import (
 )
 from farthing.base import load
 from farthing.costs import CostSheet, Group
-from farthing.errors import WalkError
+from farthing.errors import BudgetError, WalkError
 
 __all__ = ["yield_checks"]
 
@@ -72,8 +72,9 @@ def yield_checks(estimator: Any, *, plain: Any = None) -> Iterator[tuple[str, Ch
     ----------
     estimator : estimator
         An instance; it is cloned, never changed. The checks set ``costs``, ``budget``, ``tradeoff``,
-        ``random_state`` and ``n_jobs`` where it has them and leave its other parameters alone. A class whose
-        ``budget`` caps every row says so by ``_hard_budget = True``; one whose rows are not predicted one by
+        ``random_state`` and ``n_jobs`` where it has them and leave its other parameters alone. A class that
+        has another name for its trade-off gives it as ``_tradeoff``. A class whose ``budget`` caps every row
+        says so by ``_hard_budget = True``; one whose rows are not predicted one by
         one, since its unit is a query, by ``_rows_alone = False``: it is exempt from the checks of row
         independence.
     plain : estimator, optional
@@ -99,15 +100,26 @@ def yield_checks(estimator: Any, *, plain: Any = None) -> Iterator[tuple[str, Ch
     ...
     AssertionError: DecisionTreeClassifier has no acquired(): it does not keep the contract
     """
-    params = estimator.get_params()
+    has = {name for name, value in estimator.get_params().items() if name != "tradeoff" or value is not None}
+    if _rate_of(estimator) is not None:
+        has.add("tradeoff")
     for name, check, needed in _CHECKS:
         if name in _ROWS_ALONE and not getattr(estimator, "_rows_alone", True):
             continue
-        # A trade-off of None is one that the estimator does not make.
-        if all(p in params and (p != "tradeoff" or params[p] is not None) for p in needed):
+        if has.issuperset(needed):
             yield name, partial(check, estimator)
     if plain is not None:
         yield "free is free: with zero costs it is the plain model", partial(_check_plain, estimator, plain)
+
+
+def _rate_name(estimator: Any) -> str:
+    """Return what the estimator calls its trade-off."""
+    return str(getattr(estimator, "_tradeoff", "tradeoff"))
+
+
+def _rate_of(estimator: Any) -> float | None:
+    """Return the trade-off of an estimator; None is one that it does not make."""
+    return estimator.get_params().get(_rate_name(estimator))  # type: ignore[no-any-return]
 
 
 def _check(name: str, *needed: str) -> Callable[[OnProblem], OnProblem]:
@@ -347,10 +359,10 @@ def _check_budgets(model: Any, problem: Problem) -> None:
 
 @_check("budgets: the budget parameter holds on every row, seen or not", "costs", "budget")
 def _check_hard_parameter(estimator: Any, problem: Problem) -> None:
+    if not getattr(estimator, "_hard_budget", False):
+        return  # a mean budget holds on the data that chose the model, which only the model knows
     for budget in (0.0, 0.25 * TOTAL, 0.5 * TOTAL):
         model = fit(estimator, problem, budget=budget)
-        if not getattr(model, "_hard_budget", False):
-            continue  # a mean budget holds on the data that chose the model, which only the model knows
         for X in (problem.X, problem.fresh):
             due = SHEET.total_rows(model.acquired(X))
             assert (due <= budget * (1 + 1e-12)).all(), f"rows paid up to {due.max()} of {budget}"
@@ -400,17 +412,21 @@ def _check_zero_costs(estimator: Any, problem: Problem) -> None:
 @_check("free is free: a trade-off of zero is zero costs", "costs", "tradeoff")
 def _check_zero_tradeoff(estimator: Any, problem: Problem) -> None:
     free = answers_of(fit(estimator, problem, costs=NOTHING, budget=None), problem.fresh)
-    blind = answers_of(fit(estimator, problem, tradeoff=0.0, budget=None), problem.fresh)
+    rate = {_rate_name(estimator): 0.0}
+    blind = answers_of(fit(estimator, problem, budget=None, **rate), problem.fresh)
     del free["spend"], blind["spend"]
     assert_same(blind, free, "between a trade-off of zero and costs of zero")
 
 
 @_check("free is free: costs times a power of two give the same bits", "costs")
 def _check_scale(estimator: Any, problem: Problem) -> None:
-    tradeoff = estimator.get_params().get("tradeoff")
-    rates = [{}] if tradeoff is None else [{"tradeoff": tradeoff}, {"tradeoff": 0.3}]
+    tradeoff, name = _rate_of(estimator), _rate_name(estimator)
+    rates = [{}] if tradeoff is None else [{name: tradeoff}, {name: 0.3}]
     for rate, budget in itertools.product(rates, (None, 0.5 * TOTAL)):
-        model = fit(estimator, problem, budget=budget, **rate)
+        try:
+            model = fit(estimator, problem, budget=budget, **rate)
+        except BudgetError:
+            continue  # a mean budget that what must be bought exceeds
         for s in (0.25, 1024.0):
             other = fit(
                 estimator,

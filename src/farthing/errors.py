@@ -5,6 +5,7 @@
     FarthingError
     +-- CostError     (ValueError)  a price list that is not one
     +-- TableError    (ValueError)  a table that does not fit: columns, types, values
+    +-- BudgetError   (ValueError)  a budget below what has to be bought in any case
     +-- WalkError     (RuntimeError) a walk told or refused when it asks for nothing
     +-- FileError     (ValueError)  a file that is not an intact Farthing model
     +-- ModelImportError (ValueError) a model of another library that cannot be brought over
@@ -24,6 +25,10 @@ class CostError(FarthingError, ValueError):
 
 class TableError(FarthingError, ValueError):
     """A table does not fit the model: columns are missing, or a value has the wrong type."""
+
+
+class BudgetError(FarthingError, ValueError):
+    """A budget is below what a model has to buy in any case."""
 
 
 class WalkError(FarthingError, RuntimeError):

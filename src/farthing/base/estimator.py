@@ -64,6 +64,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     }
     # Whether the ``budget`` parameter caps every row at prediction, rather than their mean or the fit alone.
     _hard_budget: ClassVar[bool] = False
+    # The parameter that prices are multiplied by in learning, if the method has one.
+    _tradeoff: ClassVar[str] = "tradeoff"
     # Whether a row's prediction is its own affair. Methods whose unit is a query of many rows say no, and are
     # exempt from the checks of row independence.
     _rows_alone: ClassVar[bool] = True

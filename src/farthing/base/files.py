@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from os import PathLike as OsPathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -42,16 +43,20 @@ def state_of(model: BudgetedEstimator) -> dict[str, Any]:
     return {"params": model._file_params(), "fitted": fitted}
 
 
-def load(path: PathLike) -> Any:
+def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
     """Read a model from a file that ``save`` wrote.
 
     No code comes from the file: it names a registered method and holds numbers and text for its attributes,
-    all of which are checked.
+    all of which are checked. A scikit-learn model within, such as the expensive one of `farthing.adaptive`,
+    is read by skops, which builds only what is safe by itself and what you trust.
 
     Parameters
     ----------
     path : str or path-like
         The file.
+    trusted : sequence of str
+        Types that a scikit-learn model within may be made of, by their full names; what a file would need
+        is in the error it raises. Name them only if you trust whoever made the file.
 
     Returns
     -------
@@ -65,7 +70,8 @@ def load(path: PathLike) -> Any:
     FileNotFoundError
         If there is no such file.
     """
-    kind, state = store.read(path)
+    with store.trusting(trusted):
+        kind, state = store.read(path)
     try:
         return build(kind, state)
     except FileError:

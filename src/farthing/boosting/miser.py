@@ -29,7 +29,7 @@ Leaf = Literal["newton", "gradient"]
 
 # Least share of the training weight that the hessians of a leaf make up: where the model is all but certain,
 # Newton steps are long and say little.
-_LEAST_HESSIAN = 1e-6
+LEAST_HESSIAN = 1e-6
 
 PARAMETERS = """tradeoff : float
         Lambda of equation 5: a tree is grown to minimise the sum over the training rows of half the squared
@@ -339,7 +339,7 @@ class GreedyMiser(TreesMixin):
                 hessians,
                 drawn,
                 l2=self.l2 / weighting.unit,
-                min_hessian=_LEAST_HESSIAN * weighting.total(n_rows) if self.leaf == "newton" else 0.0,
+                min_hessian=LEAST_HESSIAN * weighting.total(n_rows) if self.leaf == "newton" else 0.0,
             )
 
         return grow

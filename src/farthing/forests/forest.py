@@ -143,6 +143,8 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         "alpha_": float,
         "validation_cost_": float | NoneType,
     }
+    # Validation rows and their labels, while `fit` has some.
+    _given: tuple[Any, Any] = (None, None)
 
     def __init__(
         self,

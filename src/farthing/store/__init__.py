@@ -5,5 +5,6 @@ The format is documented in ``docs/file-format.md``.
 
 from farthing.store.codec import register_codec
 from farthing.store.model import read, write
+from farthing.store.trust import trusted_names, trusting
 
-__all__ = ["read", "register_codec", "write"]
+__all__ = ["read", "register_codec", "trusted_names", "trusting", "write"]

@@ -1,0 +1,19 @@
+"""Adaptive approximation: a cheap gate and a cheap model that spare an expensive one most of its rows."""
+
+from farthing.adaptive.gbrt import AdaptGbrtClassifier
+from farthing.adaptive.l1_gate import L1GateClassifier
+from farthing.adaptive.lin import AdaptLinClassifier
+from farthing.adaptive.lstsq import AdaptLstsqClassifier
+from farthing.adaptive.path import AdaptPath, AdaptPoint, adapt_path
+from farthing.adaptive.plots import plot_regions
+
+__all__ = [
+    "AdaptGbrtClassifier",
+    "AdaptLinClassifier",
+    "AdaptLstsqClassifier",
+    "AdaptPath",
+    "AdaptPoint",
+    "L1GateClassifier",
+    "adapt_path",
+    "plot_regions",
+]

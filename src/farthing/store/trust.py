@@ -1,0 +1,35 @@
+"""Whom a load trusts: names of types that a part of a file may be built of, beyond what is always safe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_TRUSTED: ContextVar[tuple[str, ...]] = ContextVar("trusted", default=())
+
+
+@contextmanager
+def trusting(names: Sequence[str]) -> Iterator[None]:
+    """Trust some types, by their full names, while a file is read.
+
+    Examples
+    --------
+    >>> with trusting(["lightgbm.basic.Booster"]):
+    ...     trusted_names()
+    ('lightgbm.basic.Booster',)
+    >>> trusted_names()
+    ()
+    """
+    if isinstance(names, str):
+        raise ValueError(f"trusted is the single text {names!r}; write [{names!r}]")  # noqa: TRY004
+    token = _TRUSTED.set(tuple(names))
+    try:
+        yield
+    finally:
+        _TRUSTED.reset(token)
+
+
+def trusted_names() -> tuple[str, ...]:
+    """Return what the load under way trusts."""
+    return _TRUSTED.get()

@@ -1,0 +1,332 @@
+"""Predictions: what is bought when, budgets, stages within stages, and models of other libraries."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+import farthing
+from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, adapt_path
+from farthing.adaptive.expensive import LEAST, Rows, Workshop, deal
+from farthing.base import load
+from farthing.boosting import AdaBoostRSClassifier, GreedyMiserClassifier
+from farthing.errors import BudgetError, FileError
+from farthing.forests import BudgetForestClassifier, from_model
+
+TREES = {"n_trees": 5, "n_alternations": 2, "gamma": 1.0, "p_full": 0.6, "random_state": 0}
+
+
+def fit(halves, sheet, expensive, **params):
+    (X, y), _ = halves
+    return AdaptGbrtClassifier(expensive, costs=sheet, **(TREES | params)).fit(X, y)
+
+
+def test_rows_that_go_on_pay_only_what_is_beyond_the_gate(halves, sheet):
+    _, (fresh, _) = halves
+    model = fit(halves, sheet, GreedyMiserClassifier(n_trees=20))._at(-0.3)
+    sent = model.sent(fresh)
+    assert 0 < sent.sum() < len(sent)
+    _, first = model.pair_.answers(fresh)
+    more = model.expensive_.acquired(fresh)
+    assert np.array_equal(model.acquired(fresh), np.where(sent[:, None], first | more, first))
+    stays = model._stay(model.pair_.answers(fresh)[0])
+    expected = np.where(sent[:, None], model.expensive_.predict_proba(fresh), stays)
+    assert np.array_equal(model.predict_proba(fresh), expected)
+
+
+def test_a_walk_asks_the_gate_first_then_the_rest(halves, sheet):
+    _, (fresh, _) = halves
+    model = fit(halves, sheet, SVC(), expensive_features=["x4", "x1", "x2"])._at(-np.inf)
+    names = list(model.schema_.names)
+    walk, asked = model.walk(), []
+    while (ask := walk.ask) is not None:
+        asked.append(ask.feature)
+        walk.tell(fresh[0, names.index(ask.feature)])
+    first = [names[k] for k in np.flatnonzero(model.pair_.answers(fresh[:1])[1][0])]
+    rest = [name for name in ("x1", "x2", "x4") if name not in first]
+    assert set(asked[: len(first)]) == set(first)
+    assert asked[len(first) :] == rest
+    assert walk.decision.spent == model.spend(fresh[:1])[0]
+
+
+def test_a_row_that_cannot_pay_for_all_stays_with_f1(halves, sheet):
+    _, (fresh, _) = halves
+    model = fit(halves, sheet, SVC())._at(-np.inf)
+    rich, poor = sheet.total(sheet.features), sheet.total(sheet.features) - 0.25
+    assert model.acquired(fresh, budget=rich).all()
+    held = model.pair_.answers(fresh)[1]
+    assert np.array_equal(model.acquired(fresh, budget=poor), held)
+    assert np.array_equal(model.predict_proba(fresh, budget=poor), model._stay(model.pair_.answers(fresh)[0]))
+
+
+@pytest.mark.parametrize("expensive", [GreedyMiserClassifier(n_trees=10), SVC()])
+def test_a_mean_budget_sends_the_largest_set_that_fits(expensive, halves, sheet):
+    (X, y), (held, labels) = halves
+    model = AdaptGbrtClassifier(expensive, costs=sheet, **TREES).fit(X, y)
+    least, most = model._at(np.inf).spend(held).mean(), model._at(-np.inf).spend(held).mean()
+    budget = (least + most) / 2
+    model.set_params(budget=budget).fit(X, y, validation=(held, labels))
+    assert model.spend(held).mean() <= budget * (1 + 1e-12)
+    gate = model._gate(held)
+    below = np.unique(gate[gate <= model.threshold_])
+    assert model.threshold_ == below[-1]
+    # One level of scores more would be too much.
+    assert model._at(below[-2] if len(below) > 1 else -np.inf).spend(held).mean() > budget
+    assert not set(gate[model.sent(held)]) & set(gate[~model.sent(held)])
+
+
+def test_a_budget_below_gate_and_f1_is_an_error(halves, sheet):
+    with pytest.raises(BudgetError, match=r"gate and cheap model alone cost"):
+        fit(halves, sheet, None, budget=0.01)
+
+
+def test_a_large_budget_sends_everybody(halves, sheet):
+    _, (fresh, _) = halves
+    model = fit(halves, sheet, GaussianNB(), budget=100.0)
+    assert model.threshold_ == -np.inf
+    assert model.sent(fresh).all()
+
+
+def test_stages_nest(halves, sheet, tmp_path):
+    (X, y), (fresh, wanted) = halves
+    inner = AdaptGbrtClassifier(GreedyMiserClassifier(n_trees=20), costs=sheet, n_folds=2, **TREES)
+    outer = AdaptLinClassifier(inner, gamma=0.01, p_full=0.7, costs=sheet, n_folds=2, random_state=0).fit(
+        X, y
+    )
+    assert isinstance(outer.expensive_, AdaptGbrtClassifier)
+    assert isinstance(outer.expensive_.expensive_, GreedyMiserClassifier)
+    outer = outer._at(-1.0)
+    sent = outer.sent(fresh)
+    assert sent.any()
+    assert np.array_equal(outer.predict(fresh)[sent], outer.expensive_.predict(fresh)[sent])
+    expected = outer.pair_.answers(fresh)[1] | (outer.expensive_.acquired(fresh) & sent[:, None])
+    assert np.array_equal(outer.acquired(fresh), expected)
+    decision = farthing.consult(outer, dict(zip(outer.schema_.names, fresh[0], strict=True)), budget=4.0)
+    assert decision.prediction == outer.predict(fresh[:1], budget=4.0)[0]
+    outer.save(tmp_path / "nest.farthing")
+    assert np.array_equal(load(tmp_path / "nest.farthing").predict_proba(fresh), outer.predict_proba(fresh))
+    assert wanted.shape == sent.shape
+
+
+def test_a_fitted_stage_is_taken_as_it_is(halves, sheet):
+    (X, y), _ = halves
+    inner = AdaptGbrtClassifier(GaussianNB(), costs=sheet, **TREES).fit(X, y)
+    outer = AdaptGbrtClassifier(inner, costs=sheet, n_folds=None, **TREES).fit(X, y)
+    assert outer.expensive_ is inner
+
+
+def test_a_model_with_a_budget_of_its_own_keeps_it(halves, sheet):
+    (X, y), (fresh, _) = halves
+    sampled = AdaBoostRSClassifier(budget=3.0, n_rounds=10, costs=sheet, random_state=0).fit(X, y)
+    model = AdaptGbrtClassifier(sampled, costs=sheet, n_folds=None, **TREES).fit(X, y)._at(-np.inf)
+    seeds = np.arange(len(fresh))
+    alone = sampled.predict_proba(fresh, seeds=seeds)
+    assert np.array_equal(model.predict_proba(fresh, seeds=seeds), alone)
+    rich = model.predict_proba(fresh[:20], seeds=seeds[:20], budget=1e6)
+    assert np.array_equal(rich, alone[:20])
+
+
+@pytest.mark.parametrize(
+    "expensive",
+    [
+        SVC(),
+        RidgeClassifier(),
+        LogisticRegression(),
+        RandomForestClassifier(5, max_depth=3, random_state=0, n_jobs=2),
+        make_pipeline(StandardScaler(), SVC()),
+    ],
+)
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_models_of_scikit_learn(expensive, n_classes, halves, sheet):
+    (X, y), (fresh, _) = halves
+    labels = np.array(["low", "mid", "top"])[y + (n_classes == 3) * (X[:, 3] > 1)]
+    model = AdaptGbrtClassifier(expensive, costs=sheet, **TREES).fit(X, labels)._at(-np.inf)
+    proba = model.predict_proba(fresh)
+    own = model.expensive_.model.predict(fresh)
+    if hasattr(expensive, "predict_proba"):
+        assert np.array_equal(model.predict(fresh), own)
+    else:  # Platt's offset moves the border a little
+        assert np.mean(model.predict(fresh) == own) > 0.9
+    assert np.allclose(proba.sum(axis=1), 1)
+    assert model.acquired(fresh).all()
+    fitted = clone(expensive).fit(X, labels)
+    again = AdaptGbrtClassifier(fitted, costs=sheet, **TREES).fit(X, labels)._at(-np.inf)
+    assert np.array_equal(again.predict_proba(fresh), proba)
+
+
+def test_platt_scaling_is_monotone_and_calibrated():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 2))
+    y = (X[:, 0] + rng.normal(size=800) > 0).astype(int)
+    model = AdaptLinClassifier(RidgeClassifier(), random_state=0, n_alternations=1).fit(X, y)._at(-np.inf)
+    p = model.predict_proba(X)[:, 1]
+    order = np.argsort(model.expensive_.model.decision_function(X))
+    assert (np.diff(p[order]) >= 0).all()
+    for low, high in ((0.1, 0.3), (0.3, 0.7), (0.7, 0.9)):
+        inside = (p > low) & (p < high)
+        assert y[inside].mean() == pytest.approx(p[inside].mean(), abs=0.07)
+
+
+def test_log_probabilities_are_out_of_fold_and_clipped():
+    """A tree is sure of its own rows; of others it is wrong half the time if the labels are chance."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, size=200)
+    model = AdaptLinClassifier(random_state=0).fit(X, y)
+    shop = Workshop(model.schema_, model.costs_, model.classes_)
+    rows = Rows(X, y, np.ones(200))
+    for tree in (DecisionTreeClassifier(), DecisionTreeClassifier().fit(X, y)):
+        words = shop.prepare(tree, rows, 5, np.random.RandomState(0)).log_own
+        assert set(words.round(6)) == {0.0, np.log(LEAST).round(6)}
+        assert 0.35 < (words < -1).mean() < 0.65
+        own = shop.prepare(tree, rows, None, np.random.RandomState(0)).log_own
+        assert (own == 0).all()
+
+
+def test_folds_are_dealt_class_by_class():
+    target = np.repeat([0, 1, 2], [50, 10, 3])
+    rows = Rows(np.arange(63.0)[:, np.newaxis], target, np.ones(63))
+    folds = deal(rows, 5, np.random.RandomState(0))
+    counts = np.array([[np.sum((folds == f) & (target == c)) for c in range(3)] for f in range(5)])
+    assert (counts.max(axis=0) - counts.min(axis=0) <= 1).all()
+    twice = Rows(np.repeat(rows.values, 2, axis=0), np.repeat(target, 2), np.ones(126)).take(
+        slice(None, None, -1)
+    )
+    assert np.array_equal(deal(twice, 5, np.random.RandomState(0))[::-2], folds)
+    assert deal(rows.take(slice(1)), 5, np.random.RandomState(0)) is None
+
+
+def test_imported_trees_speak_for_themselves(halves, sheet):
+    (X, y), (fresh, _) = halves
+    forest = from_model(RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y), costs=sheet)
+    model = fit(halves, sheet, forest)._at(-np.inf)
+    assert model.expensive_ is forest
+    assert np.array_equal(model.predict_proba(fresh), forest.predict_proba(fresh))
+    assert (model.spend(fresh) >= forest.spend(fresh)).all()
+
+
+def test_frames_and_columns_by_name(halves, sheet):
+    (X, y), (fresh, _) = halves
+    names = ["a", "b", "c", "d", "e"]
+    frame, other = pd.DataFrame(X, columns=names), pd.DataFrame(fresh, columns=names)
+    bayes = GaussianNB().fit(frame[["c", "a"]], y)
+    model = AdaptGbrtClassifier(bayes, **TREES).fit(frame, y)._at(-np.inf)
+    assert model.expensive_.columns.tolist() == [2, 0]
+    assert np.array_equal(model.predict(other), bayes.predict(other[["c", "a"]]))
+    with pytest.raises(ValueError, match="reads 2 columns"):
+        AdaptGbrtClassifier(bayes, expensive_features=["a"], **TREES).fit(frame, y)
+
+
+def test_a_model_of_other_columns_is_refused(halves):
+    (X, y), _ = halves
+    other = BudgetForestClassifier(max_trees=2, random_state=0).fit(X[:, :3], y)
+    with pytest.raises(ValueError, match="other columns"):
+        AdaptGbrtClassifier(other, **TREES).fit(X, y)
+    strange = GaussianNB().fit(X, y + 5)
+    with pytest.raises(ValueError, match="knows the class"):
+        AdaptGbrtClassifier(strange, **TREES).fit(X, y)
+
+
+# Files.
+
+
+def test_files_hold_scikit_learn_models_through_skops(halves, sheet, tmp_path):
+    _, (fresh, _) = halves
+    for number, expensive in enumerate((SVC(), make_pipeline(StandardScaler(), LogisticRegression()))):
+        model = fit(halves, sheet, expensive)._at(-0.5)
+        path = tmp_path / f"{number}.farthing"
+        model.save(path)
+        assert b"pickle" not in path.read_bytes()
+        loaded = load(path)
+        assert np.array_equal(loaded.predict_proba(fresh), model.predict_proba(fresh))
+        assert np.array_equal(loaded.spend(fresh), model.spend(fresh))
+        assert type(loaded.expensive_.model) is type(expensive)
+
+
+def test_a_file_names_what_it_would_need_to_trust(halves, sheet, tmp_path):
+    _, (fresh, _) = halves
+    model = fit(halves, sheet, RandomForestClassifier(3, max_depth=2, random_state=0))._at(-np.inf)
+    path = tmp_path / "model.farthing"
+    model.save(path)
+    with pytest.raises(FileError, match=r"trusted=\['sklearn.tree._tree.Tree'\]"):
+        load(path)
+    with pytest.raises(FileError, match=r"sklearn.tree._tree.Tree"):
+        load(path, trusted=["os.system"])
+    with pytest.raises(ValueError, match="single text"):
+        load(path, trusted="sklearn.tree._tree.Tree")
+    loaded = farthing.load(path, trusted=["sklearn.tree._tree.Tree"])
+    assert np.array_equal(loaded.predict_proba(fresh), model.predict_proba(fresh))
+
+
+def test_a_hostile_part_raises_a_file_error(halves, sheet, tmp_path):
+    model = fit(halves, sheet, SVC())
+    good = farthing.adaptive.outside._encode(model.expensive_)
+    decode = farthing.adaptive.outside._decode
+    assert decode(good).columns.tolist() == [0, 1, 2, 3, 4]
+    evil = good["schema"].replace("sklearn.svm._classes", "os").replace("SVC", "system")
+    for change in ({"schema": evil}, {"schema": "{}"}, {"schema": "no json"}, {"parts": []}):
+        with pytest.raises(FileError):
+            decode(good | change)
+    for change in ({"columns": [0]}, {"fill": np.zeros(2)}, {"platt": 3}, {"parts": [1]}):
+        with pytest.raises(TypeError):
+            decode(good | change)
+
+
+# The sweep.
+
+
+def test_the_path_judges_as_the_models_do(halves, sheet):
+    (X, y), (fresh, wanted) = halves
+    seen = []
+    path = adapt_path(
+        AdaptGbrtClassifier(GreedyMiserClassifier(n_trees=10), costs=sheet, **TREES),
+        X,
+        y,
+        validation=(fresh[:150], wanted[:150]),
+        test=(fresh[150:], wanted[150:]),
+        gammas=[0.5, 5.0],
+        p_fulls=[0.3, 0.8],
+        learning_rates=[0.2],
+        shares=[0.25, 0.75],
+        n_jobs=2,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert len(path.points) == 12
+    for point in path:
+        assert point.spend == pytest.approx(point.model.spend(fresh[150:]).mean())
+        assert point.score == point.model.score(fresh[150:], wanted[150:])
+        assert point.validation_score == point.model.score(fresh[:150], wanted[:150])
+        assert point.sent == point.model.sent(fresh[150:]).mean()
+        assert set(point.params) == {"gamma", "p_full", "learning_rate"}
+    alone = path.points[0].model.expensive_
+    assert path.full.score == alone.score(fresh[150:], wanted[150:])
+    spends = [point.validation_spend for point in path.frontier]
+    scores = [point.validation_score for point in path.frontier]
+    assert spends == sorted(spends)
+    assert scores == sorted(scores)
+    for point in path:
+        beaten = [p for p in path.frontier if p.validation_spend <= point.validation_spend]
+        assert max(p.validation_score for p in beaten) >= point.validation_score
+    assert path.within(spends[0] / 2 - 1) is None
+    assert path.within(np.inf).validation_score == scores[-1]
+    near = path.near(0.5)
+    assert near.validation_score >= path.full.validation_score - 0.5
+
+
+def test_a_setting_of_a_path_is_the_model_of_that_setting(halves, sheet):
+    (X, y), (fresh, wanted) = halves
+    model = AdaptLinClassifier(GaussianNB(), costs=sheet, n_alternations=3, random_state=0)
+    path = adapt_path(model, X, y, validation=(fresh, wanted), gammas=[0.01], p_fulls=[0.4])
+    model.set_params(gamma=0.01, p_full=0.4).fit(X, y)
+    assert np.array_equal(path.points[0].model.predict_proba(fresh), model.predict_proba(fresh))
+    with pytest.raises(ValueError, match="learning_rate"):
+        adapt_path(model, X, y, validation=(fresh, wanted), learning_rates=[0.1])
+    with pytest.raises(ValueError, match="budget"):
+        adapt_path(model.set_params(budget=3.0), X, y, validation=(fresh, wanted))

@@ -1,18 +1,17 @@
 // The predictor for Python.
-#include "forest.hpp"
 #include "predictor.hpp"
 
 namespace farthing {
-
-const ForestView& forest_of(nb::handle predictor) { return nb::cast<const Predictor&>(predictor).view(); }
 
 void bind_predict(nb::module_& m) {
     nb::class_<Predictor>(m, "Predictor")
         .def(nb::init<index_t, index_t, Vector<index_t>, Vector<index_t>, Vector<std::int32_t>, Vector<double>,
                       Vector<index_t>, Vector<index_t>, Vector<std::uint8_t>, Vector<index_t>, Vector<std::uint64_t>,
-                      Vector<index_t>, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>, bool, bool>(),
+                      Vector<index_t>, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>, bool, bool,
+                      bool>(),
              nb::kw_only(), "n_features"_a, "n_outputs"_a, "offsets"_a, "target"_a, "feature"_a, "threshold"_a, "left"_a, "right"_a,
-             "missing"_a, "category"_a, "category_words"_a, "category_widths"_a, "scores"_a, "strict"_a, "single"_a)
+             "missing"_a, "category"_a, "category_words"_a, "category_widths"_a, "scores"_a, "strict"_a, "single"_a,
+             "single_sums"_a)
         .def("predict", &Predictor::predict<double>, "X"_a.noconvert(), "want_touched"_a, "n_threads"_a)
         .def("predict", &Predictor::predict<float>, "X"_a.noconvert(), "want_touched"_a, "n_threads"_a)
         .def("predict_within", &Predictor::predict_within<double>, "X"_a.noconvert(), "budgets"_a, "own"_a, "shared"_a,

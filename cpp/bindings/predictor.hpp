@@ -23,7 +23,7 @@ public:
               Vector<std::int32_t> feature, Vector<double> threshold, Vector<index_t> left, Vector<index_t> right,
               Vector<std::uint8_t> missing, Vector<index_t> category, Vector<std::uint64_t> category_words,
               Vector<index_t> category_widths, nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu> scores,
-              bool strict, bool single)
+              bool strict, bool single, bool single_sums)
         : kept_{offsets, target, left, right, category, category_widths}, kept_feature_(feature),
           kept_threshold_(threshold), kept_missing_(missing), kept_words_(category_words), kept_scores_(scores) {
         ForestView view;
@@ -43,6 +43,7 @@ public:
         view.scores = {scores.data(), static_cast<index_t>(scores.size())};
         view.strict = strict;
         view.single = single;
+        view.single_sums = single_sums;
         require(view.offsets.size == view.target.size + 1, "offsets has one entry more than target");
         require(static_cast<index_t>(scores.shape(0)) == view.feature.size, "scores: one row for each node");
         forest_ = std::make_unique<CompiledForest>(view);

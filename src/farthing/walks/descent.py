@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import RowLedger
-from farthing.trees import Forest
+from farthing.trees import Forest, Predictor
 
 
 class ForestPolicy:
@@ -21,6 +23,8 @@ class ForestPolicy:
         The trees.
     scores : ndarray of float64, shape (n_nodes, width)
         What each node adds to the output, in place of its value.
+    single_sums : bool
+        Whether the sum is rounded to float32 after each tree.
 
     Attributes
     ----------
@@ -43,14 +47,20 @@ class ForestPolicy:
     array([1.])
     """
 
-    def __init__(self, forest: Forest, scores: NDArray[np.float64]) -> None:
+    def __init__(self, forest: Forest, scores: NDArray[np.float64], *, single_sums: bool = False) -> None:
         if scores.ndim != 2 or len(scores) != len(forest.feature):
             raise ValueError(f"scores must have shape ({len(forest.feature)}, width); got {scores.shape}")
         self._forest = forest
         self._scores = scores
+        self._sum_dtype = np.float32 if single_sums else np.float64
         self.end = forest.n_trees
         self._tree = 0
         self._nodes: NDArray[np.int64] = forest.offsets[:-1].copy()
+
+    @classmethod
+    def of(cls, ready: Predictor) -> Self:
+        """Walk the trees that a predictor was made for, with its scores and its sums."""
+        return cls(ready.forest, ready.scores, single_sums=ready.single_sums)
 
     def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - trees go their way whatever it costs
         """Return the column that the first unfinished tree tests next, None after the last tree."""
@@ -74,7 +84,8 @@ class ForestPolicy:
 
         The compiled predictor makes the same additions in the same order, so that both give the same bits.
         """
-        total = np.zeros(self._forest.n_outputs)
+        total = np.zeros(self._forest.n_outputs, dtype=self._sum_dtype)
         columns = self._forest.target[: self.end, np.newaxis] + np.arange(self._scores.shape[1])
-        np.add.at(total, columns, self._scores[self._nodes[: self.end]])  # one by one, in this order
-        return total
+        scores = self._scores[self._nodes[: self.end]].astype(self._sum_dtype)
+        np.add.at(total, columns, scores)  # one by one, in this order
+        return total.astype(np.float64)

@@ -164,6 +164,7 @@ def test_progress_is_told_in_order(forest: Any, rows: Any, capsys: Any) -> None:
         make(forest, *rows, progress=shares.append)
         assert shares == sorted(shares)
         assert all(0 < share <= 1 for share in shares)
+        assert shares[-1] == 1
     prune_path(forest, *rows, progress=True)
     assert "pruning: 100%" in capsys.readouterr().err
 

@@ -189,6 +189,8 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
     rate = gains.unit / prices.unit * len(case.values)
     weights = [int(price) for price in (*prices.own, *prices.shared)]
     while True:
+        if report is not None:
+            report(len(lambdas) / (trees.n_features + 1))
         losses = [int(loss) for loss in paths.losses(gains.steps, removed)]
         saved = [
             sum(int(rows) * price for rows, price in zip(items, weights, strict=True) if rows)
@@ -203,8 +205,8 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
         removed[best] = 1
         step[best] = len(lambdas)
         lambdas.append(max(lambdas[-1], ratio * rate))
-        if report is not None:
-            report(len(lambdas) / (trees.n_features + 1))
+    if report is not None:
+        report(1.0)
     step[step < 0] = len(lambdas)
     drop = np.where(trees.feature >= 0, step[trees.feature], 0)
     return case.path(gains, [float(lam) for lam in lambdas], _under_parents(case.predictor, drop))

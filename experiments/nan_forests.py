@@ -128,7 +128,7 @@ def growth(model: Any, part: Part) -> Iterator[tuple[float, float]]:
     acquired = np.zeros(part.X.shape, dtype=bool)
     outputs = np.zeros((len(part.y), len(model.classes_)))
     for t in range(model.forest_.n_trees):
-        tree = model.forest_.part(t, t + 1)
+        tree = model.forest_.trees(t, t + 1)
         more, touched = Predictor(tree, model._node_scores(tree)).predict(part.X, n_threads=2)
         outputs += more
         acquired |= touched

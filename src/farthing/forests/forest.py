@@ -38,7 +38,14 @@ class _Candidate:
 @register(
     grid={"budget": [None], "max_trees": [10, 40], "impurity": ["entropy", "pairs"]},
     trials=[
-        {"impurity": "pairs", "max_trees": 8, "budget": 4.5, "aggregation": "vote"},
+        {
+            "impurity": "pairs",
+            "max_trees": 8,
+            "budget": 4.5,
+            "aggregation": "vote",
+            "max_cuts": 2,
+            "cuts_above": 9,
+        },
         {"max_trees": 6, "max_features": "sqrt", "max_cuts": 4, "alpha": [0.0, 1.0], "impurity": "pairs"},
         {
             "impurity": "gini",
@@ -84,6 +91,10 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
     max_cuts : int, optional
         Thresholds of a numeric column that are tried in a node, drawn anew for each node; None is all. Few
         make trees differ, which can help the forest and costs a little more; the thesis drew 20 to 80.
+    cuts_above : int
+        ``max_cuts`` holds in nodes of more rows than this, counted and not weighed; smaller ones try all
+        thresholds. "pairs" cuts every node near its middle, so that trees differ only by chance near the
+        root, while near the leaves chance costs accuracy.
     bootstrap : bool
         Whether each tree learns from rows drawn with replacement, or from all of them.
     aggregation : {"distribution", "vote"}
@@ -156,6 +167,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         max_trees: int = 40,
         max_features: int | float | str | None = None,
         max_cuts: int | None = None,
+        cuts_above: int = 0,
         bootstrap: bool = True,
         aggregation: Aggregation = "distribution",
         validation_fraction: float | None = None,
@@ -177,6 +189,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         self.max_trees = max_trees
         self.max_features = max_features
         self.max_cuts = max_cuts
+        self.cuts_above = cuts_above
         self.bootstrap = bootstrap
         self.aggregation = aggregation
         self.validation_fraction = validation_fraction
@@ -223,7 +236,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         smallest value above zero is 1. Entropy and Gini are not monotone and promise nothing.
         """
         trees = self.forest_
-        return np.array([max_cost(trees.part(t, t + 1), self.costs_) for t in range(trees.n_trees)])
+        return np.array([max_cost(trees.trees(t, t + 1), self.costs_) for t in range(trees.n_trees)])
 
     def in_bag(self, tree: int) -> NDArray[np.float64]:
         """Return the weight with which each training row was drawn for a tree.
@@ -390,6 +403,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
                 "power": self.power,
                 "max_features": n_drawn(self.max_features, bins.n_features),
                 "max_cuts": self.max_cuts,
+                "cuts_above": self.cuts_above,
                 "seed": self._seed,
             },
             n_trees=self.max_trees,
@@ -408,6 +422,8 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
             isinstance(self.max_cuts, int | np.integer) and self.max_cuts >= 1
         ):
             raise ValueError(f"max_cuts must be an integer of at least 1, or None; got {self.max_cuts!r}")
+        if not isinstance(self.cuts_above, int | np.integer) or self.cuts_above < 0:
+            raise ValueError(f"cuts_above must be an integer of at least 0; got {self.cuts_above!r}")
         if self.aggregation not in ("distribution", "vote"):
             raise ValueError(f"aggregation must be 'distribution' or 'vote'; got {self.aggregation!r}")
         if isinstance(self.impurity, str):

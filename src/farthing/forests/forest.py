@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from farthing.base import ContractClassifier, TreesMixin, n_threads, normalise, register
+from farthing.base.inputs import label_codes
 from farthing.costs import CostSheet
 from farthing.errors import BudgetWarning
 from farthing.forests.bootstrap import Units
@@ -143,7 +144,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
     >>> heart = load_heart_disease()
     >>> forest = BudgetForestClassifier(impurity="pairs", costs=heart.costs, budget=4, random_state=0)
     >>> forest.fit(heart.X, heart.y).n_trees_
-    10
+    12
     >>> float(forest.spend(heart.X).mean()) <= 4
     True
     """
@@ -310,7 +311,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         if given is not None:
             encoded = self.schema_.encode(given, type(self).__name__)
             encoded.check(np.ones(encoded.values.shape, dtype=np.bool_))
-            codes = np.full(len(encoded.values), -1) if labels is None else self._codes(labels)
+            codes = np.full(len(encoded.values), -1) if labels is None else label_codes(labels, self.classes_)
             check_consistent_length(encoded.values, codes)
             return Rows(encoded.values, codes, np.ones(len(codes)))
         if labels is not None:
@@ -325,12 +326,6 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         weights = held.all()
         kept = weights > 0
         return Rows(values[kept], target[kept], weights[kept])
-
-    def _codes(self, labels: Any) -> NDArray[np.int64]:
-        """Return the labels of validation rows as codes; -1, which no class has, for a label never seen."""
-        labels = column_or_1d(labels)
-        places = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
-        return np.where(self.classes_[places] == labels, places, -1).astype(np.int64)
 
     def _error(self, candidate: _Candidate, rows: Rows, judges: Rows | None) -> float:
         """Return the weighted share of validation rows, or of those out of the bag, that are wrong."""

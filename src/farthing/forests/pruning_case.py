@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from farthing._core import Pruning, path_curve
 from farthing.base import ContractClassifier, TreesMixin, n_threads
+from farthing.base.inputs import label_codes
 from farthing.costs import CostSheet
 from farthing.forests.pruning_grid import Gains, GridPrices, Risk, bag_gains, grid_prices, row_gains
 from farthing.forests.pruning_path import PruningPath
@@ -141,15 +142,12 @@ class Case:
 def _rows(model: Any, X: Any, y: Any) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
     """Return an encoded table, and labels as places in ``classes_``, -1 for those of no class."""
     encoded = model.schema_.encode(X, type(model).__name__)
-    labels = column_or_1d(y)
-    check_consistent_length(encoded.values, labels)
-    if not len(labels):
+    codes = label_codes(y, model.classes_)
+    check_consistent_length(encoded.values, codes)
+    if not len(codes):
         raise ValueError("there are no rows to prune by")
     _, acquired = model._ready().predict(encoded.values)
     encoded.check(acquired)
-    codes = np.full(len(labels), -1, dtype=np.int64)
-    for code, label in enumerate(model.classes_):
-        codes[labels == label] = code
     return encoded.values, codes
 
 

@@ -71,12 +71,10 @@ FORESTS: Final[dict[str, dict[str, Any]]] = {
     PEER: {},
     "BudgetRF, all thresholds": {"impurity": "pairs"},
     "BudgetRF, 20 drawn": {"impurity": "pairs", "max_cuts": 20},
-    "BudgetRF, 20 drawn, no bootstrap": {"impurity": "pairs", "max_cuts": 20, "bootstrap": False},
 }
 LARGE: Final = {"impurity": "pairs", "cuts_above": 1000}
 CHOICES: Final[dict[str, dict[str, Any]]] = {
     **{name: settings for name, settings in FORESTS.items() if name.startswith("BudgetRF")},
-    "1 drawn above 1,000 rows": {**LARGE, "max_cuts": 1},
     "3 drawn above 1,000 rows": {**LARGE, "max_cuts": 3},
     "1 drawn above 1,000 rows, no bootstrap": {**LARGE, "max_cuts": 1, "bootstrap": False},
     "3 drawn above 1,000 rows, no bootstrap": {**LARGE, "max_cuts": 3, "bootstrap": False},
@@ -88,10 +86,10 @@ N_BUDGETS: Final = 24
 class Runs:
     """The curves of all figures, by table and seed."""
 
-    def __init__(self, cache: Cache, shrink: int, seeds: int, small: int) -> None:
+    def __init__(self, cache: Cache, shrink: int, seeds: int) -> None:
         self.cache = cache
         self.shrink = shrink
-        self.seeds = {"covtype": seeds, "miniboone_tiny": small, "by weight": small, "dna": small}
+        self.seeds = seeds
         mini = by_split("miniboone_tiny")
         self._tables: dict[str, Callable[[int], Task]] = {
             "covtype": lambda seed: covtype(seed, shrink),
@@ -106,7 +104,7 @@ class Runs:
 
     def _kept(self, what: str, table: str, seed: int, make: Callable[[], Curve]) -> Curve:
         name = f"{table} {seed} {what}" + (f" shrunk {self.shrink}" if self.shrink > 1 else "")
-        return self.cache.get(name.replace(" ", "_").replace(",", ""), make)
+        return self.cache.get("_".join(name.replace(",", "").split()), make)
 
     def growth(self, table: str, seed: int, row: str) -> Curve:
         """Return a forest's curve from tree to tree."""
@@ -139,29 +137,39 @@ class Runs:
             ]
         )
 
-    def prunings(self, table: str, settings: dict[str, Any], names: tuple[str, ...]) -> Curves:
-        """Return the curves of several ways to prune the same forests, a list of seeds each."""
+    def pruning(self, table: str, seed: int, settings: dict[str, Any], name: str) -> Curve:
+        """Return the curve of one way to prune a forest, or to stop its growth early."""
         key = tuple(settings.items())
-        label = " ".join(f"{name} {value}" for name, value in key)
+        label = " ".join(f"{option} {value}" for option, value in key)
 
-        def make(name: str, seed: int) -> Curve:
-            task = self.task(table, seed)
-            if name == "early stopping":
-                return early_stopping(task, seed, settings)
-            return pruning(task, self.forest(table, seed, key), name)
+        def stopped(rows: int) -> Curve:
+            return early_stopping(self.task(table, seed), seed, settings, rows)
 
+        if name == "early stopping":
+            points = [self._kept(f"{name} {n} {label}", table, seed, lambda n=n: stopped(n)) for n in LEAVES]
+            return np.concatenate(points)
+        return self._kept(
+            f"{name} {label}",
+            table,
+            seed,
+            lambda: pruning(self.task(table, seed), self.forest(table, seed, key), name),
+        )
+
+    def prunings(
+        self, table: str, settings: dict[str, Any], names: tuple[str, ...], seeds: int | None = None
+    ) -> Curves:
+        """Return the curves of several ways to prune the same forests, a list of seeds each."""
         curves: Curves = {name: [] for name in names}
-        for seed in range(self.seeds[table]):  # seed by seed, so that a forest is grown once
+        for seed in range(seeds or self.seeds):  # seed by seed, so that a forest is grown once
             for name in names:
-                what = f"{name} {label}".strip()
-                curves[name].append(self._kept(what, table, seed, lambda s=seed, n=name: make(n, s)))
+                curves[name].append(self.pruning(table, seed, settings, name))
         return curves
 
 
 # ---- tables ------------------------------------------------------------------------------------------------
 
 
-def table_3_1(runs: Runs, table: str) -> str:
+def table_3_1(runs: Runs, table: str, n_seeds: int) -> str:
     """Return the table in Markdown, the thesis's lines above ours."""
     lines = [
         "| forest | " + " | ".join(f"{n} trees" for n in COUNTS) + " |",
@@ -169,7 +177,7 @@ def table_3_1(runs: Runs, table: str) -> str:
     ]
     for row, cells in PUBLISHED[table].items():
         lines.append(f"| thesis: {row} | " + " | ".join(cells.split(", ")) + " |")
-    seeds = range(runs.seeds[table])
+    seeds = range(n_seeds)
     n_features = runs.task(table, 0).train.X.shape[1]
     for row in (*FORESTS, CHOSEN):
         curves = [
@@ -323,7 +331,7 @@ def figure_4_3(runs: Runs) -> tuple[str, str]:
     texts = []
     for ax, table in zip(axes, ("miniboone_tiny", "covtype"), strict=True):
         curves = runs.prunings(table, {}, EVERYTHING)
-        draw(ax, curves, f"{table}, {runs.seeds[table]} seed(s)")
+        draw(ax, curves, f"{table}, {runs.seeds} seeds")
         ax.legend()
         texts.append(f"{standings(curves)}\n\nBudgetPrune against\n\n{verdict(curves)}")
     save(figure, "nan_forests_4_3.png")
@@ -342,9 +350,10 @@ def figures_4_4_to_4_6(runs: Runs) -> None:
     save(figure, "nan_forests_4_4.png")
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
-    for ax, table in zip(axes, ("miniboone_tiny", "covtype"), strict=True):
-        draw(ax, runs.prunings(table, {}, both), table, "entropy, ")
-        draw(ax, runs.prunings(table, {"impurity": "pairs", "max_cuts": 20}, both), table, "pairs, ")
+    for ax, table, seeds in zip(axes, ("miniboone_tiny", "covtype"), (runs.seeds, 1), strict=True):
+        title = f"{table}, {seeds} seed" + ("s" if seeds > 1 else "")
+        draw(ax, runs.prunings(table, {}, both, seeds), title, "entropy, ")
+        draw(ax, runs.prunings(table, {"impurity": "pairs", "max_cuts": 20}, both, seeds), title, "pairs, ")
         ax.legend()
     save(figure, "nan_forests_4_5.png")
 
@@ -365,25 +374,29 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of covtype, two seeds of each table")
     parser.add_argument("--seeds", type=int, default=5, help="seeds (5; 10 runs in the thesis)")
+    parser.add_argument("--forest-seeds", type=int, default=3, help="seeds of table 3.1 on covtype (3)")
     parser.add_argument("--cache", type=Path, help="a folder that keeps what has been computed")
     given = parser.parse_args()
     RESULTS.mkdir(parents=True, exist_ok=True)
     seeds = 2 if given.quick else given.seeds
-    runs = Runs(Cache(given.cache), 10 if given.quick else 1, seeds, seeds)
-    sizes = {table: table_3_1(runs, table) for table in PUBLISHED}
+    forest_seeds = min(seeds, given.forest_seeds)
+    runs = Runs(Cache(given.cache), 10 if given.quick else 1, seeds)
+    mini, large = table_3_1(runs, "miniboone_tiny", seeds), table_3_1(runs, "covtype", forest_seeds)
     usage = table_4_1(runs.task("miniboone_tiny", 0))
     figure_3_4()
     pruned = figure_4_3(runs)
     figures_4_4_to_4_6(runs)
     against = figure_3_3(runs)
-    command = "python -m experiments.nan_forests" + (" --quick" if given.quick else f" --seeds {given.seeds}")
+    command = "python -m experiments.nan_forests"
+    command += " --quick" if given.quick else f" --seeds {seeds} --forest-seeds {forest_seeds}"
     shown = "a tenth of the thesis's rows" if given.quick else "36,603/15,688/58,101 rows as in the thesis"
     page = PAGE.read_text().format(
         command=command,
         shown=shown,
         seeds=seeds,
-        mini=sizes["miniboone_tiny"],
-        large=sizes["covtype"],
+        forest_seeds=forest_seeds,
+        mini=mini,
+        large=large,
         usage=usage,
         against=against,
         pruned_mini=pruned[0],

@@ -37,7 +37,7 @@ struct GrowOptions {
     index_t max_features = std::numeric_limits<index_t>::max();
     // Cuts of a numeric column that are tried in a node, drawn anew for each; only under the row ledger.
     index_t max_cuts = std::numeric_limits<index_t>::max();
-    index_t cuts_above = 0;  // nodes of at most so many rows try all cuts
+    double cuts_above = 0;  // nodes of at most this weight try all cuts
     std::uint64_t key = 0;  // of the root's draws
 };
 
@@ -307,7 +307,9 @@ private:
 
     bool draws_columns() const { return options_.max_features < static_cast<index_t>(columns_.size()); }
 
-    bool draws_cuts(const Leaf& leaf) const { return options_.max_cuts < kMaxBins && leaf.n() > options_.cuts_above; }
+    bool draws_cuts(const Leaf& leaf) const {
+        return options_.max_cuts < kMaxBins && target_.cover(leaf.sums.data()) > options_.cuts_above;
+    }
 
     bool is_direct(const Leaf& leaf) const {
         if (options_.ledger == Ledger::model) return false;  // keeps the best splits of all columns

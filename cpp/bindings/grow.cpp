@@ -182,7 +182,7 @@ public:
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
                   const nb::object& impurity, double alpha, double power, const Chosen& columns, const Chosen& rows,
-                  const Flags& owned, std::optional<index_t> max_features, std::optional<index_t> max_cuts, index_t cuts_above,
+                  const Flags& owned, std::optional<index_t> max_features, std::optional<index_t> max_cuts, double cuts_above,
                   std::uint64_t seed, std::uint64_t stream) {
         require(static_cast<index_t>(labels.shape(0)) == table_.n_rows, "labels: one for each row");
         require(static_cast<index_t>(weights.shape(0)) == table_.n_rows, "weights: one for each row");

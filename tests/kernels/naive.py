@@ -403,7 +403,7 @@ class Grower:
     nodes: list[Node] = field(default_factory=list)
     max_features: int | None = None
     max_cuts: int | None = None
-    cuts_above: int = 0
+    cuts_above: float = 0.0
     key: int = 0
 
     def grow(self, rows: NDArray[np.int64]) -> list[Node]:
@@ -436,7 +436,7 @@ class Grower:
         present = sorted({int(b) for b in bins.codes[node.rows]} - {bins.n_bins})
         if self.max_cuts is None or self.max_cuts >= 255 or len(present) < 2:
             return None
-        if len(node.rows) <= self.cuts_above:
+        if node.cover <= self.cuts_above:
             return None
         key = random_bits(random_bits(node.key, 2**64 - 3), column)
         spread = present[-1] - present[0]

@@ -92,8 +92,8 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
     max_cuts : int, optional
         Thresholds of a numeric column that are tried in a node, drawn anew for each node; None is all. Few
         make trees differ, which can help the forest and costs a little more; the thesis drew 20 to 80.
-    cuts_above : int
-        ``max_cuts`` holds in nodes of more rows than this, counted and not weighed; smaller ones try all
+    cuts_above : float
+        ``max_cuts`` holds in nodes of more weight than this, so of more rows drawn; lighter ones try all
         thresholds. "pairs" cuts every node near its middle, so that trees differ only by chance near the
         root, while near the leaves chance costs accuracy.
     bootstrap : bool
@@ -168,7 +168,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         max_trees: int = 40,
         max_features: int | float | str | None = None,
         max_cuts: int | None = None,
-        cuts_above: int = 0,
+        cuts_above: float = 0.0,
         bootstrap: bool = True,
         aggregation: Aggregation = "distribution",
         validation_fraction: float | None = None,
@@ -417,8 +417,8 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
             isinstance(self.max_cuts, int | np.integer) and self.max_cuts >= 1
         ):
             raise ValueError(f"max_cuts must be an integer of at least 1, or None; got {self.max_cuts!r}")
-        if not isinstance(self.cuts_above, int | np.integer) or self.cuts_above < 0:
-            raise ValueError(f"cuts_above must be an integer of at least 0; got {self.cuts_above!r}")
+        if not 0 <= self.cuts_above < np.inf:
+            raise ValueError(f"cuts_above must be a number of at least 0; got {self.cuts_above!r}")
         if self.aggregation not in ("distribution", "vote"):
             raise ValueError(f"aggregation must be 'distribution' or 'vote'; got {self.aggregation!r}")
         if isinstance(self.impurity, str):

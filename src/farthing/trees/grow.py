@@ -181,7 +181,7 @@ class Grower:
         columns: NDArray[np.int64] | None = None,
         max_features: int | None = None,
         max_cuts: int | None = None,
-        cuts_above: int = 0,
+        cuts_above: float = 0.0,
         seed: int = 0,
         stream: int = 0,
     ) -> Grown:
@@ -213,8 +213,8 @@ class Grower:
         max_cuts : int, optional
             Thresholds of a numeric column that are tried in a node, drawn with replacement among the bins
             between its lowest and highest value there; None is all. Needs the row ledger.
-        cuts_above : int
-            ``max_cuts`` holds in nodes of more rows than this; smaller ones try all thresholds.
+        cuts_above : float
+            ``max_cuts`` holds in nodes of more weight than this; lighter ones try all thresholds.
         seed, stream : int
             Key of these draws; a node's are a pure function of the key and its place in the tree.
 

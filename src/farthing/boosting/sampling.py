@@ -53,8 +53,8 @@ class AdaBoostRSClassifier(VoteLink):
     another with the same features cost nothing more, so there are more draws than features.
 
     If everything that a row has not bought is affordable, it takes the full weighted vote. Else it draws
-    while its spend and the dearest unpaid price of any learner are within the budget. A row that can draw
-    nothing gets the class prior.
+    while its spend and the dearest unpaid price of any learner are within the budget. So with a budget below
+    the price of the dearest learner it draws nothing, and gets the class prior; "top" has no such rule.
 
     Parameters
     ----------

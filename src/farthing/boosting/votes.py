@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from types import NoneType, UnionType
@@ -13,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import ContractClassifier, TreesMixin, n_threads, sigmoid
+from farthing.base import TreesMixin, n_threads
 from farthing.boosting.curtail import CurtailedPolicy, Curtailment, ask_order, check_order
+from farthing.boosting.link import VoteLink
 from farthing.table import Encoded
 from farthing.trees import Forest, Predictor
 from farthing.walks import Policy
@@ -25,8 +25,6 @@ GRID: Final = 2.0**-32
 MOST: Final = 2.0**20
 """The voting weights of a model sum to less than this, far below where multiples of the grid would round."""
 
-# Half the log-odds of the most lopsided prior.
-_SURE: Final = 18.0
 # Rows whose votes are held as floats at one time.
 _BLOCK: Final = 1024
 
@@ -34,12 +32,11 @@ _BLOCK: Final = 1024
 _READY: WeakKeyDictionary[VoteClassifier, Curtailment] = WeakKeyDictionary()
 
 
-class VoteClassifier(TreesMixin, ContractClassifier):
+class VoteClassifier(TreesMixin, VoteLink):
     """A classifier of two classes by the weighted vote of trees whose leaves say -1 or +1.
 
-    The raw output is the vote, f(x) = sum of alpha_t h_t(x). A positive vote is for ``classes_[1]``; zero or
-    less is for ``classes_[0]``. The probability of ``classes_[1]`` is 1 / (1 + exp(-2 f(x))), the link under
-    which the vote is half the log-odds; so the more probable class is that of the vote's sign, bit for bit.
+    The raw output is the vote, f(x) = sum of alpha_t h_t(x), with the link of `VoteLink`; so the more
+    probable class is that of the vote's sign, bit for bit.
 
     Attributes
     ----------
@@ -55,18 +52,8 @@ class VoteClassifier(TreesMixin, ContractClassifier):
         "alphas_": np.ndarray,
         "order_": np.ndarray | NoneType,
     }
-    _binary_only = True
     alphas_: NDArray[np.float64]
     order_: NDArray[np.int64] | None
-
-    def decision_function(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
-        """Return the vote, positive for ``classes_[1]``; parameters as in `predict`.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_rows,)
-        """
-        return self._raw(X, budget, seeds)[0][:, 0]
 
     def margins(self, X: Any, y: Any) -> NDArray[np.float64]:
         """Return y f(x) / sum of alphas, between -1 and 1: how far each vote was right.
@@ -165,17 +152,6 @@ class VoteClassifier(TreesMixin, ContractClassifier):
     def _node_scores(self, forest: Forest) -> NDArray[np.float64]:
         weights: NDArray[np.float64] = np.repeat(self.alphas_, np.diff(forest.offsets))
         return forest.value * weights[:, np.newaxis]
-
-    def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        if len(self.classes_) == 1:
-            return np.ones((len(outputs), 1))
-        return sigmoid(2 * outputs)
-
-    def _default_prior(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        up, down = weights[target == 1].sum(), weights[target == 0].sum()
-        if up == 0 or down == 0:
-            return np.array([_SURE if up > 0 else -_SURE])
-        return np.array([min(max(0.5 * math.log(up / down), -_SURE), _SURE)])
 
     def _check_stored(self) -> None:
         super()._check_stored()

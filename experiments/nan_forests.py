@@ -24,7 +24,6 @@ from experiments.nan_runs import (
     Cache,
     Curve,
     Task,
-    alphas,
     by_split,
     chosen,
     covtype,
@@ -86,13 +85,15 @@ N_BUDGETS: Final = 24
 class Runs:
     """The curves of all figures, by table and seed."""
 
-    def __init__(self, cache: Cache, shrink: int, seeds: int) -> None:
+    def __init__(self, cache: Cache, shrink: int, seeds: int, large_seeds: int) -> None:
         self.cache = cache
         self.shrink = shrink
-        self.seeds = seeds
+        self._seeds = {"covtype": large_seeds}
+        self._other_seeds = seeds
         mini = by_split("miniboone_tiny")
         self._tables: dict[str, Callable[[int], Task]] = {
             "covtype": lambda seed: covtype(seed, shrink),
+            "a tenth of covtype": lambda seed: covtype(seed, 10 * shrink),
             "miniboone_tiny": lambda _: mini,
             "by weight": lambda _: weights_as_costs(mini),
             "dna": lambda _: by_split("dna", validation=0.25),
@@ -126,7 +127,14 @@ class Runs:
     def alphas(self, table: str, seed: int) -> Curve:
         """Return BudgetRF's curve over trees and thresholds of Pairs, at the chosen settings."""
         settings = CHOICES[self.choice(table, seed)]
-        return self._kept("alphas", table, seed, lambda: alphas(self.task(table, seed), seed, settings))
+
+        def make(alpha: float) -> Curve:
+            task = self.task(table, seed)
+            return growth(task, forest(task, seed, {**settings, "alpha": alpha}))
+
+        return np.concatenate(
+            [self._kept(f"alpha {a}", table, seed, lambda a=a: make(float(a))) for a in ALPHAS]
+        )
 
     def miser(self, table: str, seed: int) -> Curve:
         """Return the Greedy Miser's curve over rounds and trade-offs."""
@@ -155,12 +163,14 @@ class Runs:
             lambda: pruning(self.task(table, seed), self.forest(table, seed, key), name),
         )
 
-    def prunings(
-        self, table: str, settings: dict[str, Any], names: tuple[str, ...], seeds: int | None = None
-    ) -> Curves:
+    def seeds(self, table: str) -> int:
+        """Return how many forests of a table are pruned."""
+        return self._seeds.get(table, self._other_seeds)
+
+    def prunings(self, table: str, settings: dict[str, Any], names: tuple[str, ...]) -> Curves:
         """Return the curves of several ways to prune the same forests, a list of seeds each."""
         curves: Curves = {name: [] for name in names}
-        for seed in range(seeds or self.seeds):  # seed by seed, so that a forest is grown once
+        for seed in range(self.seeds(table)):  # seed by seed, so that a forest is grown once
             for name in names:
                 curves[name].append(self.pruning(table, seed, settings, name))
         return curves
@@ -331,7 +341,7 @@ def figure_4_3(runs: Runs) -> tuple[str, str]:
     texts = []
     for ax, table in zip(axes, ("miniboone_tiny", "covtype"), strict=True):
         curves = runs.prunings(table, {}, EVERYTHING)
-        draw(ax, curves, f"{table}, {runs.seeds} seeds")
+        draw(ax, curves, f"{table}, {runs.seeds(table)} seeds")
         ax.legend()
         texts.append(f"{standings(curves)}\n\nBudgetPrune against\n\n{verdict(curves)}")
     save(figure, "nan_forests_4_3.png")
@@ -350,10 +360,9 @@ def figures_4_4_to_4_6(runs: Runs) -> None:
     save(figure, "nan_forests_4_4.png")
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
-    for ax, table, seeds in zip(axes, ("miniboone_tiny", "covtype"), (runs.seeds, 1), strict=True):
-        title = f"{table}, {seeds} seed" + ("s" if seeds > 1 else "")
-        draw(ax, runs.prunings(table, {}, both, seeds), title, "entropy, ")
-        draw(ax, runs.prunings(table, {"impurity": "pairs", "max_cuts": 20}, both, seeds), title, "pairs, ")
+    for ax, table in zip(axes, ("miniboone_tiny", "a tenth of covtype"), strict=True):
+        draw(ax, runs.prunings(table, {}, both), table, "entropy, ")
+        draw(ax, runs.prunings(table, {"impurity": "pairs", "max_cuts": 20}, both), table, "pairs, ")
         ax.legend()
     save(figure, "nan_forests_4_5.png")
 
@@ -374,13 +383,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of covtype, two seeds of each table")
     parser.add_argument("--seeds", type=int, default=5, help="seeds (5; 10 runs in the thesis)")
+    parser.add_argument("--prune-seeds", type=int, default=5, help="seeds of figure 4.3 on covtype (5)")
     parser.add_argument("--forest-seeds", type=int, default=3, help="seeds of table 3.1 on covtype (3)")
     parser.add_argument("--cache", type=Path, help="a folder that keeps what has been computed")
     given = parser.parse_args()
     RESULTS.mkdir(parents=True, exist_ok=True)
     seeds = 2 if given.quick else given.seeds
-    forest_seeds = min(seeds, given.forest_seeds)
-    runs = Runs(Cache(given.cache), 10 if given.quick else 1, seeds)
+    prune_seeds, forest_seeds = min(seeds, given.prune_seeds), min(seeds, given.forest_seeds)
+    runs = Runs(Cache(given.cache), 10 if given.quick else 1, seeds, prune_seeds)
     mini, large = table_3_1(runs, "miniboone_tiny", seeds), table_3_1(runs, "covtype", forest_seeds)
     usage = table_4_1(runs.task("miniboone_tiny", 0))
     figure_3_4()
@@ -388,12 +398,16 @@ def main() -> None:
     figures_4_4_to_4_6(runs)
     against = figure_3_3(runs)
     command = "python -m experiments.nan_forests"
-    command += " --quick" if given.quick else f" --seeds {seeds} --forest-seeds {forest_seeds}"
+    if given.quick:
+        command += " --quick"
+    else:
+        command += f" --seeds {seeds} --prune-seeds {prune_seeds} --forest-seeds {forest_seeds}"
     shown = "a tenth of the thesis's rows" if given.quick else "36,603/15,688/58,101 rows as in the thesis"
     page = PAGE.read_text().format(
         command=command,
         shown=shown,
         seeds=seeds,
+        prune_seeds=prune_seeds,
         forest_seeds=forest_seeds,
         mini=mini,
         large=large,

@@ -26,7 +26,7 @@ from scipy.sparse import coo_array
 from benchmarks.measure import Line, seconds
 from farthing.datasets import load_table
 from farthing.forests import BudgetForestClassifier, PruningPath, prune_path
-from farthing.forests.pruning import _Case
+from farthing.forests.pruning_case import Case
 
 LETTER_ROWS, LETTER_TREES = 4_000, 40
 COVTYPE_ROWS, COVTYPE_TREES, COVTYPE_TRAINING = 20_000, 100, 36_603
@@ -203,7 +203,7 @@ def _prune_and_report(threads: int) -> None:
         refs.write("5")  # the peak starts anew from here
     whole, path = timed(lambda: prune_path(model, X, y, n_jobs=threads))
     peak = _status("VmHWM")
-    case = _Case.of(model, X, y, None, threads)
+    case = Case.of(model, X, y, None, threads)
     gains, prices = case.gains("error", None, None), case.prices(0)
     problem = case.problem(gains, prices)
     rate = float(gains.unit / prices.unit * len(X))

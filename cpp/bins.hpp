@@ -23,18 +23,27 @@ namespace farthing {
 
 constexpr index_t kMaxBins = 255;
 
-struct ColumnBins {
-    std::vector<double> edges;               // numeric only; n_bins - 1 of them
-    std::vector<std::uint8_t> bin_of_code;   // categorical only
-    index_t n_bins = 1;                      // without the bin of missing values
-    bool categorical = false;
-};
-
 // A number m with low <= m < high, half way where that can be represented.
 inline double between(double low, double high) {
     const double middle = low / 2 + high / 2;
     return (middle >= low && middle < high) ? middle : low;
 }
+
+struct ColumnBins {
+    std::vector<double> edges;               // numeric only; n_bins - 1 of them
+    std::vector<std::uint8_t> bin_of_code;   // categorical only
+    index_t n_bins = 1;                      // without the bin of missing values
+    bool categorical = false;
+
+    // Of the bins first to last, the one whose edge is nearest to half way between theirs; the lower of equals.
+    index_t middle(index_t first, index_t last) const {
+        const double goal = between(edges[first], edges[last]);
+        const auto begin = edges.begin() + first;
+        const auto above = std::lower_bound(begin, edges.begin() + last, goal);
+        const bool lower = above != begin && goal - *(above - 1) <= *above - goal;
+        return static_cast<index_t>(above - edges.begin()) - (lower ? 1 : 0);
+    }
+};
 
 // The distinct values, ascending, or false if they are more than a handful; binary columns need no sorting.
 inline bool few_values(const std::vector<double>& values, std::vector<double>& distinct) {

@@ -110,6 +110,7 @@ public:
             stack.pop_back();
             part(std::move(problem), stack);
         }
+        if (progress_ && told_ < 1) progress_(told_ = 1);
         return collect();
     }
 

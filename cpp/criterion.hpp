@@ -48,6 +48,7 @@ template <Sums kSums>
 class GradientTarget {
 public:
     using Row = std::conditional_t<kSums == Sums::full, GradientRow, std::int64_t>;
+    static constexpr bool kCentred = false;  // boosted trees are small and their nodes full
     static constexpr index_t kWidth = kSums == Sums::packed ? 1 : kSums == Sums::unit ? 2 : 3;
 
     // min_hessian: a split that leaves a child less than this sum of hessians gains nothing.
@@ -212,6 +213,7 @@ struct ClassRow {
 class ClassTarget {
 public:
     using Row = ClassRow;
+    static constexpr bool kCentred = true;  // trees grow until nodes are pure, and those have gaps
 
     ClassTarget(Span<const index_t> labels, Span<const double> weights, index_t n_classes, ImpurityFunction impurity)
         : labels_(labels), weights_(to_fixed(weights)), n_classes_(n_classes), impurity_(impurity) {

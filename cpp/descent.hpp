@@ -29,13 +29,10 @@ inline std::int32_t descend(const ForestView& forest,
 
 // The sum over the first `end` trees of their current nodes' scores, one by one in this order.
 inline void add_scores(const ForestView& forest,
-                       const double* scores,     // IN (nodes, width)
-                       index_t width,
                        const index_t* nodes,     // IN (trees,)
                        index_t end,
                        double* outputs) {        // IN, OUT (n_outputs,)
-    for (index_t tree = 0; tree < end; ++tree)
-        for (index_t w = 0; w < width; ++w) outputs[forest.target[tree] + w] += scores[nodes[tree] * width + w];
+    for (index_t tree = 0; tree < end; ++tree) forest.add(tree, forest.scores.data + nodes[tree] * forest.width, outputs);
 }
 
 }  // namespace farthing

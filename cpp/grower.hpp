@@ -37,6 +37,7 @@ struct GrowOptions {
     index_t max_features = std::numeric_limits<index_t>::max();
     // Cuts of a numeric column that are tried in a node, drawn anew for each; only under the row ledger.
     index_t max_cuts = std::numeric_limits<index_t>::max();
+    double cuts_above = 0;  // nodes of at most this weight try all cuts
     std::uint64_t key = 0;  // of the root's draws
 };
 
@@ -215,7 +216,8 @@ private:
 
     void split(index_t parent_place) {
         const Offer offer = leaves_[parent_place].offer;
-        const Split chosen = leaves_[parent_place].split;
+        Split chosen = leaves_[parent_place].split;
+        if (Target::kCentred) centre(leaves_[parent_place], offer.feature, chosen);
         Leaf left;
         Leaf right;
         divide(leaves_[parent_place], offer.feature, chosen, left, right);
@@ -255,6 +257,21 @@ private:
         if (news) rank_anew();
     }
 
+    // Between the highest bin on the left and the lowest on the right there may be bins without rows. A cut anywhere there
+    // parts these rows alike; the one nearest to the middle parts new rows best.
+    void centre(const Leaf& leaf, index_t feature, Split& split) const {
+        if (split.categorical) return;
+        const ColumnBins& bins = table_.columns[feature];
+        const std::uint8_t* codes = table_.column(feature);
+        index_t right = bins.n_bins;
+        for (index_t i = leaf.begin; i < leaf.end && right > split.bin + 1; ++i) {
+            const index_t bin = codes[rows_[i]];
+            if (bin > split.bin && bin < right) right = bin;
+        }
+        if (right == bins.n_bins) return;  // only missing values go right
+        split.bin = bins.middle(split.bin, right - 1);
+    }
+
     void divide(const Leaf& parent, index_t feature, const Split& split, Leaf& left, Leaf& right) {
         const ColumnBins& bins = table_.columns[feature];
         const auto to_left = goes_left(split, bins.n_bins);
@@ -271,7 +288,7 @@ private:
         right.path = left.path;
         // Under a ledger a purchase may turn codes to missing, so that a column varies again.
         left.constant = right.constant = ledger_ ? Bitset(static_cast<index_t>(columns_.size())) : parent.constant;
-        if (draws_columns() || draws_cuts()) {
+        if (draws_columns() || options_.max_cuts < kMaxBins) {
             left.key = random_bits(parent.key, kLeftDraw);
             right.key = random_bits(parent.key, kRightDraw);
         }
@@ -290,12 +307,15 @@ private:
 
     bool draws_columns() const { return options_.max_features < static_cast<index_t>(columns_.size()); }
 
-    bool draws_cuts() const { return options_.max_cuts < kMaxBins; }
+    bool draws_cuts(const Leaf& leaf) const {
+        return options_.max_cuts < kMaxBins && target_.cover(leaf.sums.data()) > options_.cuts_above;
+    }
 
     bool is_direct(const Leaf& leaf) const {
         if (options_.ledger == Ledger::model) return false;  // keeps the best splits of all columns
         const auto n_columns = static_cast<index_t>(columns_.size());
-        return draws_columns() || draws_cuts() || leaf.n() * n_columns * kDirectShare < table_.n_all_bins() * width_;
+        return draws_columns() || draws_cuts(leaf) ||
+               leaf.n() * n_columns * kDirectShare < table_.n_all_bins() * width_;
     }
 
     // The best split of a leaf from its rows, one column after another; no histogram is kept.
@@ -336,7 +356,7 @@ private:
         fill_present(target_, present, bins_.data(), targets_ + leaf.begin, leaf.n(), bins.n_bins, cells);
         SplitSearch<Target> search(target_, leaf.sums.data(), whole, options_.min_rows_leaf, scratch_.data());
         if (bins.categorical) return search.categorical(cells, bins.n_bins);
-        if (!draws_cuts()) return search.numeric(cells, bins.n_bins, present, present);
+        if (!draws_cuts(leaf)) return search.numeric(cells, bins.n_bins, present, present);
         const std::uint64_t key = random_bits(random_bits(leaf.key, kCutDraw), column);
         const auto draw = [key](index_t i) { return random_bits(key, i); };
         return search.numeric(cells, bins.n_bins, present, drawn_cuts(present, bins.n_bins, options_.max_cuts, draw));

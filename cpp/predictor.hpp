@@ -32,8 +32,18 @@ struct ForestView {
     Span<const double> scores;                    // (nodes, width)
     bool strict = false;                          // the test is x < threshold, not x <= threshold
     bool single = false;                          // x is rounded to 32 bits before the test
+    bool single_sums = false;                     // sums of scores are rounded to 32 bits after each addition
 
     index_t n_trees() const { return target.size; }
+
+    // Adds the scores of a node of a tree to the outputs of a row. The sum of two 32 bit numbers in 64 bits, rounded once,
+    // is their sum in 32 bits.
+    void add(index_t tree, const double* node_scores, double* outputs) const {
+        double* out = outputs + target[tree];
+        for (index_t w = 0; w < width; ++w) out[w] += node_scores[w];
+        if (!single_sums) return;
+        for (index_t w = 0; w < width; ++w) out[w] = static_cast<double>(static_cast<float>(out[w]));
+    }
 };
 
 enum class Turn { left, right, missing };
@@ -258,9 +268,7 @@ void predict(const CompiledForest& forest, const Matrix<T>& X, const Leg& leg, d
                 }
                 for (index_t r = 0; r < n; ++r) {
                     const index_t row = leg.row(first + r);
-                    double* out = outputs + row * view.n_outputs + view.target[t];
-                    const double* scores = forest.scores(tree, place[r]);
-                    for (index_t w = 0; w < view.width; ++w) out[w] += scores[w];
+                    view.add(t, forest.scores(tree, place[r]), outputs + row * view.n_outputs);
                     if (touched) forest.touch(tree, place[r], touched + row * forest.n_words());
                 }
             }
@@ -315,8 +323,7 @@ void predict_within(const ForestView& forest, const Sheet& sheet, const Matrix<T
                     if (next == node) break;
                     node = next;
                 }
-                const double* scores = forest.scores.data + node * forest.width;
-                for (index_t w = 0; w < forest.width; ++w) out[forest.target[t] + w] += scores[w];
+                forest.add(t, forest.scores.data + node * forest.width, out);
             }
             std::copy(owned.feature_words(), owned.feature_words() + n_words, bought);
         }

@@ -2,23 +2,19 @@
 #include <optional>
 
 #include "../curtail.hpp"
-#include "common.hpp"
-#include "forest.hpp"
+#include "predictor.hpp"
 
 namespace farthing {
 namespace {
 
-// (outputs, words of touched features)
-using Answers = nb::typed<nb::tuple, Owning<double>, Owning<std::uint64_t>>;
-
-// IN predictor: the compiled Predictor of the forest. The Python side has made the plan for the same forest.
+// The Python side has made the plan for the forest of the predictor.
 template <class T>
-Answers curtailed(nb::handle predictor, const Table<T>& X, const Vector<index_t>& order,
+Answers curtailed(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& order,
                   const Vector<index_t>& position, const Vector<std::uint8_t>& stump, const Vector<double>& shared_low,
                   const Vector<double>& shared_high, const Vector<double>& low, const Vector<double>& high,
                   const std::optional<Vector<double>>& budgets, const Vector<double>& own, const Vector<double>& shared,
                   const Vector<index_t>& group_of, int n_threads) {
-    const ForestView& forest = forest_of(predictor);
+    const ForestView& forest = predictor.view();
     const CurtailPlan plan{span(order),       span(position), span(stump), span(shared_low),
                            span(shared_high), span(low),      span(high)};
     const auto n = static_cast<index_t>(X.shape(0));

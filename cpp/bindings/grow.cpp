@@ -182,7 +182,7 @@ public:
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
                   const nb::object& impurity, double alpha, double power, const Chosen& columns, const Chosen& rows,
-                  const Flags& owned, std::optional<index_t> max_features, std::optional<index_t> max_cuts,
+                  const Flags& owned, std::optional<index_t> max_features, std::optional<index_t> max_cuts, double cuts_above,
                   std::uint64_t seed, std::uint64_t stream) {
         require(static_cast<index_t>(labels.shape(0)) == table_.n_rows, "labels: one for each row");
         require(static_cast<index_t>(weights.shape(0)) == table_.n_rows, "weights: one for each row");
@@ -195,6 +195,7 @@ public:
         GrowOptions options = options_;
         options.max_features = max_features.value_or(GrowOptions{}.max_features);
         options.max_cuts = max_cuts.value_or(GrowOptions{}.max_cuts);
+        options.cuts_above = cuts_above;
         options.key = random_bits(seed, stream);
         ImpurityFunction function;
         function.alpha = alpha;
@@ -291,7 +292,7 @@ void bind_grow(nb::module_& m) {
              "ledger"_a.none(), "send_others"_a)
         .def("classes", &TreeGrower::classes, "labels"_a, "weights"_a, "n_classes"_a, nb::kw_only(), "impurity"_a,
              "alpha"_a, "power"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "max_features"_a.none(),
-             "max_cuts"_a.none(), "seed"_a, "stream"_a);
+             "max_cuts"_a.none(), "cuts_above"_a, "seed"_a, "stream"_a);
 }
 
 }  // namespace farthing

@@ -16,11 +16,11 @@ void bind_sampler(nanobind::module_& m);
 
 NB_MODULE(_core, m) {
     m.doc() = "Farthing's compiled core: bins, histograms, trees, prediction, pruning. Internal; its shapes may change.";
+    farthing::bind_predict(m);  // first, since others take its class
     farthing::bind_boost(m);
     farthing::bind_curtail(m);
     farthing::bind_grow(m);
     farthing::bind_lambdas(m);
-    farthing::bind_predict(m);
     farthing::bind_prune(m);
     farthing::bind_sampler(m);
 }

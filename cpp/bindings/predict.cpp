@@ -1,10 +1,7 @@
 // The predictor for Python.
-#include "forest.hpp"
 #include "predictor.hpp"
 
 namespace farthing {
-
-const ForestView& forest_of(nb::handle predictor) { return nb::cast<const Predictor&>(predictor).view(); }
 
 void bind_predict(nb::module_& m) {
     nb::class_<ForestArrays>(m, "ForestArrays")
@@ -15,10 +12,10 @@ void bind_predict(nb::module_& m) {
              "right"_a, "missing"_a, "category"_a, "category_words"_a, "category_widths"_a, "strict"_a, "single"_a)
         .def("descend", &ForestArrays::descend, "values"_a.noconvert(), "heard"_a.noconvert(), "nodes"_a.noconvert(),
              "tree"_a, "end"_a)
-        .def("total", &ForestArrays::total, "scores"_a.noconvert(), "nodes"_a.noconvert(), "end"_a);
+        .def("total", &ForestArrays::total, "scores"_a.noconvert(), "nodes"_a.noconvert(), "end"_a, "single_sums"_a);
 
     nb::class_<Predictor>(m, "Predictor")
-        .def(nb::init<const ForestArrays&, Scores>(), "arrays"_a, "scores"_a)
+        .def(nb::init<const ForestArrays&, Scores, bool>(), "arrays"_a, "scores"_a, "single_sums"_a)
         .def("predict", &Predictor::predict<double>, "X"_a.noconvert(), "want_touched"_a, "n_threads"_a)
         .def("predict", &Predictor::predict<float>, "X"_a.noconvert(), "want_touched"_a, "n_threads"_a)
         .def("predict_within", &Predictor::predict_within<double>, "X"_a.noconvert(), "budgets"_a, "own"_a, "shared"_a,

@@ -57,14 +57,23 @@ struct ForestArrays {
     }
 
     // (n_outputs,): what the first `end` trees add up to where they stand.
-    Owning<double> total(const Scores& scores, const Vector<index_t>& nodes, index_t end) const {
-        const auto width = static_cast<index_t>(scores.shape(1));
-        require(static_cast<index_t>(scores.shape(0)) == view.feature.size, "scores: one row for each node");
-        for (const index_t first : view.target) require(first + width <= view.n_outputs, "scores: too wide");
+    Owning<double> total(const Scores& scores, const Vector<index_t>& nodes, index_t end, bool single_sums) const {
+        const ForestView forest = with_scores(scores, single_sums);
+        for (const index_t first : view.target) require(first + forest.width <= view.n_outputs, "scores: too wide");
         check_nodes(span(nodes), 0, end);
         std::vector<double> outputs(static_cast<std::size_t>(view.n_outputs), 0.0);
-        add_scores(view, scores.data(), width, nodes.data(), end, outputs.data());
+        add_scores(forest, nodes.data(), end, outputs.data());
         return give(std::move(outputs));
+    }
+
+    // The view with what its nodes add to the output.
+    ForestView with_scores(const Scores& scores, bool single_sums) const {
+        require(static_cast<index_t>(scores.shape(0)) == view.feature.size, "scores: one row for each node");
+        ForestView forest = view;
+        forest.width = static_cast<index_t>(scores.shape(1));
+        forest.scores = {scores.data(), static_cast<index_t>(scores.size())};
+        forest.single_sums = single_sums;
+        return forest;
     }
 
     ForestView view;
@@ -87,13 +96,9 @@ private:
 // A forest held for prediction.
 class Predictor {
 public:
-    Predictor(const ForestArrays& arrays, Scores scores) : kept_(arrays), kept_scores_(scores) {
-        ForestView view = arrays.view;
-        view.width = static_cast<index_t>(scores.shape(1));
-        view.scores = {scores.data(), static_cast<index_t>(scores.size())};
-        require(static_cast<index_t>(scores.shape(0)) == view.feature.size, "scores: one row for each node");
-        forest_ = std::make_unique<CompiledForest>(view);
-    }
+    Predictor(const ForestArrays& arrays, Scores scores, bool single_sums)
+        : kept_(arrays), kept_scores_(scores),
+          forest_(std::make_unique<CompiledForest>(arrays.with_scores(scores, single_sums))) {}
 
     const ForestView& view() const { return forest_->forest(); }
 

@@ -1,7 +1,6 @@
 // The sampler for Python, and its draws one by one for the walks.
 #include "../sampler.hpp"
-#include "common.hpp"
-#include "forest.hpp"
+#include "predictor.hpp"
 
 namespace farthing {
 namespace {
@@ -46,9 +45,9 @@ public:
     }
 
     template <class T>
-    Sampled trees(nb::handle predictor, const Table<T>& X, const Vector<double>& budgets,
+    Sampled trees(const Predictor& predictor, const Table<T>& X, const Vector<double>& budgets,
                   const Vector<std::int64_t>& seeds, int n_threads) const {
-        const ForestView& forest = forest_of(predictor);
+        const ForestView& forest = predictor.view();
         require(forest.n_trees() == plan_.n_learners(), "the forest has one tree for each learner");
         require(forest.n_features == sheet_.n_features(), "the forest has the features of the sheet");
         require(forest.width == 1, "the trees have one score a node");

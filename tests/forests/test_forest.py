@@ -41,7 +41,7 @@ def test_trees_are_added_until_the_mean_cost_passes_the_budget() -> None:
     acquired = np.zeros(X_val.shape, dtype=bool)
     costs = []
     for t in range(12):
-        acquired |= Predictor(whole.forest_.part(t, t + 1)).predict(X_val)[1]
+        acquired |= Predictor(whole.forest_.trees(t, t + 1)).predict(X_val)[1]
         costs.append(sheet.total_rows(acquired).mean())
     assert costs[0] < costs[-1]
     for budget in (costs[0], (costs[0] + costs[-1]) / 2, costs[-1], np.inf):
@@ -50,7 +50,7 @@ def test_trees_are_added_until_the_mean_cost_passes_the_budget() -> None:
             forest = BudgetForestClassifier(max_trees=12, budget=budget, n_jobs=n_jobs, **settings)
             forest.fit(X, y, X_val=X_val)
             assert forest.n_trees_ == forest.forest_.n_trees == expected
-            assert forest.forest_ == whole.forest_.part(0, expected)
+            assert forest.forest_ == whole.forest_.trees(0, expected)
             assert forest.validation_cost_ == costs[expected - 1]
             assert forest.spend(X_val).mean() <= budget * (1 + 1e-12)
 
@@ -99,7 +99,7 @@ def test_values_are_the_class_weights_of_the_rows_drawn() -> None:
     X, y, _ = problem()
     forest = BudgetForestClassifier(max_trees=4, random_state=3, max_depth=4).fit(X, y)
     for t in range(4):
-        tree, weights = forest.forest_.part(t, t + 1), forest.in_bag(t)
+        tree, weights = forest.forest_.trees(t, t + 1), forest.in_bag(t)
         assert tree.value[0].tolist() == np.bincount(y, weights=weights).tolist()
         ends = Predictor(tree, np.arange(float(tree.n_nodes))[:, None]).predict(X)[0][:, 0].astype(int)
         for node in np.flatnonzero(tree.feature < 0):
@@ -115,7 +115,7 @@ def test_prediction_adds_up_shares_or_votes(aggregation: Any) -> None:
     forest.fit(X, y)
     sums = np.zeros((len(y), 3))
     for t in range(7):
-        tree = forest.forest_.part(t, t + 1)
+        tree = forest.forest_.trees(t, t + 1)
         ends = Predictor(tree, np.arange(float(tree.n_nodes))[:, None]).predict(X)[0][:, 0].astype(int)
         shares = tree.value[ends] / tree.value[ends].sum(axis=1, keepdims=True)
         sums += np.eye(3)[shares.argmax(axis=1)] if aggregation == "vote" else shares
@@ -129,7 +129,7 @@ def test_the_out_of_bag_score_asks_only_trees_that_did_not_see_the_row() -> None
     sums, voters = np.zeros((len(y), 3)), np.zeros(len(y))
     for t in range(5):
         out = forest.in_bag(t) == 0
-        values = Predictor(forest.forest_.part(t, t + 1)).predict(X)[0]
+        values = Predictor(forest.forest_.trees(t, t + 1)).predict(X)[0]
         sums[out] += (values / values.sum(axis=1, keepdims=True))[out]
         voters += out
     heard = voters > 0
@@ -238,7 +238,7 @@ def test_max_cost_is_the_dearest_path() -> None:
         path |= {sheet.features[tree.feature[node]]}
         return max(dearest(tree, int(child[node]), path) for child in (tree.left, tree.right))
 
-    expected = [dearest(forest.forest_.part(t, t + 1), 0, frozenset()) for t in range(5)]
+    expected = [dearest(forest.forest_.trees(t, t + 1), 0, frozenset()) for t in range(5)]
     assert forest.max_cost_.tolist() == expected
 
 
@@ -260,6 +260,7 @@ def test_as_accurate_as_the_peer() -> None:
         ({"max_features": 1.5}, "max_features"),
         ({"max_features": "most"}, "max_features"),
         ({"max_cuts": 0}, "max_cuts"),
+        ({"cuts_above": -1}, "cuts_above"),
         ({"aggregation": "mean"}, "aggregation"),
         ({"alpha": -1.0}, "alpha"),
         ({"alpha": [0.0, 1.0]}, "several alphas"),

@@ -158,12 +158,23 @@ def test_plot_draws_error_against_cost(forest: Any, rows: Any) -> None:
     assert line.axes.get_xlabel() == "mean cost (USD)"
 
 
+@pytest.mark.parametrize("make", PATHS)
+def test_a_path_is_measured_on_other_rows_as_its_models_are(make: Any, forest: Any, rows: Any) -> None:
+    path, (X, y) = make(forest, *rows), table(2, 90)
+    costs, errors = path.curve(X, y)
+    for entry in range(0, len(path), max(1, len(path) // 7)):
+        decided = path[entry].decide(X)
+        assert costs[entry] == pytest.approx(decided.spent.mean(), rel=1e-12)
+        assert errors[entry] == np.mean(decided.prediction != y)
+
+
 def test_progress_is_told_in_order(forest: Any, rows: Any, capsys: Any) -> None:
     for make in PATHS:
         shares: list[float] = []
         make(forest, *rows, progress=shares.append)
         assert shares == sorted(shares)
         assert all(0 < share <= 1 for share in shares)
+        assert shares[-1] == 1
     prune_path(forest, *rows, progress=True)
     assert "pruning: 100%" in capsys.readouterr().err
 

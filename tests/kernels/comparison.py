@@ -29,7 +29,8 @@ def fast_and_slow(
 
     `draws` may have the numbers of columns and of cuts that are drawn, the seed and the stream.
     """
-    lots = {"max_features": None, "max_cuts": None, "seed": 0, "stream": 0, **(draws or {})}
+    lots = {"max_features": None, "max_cuts": None, "cuts_above": 0, "seed": 0, "stream": 0}
+    lots.update(draws or {})
     grower = Grower(table.fast(), prices[0], **options)
     chosen = {"rows": rows, "columns": columns, "owned": owned}
     if "gradients" in target:
@@ -50,6 +51,7 @@ def fast_and_slow(
         owned=set() if owned is None else set(np.flatnonzero(owned).tolist()),
         max_features=lots["max_features"],
         max_cuts=lots["max_cuts"],
+        cuts_above=lots["cuts_above"],
         key=naive.random_bits(lots["seed"], lots["stream"]),
     )
     slow.grow(np.arange(table.n_rows) if rows is None else rows)

@@ -403,6 +403,7 @@ class Grower:
     nodes: list[Node] = field(default_factory=list)
     max_features: int | None = None
     max_cuts: int | None = None
+    cuts_above: float = 0.0
     key: int = 0
 
     def grow(self, rows: NDArray[np.int64]) -> list[Node]:
@@ -434,6 +435,8 @@ class Grower:
         bins = self.bins[column]
         present = sorted({int(b) for b in bins.codes[node.rows]} - {bins.n_bins})
         if self.max_cuts is None or self.max_cuts >= 255 or len(present) < 2:
+            return None
+        if node.cover <= self.cuts_above:
             return None
         key = random_bits(random_bits(node.key, 2**64 - 3), column)
         spread = present[-1] - present[0]
@@ -476,6 +479,11 @@ class Grower:
         else:  # after the last bin only missing values are left to go right
             last = max(split.left)
             node.threshold = bins.edges[last] if last < bins.n_bins - 1 else math.inf
+            beyond = [b for b in {int(b) for b in bins.codes[node.rows]} if last < b < bins.n_bins]
+            if beyond and isinstance(self.target, Classes):  # in the middle of the gap, if there is one
+                edges = bins.edges[last : min(beyond)]
+                middle = edges[0] / 2 + edges[-1] / 2
+                node.threshold = min(edges, key=lambda edge: (abs(edge - middle), edge))
         goes_left = split.goes_left(bins.codes[node.rows], bins.n_bins)
         path = {*node.path, offer.feature}
         left_key, right_key = (random_bits(node.key, 2**64 - 1 - side) for side in (0, 1))

@@ -114,6 +114,7 @@ def test_drawn_columns_and_cuts_equal_the_twin(
     draws = {
         "max_features": data.draw(st.sampled_from([None, 1, 2, 3])),
         "max_cuts": data.draw(st.sampled_from([None, 1, 3, 255])),
+        "cuts_above": data.draw(st.sampled_from([0, 5, 20])),
         "seed": seed,
         "stream": data.draw(st.integers(0, 2**62)),
     }
@@ -147,6 +148,28 @@ def test_cuts_are_drawn_anew_for_each_node_and_tree() -> None:
     ]
     assert len(set(cuts)) > 80
     assert abs(np.mean(cuts) - 49) < 7  # five standard errors
+
+
+def test_cuts_are_drawn_in_large_nodes_only() -> None:
+    """One cut at random above 50 rows; below, the cut that parts the classes."""
+    labels = (np.arange(100) >= 30).astype(np.int64)
+    grower = Grower(Table(np.arange(100.0)[:, None], (0,)).fast(), CostSheet([1.0]), max_leaves=2)
+    for rows, best in ((np.arange(100), False), (np.arange(50), True)):
+        cuts = {
+            grower.classes(
+                labels, np.ones(100), 2, rows=rows, max_cuts=1, cuts_above=50, stream=t
+            ).tree.threshold[0]
+            for t in range(50)
+        }
+        assert (cuts == {29.5}) == best
+
+
+def test_a_threshold_lies_in_the_middle_of_the_gap_between_a_node_s_rows() -> None:
+    values = np.array([0.0, 1.0, 2.0, 3.0, 10.0, 11.0])[:, None]
+    labels = np.array([0, 0, 1, 0, 0, 1])
+    grower = Grower(Table(values, (0,)).fast(), CostSheet([1.0]), max_leaves=2)
+    tree = grower.classes(labels, np.ones(6), 2, rows=np.array([0, 1, 5])).tree
+    assert tree.threshold[0] == 6.5  # of the edges 1.5, 2.5, 6.5, 10.5 the nearest to 6
 
 
 def test_neither_columns_nor_cuts_may_be_drawn_under_the_model_ledger() -> None:

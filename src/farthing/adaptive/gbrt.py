@@ -215,7 +215,7 @@ class _Nursery:
         start = _soft_start(np.zeros(len(pair.scores[0])), self._rows.weights)
         gate = constants(start, self._bins.n_features, self._bins.category_widths)
         n_trees = pair.forest.n_trees
-        forest = Forest.concat([self._of_gate(gate), pair.forest.part(1, n_trees)])
+        forest = Forest.concat([self._of_gate(gate), pair.forest.trees(1, n_trees)])
         return _GrownPair(forest, np.vstack([np.full_like(pair.scores[:1], start[0]), pair.scores[1:]]))
 
     def grow(self, q: Floats) -> _GrownPair:

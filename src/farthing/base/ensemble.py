@@ -46,14 +46,14 @@ class TreesMixin(BudgetedEstimator):
     """
 
     _stored: ClassVar[Mapping[str, type | UnionType]] = {"forest_": Forest}
+    _single_sums = False  # whether the sum over the trees is rounded to float32 after each
 
     def _node_scores(self, forest: Forest) -> NDArray[np.float64]:
         """Return what each node adds to the raw output, shape (n_nodes, width); by default its value."""
         return forest.value
 
     def _policy(self, seed: int | None) -> Policy:  # noqa: ARG002 - trees draw no lots
-        ready = self._ready()
-        return ForestPolicy(ready.forest, ready.scores)
+        return ForestPolicy.of(self._ready())
 
     def _answers(
         self,
@@ -68,7 +68,8 @@ class TreesMixin(BudgetedEstimator):
         """Return the compiled predictor of today's ``forest_``."""
         ready = _READY.get(self)
         if ready is None or ready.forest is not self.forest_:
-            ready = _READY[self] = Predictor(self.forest_, self._node_scores(self.forest_))
+            scores = self._node_scores(self.forest_)
+            ready = _READY[self] = Predictor(self.forest_, scores, single_sums=self._single_sums)
         return ready
 
     def _check_stored(self) -> None:

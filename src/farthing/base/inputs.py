@@ -1,4 +1,4 @@
-"""Checks of what comes with a table: weights, budgets, seeds, threads."""
+"""Checks of what comes with a table: weights, labels, budgets, seeds, threads."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from joblib import cpu_count, effective_n_jobs
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
@@ -116,3 +117,29 @@ def _refuse_rows(name: str, given: NDArray[np.float64], wrong: NDArray[np.bool_]
     if wrong.any():
         row = int(np.argmax(wrong))
         raise ValueError(f"{name} must be {expected} on every row; row {row} has {float(given[row])!r}")
+
+
+def label_codes(labels: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
+    """Return labels as places among the classes, -1 for those of no class.
+
+    Parameters
+    ----------
+    labels : array, shape (n_rows,)
+        Labels of rows that a model was not fitted on.
+    classes : ndarray, shape (n_classes,)
+        The labels that it knows.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows,)
+
+    Examples
+    --------
+    >>> label_codes(["oak", "fir", "ash"], np.array(["ash", "oak"]))
+    array([ 1, -1,  0])
+    """
+    given = column_or_1d(labels)
+    codes = np.full(len(given), -1, dtype=np.int64)
+    for code, label in enumerate(classes):
+        codes[given == label] = code
+    return codes

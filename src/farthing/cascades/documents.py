@@ -214,7 +214,7 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
         cap = None if caps is None else float(caps[0])
         walks = []
         for document in range(n_documents):
-            policy = ForestPolicy(ready.forest, ready.scores)
+            policy = ForestPolicy.of(ready)
             policy.end = exits[0]
             owned = None if known is None else known[document]
             walk = Walk(policy, self.schema_, self.costs_, self._conclude_row, budget=cap, known=owned)
@@ -243,8 +243,7 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
 
     def _policy(self, seed: int | None) -> Policy:  # noqa: ARG002 - trees draw no lots
         """Return the policy of a document without rivals, which never leaves."""
-        ready = self.model_._ready()
-        return ForestPolicy(ready.forest, ready.scores)
+        return ForestPolicy.of(self.model_._ready())
 
     def _answers(
         self,

@@ -145,8 +145,7 @@ class EarlyExit(Wrapper, ContractClassifier):
         self.classes_ = model.classes_
 
     def _policy(self, seed: int | None) -> Policy:  # noqa: ARG002 - trees draw no lots
-        ready = self.model_._ready()
-        return _ExitPolicy(self, ForestPolicy(ready.forest, ready.scores), self._exits())
+        return _ExitPolicy(self, ForestPolicy.of(self.model_._ready()), self._exits())
 
     def _answers(
         self,

@@ -172,7 +172,7 @@ def _uses(model: BudgetedEstimator, X: Any, acquired: NDArray[np.bool_], threads
     budget = check_caps(model.budget_, len(values))
     forest = model.forest_
     # Under a budget what one tree buys is the next one's loss, so all trees go together.
-    parts = [forest] if budget is not None else [forest.part(t, t + 1) for t in range(forest.n_trees)]
+    parts = [forest] if budget is not None else [forest.trees(t, t + 1) for t in range(forest.n_trees)]
     total = np.zeros(acquired.shape)
     for part in parts:
         counter = replace(

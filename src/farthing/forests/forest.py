@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from farthing.base import ContractClassifier, TreesMixin, n_threads, normalise, register
+from farthing.base.inputs import label_codes
 from farthing.costs import CostSheet
 from farthing.errors import BudgetWarning
 from farthing.forests.bootstrap import Units
@@ -38,7 +39,14 @@ class _Candidate:
 @register(
     grid={"budget": [None], "max_trees": [10, 40], "impurity": ["entropy", "pairs"]},
     trials=[
-        {"impurity": "pairs", "max_trees": 8, "budget": 4.5, "aggregation": "vote"},
+        {
+            "impurity": "pairs",
+            "max_trees": 8,
+            "budget": 4.5,
+            "aggregation": "vote",
+            "max_cuts": 2,
+            "cuts_above": 9,
+        },
         {"max_trees": 6, "max_features": "sqrt", "max_cuts": 4, "alpha": [0.0, 1.0], "impurity": "pairs"},
         {
             "impurity": "gini",
@@ -84,6 +92,10 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
     max_cuts : int, optional
         Thresholds of a numeric column that are tried in a node, drawn anew for each node; None is all. Few
         make trees differ, which can help the forest and costs a little more; the thesis drew 20 to 80.
+    cuts_above : float
+        ``max_cuts`` holds in nodes of more weight than this, so of more rows drawn; lighter ones try all
+        thresholds. "pairs" cuts every node near its middle, so that trees differ only by chance near the
+        root, while near the leaves chance costs accuracy.
     bootstrap : bool
         Whether each tree learns from rows drawn with replacement, or from all of them.
     aggregation : {"distribution", "vote"}
@@ -132,7 +144,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
     >>> heart = load_heart_disease()
     >>> forest = BudgetForestClassifier(impurity="pairs", costs=heart.costs, budget=4, random_state=0)
     >>> forest.fit(heart.X, heart.y).n_trees_
-    10
+    12
     >>> float(forest.spend(heart.X).mean()) <= 4
     True
     """
@@ -158,6 +170,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         max_trees: int = 40,
         max_features: int | float | str | None = None,
         max_cuts: int | None = None,
+        cuts_above: float = 0.0,
         bootstrap: bool = True,
         aggregation: Aggregation = "distribution",
         validation_fraction: float | None = None,
@@ -179,6 +192,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         self.max_trees = max_trees
         self.max_features = max_features
         self.max_cuts = max_cuts
+        self.cuts_above = cuts_above
         self.bootstrap = bootstrap
         self.aggregation = aggregation
         self.validation_fraction = validation_fraction
@@ -225,7 +239,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         smallest value above zero is 1. Entropy and Gini are not monotone and promise nothing.
         """
         trees = self.forest_
-        return np.array([max_cost(trees.part(t, t + 1), self.costs_) for t in range(trees.n_trees)])
+        return np.array([max_cost(trees.trees(t, t + 1), self.costs_) for t in range(trees.n_trees)])
 
     def in_bag(self, tree: int) -> NDArray[np.float64]:
         """Return the weight with which each training row was drawn for a tree.
@@ -299,7 +313,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         if given is not None:
             encoded = self.schema_.encode(given, type(self).__name__)
             encoded.check(np.ones(encoded.values.shape, dtype=np.bool_))
-            codes = np.full(len(encoded.values), -1) if labels is None else self._codes(labels)
+            codes = np.full(len(encoded.values), -1) if labels is None else label_codes(labels, self.classes_)
             check_consistent_length(encoded.values, codes)
             return Rows(encoded.values, codes, np.ones(len(codes)))
         if labels is not None:
@@ -314,12 +328,6 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         weights = held.all()
         kept = weights > 0
         return Rows(values[kept], target[kept], weights[kept])
-
-    def _codes(self, labels: Any) -> NDArray[np.int64]:
-        """Return the labels of validation rows as codes; -1, which no class has, for a label never seen."""
-        labels = column_or_1d(labels)
-        places = np.searchsorted(self.classes_, labels).clip(max=len(self.classes_) - 1)
-        return np.where(self.classes_[places] == labels, places, -1).astype(np.int64)
 
     def _error(self, candidate: _Candidate, rows: Rows, judges: Rows | None) -> float:
         """Return the weighted share of validation rows, or of those out of the bag, that are wrong."""
@@ -392,6 +400,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
                 "power": self.power,
                 "max_features": n_drawn(self.max_features, bins.n_features),
                 "max_cuts": self.max_cuts,
+                "cuts_above": self.cuts_above,
                 "seed": self._seed,
             },
             n_trees=self.max_trees,
@@ -410,6 +419,8 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
             isinstance(self.max_cuts, int | np.integer) and self.max_cuts >= 1
         ):
             raise ValueError(f"max_cuts must be an integer of at least 1, or None; got {self.max_cuts!r}")
+        if not 0 <= self.cuts_above < np.inf:
+            raise ValueError(f"cuts_above must be a number of at least 0; got {self.cuts_above!r}")
         if self.aggregation not in ("distribution", "vote"):
             raise ValueError(f"aggregation must be 'distribution' or 'vote'; got {self.aggregation!r}")
         if isinstance(self.impurity, str):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from importlib import import_module
 from types import UnionType
 from typing import Any, ClassVar
@@ -24,8 +26,9 @@ from farthing.base import (
 )
 from farthing.costs import CostSheet
 from farthing.errors import ModelImportError
+from farthing.forests import float32
 from farthing.table import Column, Schema
-from farthing.trees import Imported, read_treelite
+from farthing.trees import Forest, Imported, read_treelite
 from farthing.trees.imports import LINKS
 
 _TINY = np.finfo(np.float64).tiny
@@ -42,9 +45,16 @@ class ImportedMixin(TreesMixin):
         What the sum is divided by first: the number of trees if they are averaged.
     scale_ : float
         What it is multiplied by in the sigmoid.
+    single_ : bool
+        Whether the trees are added and the link computed in float32, as XGBoost does.
     """
 
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {"link_": str, "divisor_": float, "scale_": float}
+    _stored: ClassVar[Mapping[str, type | UnionType]] = {
+        "link_": str,
+        "divisor_": float,
+        "scale_": float,
+        "single_": bool,
+    }
     model: Any
     costs: Any
 
@@ -54,6 +64,11 @@ class ImportedMixin(TreesMixin):
         self.link_ = imported.link
         self.divisor_ = imported.divisor
         self.scale_ = imported.scale
+        self.single_ = imported.single
+
+    @property
+    def _single_sums(self) -> bool:  # type: ignore[override]
+        return self.single_
 
     def _stand_for(self, imported: Imported, costs: Any, names: Sequence[str] | None) -> None:
         """Stand for a model that was fitted elsewhere."""
@@ -150,8 +165,11 @@ class ImportedClassifier(ImportedMixin, ContractClassifier):
     def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         means = outputs / self.divisor_
         if self.link_ == "sigmoid":
-            return sigmoid(means * self.scale_)
-        return softmax(means) if self.link_ == "softmax" else means
+            odds = means * self.scale_
+            return float32.sigmoid(odds) if self.single_ else sigmoid(odds)
+        if self.link_ == "softmax":
+            return float32.softmax(means) if self.single_ else softmax(means)
+        return means
 
     def _check_stored(self) -> None:
         super()._check_stored()
@@ -209,7 +227,9 @@ class ImportedRegressor(ImportedMixin, ContractRegressor):
 
     def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         means = np.ascontiguousarray(outputs[:, 0]) / self.divisor_
-        return np.exp(means) if self.link_ == "exponential" else means
+        if self.link_ != "exponential":
+            return means
+        return float32.exponential(means) if self.single_ else np.exp(means)
 
     def _check_stored(self) -> None:
         super()._check_stored()
@@ -227,9 +247,11 @@ def from_model(
     """Bring a fitted tree model of another library under the contract, with the same predictions.
 
     The result can be audited, walked, saved, and pruned if it is a forest. Raw scores are the same to the
-    last bit as those of scikit-learn and LightGBM, which add up in float64; XGBoost adds in float32, and its
-    scores are the same up to the rounding of that sum. Libraries keep values at leaves only, so where a walk
-    stops at an inner node, that has the mean of the leaves below by the training rows that reached them.
+    last bit as those of scikit-learn and LightGBM, which add in float64, and of XGBoost, which adds in
+    float32, base score first, tree by tree. Probabilities are the same to the last float32 bit, but for
+    XGBoost where the C library's float32 exponential is not the nearest one: there, in about one row of a
+    thousand, the last bit may differ. Libraries keep values at leaves only, so where a walk stops at an inner
+    node, that has the mean of the leaves below by the training rows that reached them.
 
     Parameters
     ----------
@@ -293,7 +315,8 @@ def read(model: Any) -> Imported:
             return read_treelite(frontend.from_lightgbm(getattr(model, "booster_", model)), single=False)
         if library == "xgboost":
             booster = model.get_booster() if hasattr(model, "get_booster") else model
-            return read_treelite(frontend.from_xgboost(booster), single=True)
+            found = read_treelite(frontend.from_xgboost(booster), single=True, single_sums=True)
+            return replace(found, forest=_with_base(found, booster)) if found.link == "sigmoid" else found
         if library == "sklearn":
             check_is_fitted(model)
             single = not kind.startswith("HistGradientBoosting")
@@ -304,6 +327,18 @@ def read(model: Any) -> Imported:
         f"a {kind} of {library} cannot be brought over; there are tree models of scikit-learn, LightGBM, "
         "XGBoost and treelite"
     )
+
+
+def _with_base(found: Imported, booster: Any) -> Forest:
+    """Return the trees with the base score as XGBoost turns it into log-odds, in float32."""
+    settings = json.loads(booster.save_config())["learner"]["learner_model_param"]
+    share = np.float32(np.atleast_1d(json.loads(settings["base_score"]))[0])
+    if share == np.float32(0.5):  # log-odds of zero, for which there is no tree
+        return found.forest
+    odds = np.float32(1) / share - np.float32(1)
+    values = found.forest.value.copy()
+    values[0] = np.float32(-np.log(np.float64(odds)))
+    return replace(found.forest, value=values)
 
 
 def _as_forest(model: Any) -> Any:

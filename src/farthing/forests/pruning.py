@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d
 
-from farthing._core import Pruning, closure_path, feature_paths, path_curve
-from farthing.base import ContractClassifier, TreesMixin, n_threads
-from farthing.costs import CostSheet
-from farthing.forests.pruning_grid import Gains, GridPrices, Risk, bag_gains, grid_prices, row_gains
+from farthing._core import closure_path, feature_paths
+from farthing.forests.pruning_case import Case
+from farthing.forests.pruning_grid import Risk
 from farthing.forests.pruning_path import PruningPath
 from farthing.table.bins import plain
-from farthing.trees import Predictor, pruned
+from farthing.trees import Predictor
 
 Progress: TypeAlias = bool | Callable[[float], object]
 
@@ -86,7 +82,7 @@ def prune_path(  # noqa: PLR0917 - the two tables and what goes with each
     >>> float(model.spend(heart.X[1::2]).mean()) <= 30
     True
     """
-    case = _Case.of(forest, X, y, costs, n_jobs)
+    case = Case.of(forest, X, y, costs, n_jobs)
     gains = case.gains("error", X_error, y_error)
     prices = case.prices(path_length_cost)
     problem = case.problem(gains, prices)
@@ -125,7 +121,7 @@ def cost_complexity_path(  # noqa: PLR0917 - as prune_path
     PruningPath
         Its ``lambdas`` are rates per leaf, its ``objective_errors`` mean risks.
     """
-    case = _Case.of(forest, X, y, costs, n_jobs)
+    case = Case.of(forest, X, y, costs, n_jobs)
     gains = case.gains(risk, X_error, y_error)
     trees = case.predictor.forest
     inner = np.flatnonzero(trees.feature >= 0)
@@ -177,7 +173,7 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
     PruningPath
         An entry for each feature removed. Its ``lambdas`` are the largest rise per unit of cost so far.
     """
-    case = _Case.of(forest, X, y, costs, n_jobs)
+    case = Case.of(forest, X, y, costs, n_jobs)
     gains = case.gains("error", X_error, y_error)
     prices = case.prices(0.0)
     report = _reporter(progress)
@@ -189,6 +185,8 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
     rate = gains.unit / prices.unit * len(case.values)
     weights = [int(price) for price in (*prices.own, *prices.shared)]
     while True:
+        if report is not None:
+            report(len(lambdas) / (trees.n_features + 1))
         losses = [int(loss) for loss in paths.losses(gains.steps, removed)]
         saved = [
             sum(int(rows) * price for rows, price in zip(items, weights, strict=True) if rows)
@@ -203,139 +201,11 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
         removed[best] = 1
         step[best] = len(lambdas)
         lambdas.append(max(lambdas[-1], ratio * rate))
-        if report is not None:
-            report(len(lambdas) / (trees.n_features + 1))
+    if report is not None:
+        report(1.0)
     step[step < 0] = len(lambdas)
     drop = np.where(trees.feature >= 0, step[trees.feature], 0)
     return case.path(gains, [float(lam) for lam in lambdas], _under_parents(case.predictor, drop))
-
-
-@dataclass(frozen=True)
-class _Case:
-    """A model, its prices, and rows that pay."""
-
-    model: Any
-    sheet: CostSheet
-    predictor: Predictor
-    values: NDArray[np.floating]
-    codes: NDArray[np.int64]
-    threads: int
-
-    @classmethod
-    def of(cls, model: Any, X: Any, y: Any, costs: Any, n_jobs: int | None) -> _Case:
-        """Check what a user gave."""
-        if not (isinstance(model, TreesMixin) and isinstance(model, ContractClassifier)):
-            raise TypeError(
-                "only a classifier made of trees can be pruned, such as BudgetForestClassifier; got "
-                f"{type(model).__name__}"
-            )
-        check_is_fitted(model)
-        if model.forest_.width != len(model.classes_):
-            raise ValueError(
-                "only trees that each tell all classes apart can be pruned: a forest, not a boosted model; "
-                f"these give {model.forest_.width} score(s) for {len(model.classes_)} classes"
-            )
-        sheet = model.costs_ if costs is None else CostSheet.of(costs, model.schema_.names)
-        predictor = model._ready()
-        values, codes = _rows(model, X, y)
-        return cls(model, sheet, predictor, values, codes, n_threads(n_jobs))
-
-    def gains(self, risk: Risk, X_error: Any, y_error: Any) -> Gains:
-        """Return what each split saves."""
-        if (X_error is None) != (y_error is None):
-            raise ValueError("X_error and y_error go together: give both or neither")
-        if X_error is None:
-            return bag_gains(self.predictor.forest, risk)
-        if risk != "error":
-            raise ValueError(f"rows tell errors only: leave out X_error and y_error, or risk={risk!r}")
-        return row_gains(self.predictor, *_rows(self.model, X_error, y_error))
-
-    def prices(self, path_length_cost: float) -> GridPrices:
-        """Return the prices on their grid."""
-        test = float(path_length_cost)
-        if not 0 <= test < np.inf:
-            raise ValueError(f"path_length_cost must be zero or more, and finite; got {path_length_cost!r}")
-        trees = self.predictor.forest
-        n_rows = len(self.values)
-        return grid_prices(self.sheet, test, n_rows, n_rows * trees.n_trees * trees.depth())
-
-    def problem(self, gains: Gains, prices: GridPrices) -> Pruning:
-        """Return the closure problem."""
-        return Pruning.make(
-            self.predictor.core,
-            plain(self.values),
-            gain=gains.steps,
-            own=prices.own,
-            shared=prices.shared,
-            group_of=self.sheet.group_of,
-            test=prices.test,
-        )
-
-    def path(self, gains: Gains, lambdas: list[float], drop: NDArray[np.int64]) -> PruningPath:
-        """Measure the prunings of a nested path."""
-        trees, sheet, n_entries = self.predictor.forest, self.sheet, len(lambdas)
-        prior = int(np.argmax(self.model._conclude(self.model.prior_[np.newaxis])[0]))
-        bought, tests, wrong = path_curve(
-            self.predictor.core,
-            plain(self.values),
-            drop=drop,
-            n_entries=n_entries,
-            y=self.codes,
-            prior=prior,
-            group_of=sheet.group_of,
-            n_groups=len(sheet.shared),
-            n_threads=self.threads,
-        )
-        n_rows = len(self.values)
-        spent = np.zeros(n_entries)
-        for price, rows in zip((*sheet.own, *sheet.shared), bought, strict=True):
-            spent += price * _later(rows)
-        inner = trees.feature >= 0
-        kept = _later(np.bincount(drop[inner], minlength=n_entries + 1))
-        lost = np.zeros(n_entries + 1, dtype=np.int64)
-        np.add.at(lost, drop[inner], gains.steps[inner])
-        objective = [float(gains.unsplit - int(saved) * gains.unit) for saved in _later(lost)]
-        return PruningPath(
-            lambdas=np.array(lambdas),
-            costs=spent / n_rows,
-            objective_errors=np.array(objective),
-            forest_errors=wrong / n_rows,
-            n_leaves=trees.n_trees + kept,
-            path_lengths=_later(tests) / n_rows,
-            drop=drop,
-            build=self.build,
-            unit=sheet.unit,
-        )
-
-    def build(self, kept: NDArray[np.bool_]) -> Any:
-        """Return the model with fewer splits and, if they are not its own, the prices of the pruning."""
-        model = copy.copy(self.model)
-        model.forest_ = pruned(self.predictor.forest, kept)
-        if self.sheet is not self.model.costs_:
-            model.costs_ = self.sheet
-            if "costs" in model.get_params(deep=False):
-                model.set_params(costs=self.sheet)
-        return model
-
-
-def _rows(model: Any, X: Any, y: Any) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
-    """Return an encoded table, and labels as places in ``classes_``, -1 for those of no class."""
-    encoded = model.schema_.encode(X, type(model).__name__)
-    labels = column_or_1d(y)
-    check_consistent_length(encoded.values, labels)
-    if not len(labels):
-        raise ValueError("there are no rows to prune by")
-    _, acquired = model._ready().predict(encoded.values)
-    encoded.check(acquired)
-    codes = np.full(len(labels), -1, dtype=np.int64)
-    for code, label in enumerate(model.classes_):
-        codes[labels == label] = code
-    return encoded.values, codes
-
-
-def _later(at_drop: NDArray[Any]) -> NDArray[np.int64]:
-    """Sum what drops after each entry: (n_entries + 1,) to (n_entries,)."""
-    return np.asarray(np.cumsum(at_drop[::-1], dtype=np.int64)[::-1][1:])
 
 
 def _under_parents(predictor: Predictor, drop: NDArray[np.int64]) -> NDArray[np.int64]:

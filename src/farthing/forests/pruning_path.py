@@ -28,6 +28,8 @@ class PruningPath:
         The entry at which each inner node of the forest is no longer split.
     build : callable
         From flags of the nodes that stay split to a model.
+    measure : callable
+        From a table and its labels to the mean cost and the error of each entry.
 
     Attributes
     ----------
@@ -58,6 +60,7 @@ class PruningPath:
         path_lengths: NDArray[np.float64],
         drop: NDArray[np.int64],
         build: Callable[[NDArray[np.bool_]], Any],
+        measure: Callable[[Any, Any], tuple[NDArray[np.float64], NDArray[np.float64]]],
         unit: str = "",
     ) -> None:
         self.lambdas = lambdas
@@ -69,6 +72,7 @@ class PruningPath:
         self.unit = unit
         self._drop = drop
         self._build = build
+        self._measure = measure
 
     def __len__(self) -> int:
         return len(self.lambdas)
@@ -121,6 +125,23 @@ class PruningPath:
                 f"no pruning costs {budget!r} or less on average; the cheapest costs {self.costs[-1]:.6g}"
             )
         return self[int(np.argmax(fits))]
+
+    def curve(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Measure all prunings on other rows, as ``costs`` and ``forest_errors`` do on those of the pruning.
+
+        Parameters
+        ----------
+        X : array or frame, shape (n_rows, n_features)
+            The rows.
+        y : array, shape (n_rows,)
+            Their labels.
+
+        Returns
+        -------
+        costs, errors : ndarray of float64, shape (n_entries,)
+            Mean spend, and share of the rows that the trees together get wrong.
+        """
+        return self._measure(X, y)
 
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw the forest's error on the rows of ``X`` against their mean cost.

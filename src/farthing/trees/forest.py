@@ -306,25 +306,6 @@ class Forest:
             **joined,
         )
 
-    def part(self, begin: int, end: int) -> Self:
-        """Return the trees from ``begin`` up to, but without, ``end``; the arrays are not copied.
-
-        Examples
-        --------
-        >>> leaf = Forest.constant([3.0], n_features=2)
-        >>> Forest.concat([leaf, leaf.scaled(2.0)]).part(1, 2).value
-        array([[6.]])
-        """
-        if not 0 <= begin < end <= self.n_trees:
-            raise ValueError(f"trees {begin} to {end} are not a part of {self.n_trees} trees")
-        first, last = self.offsets[begin], self.offsets[end]
-        nodes = {
-            name: getattr(self, name)[first:last] for name, (_, _, per_node) in _ARRAYS.items() if per_node
-        }
-        return replace(
-            self, offsets=self.offsets[begin : end + 1] - first, target=self.target[begin:end], **nodes
-        )
-
     @property
     def n_trees(self) -> int:
         """Number of trees."""

@@ -181,6 +181,7 @@ class Grower:
         columns: NDArray[np.int64] | None = None,
         max_features: int | None = None,
         max_cuts: int | None = None,
+        cuts_above: float = 0.0,
         seed: int = 0,
         stream: int = 0,
     ) -> Grown:
@@ -188,6 +189,7 @@ class Grower:
 
         With "entropy" and "gini" the gain of a split is the fall of the weighted impurity; with "pairs" and
         "powers" it is the minimax gain F(S) - max F(S_i) of Nan's GreedyTree (thesis, Algorithm 2, line 12).
+        Where no row of a node lies near its threshold, the threshold is in the middle of the gap.
 
         Parameters
         ----------
@@ -211,6 +213,8 @@ class Grower:
         max_cuts : int, optional
             Thresholds of a numeric column that are tried in a node, drawn with replacement among the bins
             between its lowest and highest value there; None is all. Needs the row ledger.
+        cuts_above : float
+            ``max_cuts`` holds in nodes of more weight than this; lighter ones try all thresholds.
         seed, stream : int
             Key of these draws; a node's are a pure function of the key and its place in the tree.
 
@@ -231,6 +235,7 @@ class Grower:
                 owned=owned,
                 max_features=max_features,
                 max_cuts=max_cuts,
+                cuts_above=cuts_above,
                 seed=seed,
                 stream=stream,
             )

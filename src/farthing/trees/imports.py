@@ -43,6 +43,8 @@ class Imported:
         What it is multiplied by in the sigmoid.
     n_classes : int
         0 for regression and ranking.
+    single : bool
+        Whether the trees are added in float32.
     """
 
     forest: Forest
@@ -50,9 +52,10 @@ class Imported:
     divisor: float
     scale: float
     n_classes: int
+    single: bool
 
 
-def read_treelite(model: Any, *, single: bool) -> Imported:
+def read_treelite(model: Any, *, single: bool, single_sums: bool = False) -> Imported:
     """Read a treelite model.
 
     Parameters
@@ -62,6 +65,8 @@ def read_treelite(model: Any, *, single: bool) -> Imported:
     single : bool
         Whether values are rounded to float32 before they are compared, as scikit-learn's exact trees and
         XGBoost do.
+    single_sums : bool
+        Whether sums are rounded to float32 after each tree, as XGBoost does.
 
     Returns
     -------
@@ -107,6 +112,7 @@ def read_treelite(model: Any, *, single: bool) -> Imported:
         float(model.num_tree) if averaged else 1.0,
         float(header.get_field("sigmoid_alpha")[0]),
         n_classes,
+        single_sums,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,8 @@ class Predictor:
         A valid forest.
     scores : ndarray of float64, shape (n_nodes, width), optional
         What each node adds to the output, in place of its value.
+    single_sums : bool
+        Whether the sum is rounded to float32 after each tree, as XGBoost adds.
 
     Examples
     --------
@@ -37,10 +40,13 @@ class Predictor:
            [False,  True]])
     """
 
-    def __init__(self, forest: Forest, scores: NDArray[np.float64] | None = None) -> None:
+    def __init__(
+        self, forest: Forest, scores: NDArray[np.float64] | None = None, *, single_sums: bool = False
+    ) -> None:
         self.forest = forest
+        self.single_sums = single_sums
         self.scores = forest.value if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
-        self.core = CompiledPredictor(forest.compiled, self.scores)
+        self.core = CompiledPredictor(forest.compiled, self.scores, single_sums)
 
     def predict(
         self,
@@ -103,4 +109,4 @@ class Predictor:
             self.core.advance_within(*leg, progress.refused, progress.budget, *prices, progress.n_threads)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Predictor, (self.forest, self.scores)
+        return partial(Predictor, single_sums=self.single_sums), (self.forest, self.scores)

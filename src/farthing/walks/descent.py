@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import RowLedger
-from farthing.trees import Forest
+from farthing.trees import Forest, Predictor
 
 
 class ForestPolicy:
@@ -21,6 +23,8 @@ class ForestPolicy:
         The trees.
     scores : ndarray of float64, shape (n_nodes, width)
         What each node adds to the output, in place of its value.
+    single_sums : bool
+        Whether the sum is rounded to float32 after each tree.
 
     Attributes
     ----------
@@ -43,11 +47,12 @@ class ForestPolicy:
     array([1.])
     """
 
-    def __init__(self, forest: Forest, scores: NDArray[np.float64]) -> None:
+    def __init__(self, forest: Forest, scores: NDArray[np.float64], *, single_sums: bool = False) -> None:
         if scores.ndim != 2 or len(scores) != len(forest.feature):
             raise ValueError(f"scores must have shape ({len(forest.feature)}, width); got {scores.shape}")
         self._forest = forest
         self._scores = np.ascontiguousarray(scores, dtype=np.float64)
+        self._single_sums = single_sums
         self.end = forest.n_trees
         self._tree = 0
         self._nodes: NDArray[np.int64] = forest.offsets[:-1].copy()
@@ -55,6 +60,11 @@ class ForestPolicy:
         self._heard = np.zeros(forest.n_features, dtype=np.uint8)
         self._column = -1
         self._gone = -1  # the end up to which the trees have been descended
+
+    @classmethod
+    def of(cls, ready: Predictor) -> Self:
+        """Walk the trees that a predictor was made for, with its scores and its sums."""
+        return cls(ready.forest, ready.scores, single_sums=ready.single_sums)
 
     def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - trees go their way whatever it costs
         """Return the column that the first unfinished tree tests next, None after the last tree."""
@@ -79,4 +89,4 @@ class ForestPolicy:
 
         The compiled predictor makes the same additions in the same order, so that both give the same bits.
         """
-        return self._forest.compiled.total(self._scores, self._nodes, self.end)
+        return self._forest.compiled.total(self._scores, self._nodes, self.end, self._single_sums)

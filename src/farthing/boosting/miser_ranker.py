@@ -10,7 +10,9 @@ from sklearn.utils import column_or_1d
 
 from farthing.base import ContractRegressor, n_threads, register
 from farthing.boosting.losses import SQUARED, Loss, lambdamart
-from farthing.boosting.miser import Charge, GreedyMiser, Leaf, Rows, documented
+from farthing.boosting.miser import GreedyMiser
+from farthing.boosting.miser_parameters import Charge, Leaf, documented
+from farthing.boosting.rows import Rows
 from farthing.metrics import ndcg
 
 

@@ -47,11 +47,11 @@ RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "miser_accuracy"
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 # Rows to learn from, validation rows, test rows.
 LARGE = {
-    "letter": (8000, 4000, 8000),
+    "letter": (5000, 2500, 5000),
     "satellite": (3100, 1335, 2000),
     "dna": (1400, 600, 1186),
-    "adult": (16_000, 8000, 16_000),
-    "covtype": (8000, 4000, 8000),
+    "adult": (12_000, 6000, 12_000),
+    "covtype": (10_000, 5000, 5000),
     "miniboone_tiny": (2000, 1000, 2000),
 }
 # Under 1,000 rows: cross-validation, which a seed repeats.

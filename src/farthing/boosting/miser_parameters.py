@@ -13,7 +13,8 @@ PARAMETERS = """tradeoff : float
         Lambda of equation 5: a tree is grown to minimise the sum over the training rows of half the squared
         error to the negative gradient, times the row's weight, plus tradeoff times the price of what the tree
         newly buys. So its unit is that of the summed loss per unit of price: twice the rows, or weights twice
-        as large, bear twice the lambda. 0 is the cost-blind booster.
+        as large, bear twice the lambda. 0, the default, is the cost-blind booster: which trade-off is right
+        depends on the table and on what may be spent, and `miser_path` tries a grid of them.
     relative : bool
         Whether ``tradeoff`` is a share of the loss before the first tree, summed over the rows, rather than a
         sum itself: at 0.01, a feature of price 1 has to take away 1 % of that loss in the tree that buys it.
@@ -29,7 +30,11 @@ PARAMETERS = """tradeoff : float
         feature goes on without, in training as at prediction.
     tree_cost : float
         What it costs to evaluate one tree. It counts against the budget and is reported in
-        ``evaluation_cost_``; `spend` is about features alone.
+        ``evaluation_cost_``; `spend` is about features alone. With charge="model" a round is grown while the
+        budget bears its trees beside what was bought. With "row" the trees come first: what all ``n_trees``
+        rounds cost, or as many as the budget bears, is set aside, and the rest is for each row's features,
+        the same in training as at prediction, even if fewer rounds are kept. So choose ``n_trees`` with the
+        budget in mind.
     n_trees : int
         Rounds of boosting: one tree each, or one tree a class if there are more than two.
     learning_rate : float
@@ -42,7 +47,8 @@ PARAMETERS = """tradeoff : float
         Ridge on the leaves.
     leaf : {"newton", "gradient"}
         "newton" fits the trees to Newton steps: the square in equation 5 is weighted by the second derivative
-        of the loss. "gradient" is equation 5 to the letter. For squared loss they are the same.
+        of the loss, in log losses no less than a tenth of the gradient, so that no step is longer than 10.
+        "gradient" is equation 5 to the letter. For squared loss they are the same.
     subsample : float
         Share of the rows that each tree is grown on, drawn without replacement.
     validation_fraction : float, optional

@@ -35,7 +35,8 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
     ----------
     loss : {"squared", "lambdamart"}
         "squared" regresses on the grades, as the paper does. "lambdamart" pulls documents of a query apart,
-        the more the more NDCG gains by it; scores start at the mean grade and have no scale.
+        the more the more NDCG gains by it; scores start at the mean grade and have no scale. Pairs of which
+        neither is among the first 30 are left out, as in LightGBM's default: they hardly change NDCG.
     at : int
         Validation rows choose the rounds by NDCG at this many documents.
     {parameters}

@@ -18,7 +18,7 @@ from farthing.metrics import ndcg_by_query
 K = 5
 EVERY = 5  # rounds between two looks
 # Relative trade-offs; 0 is plain stage-wise boosting.
-TRADEOFFS = (0.0, *np.geomspace(1e-6, 3e-2, 12).round(9).tolist())
+TRADEOFFS = (0.0, *np.geomspace(3e-6, 2e-2, 10).round(9).tolist())
 MARGINS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 THRESHOLDS = (1.0, 20.0, 100.0, 200.0)  # those of the paper
 MISER, BY_ROW, EARLY, SUBSETS, PLAIN = "miser", "miser, rows pay", "early exit", "feature subsets", "plain"

@@ -28,7 +28,7 @@ from farthing.boosting import l1_path
 
 ROOT = Path(__file__).parents[1]
 RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "xu2012"
-N_ROWS, N_TREES = 20_000, 200
+N_ROWS, N_TREES = 20_000, 150
 N_BUDGETS, N_DRAWS, N_SHARES = 25, 2000, 500
 SHARE, GOAL = 0.99, 0.2
 PARTS = ("yahoo-3", "yahoo-4", "yahoo-5", "mslr", "satellite")

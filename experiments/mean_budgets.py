@@ -36,21 +36,23 @@ class Split:
 
 @dataclass(frozen=True)
 class Followed:
-    """The models of one fit, or of several, one after each round; arrays of shape (n_models,).
+    """The models of one fit, or of several, one after each round.
 
     Attributes
     ----------
-    spend, accuracy, loss : ndarray of float64
+    spend, accuracy, loss : ndarray of float64, shape (n_models,)
         On validation rows: what a row pays in the mean, the share of right classes, the mean log loss.
-    test_spend, test_accuracy : ndarray of float64
-        The same on test rows.
+    test_spend : ndarray of float64, shape (n_models,)
+        What a test row pays in the mean.
+    right : ndarray of bool, shape (n_models, n_test_rows)
+        Which test rows are told their class.
     """
 
     spend: NDArray[np.float64]
     accuracy: NDArray[np.float64]
     loss: NDArray[np.float64]
     test_spend: NDArray[np.float64]
-    test_accuracy: NDArray[np.float64]
+    right: NDArray[np.bool_]
 
     @classmethod
     def joined(cls, parts: list[Followed]) -> Followed:
@@ -90,7 +92,7 @@ def follow(
     """
     n_outputs = forest.n_outputs
     predictor = Predictor(forest)
-    parts = []
+    told = []
     for X, y in (split.validation, split.test):
         caps = None if cap is None else np.full(len(y), cap)
         progress = Progress(X, n_outputs, split.costs, budget=caps)
@@ -102,17 +104,18 @@ def follow(
             spent = split.costs.total_rows(progress.acquired)
             for group in leaving:
                 group.move(chances, spent)
-        # By threshold, then by round: (n_thresholds, n_rounds, 3) to three columns.
-        parts.append(np.array([group.kept for group in leaving]).reshape(-1, 3).T)
-    (spend, accuracy, loss), (test_spend, test_accuracy, _) = parts
-    return Followed(spend, accuracy, loss, test_spend, test_accuracy)
+        # By threshold, then by round.
+        told.append([np.array([kept for group in leaving for kept in group.kept[i]]) for i in range(3)])
+    (spend, right, loss), (test_spend, test_right, _) = told
+    return Followed(spend, right.mean(axis=1), loss, test_spend, test_right)
 
 
 class _Leaving:
     """What rows were told and had spent when they left, or by now."""
 
     def __init__(self, y: NDArray[np.int64], threshold: float) -> None:
-        self.kept: list[tuple[float, float, float]] = []  # spend, accuracy, log loss after each round
+        # After each round: mean spend, which rows are right, mean log loss.
+        self.kept: tuple[list[float], list[NDArray[np.bool_]], list[float]] = ([], [], [])
         self._y, self._threshold = y, threshold
         self._right = np.zeros(len(y), dtype=np.bool_)
         self._loss, self._spent = np.zeros(len(y)), np.zeros(len(y))
@@ -125,5 +128,8 @@ class _Leaving:
         self._right[rows] = np.argmax(chances[rows], axis=1) == own
         self._loss[rows] = -np.log(np.maximum(chances[rows, own], LEAST))
         self._spent[rows] = spent[rows]
-        self.kept.append((self._spent.mean(), self._right.mean(), self._loss.mean()))
+        for kept, now in zip(
+            self.kept, (self._spent.mean(), self._right.copy(), self._loss.mean()), strict=True
+        ):
+            kept.append(now)
         self._open[rows] = chances[rows].max(axis=1) <= self._threshold

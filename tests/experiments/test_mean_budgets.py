@@ -28,7 +28,7 @@ def test_it_is_the_model_with_early_exits(split, budget):
     for number, teller in ((6, model), (13, early)):
         for (X, y), accuracy, spend in (
             (split.validation, followed.accuracy, followed.spend),
-            (split.test, followed.test_accuracy, followed.test_spend),
+            (split.test, followed.right.mean(axis=1), followed.test_spend),
         ):
             assert accuracy[number] == np.mean(teller.predict(X) == y)
             assert spend[number] == pytest.approx(teller.spend(X).mean(), rel=1e-12)
@@ -37,8 +37,8 @@ def test_it_is_the_model_with_early_exits(split, budget):
 
 
 def test_the_best_within_a_budget():
-    columns = np.array([[0, 0.5, 1, 0, 0.1], [3, 0.7, 2, 3, 0.2], [4, 0.7, 1, 4, 0.3], [9, 0.9, 1, 9, 0.4]]).T
-    models = Followed(*columns)
+    columns = np.array([[0, 0.5, 1, 0], [3, 0.7, 2, 3], [4, 0.7, 1, 4], [9, 0.9, 1, 9]]).T
+    models = Followed(*columns, np.ones((4, 5), dtype=np.bool_))
     assert [models.within(budget) for budget in (0, 2, 3, 4, 8.99, 9)] == [0, 0, 1, 2, 2, 3]
     assert Followed.joined([models.first(1), models.first(2)]).within(3) == 2
-    assert Followed(*(columns + 1)).within(0.5) is None
+    assert Followed(*(columns + 1), models.right).within(0.5) is None

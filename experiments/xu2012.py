@@ -28,7 +28,7 @@ from farthing.boosting import l1_path
 
 ROOT = Path(__file__).parents[1]
 RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "xu2012"
-N_ROWS, N_TREES = 20_000, 150
+N_ROWS, N_TREES = 15_000, 300
 N_BUDGETS, N_DRAWS, N_SHARES = 25, 2000, 500
 SHARE, GOAL = 0.99, 0.2
 PARTS = ("yahoo-3", "yahoo-4", "yahoo-5", "mslr", "satellite")
@@ -237,7 +237,20 @@ TAIL = """
 - The Yahoo set cannot be shared; the Yahoo-shaped table has its shape and its prices, but what its features
   tell is drawn (experiments/yahoo_shaped.py). It shows how the methods behave, not what they reach on the
   real set.
+- There are fewer documents and rounds here, and so a plain booster that has not bought everything yet; the
+  paper's has.
+- Early exit saves tree by tree, but the first ten rounds of a booster that knows no prices have bought much
+  of what it will ever buy, as the paper found, too. It has no model for small budgets, hence its small area.
 - Figure 3 has the four spectral bands of satellite in place of the descriptors of Scene-15.
+
+## How far to trust it
+
+- The sizes, the rounds and the trade-offs were chosen on a table of another seed than those here; the
+  generator was left as it was. An earlier page had 8,000 documents and 100 rounds, of which three seeds gave
+  0.16, 0.55 and 1.00 of the plain booster's spend: the level hangs on the best of many noisy scores, and a
+  hundred test queries do not tell 98 from 99 %. Rounds matter, too: the miser goes on learning from what it
+  owns, at no further cost.
+- The intervals of the shares draw test queries only; models, validation queries and prices are held.
 """
 
 

@@ -58,7 +58,11 @@ public:
           g_(to_fixed(gradients, 62 - row_bits_, n_threads)),
           h_(kSums == Sums::full ? to_fixed(hessians, 62, n_threads) : Fixed{}), l2_(l2), min_hessian_(min_hessian) {
         if constexpr (kSums == Sums::packed) {
-            for (std::int64_t& g : g_.values) g = g * (std::int64_t{1} << row_bits_) + 1;
+            const int threads = threads_for(n_threads, gradients.size / 16384);
+            #pragma omp parallel for schedule(static) num_threads(threads)
+            for (index_t i = 0; i < gradients.size; ++i) {
+                g_.values[i] = g_.values[i] * (std::int64_t{1} << row_bits_) + 1;
+            }
         }
     }
 

@@ -102,6 +102,8 @@ public:
     void leaves_of_rows(Span<index_t> leaf_of_row) const {
         for (const Leaf& leaf : leaves_) {
             if (leaf.node < 0) continue;
+            const int threads = threads_for(options_.n_threads, leaf.n() / 8192);
+            #pragma omp parallel for schedule(static) num_threads(threads)
             for (index_t i = leaf.begin; i < leaf.end; ++i) leaf_of_row[rows_[i]] = leaf.node;
         }
     }

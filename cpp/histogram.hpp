@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "bins.hpp"
@@ -19,14 +21,35 @@ namespace farthing {
 // target are loaded once for all of them. More were slower.
 constexpr index_t kTogether = 4;
 
-// The inner loop of all growing. `row_of` gives the i-th row's number.
-template <index_t kColumns, class Target, class RowOf>
+constexpr bool kBigEndian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+
+// The inner loops of all growing: for rows by number,
+template <index_t kColumns, class Target>
 inline void add_rows(const Target& target, index_t width, const std::uint8_t* const* codes, std::int64_t* const* cells,
-                     const typename Target::Row* targets, index_t n, RowOf row_of) {
+                     const typename Target::Row* targets, index_t n, const index_t* rows) {
     for (index_t i = 0; i < n; ++i) {
-        const index_t row = row_of(i);
+        const index_t row = rows[i];
         const typename Target::Row value = targets[i];
         for (index_t c = 0; c < kColumns; ++c) target.add(cells[c] + codes[c][row] * width, value);
+    }
+}
+
+// and for neighbours, from the first on, where the codes of four rows are one load.
+template <index_t kColumns, class Target>
+inline void add_neighbours(const Target& target, index_t width, const std::uint8_t* const* codes,
+                           std::int64_t* const* cells, const typename Target::Row* targets, index_t n, index_t first) {
+    index_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        const typename Target::Row values[4] = {targets[i], targets[i + 1], targets[i + 2], targets[i + 3]};
+        for (index_t c = 0; c < kColumns; ++c) {
+            std::uint32_t four;
+            std::memcpy(&four, codes[c] + first + i, 4);
+            if constexpr (kBigEndian) four = __builtin_bswap32(four);
+            for (index_t r = 0; r < 4; ++r) target.add(cells[c] + ((four >> (8 * r)) & 255) * width, values[r]);
+        }
+    }
+    for (; i < n; ++i) {
+        for (index_t c = 0; c < kColumns; ++c) target.add(cells[c] + codes[c][first + i] * width, targets[i]);
     }
 }
 
@@ -45,19 +68,19 @@ void fill_histograms(const BinnedTable& table, const Target& target, const index
         cells[c] = histogram + table.first_bin[j] * width;
         std::fill(cells[c], histogram + table.first_bin[j + 1] * width, 0);
     }
-    const auto add = [&](auto row_of) {
-        if (n_columns == kTogether) {
-            add_rows<kTogether>(target, width, codes, cells, targets, n, row_of);
+    const bool neighbours = n > 0 && rows[n - 1] - rows[0] == n - 1;  // as at the root: no row numbers to load
+    const auto add = [&](auto together, index_t c) {
+        constexpr index_t kColumns = decltype(together)::value;
+        if (neighbours) {
+            add_neighbours<kColumns>(target, width, codes + c, cells + c, targets, n, rows[0]);
         } else {
-            for (index_t c = 0; c < n_columns; ++c) {
-                add_rows<1>(target, width, codes + c, cells + c, targets, n, row_of);
-            }
+            add_rows<kColumns>(target, width, codes + c, cells + c, targets, n, rows);
         }
     };
-    if (n > 0 && rows[n - 1] - rows[0] == n - 1) {  // contiguous, as at the root: no row numbers to load
-        add([first = rows[0]](index_t i) { return first + i; });
+    if (n_columns == kTogether) {
+        add(std::integral_constant<index_t, kTogether>{}, 0);
     } else {
-        add([rows](index_t i) { return rows[i]; });
+        for (index_t c = 0; c < n_columns; ++c) add(std::integral_constant<index_t, 1>{}, c);
     }
 }
 

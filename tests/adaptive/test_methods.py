@@ -104,7 +104,7 @@ def test_without_a_share_gbrt_is_the_greedy_miser(settings, n_classes, halves, s
         model = AdaptGbrtClassifier(p_full=0.0, **settings, **common).fit(X, y, weights)
         rates = {"tradeoff": settings["gamma"], "relative": settings.get("relative", False)}
         miser = GreedyMiserClassifier(**rates, **common).fit(X, y, weights)
-        f1 = model.pair_.forest.part(1, model.pair_.forest.n_trees)
+        f1 = model.pair_.forest.trees(1, model.pair_.forest.n_trees)
         assert np.array_equal(f1.value, miser.forest_.value)
         assert np.array_equal(f1.feature, miser.forest_.feature)
         assert np.array_equal(model.predict_proba(fresh), miser.predict_proba(fresh))

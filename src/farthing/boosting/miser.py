@@ -4,121 +4,34 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from types import UnionType
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import TreesMixin, ladder, n_threads
-from farthing.base.inputs import check_caps, check_weights
+from farthing.base import ladder, n_threads
+from farthing.base.inputs import check_weights
 from farthing.boosting.booster import Boosting, Floats, Grow, Weighting, constants
 from farthing.boosting.draws import draw_rows, subkey
 from farthing.boosting.ledgers import EachRowLedger, Ledger, ModelLedger, trees_within
 from farthing.boosting.losses import Loss
+from farthing.boosting.miser_parameters import MiserParameters
+from farthing.boosting.rows import Rows
+from farthing.boosting.staged import StagedTrees
 from farthing.boosting.watch import Watch
 from farthing.costs import CostSheet
 from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown, Predictor, Progress, RowLedgers
 
-Charge = Literal["model", "row"]
-Leaf = Literal["newton", "gradient"]
-
 # Least share of the training weight that the hessians of a leaf make up: where the model is all but certain,
 # Newton steps are long and say little.
 LEAST_HESSIAN = 1e-6
 
-PARAMETERS = """tradeoff : float
-        Lambda of equation 5: a tree is grown to minimise the sum over the training rows of half the squared
-        error to the negative gradient, times the row's weight, plus tradeoff times the price of what the tree
-        newly buys. So its unit is that of the summed loss per unit of price: twice the rows, or weights twice
-        as large, bear twice the lambda. 0 is the cost-blind booster.
-    relative : bool
-        Whether ``tradeoff`` is a share of the loss before the first tree, summed over the rows, rather than a
-        sum itself: at 0.01, a feature of price 1 has to take away 1 % of that loss in the tree that buys it.
-        Then one grid of trade-offs fits tables of any size.
-    charge : {"model", "row"}
-        Who pays. "model", as in the paper: the first use of a feature buys it for all rows and all trees to
-        come. "row": each row buys what lies on its own ways through the trees, once; a split at a node is
-        charged tradeoff * (1/N) * sum over the node's rows of price(feature | owned by the row), so that
-        dear features are moved to where few rows need them.
-    budget : float, optional
-        Hard: no row, seen or unseen, ever spends more, trees included at ``tree_cost`` each. With "model", a
-        feature that would take the model over it is not considered. With "row", a row that cannot afford a
-        feature goes on without, in training as at prediction.
-    tree_cost : float
-        What it costs to evaluate one tree. It counts against the budget and is reported in
-        ``evaluation_cost_``; `spend` is about features alone.
-    n_trees : int
-        Rounds of boosting: one tree each, or one tree a class if there are more than two.
-    learning_rate : float
-        What each tree's values are multiplied by.
-    max_depth, max_leaves : int, optional
-        Limits of each tree; None for none.
-    min_rows_leaf : int
-        Fewest training rows of a leaf, counted and not weighed.
-    l2 : float
-        Ridge on the leaves.
-    leaf : {"newton", "gradient"}
-        "newton" fits the trees to Newton steps: the square in equation 5 is weighted by the second derivative
-        of the loss. "gradient" is equation 5 to the letter. For squared loss they are the same.
-    subsample : float
-        Share of the rows that each tree is grown on, drawn without replacement.
-    validation_fraction : float, optional
-        Share of the rows that is set aside to choose the number of rounds; None for none.
-    patience : int, optional
-        Stop after this many rounds without a better score on the validation rows; None runs all rounds.
-        Either way the model keeps the rounds up to the best.
-    warm_start : bool
-        Whether `fit` goes on from the trees of the last one, up to ``n_trees`` rounds in all.
-    max_bins : int
-        Thresholds are sought among at most this many bins of a column, 2 to 255.
-    random_state : int, RandomState or None
-        For ``subsample`` and ``validation_fraction``.
-    costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
-    n_jobs : int, optional
-        Threads, as in joblib; any number gives the same trees."""
 
-ATTRIBUTES = """forest_ : Forest
-        What is predicted before the first tree, as trees of one node, then the trees in the order of growth.
-    evaluation_cost_ : float
-        ``tree_cost`` times the number of trees.
-    validation_losses_ : ndarray of float64, shape (n_rounds,)
-        What the validation rows said after each round that was tried, less is better; empty without such
-        rows."""
-
-
-def documented(method: type) -> type:
-    """Fill in what the docstrings of the three estimators share."""
-    if method.__doc__ is not None:
-        method.__doc__ = method.__doc__.replace("{parameters}", PARAMETERS).replace(
-            "{attributes}", ATTRIBUTES
-        )
-    return method
-
-
-@dataclass(frozen=True, slots=True)
-class PriceLevel:
-    """How many of the features of one price a model uses; figure 2 of the paper draws their share.
-
-    Attributes
-    ----------
-    price : float
-        The price alone, shared cost included.
-    n_features, n_bought : int
-        Features of this price, and those of them that some tree tests.
-    """
-
-    price: float
-    n_features: int
-    n_bought: int
-
-
-class GreedyMiser(TreesMixin):
+class GreedyMiser(MiserParameters, StagedTrees):
     """The booster behind the three estimators; they add the loss and the meaning of the target."""
 
     _hard_budget = True
@@ -126,51 +39,6 @@ class GreedyMiser(TreesMixin):
         "evaluation_cost_": float,
         "validation_losses_": np.ndarray,
     }
-
-    def __init__(
-        self,
-        *,
-        tradeoff: float = 0.0,
-        relative: bool = False,
-        charge: Charge = "model",
-        budget: float | None = None,
-        tree_cost: float = 0.0,
-        n_trees: int = 100,
-        learning_rate: float = 0.1,
-        max_depth: int | None = 4,
-        max_leaves: int | None = None,
-        min_rows_leaf: int = 1,
-        l2: float = 0.0,
-        leaf: Leaf = "newton",
-        subsample: float = 1.0,
-        validation_fraction: float | None = None,
-        patience: int | None = None,
-        warm_start: bool = False,
-        max_bins: int = 255,
-        random_state: Any = None,
-        costs: Any = None,
-        n_jobs: int | None = None,
-    ) -> None:
-        self.tradeoff = tradeoff
-        self.relative = relative
-        self.charge = charge
-        self.budget = budget
-        self.tree_cost = tree_cost
-        self.n_trees = n_trees
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_rows_leaf = min_rows_leaf
-        self.l2 = l2
-        self.leaf = leaf
-        self.subsample = subsample
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.warm_start = warm_start
-        self.max_bins = max_bins
-        self.random_state = random_state
-        self.costs = costs
-        self.n_jobs = n_jobs
 
     # What the three estimators differ in.
 
@@ -389,71 +257,6 @@ class GreedyMiser(TreesMixin):
             raise ValueError(f"validation has {len(encoded.values)} rows, but {len(target)} targets")
         return Rows(encoded.values, target, weights, qid)
 
-    def _check_parameters(self) -> None:
-        _check_whole("n_trees", self.n_trees, 0)
-        for name in ("tradeoff", "tree_cost", "l2"):
-            value = getattr(self, name)
-            if not (0 <= value < np.inf):
-                raise ValueError(f"{name} must be zero or more, and finite; got {value!r}")
-        if not (0 < self.learning_rate < np.inf):
-            raise ValueError(f"learning_rate must be above 0, and finite; got {self.learning_rate!r}")
-        if not 0 < self.subsample <= 1:
-            raise ValueError(f"subsample must lie above 0 and up to 1; got {self.subsample!r}")
-        fraction = self.validation_fraction
-        if fraction is not None and not 0 < fraction < 1:
-            raise ValueError(f"validation_fraction must lie between 0 and 1, or be None; got {fraction!r}")
-        if self.patience is not None:
-            _check_whole("patience", self.patience, 1)
-        for name, choices in (("charge", ("model", "row")), ("leaf", ("newton", "gradient"))):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {choices}; got {getattr(self, name)!r}")
-
-    # What the fitted model tells beside its predictions.
-
-    @property
-    def n_rounds_(self) -> int:
-        """Rounds of boosting that the model is made of."""
-        check_is_fitted(self)
-        n_outputs = len(self.prior_)
-        return self.forest_.n_trees // n_outputs - 1
-
-    def staged_predict(self, X: Any, *, budget: Any = None) -> Iterator[NDArray[Any]]:
-        """Yield the predictions after each round; parameters as in `predict`.
-
-        Yields
-        ------
-        ndarray, shape (n_rows,)
-        """
-        for outputs, acquired in self._staged(X, budget):
-            yield self._results(self._settle(outputs, acquired))[0]
-
-    def staged_spend(self, X: Any, *, budget: Any = None) -> Iterator[Floats]:
-        """Yield what each row has paid after each round, by the cost sheet; parameters as in `predict`.
-
-        Yields
-        ------
-        ndarray of float64, shape (n_rows,)
-        """
-        for _, acquired in self._staged(X, budget):
-            yield self.costs_.total_rows(acquired)
-
-    def _staged(self, X: Any, budget: Any) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
-        """Yield raw outputs and acquired after each round."""
-        check_is_fitted(self)
-        encoded = self.schema_.encode(X, type(self).__name__)
-        caps = check_caps(self.budget_ if budget is None else budget, len(encoded.values))
-        n_outputs = len(self.prior_)
-        progress = Progress(
-            encoded.values, n_outputs, self.costs_, budget=caps, n_threads=n_threads(self.n_jobs)
-        )
-        ready = self._ready()
-        ready.advance(progress, 0, n_outputs)
-        for tree in range(n_outputs, self.forest_.n_trees, n_outputs):
-            ready.advance(progress, tree, tree + n_outputs)
-            acquired = progress.acquired
-            encoded.check(acquired)
-            yield progress.outputs.copy(), acquired
-
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield the models of fewer rounds, see `BudgetedEstimator.variants`; the model itself comes last."""
         check_is_fitted(self)
@@ -464,78 +267,11 @@ class GreedyMiser(TreesMixin):
                 yield {"n_trees": n_rounds}, self._variant({"n_trees": n_rounds}, forest_=forest)
         yield {}, self
 
-    def bought_by_price(self, n_rounds: int | None = None) -> list[PriceLevel]:
-        """Count the features that the trees test, by their price; figure 2 of the paper.
-
-        Parameters
-        ----------
-        n_rounds : int, optional
-            Look at the first so many rounds only.
-
-        Returns
-        -------
-        list of PriceLevel
-            By ascending price.
-        """
-        n_outputs = len(self.prior_)
-        rounds = self.n_rounds_ if n_rounds is None else min(n_rounds, self.n_rounds_)
-        tested = self.forest_.feature[: self.forest_.offsets[(rounds + 1) * n_outputs]]
-        bought = np.zeros(self.forest_.n_features, dtype=np.bool_)
-        bought[tested[tested >= 0]] = True
-        prices = np.array([self.costs_.price(name) for name in self.costs_.features])
-        levels = np.unique(prices)
-        return [
-            PriceLevel(float(p), int((prices == p).sum()), int((bought & (prices == p)).sum()))
-            for p in levels
-        ]
-
     def _check_stored(self) -> None:
         super()._check_stored()
-        n_outputs = len(self.prior_)
-        if self.forest_.width != 1 or self.forest_.n_trees % n_outputs:
-            raise ValueError("the trees are not rounds of one tree for each output")
         if not (0 <= self.evaluation_cost_ < np.inf):
             raise ValueError(f"evaluation_cost_ must be zero or more; got {self.evaluation_cost_!r}")
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Some rows of a table with all that belongs to them."""
-
-    values: NDArray[np.floating]
-    target: NDArray[Any]
-    weights: Floats
-    qid: NDArray[np.int64] | None
-
-    def apart(self, fraction: float, key: int) -> tuple[Rows, Rows]:
-        """Part the rows, or the queries if there are any, into those to learn from and those held out."""
-        units = (
-            np.arange(len(self.target)) if self.qid is None else np.unique(self.qid, return_inverse=True)[1]
-        )
-        n_units = int(units.max()) + 1
-        n_held = round(fraction * n_units)
-        if not 0 < n_held < n_units:
-            what = "rows" if self.qid is None else "queries"
-            raise ValueError(
-                f"validation_fraction={fraction} leaves no {what} on one side of {n_units}; "
-                "give more, or validation rows of their own"
-            )
-        held = np.isin(units, draw_rows(key, n_units, n_held))
-        return self._take(~held), self._take(held)
-
-    def reweighed(self, factors: Floats | None) -> Rows:
-        """Return the rows with their weights multiplied by the factor of their class."""
-        return self if factors is None else replace(self, weights=self.weights * factors[self.target])
-
-    def _take(self, kept: NDArray[np.bool_]) -> Rows:
-        qid = None if self.qid is None else self.qid[kept]
-        return Rows(self.values[kept], self.target[kept], self.weights[kept], qid)
-
-
 def _key(random_state: Any) -> int:
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
-
-
-def _check_whole(name: str, value: Any, least: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}")

@@ -10,8 +10,9 @@ from sklearn.utils import column_or_1d
 
 from farthing.base import ContractClassifier, register, sigmoid, softmax
 from farthing.boosting import losses
-from farthing.boosting.miser import Charge, GreedyMiser, Leaf, documented
+from farthing.boosting.miser import GreedyMiser
 from farthing.boosting.miser_grid import miser_grid
+from farthing.boosting.miser_parameters import Charge, Leaf, documented
 
 
 @register(

@@ -10,8 +10,10 @@ from sklearn.utils import column_or_1d
 
 from farthing.base import ContractRegressor, n_threads, register
 from farthing.boosting.losses import SQUARED, Loss, lambdamart
-from farthing.boosting.miser import Charge, GreedyMiser, Leaf, Rows, documented
+from farthing.boosting.miser import GreedyMiser
 from farthing.boosting.miser_grid import miser_grid
+from farthing.boosting.miser_parameters import Charge, Leaf, documented
+from farthing.boosting.rows import Rows
 from farthing.metrics import ndcg
 
 
@@ -29,7 +31,8 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
     ----------
     loss : {"squared", "lambdamart"}
         "squared" regresses on the grades, as the paper does. "lambdamart" pulls documents of a query apart,
-        the more the more NDCG gains by it; scores start at the mean grade and have no scale.
+        the more the more NDCG gains by it; scores start at the mean grade and have no scale. Pairs of which
+        neither is among the first 30 are left out, as in LightGBM's default: they hardly change NDCG.
     at : int
         Validation rows choose the rounds by NDCG at this many documents.
     {parameters}

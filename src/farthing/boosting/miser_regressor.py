@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from farthing.base import ContractRegressor, register
 from farthing.boosting.losses import SQUARED, Loss
-from farthing.boosting.miser import GreedyMiser, documented
+from farthing.boosting.miser import GreedyMiser
 from farthing.boosting.miser_grid import miser_grid
+from farthing.boosting.miser_parameters import documented
 
 
 @register(

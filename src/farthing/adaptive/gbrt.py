@@ -17,7 +17,8 @@ from farthing.boosting import GreedyMiserClassifier
 from farthing.boosting.booster import Boosting, Grow, Weighting, constants
 from farthing.boosting.ledgers import ModelLedger
 from farthing.boosting.losses import Loss, Target, logistic_steps
-from farthing.boosting.miser import LEAST_HESSIAN, Leaf
+from farthing.boosting.miser import LEAST_HESSIAN
+from farthing.boosting.miser_parameters import Leaf
 from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown
 

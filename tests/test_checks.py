@@ -234,6 +234,13 @@ class ChangesItsParameters(StumpListClassifier):
         self.n_rules = len(self.rules_)
 
 
+class VariesAtWill(StumpListClassifier):
+    """A variant is the model itself, whatever its parameters say."""
+
+    def variants(self) -> Any:
+        yield {"n_rules": 1}, self
+
+
 BROKEN = [
     (Peeks, "blindness: entries not acquired may be anything"),
     (ValidatesAll, "blindness: only acquired entries are validated"),
@@ -258,6 +265,7 @@ BROKEN = [
     (PicklesHalf, "round trip: a pickle is the model, a clone is unfitted"),
     (Improvises, "repeatable: the same fit twice gives the same bits"),
     (CountsItsThreads, "repeatable: any number of threads gives the same bits"),
+    (VariesAtWill, "repeatable: a variant is what a fit with its parameters gives"),
     (ReadsLabels, "scikit-learn: labels may be of any type"),
     (WeighsNothing, "scikit-learn: a row of weight zero is not there"),
     (ChangesItsParameters, "scikit-learn: check_estimator passes"),

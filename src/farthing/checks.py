@@ -494,6 +494,15 @@ def _check_threads(estimator: Any, problem: Problem) -> None:
         assert_same(got, expected, f"between n_jobs=1 and n_jobs={n_jobs}")
 
 
+@_check("repeatable: a variant is what a fit with its parameters gives")
+def _check_variants(estimator: Any, problem: Problem) -> None:
+    model = fit(estimator, problem)
+    found = list(model.variants()) if hasattr(model, "variants") else []
+    for params, variant in found[:: max(1, len(found) // 3)]:
+        again = fit(model, problem, **params)
+        assert_same(answers_of(variant, problem.fresh), answers_of(again, problem.fresh), f"for {params}")
+
+
 # 8. A scikit-learn estimator.
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection import ParameterGrid
 
-from farthing.base import registered
+from farthing.base import BudgetedEstimator, registered
 from farthing.base.registry import default_grid, get
 from farthing.costs import CostSheet
 
@@ -84,13 +84,12 @@ def candidates(methods: Any, ground: Ground) -> list[Candidate]:
 
 def suits(method: type, ground: Ground) -> bool:
     """Tell whether a registered method can learn a target, each row on its own."""
-    if not getattr(method, "_rows_alone", True):
+    if not issubclass(method, BudgetedEstimator) or not method._rows_alone:
         return False
     if ground.n_classes is None:
         return bool(is_regressor(method())) and not _needs_queries(method)
-    return bool(is_classifier(method())) and not (
-        getattr(method, "_binary_only", False) and ground.n_classes > 2
-    )
+    binary_only = getattr(method, "_binary_only", False)
+    return bool(is_classifier(method())) and not (binary_only and ground.n_classes > 2)
 
 
 def _expand(methods: Any, ground: Ground) -> list[Any]:

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
-from sklearn.utils.validation import check_consistent_length
+from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from farthing.base import BudgetedEstimator, ContractClassifier, ContractRegressor, register
 from farthing.base.inputs import check_cap, n_threads
-from farthing.boosting import AdaBoostClassifier, GreedyMiserRegressor
+from farthing.boosting import GreedyMiserClassifier, GreedyMiserRegressor
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import BudgetWarning
 from farthing.forests import BudgetTreeClassifier
@@ -112,7 +112,7 @@ class FrontDoor(BudgetedEstimator):
         self.frontier_ = sweep(
             [*_listed(self.methods), self._free_model(sheet)],
             X,
-            y,
+            column_or_1d(y),
             sheet,
             scoring=self.scoring,
             cv=_FOLDS if self.cv is None and len(rows.y) < _FEW_ROWS else self.cv,
@@ -184,13 +184,13 @@ class FrontDoor(BudgetedEstimator):
 
 @register(
     trials=[
-        {"methods": [BudgetTreeClassifier(max_depth=2)], "budget": "60%", "cv": 2},
+        {"methods": [BudgetTreeClassifier(max_depth=4)], "budget": "100%", "cv": 2},
         {
-            "methods": [AdaBoostClassifier(n_rounds=4)],
+            "methods": [GreedyMiserClassifier(n_trees=4, learning_rate=0.5)],
             "budget": 3.0,
             "kind": "hard",
-            "calibrate": True,
             "cv": 2,
+            "calibrate": True,
         },
     ],
     check_defaults=False,

@@ -21,7 +21,7 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
     check_cv,
 )
-from sklearn.utils import _safe_indexing
+from sklearn.utils import _safe_indexing, column_or_1d
 
 from farthing.base.files import PathLike
 from farthing.base.inputs import check_cap, check_weights
@@ -49,7 +49,7 @@ class Part:
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Part:
         """Take what a user gives, with the weights checked."""
-        target = np.asarray(y)
+        target = column_or_1d(y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(target))
         table = X if hasattr(X, "columns") else np.asarray(X)
         return cls(table, target, weights, None if qid is None else np.asarray(qid))

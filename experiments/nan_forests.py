@@ -348,8 +348,8 @@ def figure_4_3(runs: Runs) -> tuple[str, str]:
     return texts[0], texts[1]
 
 
-def figures_4_4_to_4_6(runs: Runs) -> None:
-    """Draw other prices, other forests and feature subsets."""
+def figures_4_4_to_4_6(runs: Runs) -> str:
+    """Draw other prices, other forests and feature subsets; return BudgetPrune's standing at the last."""
     both = ("BudgetPrune", "CCP")
     figure, ax = plt.subplots(figsize=(6, 4.5))
     draw(ax, runs.prunings("miniboone_tiny", {}, both), "", "uniform, ")
@@ -367,12 +367,14 @@ def figures_4_4_to_4_6(runs: Runs) -> None:
     save(figure, "nan_forests_4_5.png")
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
+    texts = []
     for ax, k in zip(axes, (20, 120), strict=True):
-        draw(
-            ax, runs.prunings("dna", {"max_features": k}, EVERYTHING[:3]), f"dna, {k} of 180 features a split"
-        )
+        curves = runs.prunings("dna", {"max_features": k}, EVERYTHING[:3])
+        draw(ax, curves, f"dna, {k} of 180 features a split")
         ax.legend()
+        texts.append(f"BudgetPrune at {k} features a split against\n\n{verdict(curves)}")
     save(figure, "nan_forests_4_6.png")
+    return "\n\n".join(texts)
 
 
 # ---- the page ----------------------------------------------------------------------------------------------
@@ -395,7 +397,7 @@ def main() -> None:
     usage = table_4_1(runs.task("miniboone_tiny", 0))
     figure_3_4()
     pruned = figure_4_3(runs)
-    figures_4_4_to_4_6(runs)
+    subsets = figures_4_4_to_4_6(runs)
     against = figure_3_3(runs)
     command = "python -m experiments.nan_forests"
     if given.quick:
@@ -415,6 +417,7 @@ def main() -> None:
         against=against,
         pruned_mini=pruned[0],
         pruned_large=pruned[1],
+        subsets=subsets,
         n_trees=N_TREES,
         alphas=", ".join(map(str, ALPHAS)),
         miser=MISER_TREES,

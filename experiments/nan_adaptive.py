@@ -372,7 +372,12 @@ def figure_5_2() -> str:
     trees = {"n_trees": 5, "max_depth": 2, "learning_rate": 0.5, "gamma": 0.0}
     makers: dict[str, Callable[[int], Any]] = {
         "ADAPT-LIN": lambda n: AdaptLinClassifier(
-            SVC(), p_full=0.6, gamma=0.0, n_alternations=n, random_state=0
+            SVC(),
+            p_full=0.6,
+            gamma=0.0,
+            n_alternations=n,
+            start=(np.array([0.0, -1.0]), np.ones(2)),  # of several starts, that of the least objective
+            random_state=0,
         ),
         "ADAPT-GBRT": lambda n: AdaptGbrtClassifier(
             SVC(), p_full=0.6, n_alternations=n, random_state=0, **trees

@@ -33,7 +33,13 @@ def test_synthetic_2_adapt_lin_finds_feature_2_at_110_of_70():
     X, y = synthetic_2()
     ones = np.ones(2)
     model = AdaptLinClassifier(
-        SVC(C=10.0), gamma=0.02, p_full=0.8, start=(ones, ones), budget=110 / 70, random_state=0
+        SVC(C=10.0),
+        gamma=0.02,
+        p_full=0.8,
+        start=(ones, ones),
+        n_alternations=50,
+        budget=110 / 70,
+        random_state=0,
     ).fit(X, y, validation=(X, y))
     assert model.pair_.used.tolist() == [1]
     assert (model.predict(X) == y).all()
@@ -70,7 +76,7 @@ def test_synthetic_1_keeps_the_accuracy_of_the_svm(method):
     assert model.gate_proba(X).mean() <= 0.61
 
 
-@pytest.mark.parametrize("p_full", [0.1, 0.5, 1.0])
+@pytest.mark.parametrize("p_full", [0.1, 0.7])
 @pytest.mark.parametrize(
     "method",
     [
@@ -158,7 +164,7 @@ def test_a_gate_sends_what_f1_cannot_tell():
     fresh, wanted = X[2000:], y[2000:]
     for model in (
         AdaptGbrtClassifier(forest, gamma=20.0, n_trees=20, p_full=0.4, costs=costs, random_state=0),
-        AdaptLinClassifier(forest, gamma=0.01, p_full=0.4, costs=costs, random_state=0),
+        AdaptLinClassifier(forest, gamma=0.01, p_full=0.4, n_alternations=30, costs=costs, random_state=0),
     ):
         model.fit(X[:2000], y[:2000])
         sent = model.sent(fresh)

@@ -136,7 +136,6 @@ def test_a_model_with_a_budget_of_its_own_keeps_it(halves, sheet):
 @pytest.mark.parametrize(
     "expensive",
     [
-        SVC(),
         RidgeClassifier(),
         LogisticRegression(),
         RandomForestClassifier(5, max_depth=3, random_state=0, n_jobs=2),

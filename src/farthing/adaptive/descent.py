@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol, TypeAlias
+from functools import cache
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import ThreadpoolController
 
 from farthing.adaptive.pairs import LinearPair
 from farthing.adaptive.projection import Floats
@@ -93,8 +95,8 @@ def descend(
     bend: float,
     penalty: Penalty,
     *,
-    max_steps: int = 100,
-    tolerance: float = 1e-8,
+    max_steps: int = 50,
+    tolerance: float = 1e-7,
 ) -> LinearPair:
     """Minimise smooth(scores) + penalty(coef) from a start; the objective never rises.
 
@@ -121,6 +123,25 @@ def descend(
     -------
     LinearPair
     """
+    # One thread: products of such narrow matrices are no faster with more, and the bits do not depend on it.
+    with _controller().limit(limits=1, user_api="blas"):
+        return _descend(design, start, smooth, bend, penalty, max_steps, tolerance)
+
+
+@cache
+def _controller() -> Any:
+    return ThreadpoolController()
+
+
+def _descend(  # noqa: PLR0917 - the arguments of `descend`
+    design: Design,
+    start: LinearPair,
+    smooth: Smooth,
+    bend: float,
+    penalty: Penalty,
+    max_steps: int,
+    tolerance: float,
+) -> LinearPair:
     step = 1 / (bend * design.curvature)
     coef, intercept = start.coef, start.intercept
     scores = design.scores(start)

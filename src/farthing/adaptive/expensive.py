@@ -16,7 +16,7 @@ from farthing.adaptive.pairs import fits
 from farthing.adaptive.projection import Floats
 from farthing.base import ContractClassifier, TreesMixin
 from farthing.costs import CostSheet, RowLedger
-from farthing.forests import BudgetForestClassifier
+from farthing.forests import BudgetForestClassifier, ImportedClassifier
 from farthing.forests.bootstrap import content_keys
 from farthing.table import Encoded, Schema
 from farthing.trees import Progress
@@ -309,7 +309,6 @@ class InsidePolicy:
         self._policy: Policy = model._policy(seed)
         # Its own account: what it would have bought without a gate before it.
         self._account = RowLedger(model.costs_, model.budget_)
-        self._column: int | None = None
         self._ended = False
 
     def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - it goes by its own account
@@ -370,4 +369,4 @@ def _is_fitted(model: Any) -> bool:
 
 def _can_refit(model: Any) -> bool:
     """Tell whether a copy of the model could be fitted again: trees that were brought over cannot."""
-    return not (hasattr(model, "link_") and getattr(model, "model", ...) is None)
+    return not (isinstance(model, ImportedClassifier) and model.model is None)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.special import expit
 from sklearn.naive_bayes import GaussianNB
 
-from farthing.adaptive.adapt import TOLERANCE, AdaptClassifier, check_common, documented
+from farthing.adaptive.adapt import TOLERANCE, documented
 from farthing.adaptive.descent import Design, Smooth, descend
 from farthing.adaptive.expensive import Rows
+from farthing.adaptive.linear import LinearAdapt
 from farthing.adaptive.objective import Problem, soft_values
 from farthing.adaptive.pairs import Pair
 from farthing.adaptive.penalty import BlockPenalty
@@ -24,7 +23,7 @@ from farthing.base import register
     trials=[{"expensive": GaussianNB(), "p_full": 0.9, "n_alternations": 3}],
 )
 @documented
-class AdaptLinClassifier(AdaptClassifier):
+class AdaptLinClassifier(LinearAdapt):
     """A linear gate and a linear model, learned together, that answer what they can for an expensive model.
 
     (OPT) of the thesis: q, the probability that a row goes on, has at most the mean ``p_full``; the gate
@@ -66,36 +65,6 @@ class AdaptLinClassifier(AdaptClassifier):
     >>> bool(model.spend(heart.X).mean() < full.spend(heart.X).mean())
     True
     """
-
-    def __init__(
-        self,
-        expensive: Any = None,
-        *,
-        p_full: float = 0.5,
-        gamma: float = 0.01,
-        n_alternations: int = 10,
-        start: Any = None,
-        expensive_features: Any = None,
-        n_folds: int | None = 3,
-        costs: Any = None,
-        budget: float | None = None,
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-    ) -> None:
-        self.expensive = expensive
-        self.p_full = p_full
-        self.gamma = gamma
-        self.n_alternations = n_alternations
-        self.start = start
-        self.expensive_features = expensive_features
-        self.n_folds = n_folds
-        self.costs = costs
-        self.budget = budget
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        check_common(self)
 
     def _learn_pair(self, rows: Rows, problem: Problem) -> tuple[Pair, list[float]]:
         design = Design.of(rows.values, self.schema_, problem.shares, 1 + problem.n_scores)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from scipy.special import logit
 
 from farthing.adaptive import symmetric
-from farthing.adaptive.adapt import TOLERANCE, AdaptClassifier, check_common, documented
+from farthing.adaptive.adapt import TOLERANCE, documented
 from farthing.adaptive.descent import Design, Smooth, descend
 from farthing.adaptive.expensive import Rows
+from farthing.adaptive.linear import LinearAdapt
 from farthing.adaptive.objective import Problem
 from farthing.adaptive.pairs import LinearPair, Pair
 from farthing.adaptive.penalty import BlockPenalty
@@ -24,7 +24,7 @@ from farthing.base import register
     grid={"gamma": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
 )
 @documented
-class AdaptLstsqClassifier(AdaptClassifier):
+class AdaptLstsqClassifier(LinearAdapt):
     """As `AdaptLinClassifier`, but the gate is fitted to the log-odds of q by least squares.
 
     The distance between q and the gate is the square of the difference of their log-odds. Then the gate is a
@@ -62,36 +62,6 @@ class AdaptLstsqClassifier(AdaptClassifier):
     >>> float(model.fit(heart.X, heart.y).gate_proba(heart.X).mean().round(1))
     0.3
     """
-
-    def __init__(
-        self,
-        expensive: Any = None,
-        *,
-        p_full: float = 0.5,
-        gamma: float = 0.01,
-        n_alternations: int = 4,
-        start: Any = None,
-        expensive_features: Any = None,
-        n_folds: int | None = 3,
-        costs: Any = None,
-        budget: float | None = None,
-        validation_fraction: float = 0.2,
-        random_state: Any = None,
-    ) -> None:
-        self.expensive = expensive
-        self.p_full = p_full
-        self.gamma = gamma
-        self.n_alternations = n_alternations
-        self.start = start
-        self.expensive_features = expensive_features
-        self.n_folds = n_folds
-        self.costs = costs
-        self.budget = budget
-        self.validation_fraction = validation_fraction
-        self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        check_common(self)
 
     def _learn_pair(self, rows: Rows, problem: Problem) -> tuple[Pair, list[float]]:
         shares = problem.shares

@@ -211,10 +211,11 @@ def by_miser(task: Task, sweep: Sweep) -> list[Dot]:
 
 
 def by_pruning(task: Task, forest: BudgetForestClassifier) -> list[Dot]:
-    """Follow BudgetPrune from the forest, at up to 60 of its trade-offs."""
+    """Follow BudgetPrune from the forest, at up to 40 of its trade-offs, evenly by cost."""
     path = prune_path(forest, task.validation.X, task.validation.y, n_jobs=JOBS)
     found = []
-    for entry in np.unique(np.linspace(0, len(path) - 1, 60).astype(int)):
+    goals = np.linspace(path.costs.max(), path.costs.min(), 40)
+    for entry in np.unique(np.abs(path.costs - goals[:, np.newaxis]).argmin(axis=1)):
         model = path[int(entry)]
         said = [
             (model.spend(part.X).mean(), np.mean(model.predict(part.X) == part.y))

@@ -550,7 +550,17 @@ def misses(name: str, found: Found, ours: str) -> str:
         behind = [f"{f:.0%} (by {b - a:.4f})" for f, a, b in both if b > a]
         if behind:
             lines.append(f"{name}: {ours} is behind {method} at {', '.join(behind)} of the cost of f0.")
-    return " ".join(lines) or f"{name}: {ours} is behind none at any of these costs."
+    if not lines:
+        lines.append(f"{name}: {ours} is behind none at any of these costs.")
+    for method, points in found.curves.items():
+        spends = sorted(point.validation_spend for point in points)
+        low, high = max(zip(spends, spends[1:], strict=False), key=lambda p: p[1] - p[0], default=(0.0, 0.0))
+        if high - low > found.full.validation_spend / 2:
+            lines.append(
+                f"{method} has no system between the costs {low:.1f} and {high:.1f}, which is not explained; "
+                "the columns between say nothing about it."
+            )
+    return " ".join(lines)
 
 
 def at_costs(name: str, found: Found) -> str:
@@ -636,7 +646,10 @@ def page(sweep: Sweep, full: bool) -> str:
     ]
     text += [
         "## Time",
-        "Seconds that each method took, on two cores that other work shared. " + "; ".join(times) + ".",
+        "Seconds that each method took, on two cores that other work shared; a method that was run in pieces "
+        "has the processor time of its fits, without that of f0. Sets that are missing above were not run. "
+        + "; ".join(times)
+        + ".",
     ]
     return "\n\n".join(text) + "\n"
 

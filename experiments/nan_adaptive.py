@@ -13,6 +13,7 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -554,7 +555,7 @@ def misses(name: str, found: Found, ours: str) -> str:
         lines.append(f"{name}: {ours} is behind none at any of these costs.")
     for method, points in found.curves.items():
         spends = sorted(point.validation_spend for point in points)
-        low, high = max(zip(spends, spends[1:], strict=False), key=lambda p: p[1] - p[0], default=(0.0, 0.0))
+        low, high = max(pairwise(spends), key=lambda p: p[1] - p[0], default=(0.0, 0.0))
         if high - low > found.full.validation_spend / 2:
             lines.append(
                 f"{method} has no system between the costs {low:.1f} and {high:.1f}, which is not explained; "

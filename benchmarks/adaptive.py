@@ -45,8 +45,8 @@ def run(threads: int) -> list[Line]:
         race(
             "gate and f1, 100,000 rows",
             "Greedy Miser, 200 trees",
-            lambda: fitted.pair_.answers(fresh, threads),
-            lambda: twice.acquired(fresh),
+            lambda: fitted._stay(fitted.pair_.answers(fresh, threads)[0]),
+            lambda: twice.predict_proba(fresh),
             goal=1,
             turns=7,
         ),

@@ -330,6 +330,8 @@ TAIL = """
 - The plan of the fits was chosen on the larger tables but covtype with another seed of split and prices,
   which is not among those here, and then left alone. There, too, the choice by log loss among models within
   0.2 % of the best accuracy was tried, for all methods, and dropped.
+- The larger tables may have fewer splits than the three seeds that the command runs by default; the headings
+  say how many.
 - A standard error over test rows knows nothing of other splits, other prices or the luck of a grid of
   trade-offs.
 """

@@ -31,7 +31,7 @@ RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "xu2012"
 N_ROWS, N_TREES = 15_000, 300
 N_BUDGETS, N_DRAWS, N_SHARES = 25, 2000, 500
 SHARE, GOAL = 0.99, 0.2
-PARTS = ("yahoo-3", "yahoo-4", "yahoo-5", "mslr", "satellite")
+PARTS = ("yahoo-3", "mslr", "satellite")
 
 
 # The comparison.
@@ -245,12 +245,17 @@ TAIL = """
 
 ## How far to trust it
 
-- The sizes, the rounds and the trade-offs were chosen on a table of another seed than those here; the
+- One seed of the Yahoo-shaped table, 3, the first that was tried with these settings; `--parts yahoo-<seed>`
+  runs others.
+- The sizes, the rounds and the trade-offs were chosen on a table of another seed than that here; the
   generator was left as it was. An earlier page had 8,000 documents and 100 rounds, of which three seeds gave
   0.16, 0.55 and 1.00 of the plain booster's spend: the level hangs on the best of many noisy scores, and a
   hundred test queries do not tell 98 from 99 %. Rounds matter, too: the miser goes on learning from what it
   owns, at no further cost.
 - The intervals of the shares draw test queries only; models, validation queries and prices are held.
+- mslr_fold1_10k has 43 test queries. No circle of the plain booster gets to 99 % of the best there, so the
+  miser's share is of the spend of the plain booster's best round; "inf" is a method, or a draw of queries,
+  that does not get there itself. A linear model does as well as any of the trees on so few queries.
 """
 
 

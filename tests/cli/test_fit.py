@@ -60,7 +60,7 @@ def test_without_prices_everything_costs_one(run, shop, tmp_path):
 def test_numbers_get_a_regressor(run, shop, tmp_path):
     code, _, _ = run(
         "fit", shop / "visitors.csv", "score", "-o", tmp_path / "m.farthing", "--methods",
-        "GreedyMiserRegressor", "--jobs", "1",
+        "GreedyMiserRegressor", "--time-limit", "0.5", "--jobs", "1",
     )  # fmt: skip
     assert code == 0
     assert type(farthing.load(tmp_path / "m.farthing")).__name__ == "BudgetedRegressor"

@@ -21,6 +21,7 @@ from farthing.base import register
 @register(
     grid={"gamma": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
     trials=[{"expensive": GaussianNB(), "p_full": 0.9, "n_alternations": 3}],
+    check_defaults=False,  # a forest on folds, for each of a hundred small fits
 )
 @documented
 class AdaptLinClassifier(LinearAdapt):

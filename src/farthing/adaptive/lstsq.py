@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.special import logit
+from sklearn.naive_bayes import GaussianNB
 
 from farthing.adaptive import symmetric
 from farthing.adaptive.adapt import TOLERANCE, documented
@@ -22,6 +23,8 @@ from farthing.base import register
 
 @register(
     grid={"gamma": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
+    trials=[{"expensive": GaussianNB(), "p_full": 0.7, "n_alternations": 3}],
+    check_defaults=False,  # a forest on folds, for each of a hundred small fits
 )
 @documented
 class AdaptLstsqClassifier(LinearAdapt):

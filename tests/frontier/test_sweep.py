@@ -213,6 +213,17 @@ class TestMemory:
         assert same(whole, resumed)
 
 
+def test_methods_that_draw_lots_can_be_repeated(heart):
+    methods = [farthing.boosting.AdaBoostRSClassifier(budget=5.0, n_rounds=30)]
+    first, again, other = (
+        farthing.sweep(methods, heart.X, heart.y, heart.costs.scaled(0.01), random_state=seed)
+        for seed in (0, 0, 1)
+    )
+    assert same(first, again)
+    assert first.points[0].estimator.random_state == 0
+    assert other.points[0].estimator.random_state == 1
+
+
 def test_side_by_side_gives_the_same(heart):
     alone = farthing.sweep([TREES], heart.X, heart.y, heart.costs, cv=2)
     assert same(alone, farthing.sweep([TREES], heart.X, heart.y, heart.costs, cv=2, n_jobs=2))

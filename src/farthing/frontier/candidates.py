@@ -36,6 +36,8 @@ class Ground:
         What is asked for, if it is one budget.
     kind : {"mean", "hard"}
         Whether the budget is for the mean or for every row.
+    random_state : int
+        For methods that draw lots and were given no seed, so that a sweep can be repeated.
     """
 
     n_rows: int
@@ -44,6 +46,7 @@ class Ground:
     costs: CostSheet
     budget: float | None = None
     kind: Kind = "mean"
+    random_state: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,11 +132,13 @@ def _points(grid: Any) -> Iterable[Mapping[str, Any]]:
 
 
 def _given(estimator: Any, params: Mapping[str, Any], ground: Ground) -> dict[str, Any]:
-    """Return the parameters with the prices, and the budget where the method takes one of that kind."""
+    """Return the parameters with the prices, a seed, and the budget if the method takes one of its kind."""
     known = estimator.get_params(deep=False)
     made = dict(params)
     if "costs" in known:
         made["costs"] = ground.costs
+    if known.get("random_state", 0) is None and params.get("random_state") is None:
+        made["random_state"] = ground.random_state
     takes_hard = bool(getattr(estimator, "_hard_budget", False))
     asked = ground.budget is not None and takes_hard == (ground.kind == "hard")
     if "budget" in known and known["budget"] is None and params.get("budget") is None and asked:

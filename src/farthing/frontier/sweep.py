@@ -187,7 +187,7 @@ def sweep(
     time_limit : float, optional
         Seconds after which no new fit is begun.
     random_state : int
-        Of the one split.
+        Of the one split, and of methods that draw lots and have no seed of their own.
 
     Returns
     -------
@@ -211,7 +211,7 @@ def sweep(
     held = None if validation is None else Part.of(validation[0], validation[1], None, *validation[2:])
     schema = Schema.learn(whole.X, "sweep")
     sheet = CostSheet.of(costs, schema.names)
-    tried = candidates(methods, _ground(whole, schema, sheet, cap, kind))
+    tried = candidates(methods, _ground(whole, schema, sheet, cap, kind, random_state))
     classifies = is_classifier(tried[0].estimator) if tried else _are_classes(whole.y)
     bench = Bench(
         whole,
@@ -394,9 +394,11 @@ def _are_classes(y: NDArray[Any]) -> bool:
     return y.dtype.kind != "f"
 
 
-def _ground(part: Part, schema: Schema, sheet: CostSheet, cap: float | None, kind: Kind) -> Ground:
+def _ground(  # noqa: PLR0917 - all that there is to know
+    part: Part, schema: Schema, sheet: CostSheet, cap: float | None, kind: Kind, random_state: int
+) -> Ground:
     n_classes = len(np.unique(part.y)) if _are_classes(part.y) else None
-    return Ground(len(part.y), len(schema.names), n_classes, sheet, cap, kind)
+    return Ground(len(part.y), len(schema.names), n_classes, sheet, cap, kind, random_state)
 
 
 def _folds(

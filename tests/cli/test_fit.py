@@ -58,12 +58,13 @@ def test_without_prices_everything_costs_one(run, shop, tmp_path):
 
 
 def test_numbers_get_a_regressor(run, shop, tmp_path):
-    code, _, _ = run(
+    code, _, err = run(
         "fit", shop / "visitors.csv", "score", "-o", tmp_path / "m.farthing", "--methods",
-        "GreedyMiserRegressor", "--time-limit", "0.5", "--jobs", "1",
+        "GreedyMiserRegressor", "--time-limit", "0", "--jobs", "1",
     )  # fmt: skip
     assert code == 0
     assert type(farthing.load(tmp_path / "m.farthing")).__name__ == "BudgetedRegressor"
+    assert "the time limit left out" in err
 
 
 def test_a_budget_that_buys_nothing_warns(run, shop, tmp_path):

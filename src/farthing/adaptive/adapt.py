@@ -67,13 +67,8 @@ ATTRIBUTES = """expensive_ : classifier
     classes_ : ndarray, shape (n_classes,)
         The labels."""
 
-
-def documented(method: type) -> type:
-    """Fill in what the docstrings of the estimators share."""
-    if method.__doc__ is not None:
-        for name, text in (("expensive", EXPENSIVE), ("shared", SHARED), ("attributes", ATTRIBUTES)):
-            method.__doc__ = method.__doc__.replace(f"{{{name}}}", text)
-    return method
+TEXTS = {"expensive": EXPENSIVE, "shared": SHARED, "attributes": ATTRIBUTES}
+"""What the docstrings of the estimators share."""
 
 
 class AdaptClassifier(ContractClassifier):

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from farthing.adaptive.adapt import TOLERANCE, AdaptClassifier, check_common, documented
+from farthing.adaptive.adapt import TEXTS, TOLERANCE, AdaptClassifier, check_common
 from farthing.adaptive.expensive import Rows
 from farthing.adaptive.objective import Problem, soft_values
 from farthing.adaptive.pairs import Pair, TreePair
 from farthing.adaptive.projection import Floats, project
-from farthing.base import n_threads, register
+from farthing.base import documented, n_threads, register
 from farthing.boosting import GreedyMiserClassifier
 from farthing.boosting.booster import Boosting, Grow, Weighting, constants
 from farthing.boosting.ledgers import ModelLedger
@@ -44,7 +44,7 @@ SOFT = Loss(_soft_start, logistic_steps, soft_values)
     ],
     check_defaults=False,  # a forest and hundreds of trees, for each of a hundred small fits
 )
-@documented
+@documented(TEXTS)
 class AdaptGbrtClassifier(AdaptClassifier):
     """A gate and a model of boosted trees that answer what they can for an expensive model.
 

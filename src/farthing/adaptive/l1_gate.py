@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from farthing.adaptive.adapt import AdaptClassifier, documented
+from farthing.adaptive.adapt import TEXTS, AdaptClassifier
 from farthing.adaptive.descent import Design, Smooth, descend
 from farthing.adaptive.expensive import Rows
 from farthing.adaptive.objective import Problem, soft_values
@@ -15,7 +15,7 @@ from farthing.adaptive.pairs import LinearPair, Pair
 from farthing.adaptive.penalty import BlockPenalty
 from farthing.adaptive.projection import Floats
 from farthing.adaptive.start import Ridge, bend, logistic
-from farthing.base import register, sigmoid, softmax
+from farthing.base import documented, register, sigmoid, softmax
 from farthing.boosting.checking import check_whole
 from farthing.costs import CostSheet
 
@@ -23,7 +23,7 @@ from farthing.costs import CostSheet
 @register(
     grid={"C": [1e-3, 1e-2, 1e-1, 1.0], "send_weight": [0.3, 0.5, 0.7, 0.9]},
 )
-@documented
+@documented(TEXTS)
 class L1GateClassifier(AdaptClassifier):
     """The baseline: logistic regression with an L1 penalty chooses the columns, blind to the gate.
 

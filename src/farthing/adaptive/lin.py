@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import expit
 from sklearn.naive_bayes import GaussianNB
 
-from farthing.adaptive.adapt import TOLERANCE, documented
+from farthing.adaptive.adapt import TEXTS, TOLERANCE
 from farthing.adaptive.descent import Design, Smooth, descend
 from farthing.adaptive.expensive import Rows
 from farthing.adaptive.linear import LinearAdapt
@@ -15,7 +15,7 @@ from farthing.adaptive.pairs import Pair
 from farthing.adaptive.penalty import BlockPenalty
 from farthing.adaptive.projection import Floats, project
 from farthing.adaptive.start import bend, f1_slope, first_pair
-from farthing.base import register
+from farthing.base import documented, register
 
 
 @register(
@@ -23,7 +23,7 @@ from farthing.base import register
     trials=[{"expensive": GaussianNB(), "p_full": 0.9, "n_alternations": 3}],
     check_defaults=False,  # a forest on folds, for each of a hundred small fits
 )
-@documented
+@documented(TEXTS)
 class AdaptLinClassifier(LinearAdapt):
     """A linear gate and a linear model, learned together, that answer what they can for an expensive model.
 

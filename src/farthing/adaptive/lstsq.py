@@ -9,7 +9,7 @@ from scipy.special import logit
 from sklearn.naive_bayes import GaussianNB
 
 from farthing.adaptive import symmetric
-from farthing.adaptive.adapt import TOLERANCE, documented
+from farthing.adaptive.adapt import TEXTS, TOLERANCE
 from farthing.adaptive.descent import Design, Smooth, descend
 from farthing.adaptive.expensive import Rows
 from farthing.adaptive.linear import LinearAdapt
@@ -18,7 +18,7 @@ from farthing.adaptive.pairs import LinearPair, Pair
 from farthing.adaptive.penalty import BlockPenalty
 from farthing.adaptive.projection import Floats
 from farthing.adaptive.start import f1_slope, first_pair, logistic
-from farthing.base import register
+from farthing.base import documented, register
 
 
 @register(
@@ -26,7 +26,7 @@ from farthing.base import register
     trials=[{"expensive": GaussianNB(), "p_full": 0.7, "n_alternations": 3}],
     check_defaults=False,  # a forest on folds, for each of a hundred small fits
 )
-@documented
+@documented(TEXTS)
 class AdaptLstsqClassifier(LinearAdapt):
     """As `AdaptLinClassifier`, but the gate is fitted to the log-odds of q by least squares.
 

@@ -2,6 +2,7 @@
 
 from farthing.base import nested  # noqa: F401  (registers its codec)
 from farthing.base.classifier import ContractClassifier
+from farthing.base.documents import documented
 from farthing.base.ensemble import TreesMixin, ladder
 from farthing.base.estimator import BudgetedEstimator
 from farthing.base.files import load
@@ -16,6 +17,7 @@ __all__ = [
     "ContractRegressor",
     "TreesMixin",
     "default_grid",
+    "documented",
     "get",
     "ladder",
     "load",

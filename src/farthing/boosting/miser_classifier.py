@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from farthing.base import ContractClassifier, register, sigmoid, softmax
+from farthing.base import ContractClassifier, documented, register, sigmoid, softmax
 from farthing.boosting import losses
 from farthing.boosting.miser import GreedyMiser
 from farthing.boosting.miser_grid import miser_grid
-from farthing.boosting.miser_parameters import Charge, Leaf, documented
+from farthing.boosting.miser_parameters import SHARED, Charge, Leaf
 
 
 @register(
@@ -22,7 +22,7 @@ from farthing.boosting.miser_parameters import Charge, Leaf, documented
         {"n_trees": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},
     ],
 )
-@documented
+@documented(SHARED)
 class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
     """Boosted trees on log loss that weigh what a feature tells against what it costs.
 

@@ -75,14 +75,8 @@ ATTRIBUTES = """forest_ : Forest
         What the validation rows said after each round that was tried, less is better; empty without such
         rows."""
 
-
-def documented(method: type) -> type:
-    """Fill in what the docstrings of the three estimators share."""
-    if method.__doc__ is not None:
-        method.__doc__ = method.__doc__.replace("{parameters}", PARAMETERS).replace(
-            "{attributes}", ATTRIBUTES
-        )
-    return method
+SHARED = {"parameters": PARAMETERS, "attributes": ATTRIBUTES}
+"""What the docstrings of the three estimators share."""
 
 
 class MiserParameters:

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from farthing.base import ContractRegressor, n_threads, register
+from farthing.base import ContractRegressor, documented, n_threads, register
 from farthing.boosting.losses import SQUARED, Loss, lambdamart
 from farthing.boosting.miser import GreedyMiser
 from farthing.boosting.miser_grid import miser_grid
-from farthing.boosting.miser_parameters import Charge, Leaf, documented
+from farthing.boosting.miser_parameters import SHARED, Charge, Leaf
 from farthing.boosting.rows import Rows
 from farthing.metrics import ndcg
 
@@ -21,7 +21,7 @@ from farthing.metrics import ndcg
     grid=miser_grid,
     trials=[{"n_trees": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "charge": "row"}],
 )
-@documented
+@documented(SHARED)
 class GreedyMiserRanker(GreedyMiser, ContractRegressor):
     """Boosted trees that score documents, and weigh what a feature tells against what it costs.
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import ContractRegressor, register
+from farthing.base import ContractRegressor, documented, register
 from farthing.boosting.losses import SQUARED, Loss
 from farthing.boosting.miser import GreedyMiser
 from farthing.boosting.miser_grid import miser_grid
-from farthing.boosting.miser_parameters import documented
+from farthing.boosting.miser_parameters import SHARED
 
 
 @register(
@@ -21,7 +21,7 @@ from farthing.boosting.miser_parameters import documented
         {"n_trees": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},
     ],
 )
-@documented
+@documented(SHARED)
 class GreedyMiserRegressor(GreedyMiser, ContractRegressor):
     """Boosted regression trees on squared loss that weigh what a feature tells against what it costs.
 

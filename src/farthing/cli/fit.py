@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from farthing.cli.app import app
-from farthing.cli.output import AsJson, clear_errors, emit, point_of, warn
+from farthing.cli.output import AsJson, clear_errors, emit, point_of, warn, warn_if_skipped
 from farthing.cli.tables import is_label, read_costs, read_table, split_target
 from farthing.frontier import BudgetedClassifier, BudgetedRegressor
 
@@ -79,6 +79,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
 
             write_report(report, model, frame, y, title=f"{target} on a budget", target=target)
     chosen, frontier = model.chosen_, model.frontier_
+    warn_if_skipped(frontier)
     payload = {
         "model": str(output),
         "report": None if report is None else str(report),

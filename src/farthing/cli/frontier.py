@@ -19,7 +19,7 @@ from farthing.cli.fit import (
     TimeLimit,
     method_list,
 )
-from farthing.cli.output import AsJson, clear_errors, emit, point_of, warn
+from farthing.cli.output import AsJson, clear_errors, emit, point_of, warn, warn_if_skipped
 from farthing.cli.tables import read_costs, read_table, split_target
 from farthing.frontier import sweep
 
@@ -61,6 +61,7 @@ def frontier(  # noqa: PLR0917 - typer takes the options from here
             found.plot().figure.savefig(plot, dpi=120)
         if points is not None:
             found.to_frame().to_csv(points, index=False)
+    warn_if_skipped(found)
     for failure in found.failures:
         warn(f"{failure.method} failed: {failure.reason}")
     payload = {

@@ -12,7 +12,7 @@ import typer
 
 from farthing.cli.app import fail
 from farthing.errors import FarthingError
-from farthing.frontier import Point
+from farthing.frontier import Frontier, Point
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 
@@ -25,6 +25,12 @@ def emit(payload: dict[str, Any], text: str, *, as_json: bool) -> None:
 def warn(message: str) -> None:
     """Print a warning where it disturbs no output."""
     typer.secho(f"warning: {message}", fg=typer.colors.YELLOW, err=True)
+
+
+def warn_if_skipped(frontier: Frontier) -> None:
+    """Say how many fits a time limit left out."""
+    if frontier.n_skipped:
+        warn(f"the time limit left out {frontier.n_skipped} fits; the best model may be among them")
 
 
 @contextmanager

@@ -32,7 +32,7 @@ def quoted(names: Iterable[object], limit: int = 6) -> str:
 def brief(value: object) -> str:
     """Show a value in a message, shortened when it is long."""
     try:
-        return reprlib.repr(value)
+        return reprlib.repr(value) if not isinstance(value, Decimal) else f"{value:.12g}"
     except ValueError:  # Python writes no integer of more than some thousands of digits
         return "a number too long to show"
 

@@ -15,13 +15,14 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from farthing.base import BudgetedEstimator, ContractClassifier, ContractRegressor, register
+from farthing.base import BudgetedEstimator, ContractClassifier, ContractRegressor, documented, register
 from farthing.base.inputs import check_cap, n_threads
 from farthing.boosting import GreedyMiserClassifier, GreedyMiserRegressor
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import BudgetWarning
 from farthing.forests import BudgetTreeClassifier
 from farthing.frontier.calibration import temper, temperature_of
+from farthing.frontier.candidates import Kind
 from farthing.frontier.points import Frontier, Point
 from farthing.frontier.scoring import ErrorCosts
 from farthing.frontier.sweep import Part, sweep
@@ -67,11 +68,38 @@ class FrontDoor(BudgetedEstimator):
     frontier_: Frontier
     chosen_: Point
 
+    def __init__(
+        self,
+        costs: Any,
+        budget: float | str | None,
+        *,
+        kind: Kind,
+        methods: Any,
+        scoring: Any,
+        cv: Any,
+        time_limit: float | None,
+        memory: Any,
+        progress: bool,
+        random_state: int,
+        n_jobs: int | None,
+    ) -> None:
+        self.costs = costs
+        self.budget = budget
+        self.kind = kind
+        self.methods = methods
+        self.scoring = scoring
+        self.cv = cv
+        self.time_limit = time_limit
+        self.memory = memory
+        self.progress = progress
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
     # What the two differ in.
 
     @abstractmethod
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
-        """Return a model that pays for nothing."""
+        """Return a model that pays for nothing, if its budget is 0."""
 
     @abstractmethod
     def _adopt_model(self, rows: Part) -> None:
@@ -110,7 +138,7 @@ class FrontDoor(BudgetedEstimator):
         sheet = CostSheet.of(self.costs, schema.names)
         budget = budget_of(self.budget, sheet)
         self.frontier_ = sweep(
-            [*_listed(self.methods), self._free_model(sheet)],
+            [*_listed(self.methods), (self._free_model(sheet), {"budget": [0.0]})],
             X,
             column_or_1d(y),
             sheet,
@@ -195,6 +223,7 @@ class FrontDoor(BudgetedEstimator):
     ],
     check_defaults=False,
 )
+@documented({"parameters": _PARAMETERS.format(scoring="str, scorer or ErrorCosts")})
 class BudgetedClassifier(FrontDoor, ContractClassifier):
     """The best classifier within a budget, of all methods that there are.
 
@@ -238,7 +267,7 @@ class BudgetedClassifier(FrontDoor, ContractClassifier):
         costs: Any = None,
         budget: float | str | None = None,
         *,
-        kind: str = "mean",
+        kind: Kind = "mean",
         methods: Any = "auto",
         scoring: Any = "accuracy",
         cv: Any = None,
@@ -249,21 +278,23 @@ class BudgetedClassifier(FrontDoor, ContractClassifier):
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.costs = costs
-        self.budget = budget
-        self.kind = kind
-        self.methods = methods
-        self.scoring = scoring
-        self.cv = cv
-        self.time_limit = time_limit
+        super().__init__(
+            costs,
+            budget,
+            kind=kind,
+            methods=methods,
+            scoring=scoring,
+            cv=cv,
+            time_limit=time_limit,
+            memory=memory,
+            progress=progress,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
         self.calibrate = calibrate
-        self.memory = memory
-        self.progress = progress
-        self.random_state = random_state
-        self.n_jobs = n_jobs
 
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
-        return BudgetTreeClassifier(costs=sheet, budget=0.0, max_depth=4)
+        return BudgetTreeClassifier(costs=sheet, max_depth=4)
 
     def _adopt_model(self, rows: Part) -> None:
         self.classes_ = self.model_.classes_
@@ -312,6 +343,7 @@ class BudgetedClassifier(FrontDoor, ContractClassifier):
     trials=[{"methods": [GreedyMiserRegressor(n_trees=4)], "budget": "60%", "cv": 2}],
     check_defaults=False,
 )
+@documented({"parameters": _PARAMETERS.format(scoring="str or scorer")})
 class BudgetedRegressor(FrontDoor, ContractRegressor):
     """The best regressor within a budget, of all methods that there are.
 
@@ -334,7 +366,7 @@ class BudgetedRegressor(FrontDoor, ContractRegressor):
         costs: Any = None,
         budget: float | str | None = None,
         *,
-        kind: str = "mean",
+        kind: Kind = "mean",
         methods: Any = "auto",
         scoring: Any = "neg_mean_squared_error",
         cv: Any = None,
@@ -344,34 +376,28 @@ class BudgetedRegressor(FrontDoor, ContractRegressor):
         random_state: int = 0,
         n_jobs: int | None = None,
     ) -> None:
-        self.costs = costs
-        self.budget = budget
-        self.kind = kind
-        self.methods = methods
-        self.scoring = scoring
-        self.cv = cv
-        self.time_limit = time_limit
-        self.memory = memory
-        self.progress = progress
-        self.random_state = random_state
-        self.n_jobs = n_jobs
+        super().__init__(
+            costs,
+            budget,
+            kind=kind,
+            methods=methods,
+            scoring=scoring,
+            cv=cv,
+            time_limit=time_limit,
+            memory=memory,
+            progress=progress,
+            random_state=random_state,
+            n_jobs=n_jobs,
+        )
 
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
-        return GreedyMiserRegressor(costs=sheet, budget=0.0)
+        return GreedyMiserRegressor(costs=sheet)
 
     def _adopt_model(self, rows: Part) -> None:
         """Numbers need nothing more."""
 
     def _said(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.asarray(self.model_._conclude(outputs)[:, np.newaxis])
-
-
-for _door, _scoring in (
-    (BudgetedClassifier, "str, scorer or ErrorCosts"),
-    (BudgetedRegressor, "str or scorer"),
-):
-    if _door.__doc__:  # not under python -OO
-        _door.__doc__ = _door.__doc__.replace("{parameters}", _PARAMETERS.format(scoring=_scoring))
 
 
 class _Spoken:

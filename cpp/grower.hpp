@@ -100,10 +100,11 @@ public:
 
     // OUT leaf_of_row: the leaf of each row that was learned from; other rows are left as they are.
     void leaves_of_rows(Span<index_t> leaf_of_row) const {
+        const int threads = threads_for(options_.n_threads, static_cast<index_t>(rows_.size()) / 8192);
+        #pragma omp parallel num_threads(threads)
         for (const Leaf& leaf : leaves_) {
             if (leaf.node < 0) continue;
-            const int threads = threads_for(options_.n_threads, leaf.n() / 8192);
-            #pragma omp parallel for schedule(static) num_threads(threads)
+            #pragma omp for schedule(static) nowait
             for (index_t i = leaf.begin; i < leaf.end; ++i) leaf_of_row[rows_[i]] = leaf.node;
         }
     }

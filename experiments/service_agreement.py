@@ -5,14 +5,16 @@ by `farthing serve` with two workers. Then 1,000 rows are walked twice, over HTT
 their own, some of them with a budget, with features known from the start, and with answers refused; every
 question, price, spend, rest and decision on the way must be the same bits. Writes docs/results/service.md.
 
-    python -m experiments.service_agreement [--rows 1000]
+    python -m experiments.service_agreement [--rows 1000] [--kept folder]
+
+What is done is kept in a folder, so that an interrupted run goes on where it stopped.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import tempfile
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -65,32 +67,58 @@ def compare(url: str, name: str, model: Any, fresh: Any, n_rows: int) -> tuple[i
     return agree, taken
 
 
+def served(folder: Path, methods: list[str]) -> dict[str, tuple[Any, Any]]:
+    """Fit and save a model of each method; return them with fresh rows, by method."""
+    models: dict[str, tuple[Any, Any]] = {}
+    for name in methods:
+        estimator = trials(name)[-1]
+        problem = list(problems(estimator))[1]
+        models[name] = (fit(estimator, problem), problem.fresh)
+        models[name][0].save(folder / f"{name}.farthing")
+    return models
+
+
+def run(methods: list[str], n_rows: int, kept: Path) -> None:
+    """Compare the methods that have not been compared yet."""
+    left = [name for name in methods if not place(kept, name, n_rows).exists()]
+    if not left:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        models = served(Path(folder), left)
+
+        def one(name: str) -> None:
+            agree, taken = compare(server.url, name, *models[name], n_rows)
+            place(kept, name, n_rows).write_text(json.dumps({"agree": agree, "requests": taken}))
+            print(f"{name}: {agree:,} of {n_rows:,} rows agree, {taken:,} requests", flush=True)
+
+        service = serving("farthing.cli", "serve", folder, "--log-level", "warning")
+        with service as server, ThreadPoolExecutor(2) as pool:
+            list(pool.map(one, left))
+
+
+def place(kept: Path, name: str, n_rows: int) -> Path:
+    """Return the file that holds what was found for a method."""
+    return kept / f"{name}-{n_rows}.json"
+
+
 def main() -> None:
     """Run it and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1000)
-    n_rows = parser.parse_args().rows
+    parser.add_argument("--kept", type=Path, default=Path("build/service_agreement"))
+    options = parser.parse_args()
+    options.kept.mkdir(parents=True, exist_ok=True)
     methods = [name for name in registered() if get(name).__module__.split(".")[0] == farthing.__name__]
-    models: dict[str, tuple[Any, Any]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for name in methods:
-            estimator = trials(name)[-1]
-            problem = list(problems(estimator))[1]
-            models[name] = (fit(estimator, problem), problem.fresh)
-            models[name][0].save(Path(folder) / f"{name}.farthing")
-        begin = time.perf_counter()
-        service = serving("farthing.cli", "serve", folder, "--log-level", "warning")
-        with service as server, ThreadPoolExecutor(2) as pool:
-            found = pool.map(lambda name: compare(server.url, name, *models[name], n_rows), methods)
-            results = dict(zip(methods, found, strict=True))
-        seconds = time.perf_counter() - begin
-    lines = [f"| {name} | {agree:,} of {n_rows:,} | {taken:,} |" for name, (agree, taken) in results.items()]
-    text = "\n".join(["| method | rows that agree in every step | requests |", "|---|---|---|", *lines])
-    print(f"{text}\n{seconds:.0f} s")
-    intro = (__doc__ or "").split("Writes")[0].strip().replace("1,000 rows", f"{n_rows:,} rows")
+    run(methods, options.rows, options.kept)
+    lines = ["| method | rows that agree in every step | requests |", "|---|---|---|"]
+    for name in methods:
+        found = json.loads(place(options.kept, name, options.rows).read_text())
+        lines.append(f"| {name} | {found['agree']:,} of {options.rows:,} | {found['requests']:,} |")
+    text = "\n".join(lines)
+    intro = (__doc__ or "").split("Writes")[0].strip().replace("1,000 rows", f"{options.rows:,} rows")
     PAGE.write_text(
         f"# The service beside local walks\n\n{intro}\n\n{text}\n\n"
-        f"Made by `python -m experiments.service_agreement --rows {n_rows}`.\n"
+        f"Made by `python -m experiments.service_agreement --rows {options.rows}`.\n"
     )
 
 

@@ -38,7 +38,7 @@ class Inquiry:
         self.policy = policy
         self.ledger = ledger
         self.column: int | None = None
-        self.looked: NDArray[np.bool_] = np.zeros(len(ledger.owned), dtype=np.bool_)
+        self.looked: NDArray[np.bool_] = np.zeros(len(ledger.sheet.features), dtype=np.bool_)
         self._known = frozenset(known or ())
         self._answers: dict[int, float] = dict(known or {})
         #: Whether the policy can hear answers before it wants them, and say which it wanted.

@@ -19,7 +19,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from experiments.nan_forests import Part, Task, by_split, covtype
+from experiments.nan_runs import Part, Task, by_split, covtype
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.datasets import make_classification

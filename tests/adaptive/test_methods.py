@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
+from farthing import BudgetedClassifier
 from farthing.adaptive import (
     AdaptGbrtClassifier,
     AdaptLinClassifier,
@@ -16,6 +17,7 @@ from farthing.adaptive.expensive import Rows
 from farthing.adaptive.gbrt import _Nursery
 from farthing.adaptive.objective import Problem
 from farthing.boosting import GreedyMiserClassifier
+from farthing.cascades import EarlyExit
 from farthing.costs import CostSheet
 from farthing.forests import BudgetForestClassifier
 from farthing.table import Schema
@@ -207,3 +209,19 @@ def test_bad_parameters_are_named(params, naming, halves):
     (X, y), _ = halves
     with pytest.raises((ValueError, TypeError), match=naming):
         AdaptLinClassifier(**params).fit(X[:40], y[:40])
+
+
+def test_an_early_exit_may_be_the_expensive_model_before_it_is_fitted(halves, sheet):
+    (X, y), (fresh, _) = halves
+    exits = EarlyExit(GreedyMiserClassifier(n_trees=20, max_depth=2), threshold=0.8, every=2)
+    model = AdaptLinClassifier(exits, gamma=0.001, p_full=0.6, costs=sheet, random_state=0).fit(X, y)
+    alone = clone(exits).set_params(costs=sheet).fit(X, y)
+    assert np.array_equal(model.expensive_.predict_proba(fresh), alone.predict_proba(fresh))
+    assert np.array_equal(model.expensive_.spend(fresh), alone.spend(fresh))
+    assert 0 < model.sent(fresh).mean() < 1
+
+
+def test_a_front_door_must_be_fitted_before(halves):
+    (X, y), _ = halves
+    with pytest.raises(TypeError, match="call its fit first"):
+        AdaptLinClassifier(BudgetedClassifier()).fit(X[:60], y[:60])

@@ -169,7 +169,10 @@ class FrontDoor(BudgetedEstimator):
         return self
 
     def _fit(self, *_: Any) -> None:
-        raise TypeError("a front door learns through the fit of the model it chooses")
+        raise TypeError(
+            f"{type(self).__name__} learns through the fit of the model it chooses; call its fit first, "
+            "and give the fitted model to the one that needs it"
+        )
 
     def _file_params(self) -> dict[str, Any]:
         # Objects that were tried, or judged, are not part of what was chosen.

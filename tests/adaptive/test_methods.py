@@ -135,12 +135,12 @@ def test_trees_that_are_grown_anew_are_those_of_the_miser_if_nobody_goes_on(halv
     (X, y), _ = halves
     place = nursery(X, y, sheet, gamma=2.0, n_trees=10)
     first, again = place.first(), place.grow(np.zeros(len(y)))
-    of_f1 = again.forest.target == 1
-    starts = again.forest.offsets[:-1][of_f1]
+    of_f1 = again.forest().target == 1
+    starts = again.forest().offsets[:-1][of_f1]
     assert np.array_equal(again.scores[1], first.scores[1])
-    assert (again.forest.feature[starts][1:] >= 0).any()
-    gate = np.flatnonzero(again.forest.target == 0)
-    assert (np.diff(again.forest.offsets)[gate] == 1).all()  # every tree of the gate is a leaf
+    assert (again.forest().feature[starts][1:] >= 0).any()
+    gate = np.flatnonzero(again.forest().target == 0)
+    assert (np.diff(again.forest().offsets)[gate] == 1).all()  # every tree of the gate is a leaf
 
 
 def test_gate_and_f1_buy_from_one_ledger(halves):
@@ -148,7 +148,7 @@ def test_gate_and_f1_buy_from_one_ledger(halves):
     (X, y), _ = halves
     q = np.where(X[:, 0] > 0.5, 0.9, 0.05)
     place = nursery(X, y, CostSheet(np.ones(5)), gamma=12.0, n_trees=5, max_depth=2)
-    forest = place.grow(q).forest
+    forest = place.grow(q).forest()
     tests = {}
     for output in (0, 1):
         nodes = np.repeat(forest.target, np.diff(forest.offsets)) == output

@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from experiments.nan_adaptive import letters
+from experiments.nan_adaptive_runs import letters
 
 from benchmarks.measure import Line, race
 from farthing.adaptive import AdaptGbrtClassifier, gbrt

@@ -48,6 +48,6 @@ def run(threads: int) -> list[Line]:
             lambda: fitted._stay(fitted.pair_.answers(fresh, threads)[0]),
             lambda: twice.predict_proba(fresh),
             goal=1,
-            turns=7,
+            turns=15,
         ),
     ]

@@ -364,14 +364,16 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="the sweep of the appendix, which takes days")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin nothing new after so many")
     parser.add_argument("--jobs", type=int, default=2, help="settings fitted side by side (2)")
+    parser.add_argument("--no-page", action="store_true", help="leave the page as it is")
     given = parser.parse_args()
     WAY.end, WAY.jobs = time.monotonic() + 60 * given.minutes, given.jobs
     WAY.folder = CACHE / "full" if given.full else CACHE
     sweep = FULL if given.full else DEFAULT
     for name in given.sets:
         save(name, SETS[name](sweep))
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    (RESULTS / "nan_adaptive.md").write_text(page(sweep, given.full))
+    if not given.no_page:
+        RESULTS.mkdir(parents=True, exist_ok=True)
+        (RESULTS / "nan_adaptive.md").write_text(page(sweep, given.full))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from experiments.nan_adaptive import letters
+from experiments.nan_adaptive_runs import letters
 
 from benchmarks.measure import Line, race
 from farthing.adaptive import AdaptGbrtClassifier, gbrt
@@ -48,6 +48,6 @@ def run(threads: int) -> list[Line]:
             lambda: fitted._stay(fitted.pair_.answers(fresh, threads)[0]),
             lambda: twice.predict_proba(fresh),
             goal=1,
-            turns=7,
+            turns=15,
         ),
     ]

@@ -7,19 +7,28 @@
 
 namespace farthing {
 
-// Goes down the trees from `tree` up to `end` until one tests a feature that has not been heard, and returns that
-// feature, or -1 after the last tree. A tree that a missing value stops is left at its node.
-inline std::int32_t descend(const ForestView& forest,
-                            const double* values,         // IN (n_features,), where heard
-                            const std::uint8_t* heard,    // IN (n_features,)
-                            index_t* nodes,               // IN, OUT (trees,): where each tree stands
-                            index_t& tree,                // IN, OUT: the first unfinished tree
-                            index_t end) {
+// What is known of a feature: nothing, its value, or its value once it is asked for.
+enum Hearsay : std::uint8_t { unheard = 0, heard_of = 1, at_hand = 2 };
+
+// Goes down the trees from `tree` up to `end` until one tests a feature that is unheard of, and returns that
+// feature, or -1 after the last tree. A feature at hand is asked for when a tree first tests it, and is heard of from
+// then on. A tree that a missing value stops is left at its node.
+template <class Ask>
+std::int32_t descend(const ForestView& forest,
+                     const double* values,         // IN (n_features,), where heard of or at hand
+                     std::uint8_t* hearsay,        // IN, OUT (n_features,)
+                     index_t* nodes,               // IN, OUT (trees,): where each tree stands
+                     index_t& tree,                // IN, OUT: the first unfinished tree
+                     index_t end, Ask ask) {
     for (; tree < end; ++tree) {
         index_t& node = nodes[tree];
         for (index_t last = -1; node != last && forest.feature[node] >= 0;) {
             const std::int32_t feature = forest.feature[node];
-            if (!heard[feature]) return feature;
+            if (hearsay[feature] == unheard) return feature;
+            if (hearsay[feature] == at_hand) {
+                hearsay[feature] = heard_of;
+                ask(feature);
+            }
             last = node;
             node = step(forest, forest.offsets[tree], node, values[feature]);
         }

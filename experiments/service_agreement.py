@@ -1,19 +1,24 @@
-"""Compare the answers of a running service with local walks, on 1,000 rows for every method.
+"""Compare the answers of the service with local walks, on 1,000 rows for every method.
 
-For each registered method a model is fitted on a small table with missing values and text, saved, and served
-by `farthing serve` with two workers. Then 1,000 rows are walked twice, over HTTP and locally, with a seed of
-their own, some of them with a budget, with features known from the start, and with answers refused; every
-question, price, spend, rest and decision on the way must be the same bits. Writes docs/results/service.md.
+For each registered method a model is fitted on a small table with missing values and text, and saved. Then
+1,000 rows are walked twice, by requests to the service and locally, with a seed of their own, some of them
+with a budget, with features known from the start, and with answers refused; every question, price, spend,
+rest and decision on the way must be the same bits. The requests are the bytes that a client would send, and
+go to the application itself; for the first 50 rows also over HTTP, to `farthing serve` with two workers.
+Writes docs/results/service.md.
 
-    python -m experiments.service_agreement [--rows 1000]
+    python -m experiments.service_agreement [--rows 1000] [--network 50] [--methods NAME ...] [--kept folder]
+
+What is done is kept in a folder, method by method, so that a run may be ended and taken up again.
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
+import json
 import tempfile
-import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import MutableMapping
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +28,7 @@ from benchmarks.service import serving
 import farthing
 from farthing._trial import NAMES, TOTAL, fit, problems, row_of
 from farthing.base import get, registered, trials
-from farthing.service import Client
+from farthing.service import Client, RemoteWalk, Settings, create_app
 from farthing.walks import REFUSED
 
 PAGE = Path(__file__).parents[1] / "docs" / "results" / "service.md"
@@ -53,44 +58,116 @@ def make_row(fresh: Any, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
     return answers, options
 
 
-def compare(url: str, name: str, model: Any, fresh: Any, n_rows: int) -> tuple[int, int]:
-    """Return how many rows agree, and how many steps they took."""
+class Direct:
+    """A client that hands its requests to the application, without a network between them."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._app = create_app(Settings(sources=(str(folder),), reload_seconds=0, log_level="warning"))
+        self._path = f"/v1/models/{name}/next"
+        self._loop = asyncio.new_event_loop()
+
+    def walk(self, seed: int | None = None, budget: float | None = None, known: Any = None) -> RemoteWalk:
+        """Start a walk."""
+        return RemoteWalk(self._send, known or {}, budget, seed)
+
+    def _send(self, plain: dict[str, Any]) -> dict[str, Any]:
+        return dict(self._loop.run_until_complete(self._call(json.dumps(plain).encode())))
+
+    async def _call(self, body: bytes) -> Any:
+        parts = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            parts.append(message)
+
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        scope = {"type": "http", "method": "POST", "path": self._path, "headers": headers}
+        await self._app(scope, receive, send)
+        assert parts[0]["status"] == 200, parts[1]["body"]
+        return json.loads(parts[1]["body"])
+
+
+def compare(client: Any, model: Any, fresh: Any, n_rows: int) -> dict[str, int]:
+    """Return how many rows agree, and how many requests they took."""
     agree = taken = 0
-    with Client(url, name) as client:
-        for number in range(n_rows):
-            answers, options = make_row(fresh, number)
-            local = steps(model, answers, options)
-            agree += steps(client, answers, options) == local
-            taken += len(local)
-    return agree, taken
+    for number in range(n_rows):
+        answers, options = make_row(fresh, number)
+        local = steps(model, answers, options)
+        agree += steps(client, answers, options) == local
+        taken += len(local)
+    return {"agree": agree, "requests": taken}
+
+
+def fitted(name: str, folder: Path) -> tuple[Any, Any]:
+    """Fit and save a model of a method; return it with fresh rows."""
+    estimator = trials(name)[-1]
+    problem = list(problems(estimator))[1]
+    model = fit(estimator, problem)
+    model.save(folder / f"{name}.farthing")
+    return model, problem.fresh
+
+
+def directly(methods: list[str], n_rows: int, kept: Path) -> None:
+    """Compare the methods that have not been compared yet, without a network."""
+    for name in methods:
+        if not (file := kept / f"{name}-{n_rows}.json").exists():
+            with tempfile.TemporaryDirectory() as folder:
+                model, fresh = fitted(name, Path(folder))
+                found = compare(Direct(Path(folder), name), model, fresh, n_rows)
+            file.write_text(json.dumps(found))
+            print(name, found, flush=True)
+
+
+def over_http(methods: list[str], n_rows: int, kept: Path) -> None:
+    """Compare the methods that have not been compared yet, over HTTP."""
+    left = [name for name in methods if not (kept / f"{name}-http-{n_rows}.json").exists()]
+    if not left or not n_rows:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        models = {name: fitted(name, Path(folder)) for name in left}
+        with serving("farthing.cli", "serve", folder, "--log-level", "warning") as server:
+            for name in left:
+                with Client(server.url, name) as client:
+                    found = compare(client, *models[name], n_rows)
+                (kept / f"{name}-http-{n_rows}.json").write_text(json.dumps(found))
+                print(name, "over HTTP", found, flush=True)
 
 
 def main() -> None:
     """Run it and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=1000)
-    n_rows = parser.parse_args().rows
+    parser.add_argument("--network", type=int, default=50)
+    parser.add_argument("--methods", nargs="*", help="all if left out")
+    parser.add_argument("--kept", type=Path, default=Path("build/service_agreement"))
+    given = parser.parse_args()
+    given.kept.mkdir(parents=True, exist_ok=True)
     methods = [name for name in registered() if get(name).__module__.split(".")[0] == farthing.__name__]
-    models: dict[str, tuple[Any, Any]] = {}
-    with tempfile.TemporaryDirectory() as folder:
-        for name in methods:
-            estimator = trials(name)[-1]
-            problem = list(problems(estimator))[1]
-            models[name] = (fit(estimator, problem), problem.fresh)
-            models[name][0].save(Path(folder) / f"{name}.farthing")
-        begin = time.perf_counter()
-        service = serving("farthing.cli", "serve", folder, "--log-level", "warning")
-        with service as server, ThreadPoolExecutor(2) as pool:
-            found = pool.map(lambda name: compare(server.url, name, *models[name], n_rows), methods)
-            results = dict(zip(methods, found, strict=True))
-        seconds = time.perf_counter() - begin
-    lines = [f"| {name} | {agree:,} of {n_rows:,} | {taken:,} |" for name, (agree, taken) in results.items()]
-    text = "\n".join(["| method | rows that agree in every step | requests |", "|---|---|---|", *lines])
-    print(f"{text}\n{seconds:.0f} s")
-    intro = (__doc__ or "").split("Writes")[0].strip().replace("1,000 rows", f"{n_rows:,} rows")
+    directly(given.methods or methods, given.rows, given.kept)
+    over_http(given.methods or methods, given.network, given.kept)
+    lines = [
+        "| method | rows that agree in every step | requests | of these over HTTP | requests |",
+        "|---|---|---|---|---|",
+    ]
+    for name in methods:
+        cells = [name]
+        for file, n_rows in (
+            (f"{name}-{given.rows}", given.rows),
+            (f"{name}-http-{given.network}", given.network),
+        ):
+            if (path := given.kept / f"{file}.json").exists():
+                found = json.loads(path.read_text())
+                cells += [f"{found['agree']:,} of {n_rows:,}", f"{found['requests']:,}"]
+            else:
+                cells += ["not run", ""]
+        lines.append(f"| {' | '.join(cells)} |")
+    intro = (__doc__ or "").split("Writes")[0].strip()
+    intro = intro.replace("1,000 rows", f"{given.rows:,} rows").replace("first 50", f"first {given.network}")
     PAGE.write_text(
-        f"# The service beside local walks\n\n{intro}\n\n{text}\n\n"
-        f"Made by `python -m experiments.service_agreement --rows {n_rows}`.\n"
+        f"# The service beside local walks\n\n{intro}\n\n" + "\n".join(lines) + "\n\n"
+        f"Made by `python -m experiments.service_agreement --rows {given.rows} --network {given.network}`.\n"
     )
 
 

@@ -16,6 +16,8 @@ using Answers = nb::typed<nb::tuple, Owning<double>, Owning<std::uint64_t>>;
 // An array that the call changes.
 template <class T>
 using Place = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Changing = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // What each node adds to the output.
 using Scores = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -45,15 +47,18 @@ struct ForestArrays {
         require(view.offsets.size == view.target.size + 1, "offsets has one entry more than target");
     }
 
-    // (the first unfinished tree, the feature it tests or -1); the nodes are changed in place.
-    nb::typed<nb::tuple, index_t, std::int32_t> descend(const Vector<double>& values, const Vector<std::uint8_t>& heard,
-                                                        nb::ndarray<index_t, nb::ndim<1>, nb::c_contig, nb::device::cpu> nodes,
-                                                        index_t tree, index_t end) const {
-        require(span(values).size == view.n_features && span(heard).size == view.n_features,
-                "values, heard: one for each feature");
+    // (the first unfinished tree, the feature it tests or -1, the features at hand that were asked for, in order); the
+    // nodes and what was heard are changed in place.
+    nb::typed<nb::tuple, index_t, std::int32_t, nb::typed<nb::list, std::int32_t>> descend(
+        const Vector<double>& values, Changing<std::uint8_t> hearsay, Changing<index_t> nodes, index_t tree,
+        index_t end) const {
+        require(span(values).size == view.n_features && static_cast<index_t>(hearsay.shape(0)) == view.n_features,
+                "values, hearsay: one for each feature");
         check_nodes({nodes.data(), static_cast<index_t>(nodes.shape(0))}, tree, end);
-        const std::int32_t feature = farthing::descend(view, values.data(), heard.data(), nodes.data(), tree, end);
-        return {nb::make_tuple(tree, feature)};
+        nb::list asked;
+        const std::int32_t feature = farthing::descend(view, values.data(), hearsay.data(), nodes.data(), tree, end,
+                                                       [&](std::int32_t at_hand) { asked.append(at_hand); });
+        return {nb::make_tuple(tree, feature, asked)};
     }
 
     // (n_outputs,): what the first `end` trees add up to where they stand.

@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
+from farthing import BudgetedClassifier
 from farthing.adaptive import (
     AdaptGbrtClassifier,
     AdaptLinClassifier,
@@ -16,6 +17,7 @@ from farthing.adaptive.expensive import Rows
 from farthing.adaptive.gbrt import _Nursery
 from farthing.adaptive.objective import Problem
 from farthing.boosting import GreedyMiserClassifier
+from farthing.cascades import EarlyExit
 from farthing.costs import CostSheet
 from farthing.forests import BudgetForestClassifier
 from farthing.table import Schema
@@ -133,12 +135,12 @@ def test_trees_that_are_grown_anew_are_those_of_the_miser_if_nobody_goes_on(halv
     (X, y), _ = halves
     place = nursery(X, y, sheet, gamma=2.0, n_trees=10)
     first, again = place.first(), place.grow(np.zeros(len(y)))
-    of_f1 = again.forest.target == 1
-    starts = again.forest.offsets[:-1][of_f1]
+    of_f1 = again.forest().target == 1
+    starts = again.forest().offsets[:-1][of_f1]
     assert np.array_equal(again.scores[1], first.scores[1])
-    assert (again.forest.feature[starts][1:] >= 0).any()
-    gate = np.flatnonzero(again.forest.target == 0)
-    assert (np.diff(again.forest.offsets)[gate] == 1).all()  # every tree of the gate is a leaf
+    assert (again.forest().feature[starts][1:] >= 0).any()
+    gate = np.flatnonzero(again.forest().target == 0)
+    assert (np.diff(again.forest().offsets)[gate] == 1).all()  # every tree of the gate is a leaf
 
 
 def test_gate_and_f1_buy_from_one_ledger(halves):
@@ -146,7 +148,7 @@ def test_gate_and_f1_buy_from_one_ledger(halves):
     (X, y), _ = halves
     q = np.where(X[:, 0] > 0.5, 0.9, 0.05)
     place = nursery(X, y, CostSheet(np.ones(5)), gamma=12.0, n_trees=5, max_depth=2)
-    forest = place.grow(q).forest
+    forest = place.grow(q).forest()
     tests = {}
     for output in (0, 1):
         nodes = np.repeat(forest.target, np.diff(forest.offsets)) == output
@@ -207,3 +209,19 @@ def test_bad_parameters_are_named(params, naming, halves):
     (X, y), _ = halves
     with pytest.raises((ValueError, TypeError), match=naming):
         AdaptLinClassifier(**params).fit(X[:40], y[:40])
+
+
+def test_an_early_exit_may_be_the_expensive_model_before_it_is_fitted(halves, sheet):
+    (X, y), (fresh, _) = halves
+    exits = EarlyExit(GreedyMiserClassifier(n_trees=20, max_depth=2), threshold=0.8, every=2)
+    model = AdaptLinClassifier(exits, gamma=0.001, p_full=0.6, costs=sheet, random_state=0).fit(X, y)
+    alone = clone(exits).set_params(costs=sheet).fit(X, y)
+    assert np.array_equal(model.expensive_.predict_proba(fresh), alone.predict_proba(fresh))
+    assert np.array_equal(model.expensive_.spend(fresh), alone.spend(fresh))
+    assert 0 < model.sent(fresh).mean() < 1
+
+
+def test_a_front_door_must_be_fitted_before(halves):
+    (X, y), _ = halves
+    with pytest.raises(TypeError, match="call its fit first"):
+        AdaptLinClassifier(BudgetedClassifier()).fit(X[:60], y[:60])

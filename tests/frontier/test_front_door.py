@@ -7,7 +7,9 @@ from sklearn.naive_bayes import GaussianNB
 import farthing
 from farthing import BudgetedClassifier, BudgetedRegressor, ErrorCosts
 from farthing.datasets import load_heart_disease
-from farthing.errors import BudgetWarning
+from farthing.errors import BudgetWarning, FileError
+from farthing.frontier.points import Point
+from farthing.store.codec import decode, encode
 
 FEW = [
     "BudgetTreeClassifier",
@@ -68,6 +70,25 @@ def test_costs_of_errors_decide_the_label(heart, tmp_path):
     model.save(tmp_path / "model.farthing")
     again = farthing.load(tmp_path / "model.farthing")
     assert np.array_equal(again.predict(heart.X), model.predict(heart.X))
+
+
+def test_a_file_keeps_the_point_that_was_chosen(heart, tmp_path):
+    model = BudgetedClassifier(heart.costs, 20.0, methods=FEW).fit(heart.X, heart.y)
+    model.save(tmp_path / "model.farthing")
+    again = farthing.load(tmp_path / "model.farthing")
+    kept, chosen = again.chosen_, model.chosen_
+    assert (kept.method, kept.spend, kept.score) == (chosen.method, chosen.spend, chosen.score)
+    assert str(kept) == str(chosen)
+    assert kept.estimator is None
+
+
+@pytest.mark.parametrize("wrong", [{"score": "high"}, {"params": {"x": []}}, {"method": 1}, {"more": 1.0}])
+def test_a_point_that_is_none_is_refused(wrong):
+    plain, arrays = encode({"point": Point("Tree", {"max_depth": 3}, 1.0, 2.0, 0.9)})
+    assert decode(plain, arrays)["point"].params == {"max_depth": 3}
+    plain["point"]["fields"] |= wrong
+    with pytest.raises(FileError, match="point"):
+        decode(plain, arrays)
 
 
 def test_a_walk_says_the_same(heart):

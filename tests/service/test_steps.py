@@ -7,8 +7,13 @@ from typing import Any, ClassVar
 
 import httpx
 import pytest
+from tests.service.conftest import HEART
+from tests.serving import running
 
 import farthing
+from farthing import BudgetedClassifier
+from farthing.forests import BudgetTreeClassifier
+from farthing.service import Settings
 from farthing.service.describe import frontier_point
 
 
@@ -137,15 +142,25 @@ def test_models_are_listed_and_described(http: httpx.Client, models: Path) -> No
     assert "there are: colour, forest, heart, lots" in response.json()["detail"]
 
 
-def test_the_point_of_the_frontier_is_told() -> None:
+def test_the_point_of_the_frontier_is_told(tmp_path: Path) -> None:
+    model = BudgetedClassifier(HEART.costs, "20%", methods=[BudgetTreeClassifier(max_depth=2)], cv=2)
+    model.fit(HEART.X, HEART.y).save(tmp_path / "door.farthing")
+    with running(Settings(sources=(str(tmp_path),))) as url:
+        told = httpx.get(f"{url}/v1/models/door", trust_env=False).json()["frontier"]
+    chosen = model.chosen_
+    assert (told["method"], told["budget"], told["kind"]) == (chosen.method, "20%", "mean")
+    assert (told["spend"], told["max_spend"], told["score"]) == (chosen.spend, chosen.max_spend, chosen.score)
+    assert set(told["params"]) == set(chosen.params)
+    assert "estimator" not in told
+
+
+def test_what_json_cannot_hold_of_a_point_is_null() -> None:
     class Chosen:
         chosen_: ClassVar = {"method": "GreedyMiserClassifier", "spend": float("inf"), "interval": (0.7, 0.8)}
 
-    assert frontier_point(Chosen()) == {
-        "method": "GreedyMiserClassifier",
-        "spend": None,
-        "interval": [0.7, 0.8],
-    }
+    told = frontier_point(Chosen())
+    assert told is not None
+    assert (told["spend"], told["interval"], told["budget"]) == (None, [0.7, 0.8], None)
 
 
 def test_health(http: httpx.Client) -> None:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from farthing.costs import CostSheet, RowLedger
+from farthing.costs import CostSheet, Group, RowLedger
+from farthing.errors import TableError
 from farthing.forests import BudgetForestClassifier
 from farthing.trees import Forest
-from farthing.walks import ForestPolicy, Inquiry
+from farthing.walks import REFUSED, ForestPolicy, Inquiry
 
 # Tree 0: x0 <= 0 ? x1 <= 0 ? : leaf; missing goes left. Tree 1: x1 <= 5, missing stays. Tree 2: one leaf.
 FOREST = Forest.from_arrays(
@@ -134,3 +135,46 @@ def test_the_compiled_descent_is_that_of_one_step_at_a_time(budget: float | None
                 inquiry.buy(row[column])
             both.append((asked, inquiry.output().tolist(), inquiry.looked.tolist()))
         assert both[0] == both[1]
+
+
+def test_a_replay_is_that_of_one_answer_at_a_time() -> None:
+    rng = np.random.default_rng(4)
+    names = [f"x{column}" for column in range(6)]
+    X = np.round(rng.normal(size=(200, 6)), 1)
+    sheet = CostSheet([1, 2, 0, 4, 8, 3], groups={"lab": Group(2, ["x1", "x4"])})
+    target = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 5] + X[:, 3] * X[:, 4] > 0
+    model = BudgetForestClassifier(costs=sheet, max_trees=9, random_state=0).fit(X, target)
+    ends = 0
+    for row in range(150):
+        answers: dict[str, Any] = {
+            name: float(X[row, i]) for i, name in enumerate(names) if rng.random() < 0.7
+        }
+        for name in list(answers):
+            answers[name] = rng.choice([answers[name], np.nan, REFUSED], p=[0.7, 0.15, 0.15])
+        known = {name: 0.1 for name in names if rng.random() < 0.2}
+        budget = [None, 20.0, float(rng.uniform(0, 20))][row % 3]
+        at_once, one_by_one = (model.walk(budget=budget, known=known) for _ in range(2))
+        at_once.replay(answers)
+        while (ask := one_by_one.ask) is not None and ask.feature in answers:
+            one_by_one.tell(answers[ask.feature])
+        assert list(at_once.answers) == list(one_by_one.answers)
+        assert (at_once.ask, at_once.spent, at_once.left) == (ask, one_by_one.spent, one_by_one.left)
+        assert at_once.decision == one_by_one.decision
+        ends += ask is None
+    assert 20 < ends < 130
+
+
+def test_only_what_is_asked_for_can_be_wrong_in_a_replay() -> None:
+    model = BudgetForestClassifier(max_trees=1, random_state=0).fit(np.eye(3), [0, 1, 1])
+    full = model.walk()
+    full.replay({"x0": 0.0, "x1": 0.0, "x2": 0.0})
+    asked = dict.fromkeys(full.answers, 0.0)
+    unasked = {name: "no number" for name in ("x0", "x1", "x2") if name not in asked}
+    assert asked
+    assert unasked
+    walk = model.walk()
+    walk.replay({**unasked, "a stranger": 1, **asked})
+    assert walk.decision == full.decision
+    first = next(iter(asked))
+    with pytest.raises(TableError, match=first):
+        model.walk().replay({first: "no number"})

@@ -18,7 +18,7 @@ from farthing.adaptive.expensive import Beyond, Prepared, Rows, Workshop, answer
 from farthing.adaptive.objective import Problem
 from farthing.adaptive.outside import Outside
 from farthing.adaptive.pairs import SLACK, LinearPair, Pair, TreePair
-from farthing.adaptive.projection import Floats
+from farthing.adaptive.projection import Floats, mean_of
 from farthing.base import ContractClassifier, n_threads, sigmoid, softmax
 from farthing.base.inputs import check_cap, check_weights
 from farthing.boosting.checking import check_whole
@@ -181,7 +181,7 @@ class AdaptClassifier(ContractClassifier):
         """Return the lowest threshold at which the mean spend of the rows is within the budget."""
         gate, cheap, whole = self._spends(rows.values)
         shares = rows.weights / rows.weights.sum()
-        least = float(cheap @ shares)
+        least = mean_of(cheap, shares)
         limit = np.inf if budget is None else budget * (1 + SLACK)
         if least > limit:
             raise BudgetError(

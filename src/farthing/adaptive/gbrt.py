@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from farthing.adaptive.adapt import TEXTS, TOLERANCE, AdaptClassifier, check_common
 from farthing.adaptive.expensive import Rows
@@ -176,15 +178,31 @@ class AdaptGbrtClassifier(AdaptClassifier):
             history.append(reached)
             if history[-2] - reached <= TOLERANCE * abs(reached):
                 break
-        return TreePair(pair.forest), history
+        return TreePair(pair.forest()), history
 
 
 @dataclass(frozen=True, eq=False)
 class _GrownPair:
-    """Trees of gate and f1, and the scores of the training rows."""
+    """Trees of gate and f1, in pieces, and the scores of the training rows."""
 
-    forest: Forest
+    gate: list[Forest]
+    f1: list[Forest]
     scores: Floats
+
+    @property
+    def tested(self) -> NDArray[np.bool_]:
+        """Whether any of the trees tests a feature, shape (n_features,)."""
+        found: NDArray[np.bool_] = np.zeros(self.gate[0].n_features, dtype=np.bool_)
+        features = np.concatenate([forest.feature for forest in (*self.gate, *self.f1)])
+        found[features[features >= 0]] = True
+        return found
+
+    def forest(self) -> Forest:
+        """Return all trees as one forest: output 0 is the gate's, the others are those of f1."""
+        gate, f1 = Forest.concat(self.gate), Forest.concat(self.f1)
+        n_outputs = 1 + f1.n_outputs
+        ours = replace(f1, target=f1.target + 1, n_outputs=n_outputs)
+        return Forest.concat([gate.to_output(0, n_outputs), ours])
 
 
 class _Nursery:
@@ -197,7 +215,6 @@ class _Nursery:
         self._threads = n_threads(model.n_jobs)
         self._bins = Bins(rows.values, model.schema_, max_bins=model.max_bins, n_threads=self._threads)
         self._weighting = Weighting.of(rows.weights)
-        self._n_outputs = 1 + problem.n_scores
 
     def first(self) -> _GrownPair:
         """Return a gate of zeros and the Greedy Miser."""
@@ -209,16 +226,14 @@ class _Nursery:
         )
         scores, _ = miser._ready().predict(rows.values, n_threads=self._threads)
         gate = constants(np.zeros(1), self._bins.n_features, self._bins.category_widths)
-        forest = Forest.concat([self._of_gate(gate), self._of_f1(miser.forest_)])
-        return _GrownPair(forest, np.vstack([np.zeros((1, len(scores))), scores.T]))
+        return _GrownPair([gate], [miser.forest_], np.vstack([np.zeros((1, len(scores))), scores.T]))
 
     def shut(self, pair: _GrownPair) -> _GrownPair:
         """Return the pair with a gate that sends no row."""
         start = _soft_start(np.zeros(len(pair.scores[0])), self._rows.weights)
         gate = constants(start, self._bins.n_features, self._bins.category_widths)
-        n_trees = pair.forest.n_trees
-        forest = Forest.concat([self._of_gate(gate), pair.forest.trees(1, n_trees)])
-        return _GrownPair(forest, np.vstack([np.full_like(pair.scores[:1], start[0]), pair.scores[1:]]))
+        scores = np.vstack([np.full_like(pair.scores[:1], start[0]), pair.scores[1:]])
+        return _GrownPair([gate], pair.f1, scores)
 
     def grow(self, q: Floats) -> _GrownPair:
         """Grow f1 on the rows that stay and the gate on q, tree by tree in turn, from one empty ledger."""
@@ -230,14 +245,11 @@ class _Nursery:
         for _ in range(model.n_trees):
             f1.boosting.round(grow_f1)
             gate.boosting.round(grow_gate)
-        forest = Forest.concat([self._of_gate(gate.forest()), self._of_f1(f1.forest())])
-        return _GrownPair(forest, np.vstack([gate.boosting.scores, f1.boosting.scores]))
+        return _GrownPair(gate.forests(), f1.forests(), np.vstack([gate.boosting.scores, f1.boosting.scores]))
 
     def objective(self, q: Floats, pair: _GrownPair) -> float:
         """Return (OPT): the bound, and gamma times the price of what gate and f1 test, in the mean."""
-        tested = np.zeros(pair.forest.n_features, dtype=np.bool_)
-        tested[pair.forest.feature[pair.forest.feature >= 0]] = True
-        price = self._tradeoff(self._weighting) * self._model.costs_.total(tested)
+        price = self._tradeoff(self._weighting) * self._model.costs_.total(pair.tested)
         total = self._weighting.total(len(q))
         return self._problem.bound(q, pair.scores) + float(price) / total
 
@@ -267,17 +279,15 @@ class _Nursery:
         """Return gamma in the sums that trees are grown by; the same price for gate and f1."""
         if not self._model.relative:
             return self._model.gamma / weighting.unit
+        return self._model.gamma * self._first_loss * (self._weighting.unit / weighting.unit)
+
+    @cached_property
+    def _first_loss(self) -> float:
+        """The loss before the first tree."""
         problem = self._problem
         start = problem.loss.start(problem.target, self._rows.weights)
         scores = np.repeat(start[:, np.newaxis], len(problem.target), axis=1)
-        loss = self._weighting.sum(problem.loss.values(problem.target, scores))
-        return self._model.gamma * loss * (self._weighting.unit / weighting.unit)
-
-    def _of_gate(self, forest: Forest) -> Forest:
-        return forest.to_output(0, self._n_outputs)
-
-    def _of_f1(self, forest: Forest) -> Forest:
-        return replace(forest, target=forest.target + 1, n_outputs=self._n_outputs)
+        return float(self._weighting.sum(problem.loss.values(problem.target, scores)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -289,9 +299,9 @@ class _Side:
     grower: Grower
     l2: float
 
-    def forest(self) -> Forest:
+    def forests(self) -> list[Forest]:
         """Return the start and all trees grown so far."""
-        return Forest.concat([self.start, *self.boosting.trees])
+        return [self.start, *self.boosting.trees]
 
     def grow(self, ledger: ModelLedger) -> Grow:
         """Return how a tree is grown, at the prices of a ledger."""

@@ -16,7 +16,7 @@ from farthing.adaptive.linear import LinearAdapt
 from farthing.adaptive.objective import Problem
 from farthing.adaptive.pairs import LinearPair, Pair
 from farthing.adaptive.penalty import BlockPenalty
-from farthing.adaptive.projection import Floats
+from farthing.adaptive.projection import Floats, mean_of
 from farthing.adaptive.start import f1_slope, first_pair, logistic
 from farthing.base import documented, register
 
@@ -71,7 +71,7 @@ class AdaptLstsqClassifier(LinearAdapt):
         design = Design.of(rows.values, self.schema_, shares, 1 + problem.n_scores)
         penalty = BlockPenalty(self.costs_, float(self.gamma), design.blank.columns)
         pair = first_pair(design, problem, self.start)
-        constant = float(-problem.log_own @ shares)
+        constant = mean_of(-problem.log_own, shares)
         history: list[float] = []
 
         def objective(q: Floats, pair: LinearPair) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from farthing.adaptive.projection import Floats
+from farthing.adaptive.projection import Floats, mean_of
 from farthing.boosting import losses
 
 
@@ -78,4 +78,4 @@ class Problem:
         """Return the losses and the divergence of (OPT): the mean of (1 - q) A + q B - H(q)."""
         stays = self.loss.values(self.target, scores[1:])
         parts = (1 - q) * stays - q * self.log_own + soft_values(q, scores) - entr(q) - entr(1 - q)
-        return float(parts @ self.shares)
+        return mean_of(parts, self.shares)

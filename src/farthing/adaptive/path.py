@@ -162,7 +162,7 @@ def adapt_path(
     if unknown := set(lists) - set(estimator.get_params(deep=False)):
         raise ValueError(f"{type(estimator).__name__} has no {', '.join(sorted(unknown))} to go over")
     settings = [dict(zip(lists, values, strict=True)) for values in itertools.product(*lists.values())]
-    ground = _Ground(estimator, X, y, sample_weight, validation, test, list(shares))
+    ground = Ground(estimator, X, y, sample_weight, validation, test, list(shares))
     report = _print if progress is True else progress
     found: list[list[AdaptPoint]] = []
     jobs = (delayed(ground.fit)(params) for params in settings)
@@ -198,8 +198,14 @@ class _Account:
         return float(spend.mean()), float(right.mean()), float(sent.mean())
 
 
-class _Ground:
-    """What all settings share: the tables, and the expensive model with its words."""
+class Ground:
+    """What all settings share: the tables, and the expensive model with its words.
+
+    Parameters
+    ----------
+    estimator, X, y, sample_weight, validation, test, shares
+        As in `adapt_path`.
+    """
 
     def __init__(  # noqa: PLR0917 - the arguments of the public call, one by one
         self,
@@ -245,10 +251,21 @@ class _Ground:
         right = self._template.classes_[said.argmax(axis=1)] == labels
         return _Judged(encoded.values, labels, right, acquired)
 
-    def fit(self, params: dict[str, Any]) -> list[AdaptPoint]:
-        """Fit one setting and judge it at each threshold."""
+    @property
+    def expensive(self) -> Any:
+        """The expensive model as it was given."""
+        return self._estimator.expensive
+
+    def fit(self, params: dict[str, Any], estimator: AdaptClassifier | None = None) -> list[AdaptPoint]:
+        """Fit one setting, of another estimator with the same expensive model and folds if one is given.
+
+        Returns
+        -------
+        list of AdaptPoint
+            One for each threshold: 0, and those of the shares.
+        """
         X, y, sample_weight = self._training
-        model = clone(self._estimator).set_params(**params)
+        model = clone(self._estimator if estimator is None else estimator).set_params(**params)
         if "n_jobs" in model.get_params(deep=False):
             model.set_params(n_jobs=1)
         model._learn(X, y, sample_weight, prepared=self._prepared)

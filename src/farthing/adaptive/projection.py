@@ -17,6 +17,20 @@ _TOLERANCE = 1e-12
 _MOST = 200
 
 
+def mean_of(values: Floats, shares: Floats) -> float:
+    """Return the weighted mean.
+
+    Not ``values @ shares``: a product of long vectors is parted among threads, whose number would then decide
+    on the last bits.
+
+    Examples
+    --------
+    >>> mean_of(np.array([1.0, 3.0]), np.array([0.25, 0.75]))
+    2.5
+    """
+    return float((values * shares).sum())
+
+
 def project(excess: Floats, shares: Floats, p_full: float) -> tuple[Floats, float]:
     """Solve (OPT1) in closed form: q_i = 1 / (1 + exp(B_i - A_i + beta)).
 
@@ -49,24 +63,26 @@ def project(excess: Floats, shares: Floats, p_full: float) -> tuple[Floats, floa
     if p_full <= 0:
         return np.zeros_like(excess), math.inf
     free = expit(excess)
-    if free @ shares <= p_full:
+    if mean_of(free, shares) <= p_full:
         return free, 0.0
+    # Between the share and what is too little, so that the search can come from either side.
+    goal = p_full * (1 - _TOLERANCE / 2)
     low, high, beta = 0.0, math.inf, 0.0
     q = free
     for _ in range(_MOST):
-        over = float(q @ shares) - p_full
+        over = mean_of(q, shares) - p_full
         if 0 <= -over <= _TOLERANCE * p_full:
             break
         low, high = (beta, high) if over > 0 else (low, beta)
         # Newton's step for the mean's logarithm, which is all but a line in beta far out; else half way.
-        slope = float((q * (1 - q)) @ shares)
+        slope = mean_of(q * (1 - q), shares)
         mean = over + p_full
-        beta = beta + math.log(mean / p_full) * mean / slope if slope > 0 and mean > 0 else math.inf
+        beta = beta + math.log(mean / goal) * mean / slope if slope > 0 and mean > 0 else math.inf
         if not low < beta < high:
             beta = (low + high) / 2 if math.isfinite(high) else 2 * low + 1
             if beta in (low, high):  # no number is left between them
                 return expit(excess - high), high
         q = expit(excess - beta)
-    if q @ shares > p_full:
+    if mean_of(q, shares) > p_full:
         return expit(excess - high), high
     return q, beta

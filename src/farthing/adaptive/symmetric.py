@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from scipy.special import expit, logit
 
-from farthing.adaptive.projection import Floats, project
+from farthing.adaptive.projection import Floats, mean_of, project
 
 # Probabilities are kept this far from 0 and 1, since their log-odds are what the gate is fitted to.
 LEAST: Final = 1e-6
@@ -52,7 +52,7 @@ def split(excess: Floats, gate: Floats, shares: Floats, p_full: float) -> Floats
     if p_full <= 0:
         return np.zeros_like(excess)
     q = expit(_nearest(excess, gate, np.zeros_like(gate), 0.0))
-    if q @ shares <= p_full:
+    if mean_of(q, shares) <= p_full:
         return q
     dual = np.zeros_like(q)
     z = _within(q, shares, p_full)
@@ -74,13 +74,13 @@ def split(excess: Floats, gate: Floats, shares: Floats, p_full: float) -> Floats
 
 def objective(q: Floats, excess: Floats, gate: Floats, shares: Floats) -> float:
     """Return what (OPT5) minimises; probabilities count as at least `LEAST` away from 0 and 1."""
-    return float(((1 - q) * excess + (logit(q.clip(LEAST, 1 - LEAST)) - gate) ** 2) @ shares)
+    return mean_of((1 - q) * excess + (logit(q.clip(LEAST, 1 - LEAST)) - gate) ** 2, shares)
 
 
 def _within(q: Floats, shares: Floats, p_full: float) -> Floats:
     """Return the nearest point of the half-space of means up to p_full."""
     # In the norm that weighs rows by their shares, the nearest point is a shift by the same for all.
-    return q - max(0.0, float(q @ shares) - p_full)
+    return q - max(0.0, mean_of(q, shares) - p_full)
 
 
 def _nearest(excess: Floats, gate: Floats, near: Floats, rho: float) -> Floats:

@@ -78,7 +78,7 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
     ) -> tuple[Any, dict[Any, float] | None]:
         probabilities = self._conclude(self._settle(outputs, looked))[0]
         labels = self.classes_.tolist()
-        return labels[int(np.argmax(probabilities))], dict(zip(labels, probabilities.tolist(), strict=True))
+        return labels[int(probabilities.argmax())], dict(zip(labels, probabilities.tolist(), strict=True))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

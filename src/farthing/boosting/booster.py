@@ -54,7 +54,7 @@ class Weighting:
 
     def sum(self, values: Floats) -> float:
         """Return the weighted sum of one value a row, without the unit."""
-        return float(values.sum() if self.weights is None else values @ self.weights)
+        return float((values if self.weights is None else values * self.weights).sum())
 
 
 @dataclass(slots=True)

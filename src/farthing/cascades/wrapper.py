@@ -13,7 +13,8 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import BudgetedEstimator, TreesMixin, n_threads
-from farthing.table import Encoded
+from farthing.costs import CostSheet
+from farthing.table import Encoded, Schema
 from farthing.trees import Forest, Progress
 
 # (number of the exit from 1, number of all, raw outputs of the rows left, their numbers) to who goes on.
@@ -106,6 +107,22 @@ class Wrapper(BudgetedEstimator):
         self.costs_ = model.costs_
         self.prior_ = model.prior_
         self.budget_ = model.budget_
+
+    def _fit_encoded(
+        self,
+        schema: Schema,
+        sheet: CostSheet,
+        values: NDArray[np.floating],
+        target: NDArray[Any],
+        weights: NDArray[np.float64],
+        **more: Any,
+    ) -> Self:
+        def fit(model: TreesMixin) -> None:
+            if hasattr(self, "classes_"):
+                model.classes_ = self.classes_
+            model._fit_encoded(schema, sheet, values, target, weights, **more)
+
+        return self._fit_model(fit)
 
     def _fit(self, *_: Any) -> None:
         raise TypeError("an early exit learns through the fit of its model")

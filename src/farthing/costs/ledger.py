@@ -2,7 +2,7 @@
 
 import math
 from bisect import bisect, insort
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from numbers import Real
 
 import numpy as np
@@ -90,6 +90,12 @@ class RowLedger:
         return _view(self._bought)
 
     @property
+    def names(self) -> tuple[str, ...]:
+        """Names of what the row paid for, in the order of the sheet."""
+        features = self.sheet.features
+        return tuple([features[column] for column in self._columns])
+
+    @property
     def spent(self) -> float:
         """What the row paid: ``sheet.total(bought, owned=known)``."""
         return self._spent
@@ -120,10 +126,12 @@ class RowLedger:
                 price += self._shared[place]
         return price
 
-    def affords_all(self, columns: Iterable[int]) -> bool:
+    def affords_all(self, columns: Collection[int]) -> bool:
         """Tell whether the row could buy all of these columns and stay within its budget."""
+        if self.budget is None:
+            return True
         unpaid = {column for column in columns if not self._owned[column]}
-        if self.budget is None or not unpaid:
+        if not unpaid:
             return True
         spent = 0.0
         for column in sorted(unpaid.union(self._columns)):
@@ -155,17 +163,49 @@ class RowLedger:
                 f"from {self._spent:g} to {spent:g}, over the budget of {self.budget:g}; "
                 "ask affords() before buy()"
             )
+        self._take(column)
+        self._spent = spent
+
+    def buy_all(self, columns: Collection[int]) -> None:
+        """Pay for several columns, as `buy` would one after another.
+
+        Raises
+        ------
+        ValueError
+            If the budget does not allow it; `affords_all` tells beforehand.
+
+        Examples
+        --------
+        >>> ledger = RowLedger(CostSheet([1, 2, 4]), budget=6)
+        >>> ledger.buy_all([2, 1])
+        >>> ledger.spent
+        6.0
+        """
+        if not self.affords_all(columns):
+            raise ValueError(
+                f"these features would take the spend from {self._spent:g} over the budget of "
+                f"{self.budget:g}; ask affords_all() before buy_all()"
+            )
+        for column in columns:
+            if not self._owned[column]:
+                self._take(column)
+        spent = 0.0
+        for column in self._columns:
+            spent += self._own[column]
+        for place in self._places:
+            spent += self._shared[place]
+        self._spent = spent
+
+    def __repr__(self) -> str:
+        return f"RowLedger(spent={self._spent:g}, budget={self.budget}, bought={list(self.names)})"
+
+    def _take(self, column: int) -> None:
         place = self._group_of[column]
         if place >= 0 and not self._paid[place]:
             insort(self._places, place)
         insort(self._columns, column)
         self._bought[column] = True
         self._own_up(column)
-        self._spent = spent
-
-    def __repr__(self) -> str:
-        names = [self.sheet.features[column] for column in self._columns]
-        return f"RowLedger(spent={self._spent:g}, budget={self.budget}, bought={names})"
 
     def _own_up(self, column: int) -> None:
         self._owned[column] = True

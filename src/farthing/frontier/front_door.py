@@ -63,7 +63,7 @@ _PARAMETERS = """costs : CostSheet, mapping, array, Series, path or None
 class FrontDoor(BudgetedEstimator):
     """What the classifier and the regressor share: sweep, choose, fit again, answer as the one chosen."""
 
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {"model_": BudgetedEstimator}
+    _stored: ClassVar[Mapping[str, type | UnionType]] = {"model_": BudgetedEstimator, "chosen_": Point}
     model_: Any
     frontier_: Frontier
     chosen_: Point
@@ -169,7 +169,10 @@ class FrontDoor(BudgetedEstimator):
         return self
 
     def _fit(self, *_: Any) -> None:
-        raise TypeError("a front door learns through the fit of the model it chooses")
+        raise TypeError(
+            f"{type(self).__name__} learns through the fit of the model it chooses; call its fit first, "
+            "and give the fitted model to the one that needs it"
+        )
 
     def _file_params(self) -> dict[str, Any]:
         # Objects that were tried, or judged, are not part of what was chosen.
@@ -241,7 +244,7 @@ class BudgetedClassifier(FrontDoor, ContractClassifier):
     frontier_ : Frontier
         What every setting pays and scores; not kept in files.
     chosen_ : Point
-        The one taken.
+        The one taken; a file keeps it without its estimator, which is that of ``model_``.
     temperature_ : float
         1 without ``calibrate``.
     error_costs_ : ndarray of float64, shape (n_classes, n_classes), or None
@@ -358,7 +361,7 @@ class BudgetedRegressor(FrontDoor, ContractRegressor):
     frontier_ : Frontier
         What every setting pays and scores; not kept in files.
     chosen_ : Point
-        The one taken.
+        The one taken; a file keeps it without its estimator, which is that of ``model_``.
     """
 
     def __init__(

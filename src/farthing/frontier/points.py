@@ -5,12 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from types import NoneType
 from typing import Any, Final
+
+import numpy as np
+
+from farthing.store import register_codec
 
 # What all comparisons with a budget allow for rounding, as in `CostSheet`.
 _SLACK: Final = 1 + 1e-12
 # Half the width of a 95 % interval, in standard errors.
 _WIDTH: Final = 1.96
+_NUMBERS: Final = ("spend", "max_spend", "score", "error")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,38 @@ class Point:
     def __str__(self) -> str:
         settings = ", ".join(f"{name}={_brief(value)}" for name, value in self.params.items())
         return f"{self.method}({settings})"
+
+
+def _encode(point: Point) -> dict[str, object]:
+    """Return what a file holds of a point: all but its estimator, and of the parameters what text can say."""
+    numbers = {name: float(getattr(point, name)) for name in _NUMBERS}
+    return {
+        "method": point.method,
+        "params": {name: _kept(value) for name, value in point.params.items()},
+        **numbers,
+    }
+
+
+def _kept(value: Any) -> str | int | float | bool | None:
+    value = value.item() if isinstance(value, np.generic) else value
+    return value if value is None or type(value) in (str, int, float, bool) else _brief(value)
+
+
+def _decode(fields: dict[str, Any]) -> Point:
+    """Make a point of what may be a hostile file."""
+    if set(fields) != {"method", "params", *_NUMBERS}:
+        raise ValueError(f"a point has a method, params and {', '.join(_NUMBERS)}; got {sorted(fields)}")
+    if not isinstance(fields["method"], str) or not isinstance(fields["params"], dict):
+        raise TypeError("a point has a method with a name, and its parameters by name")
+    for name, value in fields["params"].items():
+        if not isinstance(name, str) or not isinstance(value, str | int | float | bool | NoneType):
+            raise TypeError(f"a point's parameter {name!r} must be a number, a text or nothing")
+    if not all(type(fields[name]) is float for name in _NUMBERS):
+        raise TypeError(f"{', '.join(_NUMBERS)} of a point must be floats")
+    return Point(**fields)
+
+
+register_codec("Point", Point, _encode, _decode)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@
 
     settings -> shelf: the models, reloaded when files change
     request  -> body: strict JSON -> steps: one pure function a call -> answer
-    guard around all of it: token, log line, counts
+    guard around all of it: token, log line, counts; shortcut: a step passes the router by
     client, remote: the other side, whose walks are those of a local model
 """
 

@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import json
 import logging
-import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
-from pydantic import ValidationError
-from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farthing.service import schemas
-from farthing.service.body import BadRequestError, Problem, parse
-from farthing.service.guard import NOTED, Guard
+from farthing.service.asking import Asking
+from farthing.service.guard import FAILED, Guard
 from farthing.service.logs import log
 from farthing.service.metrics import Metrics
 from farthing.service.page import page
 from farthing.service.settings import Settings
 from farthing.service.shelf import Book, Shelf
-from farthing.service.steps import Limits, Plain, TooLongError, next_step, predict_rows
-
-# A model whose steps take longer than this answers in a thread, so that others need not wait.
-_QUICK: Final = 0.02
+from farthing.service.shortcut import FAILURES, NEXT, Shortcut, failure
+from farthing.service.steps import Plain
 
 _ABOUT: Final = """
 Models that know what each feature costs, and ask for one at a time.
@@ -45,11 +39,22 @@ requests: the same request has the same answer from any worker at any time, as l
 is the same.
 """
 
-Made = TypeVar("Made")
-Checked = TypeVar("Checked", schemas.NextRequest, schemas.PredictRequest)
+
+class Service(FastAPI):
+    """An application within layers that see a request before its router does: `layers`, outermost first."""
+
+    layers: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        await self.layers(scope, receive, send)
+
+    async def within(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request that has come through the layers."""
+        await super().__call__(scope, receive, send)
 
 
-def create_app(settings: Settings, shelf: Shelf | None = None) -> FastAPI:
+def create_app(settings: Settings, shelf: Shelf | None = None) -> Service:
     """Make the application.
 
     Parameters
@@ -60,7 +65,7 @@ def create_app(settings: Settings, shelf: Shelf | None = None) -> FastAPI:
 
     Returns
     -------
-    FastAPI
+    Service
         An ASGI application. ``app.state.shelf`` holds the models.
 
     Examples
@@ -90,7 +95,7 @@ def create_app(settings: Settings, shelf: Shelf | None = None) -> FastAPI:
         watching.cancel()
         gc.unfreeze()
 
-    app = FastAPI(
+    app = Service(
         title="Farthing",
         summary="Prediction on a budget: ask for the next feature.",
         description=_ABOUT,
@@ -101,21 +106,22 @@ def create_app(settings: Settings, shelf: Shelf | None = None) -> FastAPI:
     )
     app.state.shelf = held
     app.openapi = lambda: _openapi(app)  # type: ignore[method-assign]
+    asking = Asking(held, metrics, settings)
     _add_handlers(app)
-    _add_reading(app, held, metrics)
-    _add_asking(app, held, metrics, settings)
+    _add_reading(app, asking, held, metrics)
+    layers: ASGIApp = Shortcut(app.within, asking, _add_asking(app, asking))
     if settings.origins:
-        app.add_middleware(
-            CORSMiddleware,
+        layers = CORSMiddleware(
+            layers,
             allow_origins=list(settings.origins),
             allow_methods=["GET", "POST"],
             allow_headers=["authorization", "content-type"],
         )
-    app.add_middleware(Guard, metrics=metrics, token=settings.token)
+    app.layers = Guard(layers, metrics=metrics, token=settings.token)
     return app
 
 
-def app_from_environment() -> FastAPI:
+def app_from_environment() -> Service:
     """Make the application of the settings that the environment holds; workers start with this."""
     return create_app(Settings.from_environment())
 
@@ -143,11 +149,10 @@ _FAILURES: Final[dict[int | str, dict[str, Any]]] = {
     422: {"model": schemas.Unprocessable, "description": "A field is wrong; the answer names it."},
     503: {"model": schemas.Failure, "description": "The request took too long."},
 }
-_NEXT: Final = "/v1/models/{name}/next"
 _READING: Final[dict[int | str, dict[str, Any]]] = {status: _FAILURES[status] for status in (401, 404)}
 
 
-def _add_reading(app: FastAPI, shelf: Shelf, metrics: Metrics) -> None:
+def _add_reading(app: FastAPI, asking: Asking, shelf: Shelf, metrics: Metrics) -> None:
     """Add what only reads: the page, health, counts, and what there is to know about models."""
 
     @app.get("/", include_in_schema=False)
@@ -180,58 +185,24 @@ def _add_reading(app: FastAPI, shelf: Shelf, metrics: Metrics) -> None:
     @app.get("/v1/models/{name}", response_model=schemas.ModelInfo, responses=_READING)
     async def model(name: str, request: Request) -> Response:
         """Describe a model: its features, their prices and groups, its method."""
-        book = _book(shelf, name, request)
+        book = asking.book(name, request.scope)
         return JSONResponse(_summary(book, shelf.faults) | book.about)
 
 
-def _add_asking(app: FastAPI, shelf: Shelf, metrics: Metrics, settings: Settings) -> None:
-    """Add what asks a model: the next step, and rows in bulk."""
-    limits = Limits(settings.max_seconds, settings.max_rows, settings.strict_categories)
-
-    async def read(request: Request, kind: type[Checked]) -> Checked:
-        try:
-            data = await _within(settings.max_seconds, _body(request, settings.max_body))
-        except TimeoutError:
-            raise HTTPException(408, "the body took too long", headers={"connection": "close"}) from None
-        try:
-            return kind.model_validate(parse(data))
-        except ValidationError as error:
-            raise BadRequestError(422, _problems(error)) from None
-
-    async def run(book: Book, work: Callable[[], Made], *, quick: bool) -> tuple[Made, float]:
-        timed = partial(_timed, work)
-        made, taken = timed() if quick else await _within(settings.max_seconds, asyncio.to_thread(timed))
-        metrics.work(book.name, taken)
-        return made, taken
+def _add_asking(app: FastAPI, asking: Asking) -> BaseRoute:
+    """Add what asks a model: the next step, and rows in bulk. Return the route of a step."""
 
     @app.post(
-        _NEXT,
+        NEXT,
         response_model=schemas.NextAnswer,
         responses=_FAILURES,
         openapi_extra=_body_of(schemas.NextRequest),
     )
     async def next_(name: str, request: Request) -> Response:
         """Say which feature to get next, and what is decided so far."""
-        book = _book(shelf, name, request)
-        known = await read(request, schemas.NextRequest)
-        work = partial(next_step, book.model, known, limits)
-        step, taken = await run(book, work, quick=book.pace < _QUICK)
-        book.pace += 0.1 * (taken - book.pace)
-        if step["ask"] is None:
-            metrics.spend(name, step["spent"])
-        else:
-            metrics.ask(name, step["ask"]["feature"])
-        step["version"] = book.version
-        return _json(step)
+        return _json(await asking.step(name, request.scope, request.receive))
 
-    async def step(request: Request) -> Response:
-        request.scope["route"] = first  # as FastAPI's own routes do
-        return await next_(request.path_params["name"], request)
-
-    # The route above is for the document. This one answers: it comes first, and spares each step the look-up
-    # of the other routes and the solving of dependencies, of which there are none.
-    first = Route(_NEXT, step, methods=["POST"])
-    app.router.routes.insert(0, first)
+    step = app.routes[-1]
 
     @app.post(
         "/v1/models/{name}/predict",
@@ -241,24 +212,9 @@ def _add_asking(app: FastAPI, shelf: Shelf, metrics: Metrics, settings: Settings
     )
     async def predict(name: str, request: Request) -> Response:
         """Predict rows in bulk, each as a walk fed from it would, with what it pays and acquires."""
-        book = _book(shelf, name, request)
-        rows = await read(request, schemas.PredictRequest)
-        work = partial(predict_rows, book.model, rows, limits)
-        (made, unseen), _ = await run(book, work, quick=False)
-        for decision in made:
-            metrics.spend(name, decision["spent"])
-        spent = sum(decision["spent"] for decision in made)
-        return _json({"decisions": made, "spent": spent, "unseen": unseen, "version": book.version})
+        return _json(await asking.rows(name, request.scope, request.receive))
 
-
-def _book(shelf: Shelf, name: str, request: Request) -> Book:
-    """Return the model of a name, and note the name for the log."""
-    book = shelf.books.get(name)
-    if book is None:
-        there = ", ".join(sorted(shelf.books)) or "none"
-        raise HTTPException(404, f"no model is named {name[:100]!r}; there are: {there}")
-    request.scope[NOTED] = {"model": name}
-    return book
+    return step
 
 
 def _summary(book: Book, faults: dict[str, str]) -> Plain:
@@ -271,72 +227,20 @@ def _summary(book: Book, faults: dict[str, str]) -> Plain:
     }
 
 
-def _json(plain: Plain) -> Response:
-    return Response(_encode(plain), media_type="application/json")
-
-
-_encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_circular=False).encode
-
-
-# Bodies.
-
-
-async def _body(request: Request, most: int) -> bytes:
-    """Read a body of JSON, no more of it than is allowed."""
-    headers = dict(request.scope["headers"])
-    kind = headers.get(b"content-type", b"").partition(b";")[0].strip().lower()
-    if kind != b"application/json":
-        raise HTTPException(415, "send the body as JSON, with Content-Type: application/json")
-    size = headers.get(b"content-length", b"0")
-    if not size.isdigit() or int(size[:20]) > most:
-        raise _too_large(most)
-    data = bytearray()
-    async for chunk in request.stream():
-        data += chunk
-        if len(data) > most:
-            raise _too_large(most)
-    return bytes(data)
-
-
-def _too_large(most: int) -> HTTPException:
-    # What is still to come of the body is not read: the connection ends.
-    return HTTPException(413, f"the body has more than {most} bytes", headers={"connection": "close"})
-
-
-def _timed(work: Callable[[], Made]) -> tuple[Made, float]:
-    """Return what work makes, and how long it takes from its begin: waiting for a thread does not count."""
-    begin = time.perf_counter()
-    return work(), time.perf_counter() - begin
-
-
-async def _within(seconds: float, work: Awaitable[Made]) -> Made:
-    async with asyncio.timeout(seconds):
-        return await work
-
-
-def _problems(error: ValidationError) -> list[Problem]:
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    return [Problem(tuple(item["loc"]), item["msg"], item["type"]) for item in found]
-
-
-# What goes wrong.
+def _json(encoded: bytes) -> Response:
+    return Response(encoded, media_type="application/json")
 
 
 def _add_handlers(app: FastAPI) -> None:
-    async def bad(_: Request, error: Exception) -> Response:
-        assert isinstance(error, BadRequestError)
-        return JSONResponse({"detail": [item.plain() for item in error.problems]}, status_code=error.status)
+    async def failed(_: Request, error: Exception) -> Response:
+        return failure(error)
 
-    async def late(_: Request, error: Exception) -> Response:  # noqa: ARG001
-        return JSONResponse({"detail": "the request took too long; send fewer rows"}, status_code=503)
+    async def broken(_: Request, error: Exception) -> Response:  # noqa: ARG001 - the guard logs it
+        return JSONResponse({"detail": FAILED}, status_code=500)
 
-    async def gone(_: Request, error: Exception) -> Response:  # noqa: ARG001
-        return Response(status_code=400)  # nobody is left to read it
-
-    app.add_exception_handler(BadRequestError, bad)
-    app.add_exception_handler(TooLongError, late)
-    app.add_exception_handler(TimeoutError, late)
-    app.add_exception_handler(ClientDisconnect, gone)
+    for kind in FAILURES:
+        app.add_exception_handler(kind, failed)
+    app.add_exception_handler(Exception, broken)
 
 
 # The document.

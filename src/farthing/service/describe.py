@@ -61,24 +61,29 @@ def describe(model: BudgetedEstimator) -> dict[str, Any]:
 
 
 def frontier_point(model: object) -> dict[str, Any] | None:
-    """Return the point of the frontier that a model was chosen at, ``chosen_``, as plain values, or None.
+    """Return the point of the frontier that a front door chose, ``chosen_``, as plain values, or None.
+
+    Beside the point, its mean spend and its score there is the budget it was chosen under, and of which kind.
 
     Examples
     --------
     >>> class Chosen:
-    ...     chosen_ = {"method": "BudgetTreeClassifier", "mean_spend": np.float64(31.5)}
+    ...     budget, kind = "20%", "mean"
+    ...     chosen_ = {"method": "BudgetTreeClassifier", "spend": np.float64(31.5)}
     >>> frontier_point(Chosen())
-    {'method': 'BudgetTreeClassifier', 'mean_spend': 31.5}
+    {'budget': '20%', 'kind': 'mean', 'method': 'BudgetTreeClassifier', 'spend': 31.5}
     """
     point = getattr(model, "chosen_", None)
-    plain = _plain(point)
-    return plain if isinstance(plain, dict) else None
+    if point is None:
+        return None
+    under = {name: getattr(model, name, None) for name in ("budget", "kind")}
+    return {name: _plain(value) for name, value in under.items()} | dict(_plain(point))
 
 
 def _plain(value: Any) -> Any:
     """Return what JSON can hold of a value; anything else as its text."""
     if is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in fields(value)}
+        value = {field.name: getattr(value, field.name) for field in fields(value) if field.repr}
     if isinstance(value, Mapping):
         return {str(name): _plain(item) for name, item in value.items()}
     if isinstance(value, np.ndarray | np.generic):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import time
 import traceback
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -66,12 +67,26 @@ def trace(error: BaseException) -> dict[str, Any]:
     }
 
 
-def log(level: int, event: str, **fields: Any) -> None:
-    """Write one line."""
+# What all our records have in common.
+_COMMON: Final = vars(logging.LogRecord(LOGGER.name, logging.INFO, "", 0, "", (), None))
+
+
+def log(level: int, event: str, now: float | None = None, /, **fields: Any) -> None:
+    """Write one line; ``now`` is when it happened, in seconds since the epoch, if that is not now."""
     if LOGGER.isEnabledFor(level):
-        # Not LOGGER.log, which would look for the line of the call.
-        record = logging.LogRecord(LOGGER.name, level, "", 0, event, (), None)
-        record.fields = fields
+        # Neither LOGGER.log, which looks for the line of the call, nor LogRecord(), which asks for process,
+        # thread and more: each takes longer than the line itself.
+        record = logging.LogRecord.__new__(logging.LogRecord)
+        created = time.time() if now is None else now
+        record.__dict__.update(
+            _COMMON,
+            msg=event,
+            levelno=level,
+            levelname=logging.getLevelName(level),
+            created=created,
+            msecs=created % 1 * 1000,
+            fields=fields,
+        )
         LOGGER.handle(record)
 
 

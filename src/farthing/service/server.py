@@ -12,6 +12,7 @@ from farthing.service.logs import configuration
 from farthing.service.metrics import FOLDER
 from farthing.service.settings import Settings
 from farthing.service.shelf import Shelf
+from farthing.service.wire import JoinedProtocol
 
 
 def check(settings: Settings) -> Shelf:
@@ -51,6 +52,7 @@ def serve(settings: Settings) -> None:
             uvicorn.run(
                 "farthing.service.app:app_from_environment",
                 factory=True,
+                http=JoinedProtocol,
                 host=settings.host,
                 port=settings.port,
                 workers=settings.workers,

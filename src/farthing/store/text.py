@@ -53,13 +53,7 @@ def loads(data: bytes) -> Any:
     """
     _check_bounds(data)
     text = data.decode("utf-8")
-    plain = json.loads(
-        text,
-        parse_int=_integer,
-        parse_float=_finite,
-        parse_constant=_refuse_constant,
-        object_pairs_hook=_unique,
-    )
+    plain = _DECODER.decode(text)
     if "\\u" in text:
         _check_surrogates(plain)
     return plain
@@ -116,6 +110,12 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         (twice, _), *_ = Counter(key for key, _ in pairs).most_common(1)
         raise ValueError(f"the key {twice!r} occurs twice in one JSON object")
     return found
+
+
+# Made once: a service parses a body for each request.
+_DECODER: Final = json.JSONDecoder(
+    parse_int=_integer, parse_float=_finite, parse_constant=_refuse_constant, object_pairs_hook=_unique
+)
 
 
 def _check_surrogates(plain: Any) -> None:

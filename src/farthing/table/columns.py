@@ -91,7 +91,7 @@ class Column:
         TableError
             If the value cannot stand in this column. A string is not a number, even if it looks like one.
         """
-        encoded = self._encode(value)
+        encoded = self.try_value(value)
         if encoded is None:
             self.reject(value)
         return encoded
@@ -105,8 +105,10 @@ class Column:
             "missing"
         )
 
-    def _encode(self, value: object) -> float | None:
+    def try_value(self, value: object) -> float | None:
         """Turn one value into a float, or into None if it cannot stand in this column."""
+        if type(value) is float and self.kind == "numeric":
+            return value  # most values of most walks
         reduced = plain(value)
         if reduced is None:
             return math.nan
@@ -140,7 +142,7 @@ class Column:
     def _encode_codes(
         self, codes: NDArray[np.integer[Any]], categories: list[object]
     ) -> tuple[NDArray[np.float64], dict[int, object]]:
-        each = [self._encode(category) for category in categories]
+        each = [self.try_value(category) for category in categories]
         # One more at the end: there the code -1 of a missing value finds it.
         floats = np.array([math.nan if value is None else value for value in each] + [math.nan])
         wrong = np.array([value is None for value in each] + [False])
@@ -154,7 +156,7 @@ class Column:
         floats = np.empty(len(values))
         invalid: dict[int, object] = {}
         for row, value in enumerate(values):
-            encoded = self._encode(value)
+            encoded = self.try_value(value)
             if encoded is None:
                 invalid[row] = value
                 encoded = math.nan

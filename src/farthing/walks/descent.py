@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import RowLedger
 from farthing.trees import Forest, Predictor
+
+# What is known of a feature, in the core's words: its value, or its value once it is asked for.
+_HEARD_OF: Final = 1
+_AT_HAND: Final = 2
 
 
 class ForestPolicy:
@@ -56,8 +61,8 @@ class ForestPolicy:
         self.end = forest.n_trees
         self._tree = 0
         self._nodes: NDArray[np.int64] = forest.offsets[:-1].copy()
-        self._values = np.full(forest.n_features, np.nan)
-        self._heard = np.zeros(forest.n_features, dtype=np.uint8)
+        self._values = np.zeros(forest.n_features)
+        self._hearsay = np.zeros(forest.n_features, dtype=np.uint8)
         self._column = -1
         self._gone = -1  # the end up to which the trees have been descended
 
@@ -75,14 +80,48 @@ class ForestPolicy:
     def hear(self, column: int, value: float) -> None:
         """Go down the trees as far as this column leads, leaving those where the value says to stay."""
         self._values[column] = value
-        self._heard[column] = True
+        self._hearsay[column] = _HEARD_OF
         self._descend()
 
-    def _descend(self) -> None:
-        self._tree, self._column = self._forest.compiled.descend(
-            self._values, self._heard, self._nodes, self._tree, self.end
+    def hear_at_hand(self, answers: Mapping[int, float]) -> list[int]:
+        """Hear the answers that are wanted one after another, up to the first that is not there.
+
+        Parameters
+        ----------
+        answers : mapping of int to float
+            Encoded values by column.
+
+        Returns
+        -------
+        list of int
+            The columns that were wanted, in order; the others were not looked at.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from farthing.trees import Forest
+        >>> stump = Forest.from_arrays(
+        ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+        ...     value=[[0.0], [-1.0], [1.0]])
+        >>> ForestPolicy(stump, stump.value).hear_at_hand({0: 3.0, 1: 0.7})
+        [1]
+        """
+        hearsay = self._hearsay
+        for column, value in answers.items():
+            if not hearsay[column]:
+                self._values[column] = value
+                hearsay[column] = _AT_HAND
+        asked = self._descend()
+        if len(asked) < len(answers):
+            hearsay[hearsay == _AT_HAND] = 0
+        return asked
+
+    def _descend(self) -> list[int]:
+        self._tree, self._column, asked = self._forest.compiled.descend(
+            self._values, self._hearsay, self._nodes, self._tree, self.end
         )
         self._gone = self.end
+        return asked
 
     def output(self) -> NDArray[np.float64]:
         """Return the sum of the current nodes' scores, shape (n_outputs,).

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +38,11 @@ class Inquiry:
         self.policy = policy
         self.ledger = ledger
         self.column: int | None = None
-        self.looked: NDArray[np.bool_] = np.zeros(len(ledger.owned), dtype=np.bool_)
+        self.looked: NDArray[np.bool_] = np.zeros(len(ledger.sheet.features), dtype=np.bool_)
         self._known = frozenset(known or ())
         self._answers: dict[int, float] = dict(known or {})
+        #: Whether the policy can hear answers before it wants them, and say which it wanted.
+        self.hears_ahead = hasattr(policy, "hear_at_hand")
         self._advance()
 
     def buy(self, value: float) -> None:
@@ -53,6 +55,39 @@ class Inquiry:
     def refuse(self) -> None:
         """Answer the question with a refusal: missing, and free."""
         self._answer(self._asked(), np.nan)
+
+    def answer_at_hand(self, values: Mapping[int, float], refused: Collection[int] = ()) -> list[int]:
+        """Answer all at once, from what is at hand, up to the first question that it does not hold.
+
+        Nothing happens unless the policy can hear answers ahead (``hear_at_hand``), and the budget bears all
+        that is at hand, so that it bears any part of it in any order.
+
+        Parameters
+        ----------
+        values : mapping of int to float
+            Encoded values by column; NaN for those refused.
+        refused : collection of int
+            Which of them are refusals, and so are free.
+
+        Returns
+        -------
+        list of int
+            The columns that were answered, in the order of the questions.
+        """
+        if not self.hears_ahead or self.column not in values:
+            return []
+        if self.ledger.budget is not None and not self.ledger.affords_all(set(values).difference(refused)):
+            return []
+        wanted = self.policy.hear_at_hand({**values, **self._answers})  # type: ignore[attr-defined]
+        answered = [column for column in wanted if column not in self._known]
+        bought = [column for column in answered if column not in refused] if refused else answered
+        self.ledger.buy_all(bought)
+        for column in wanted:
+            self.looked[column] = column not in refused
+        for column in answered:
+            self._answers[column] = values[column]
+        self._advance()
+        return answered
 
     def resume(self) -> None:
         """Look for a question again, at an end that the policy has since been moved on from."""

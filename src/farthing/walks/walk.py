@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
@@ -122,13 +123,31 @@ class Walk:
     def replay(self, answers: Mapping[str, object], watch: Callable[[], None] | None = None) -> None:
         """Answer from ``answers`` up to the first question that they do not hold; `REFUSED` refuses.
 
-        ``watch`` is called after each answer, and may raise to make an end of it.
+        ``watch`` is called after each answer, or several, and may raise to make an end of it.
         """
-        features = self._sheet.features
-        while (column := self._inquiry.column) is not None and features[column] in answers:
-            self.tell(answers[features[column]])
+        features, inquiry = self._sheet.features, self._inquiry
+        # A mapping of another type may have to measure what it is asked for.
+        ready = self._encodable(answers) if type(answers) is dict and inquiry.hears_ahead else {}
+        refused = {column for column in ready if answers[features[column]] is REFUSED}
+        while (column := inquiry.column) is not None and features[column] in answers:
+            done = inquiry.answer_at_hand(ready, refused)
+            for answered in done:
+                self._told[features[answered]] = answers[features[answered]]
+            if not done:
+                self.tell(answers[features[column]])
             if watch is not None:
                 watch()
+
+    def _encodable(self, answers: Mapping[str, object]) -> dict[int, float]:
+        """Return the answers by column, encoded, but those that cannot be told: they err when asked for."""
+        values: dict[int, float] = {}
+        for name, answer in answers.items():
+            if name in self._schema:
+                column = self._schema.index(name)
+                value = math.nan if answer is REFUSED else self._schema.columns[column].try_value(answer)
+                if value is not None:
+                    values[column] = value
+        return values
 
     def resume(self) -> None:
         """Look for a question again, for those who have moved on the policy of a walk that had ended."""
@@ -154,10 +173,7 @@ class Walk:
         """The prediction as of now; valid at any moment, final when `ask` is None."""
         inquiry = self._inquiry
         prediction, probabilities = self._conclude(inquiry.output()[np.newaxis], inquiry.looked[np.newaxis])
-        bought = tuple(
-            name for name, paid in zip(self._sheet.features, inquiry.ledger.bought, strict=True) if paid
-        )
-        return Decision(prediction, probabilities, self.spent, bought)
+        return Decision(prediction, probabilities, self.spent, inquiry.ledger.names)
 
     def __repr__(self) -> str:
         return f"Walk(ask={self.ask!r}, spent={self.spent!r}, left={self.left!r})"

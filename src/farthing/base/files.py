@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from os import PathLike as OsPathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,6 +19,22 @@ if TYPE_CHECKING:
     from farthing.base.estimator import BudgetedEstimator
 
 PathLike: TypeAlias = str | OsPathLike[str]
+
+# What a file may hold besides registered methods: from its state to the object, by kind.
+_READERS: dict[str, Callable[[dict[str, Any]], Any]] = {}
+
+
+def register_reader(kind: str, build: Callable[[dict[str, Any]], Any]) -> None:
+    """Let `load` read files of something that is no estimator.
+
+    Parameters
+    ----------
+    kind : str
+        What the file says it holds.
+    build : callable
+        Makes the object of the state that was written. It may come from a hostile file: all must be checked.
+    """
+    _READERS[kind] = build
 
 
 def save(model: BudgetedEstimator, path: PathLike) -> None:
@@ -73,7 +89,7 @@ def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
     with store.trusting(trusted):
         kind, state = store.read(path)
     try:
-        return build(kind, state)
+        return _READERS[kind](state) if kind in _READERS else build(kind, state)
     except FileError:
         raise
     except (FarthingError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:

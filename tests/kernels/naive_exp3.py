@@ -1,4 +1,4 @@
-"""EXP3.G as algorithm 6 is written: a feedback graph, probabilities of being observed, one weight at a time."""
+"""EXP3.G as algorithm 6 is written: a feedback graph, chances of being observed, one weight at a time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def exp3g(losses, asks, lots, eta, gamma):
             expert = n_experts - 1
         else:
             left = lots[t] - gamma
-            for expert in range(n_experts):  # noqa: B007
+            for expert in range(n_experts):
                 left -= (1 - gamma) * q[expert]
                 if left < 0:
                     break

@@ -7,6 +7,7 @@ the experts together. `experiments.online_gate` has the longer study.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from statistics import NormalDist
 
 import numpy as np
@@ -33,7 +34,7 @@ def losses_of(scores, wrong, cost):
 
 
 def test_the_chance_of_seeing_a_loss_is_that_of_drawing_one_who_asks():
-    """E[estimate] = loss to the last digits: summed over all lots, by the length that falls on each expert."""
+    """E[estimate] = loss to the last digits: lots fall on each expert by the length of its interval."""
     weights = Weights(5, Rates(eta=0.3, gamma=0.15))
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -41,7 +42,7 @@ def test_the_chance_of_seeing_a_loss_is_that_of_drawing_one_who_asks():
         p = (1 - 0.15) * weights.q + 0.15 * (np.arange(5) == 4)
         assert weights.chance(asks) == pytest.approx(p[asks].sum(), rel=1e-12)
         edges = np.concatenate([[0.0, 0.15], 0.15 + 0.85 * np.cumsum(weights.q)])
-        for number, (low, high) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        for number, (low, high) in enumerate(pairwise(edges)):
             expected = 4 if number == 0 else number - 1
             assert weights.draw((low + high) / 2) == expected
         losses = rng.random(5)

@@ -1,5 +1,6 @@
 """Adaptive approximation: a cheap gate and a cheap model that spare an expensive one most of its rows."""
 
+from farthing.adaptive.edge import EdgeClassifier, EdgeRegressor, Messages, speak
 from farthing.adaptive.experts import AdaptExperts, Panel
 from farthing.adaptive.gbrt import AdaptGbrtClassifier
 from farthing.adaptive.l1_gate import L1GateClassifier
@@ -16,10 +17,14 @@ __all__ = [
     "AdaptLstsqClassifier",
     "AdaptPath",
     "AdaptPoint",
+    "EdgeClassifier",
+    "EdgeRegressor",
     "GateDecision",
     "L1GateClassifier",
+    "Messages",
     "OnlineGate",
     "Panel",
     "adapt_path",
     "plot_regions",
+    "speak",
 ]

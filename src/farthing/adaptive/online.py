@@ -81,9 +81,9 @@ class OnlineGate:
     that no round is without one.
 
     With a known number of rounds T, and K experts, the added one among them, the rates are those of section
-    6.2, and the expected regret against the best expert is at most 3 c^(1/3) (ln K)^(1/3) T^(2/3). Without one,
-    phases of 1, 2, 4, ... rounds start anew, each with the rates of its length, and the bound is larger by
-    the factor 2^(2/3) / (2^(2/3) - 1).
+    6.2, and the expected regret against the best expert is at most 3 c^(1/3) (ln K)^(1/3) T^(2/3). Without
+    one, phases of 1, 2, 4, ... rounds start anew, each with the rates of its length, and the bound is larger
+    by the factor 2^(2/3) / (2^(2/3) - 1).
 
     A lot is a pure function of the seed and the number of the round: a gate that is saved and restored goes
     on bit by bit as it would have.
@@ -159,7 +159,7 @@ class OnlineGate:
         self._key = int(check_random_state(random_state).randint(2**63 - 1, dtype=np.int64))
         self._weights = Weights(self.n_experts, self._rates(1))
         self._pending: _Pending | None = None
-        self._history = {name: array(kind) for name, (kind, _) in _HISTORY.items()}
+        self._history: dict[str, array[Any]] = {name: array(kind) for name, (kind, _) in _HISTORY.items()}
         self._lots: list[float] = []
 
     # The stream.
@@ -418,7 +418,8 @@ def _restored(state: dict[str, Any], experts: Any = None, loss: Loss | None = No
     )
     if gate.n_experts != state["n_experts"]:
         raise FileError(
-            f"the gate had {state['n_experts']} experts, the one that always asks among them; got {gate.n_experts}"
+            f"the gate had {state['n_experts']} experts, the one that always asks among them; got "
+            f"{gate.n_experts}"
         )
     for name in ("key", "n_rounds"):
         check_whole(name, state[name], 0, 2**63 - 1)

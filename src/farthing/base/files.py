@@ -142,7 +142,7 @@ def _section(state: dict[str, object], name: str) -> dict[str, Any]:
 def _check_contract(model: BudgetedEstimator) -> None:
     """Check what the base class relies on at prediction."""
     model._adopt(model.schema_)
-    if tuple(model.schema_.names) != tuple(model.costs_.features):
+    if tuple(model._ledger_names()) != tuple(model.costs_.features):
         raise FileError("the cost sheet and the columns are not the same features in the same order")
     if model.budget_ is not None and not model.budget_ >= 0:
         raise FileError(f"budget_ must be zero or more; got {model.budget_!r}")

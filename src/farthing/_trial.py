@@ -129,7 +129,7 @@ def row_of(X: NDArray[Any], row: int) -> dict[str, Any]:
 
 def hears_devices(model: Any) -> bool:
     """Tell whether the ledger is over devices, which may keep silent, rather than over columns."""
-    return hasattr(model, "messages")
+    return not getattr(model, "_asks_columns", True)
 
 
 def source_of(model: Any, X: Any, row: int) -> dict[str, Any]:

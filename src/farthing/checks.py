@@ -83,8 +83,9 @@ def yield_checks(estimator: Any, *, plain: Any = None) -> Iterator[tuple[str, Ch
         says so by ``_hard_budget = True``; one whose rows are not predicted one by
         one, since its unit is a query, by ``_rows_alone = False``: it is exempt from the checks of row
         independence. One whose ``budget`` is a share of what everything costs says
-        ``_budget_is_share = True``. One that has ``messages`` asks devices, not columns: its walks are told
-        what they say, and it may look at the messages of those that speak alone.
+        ``_budget_is_share = True``. One that asks devices, not columns, says ``_asks_columns = False``, and
+        has ``messages``: its walks are told what devices say, and it may look at the messages of those that
+        speak alone.
     plain : estimator, optional
         A model that knows no costs; if given, the estimator must predict what it predicts once all costs are
         zero.

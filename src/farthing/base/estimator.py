@@ -66,6 +66,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     _hard_budget: ClassVar[bool] = False
     # Whether the ``budget`` parameter is a share of what everything costs, rather than a sum of money.
     _budget_is_share: ClassVar[bool] = False
+    # Whether walks ask for columns, and the ledger is over them, rather than over devices.
+    _asks_columns: ClassVar[bool] = True
     # The parameter that prices are multiplied by in learning, if the method has one.
     _tradeoff: ClassVar[str] = "tradeoff"
     # Whether a row's prediction is its own affair. Methods whose unit is a query of many rows say no, and are
@@ -122,9 +124,14 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Return what the ledger of a fitted model is about: its columns, or what stands in for them."""
         return self.schema_.names
 
+    @property
+    def _questions(self) -> Any:
+        """What walks may ask for, and how answers are read: the schema, or what stands in for it."""
+        return self.schema_
+
     def _start_walk(self, policy: Policy, budget: float | None, known: Mapping[str, object] | None) -> Walk:
         """Return the walk of a fresh policy."""
-        return Walk(policy, self.schema_, self.costs_, self._conclude_row, budget=budget, known=known)
+        return Walk(policy, self._questions, self.costs_, self._conclude_row, budget=budget, known=known)
 
     # What the two kinds of models differ in.
 

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet
-from farthing.errors import TableError
 from farthing.store import register_codec
 from farthing.table import Schema
 
@@ -74,13 +73,6 @@ class Devices:
 
     def __len__(self) -> int:
         return len(self.names)
-
-    def index(self, name: str) -> int:
-        """Return the place of a device, or raise TableError."""
-        if name not in self.names:
-            listed = ", ".join(map(repr, self.names[:8]))
-            raise TableError(f"got the unknown device {name!r}; expected one of {listed}")
-        return self.names.index(name)
 
     def measured(self, n_features: int) -> NDArray[np.bool_]:
         """Tell which columns belong to a device, shape (n_features,)."""

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.adaptive.edge.devices import Devices
 from farthing.adaptive.projection import Floats
 from farthing.errors import TableError
 from farthing.walks import Walk
@@ -56,7 +55,7 @@ class Messages:
         cls, rows: Sequence[Mapping[str, Sequence[float] | None]], devices: Sequence[str], n_scores: int
     ) -> Messages:
         """Collect messages by name, a mapping for each row; a device that is None or left out is silent."""
-        channel = Channel(Devices(tuple(devices), ((),) * len(devices)), n_scores)
+        channel = Channel.of(devices, n_scores)
         said = np.zeros((len(rows), len(devices), n_scores))
         spoke = np.zeros((len(rows), len(devices)), dtype=np.bool_)
         for number, row in enumerate(rows):
@@ -86,17 +85,13 @@ class Messages:
 
 
 @dataclass(frozen=True)
-class Channel:
-    """What a walk over devices knows of its answers, in place of a table's schema."""
+class Line:
+    """The line to one device, in place of a column: how its message is read."""
 
-    devices: Devices
+    name: str
     n_scores: int
 
-    def index(self, name: str) -> int:
-        """Return the place of a device."""
-        return self.devices.index(name)
-
-    def encode_value(self, place: int, value: object) -> Any:
+    def encode_value(self, value: object) -> Any:
         """Return a message as an array; None, a silent device, as NaN."""
         if value is None:
             return math.nan
@@ -106,10 +101,48 @@ class Channel:
             message = np.empty(0)
         if message.shape != (self.n_scores,) or not np.isfinite(message).all():
             raise TableError(
-                f"device {self.devices.names[place]!r}: got {value!r}, expected a list of {self.n_scores} "
-                "finite numbers, or None from a silent device"
+                f"device {self.name!r}: got {value!r}, expected a list of {self.n_scores} finite numbers, or "
+                "None from a silent device"
             )
         return message
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the line as values that JSON knows, as a column is."""
+        return {"name": self.name, "kind": "device", "categories": []}
+
+
+@dataclass(frozen=True)
+class Channel:
+    """What a walk over devices knows of its answers, in place of a table's schema."""
+
+    columns: tuple[Line, ...]
+
+    @classmethod
+    def of(cls, names: Sequence[str], n_scores: int) -> Channel:
+        """Return lines to some devices, each of which says as many numbers."""
+        return cls(tuple(Line(name, n_scores) for name in names))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The devices."""
+        return tuple(line.name for line in self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def index(self, name: str) -> int:
+        """Return the place of a device, or raise TableError."""
+        if name not in self.names:
+            listed = ", ".join(map(repr, self.names[:8]))
+            raise TableError(f"got the unknown device {name!r}; expected one of {listed}")
+        return self.names.index(name)
+
+    def encode_value(self, place: int, value: object) -> Any:
+        """Return a message as an array; None, a silent device, as NaN."""
+        return self.columns[place].encode_value(value)
 
 
 class DeviceWalk(Walk):

@@ -117,6 +117,7 @@ class EdgeModel(BudgetedEstimator):
         "history_": np.ndarray,
     }
     _budget_is_share = True
+    _asks_columns = False
     _trainings: ClassVar[tuple[str, ...]] = ("direct", "relaxed")
 
     def __init__(
@@ -373,9 +374,14 @@ class EdgeModel(BudgetedEstimator):
     def _policy(self, seed: int | None) -> Policy:  # noqa: ARG002 - devices draw no lots
         return _EdgePolicy(self.prior_, len(self.devices_))
 
+    @property
+    def _questions(self) -> Channel:
+        return Channel.of(self.devices_.names, len(self.prior_))
+
     def _start_walk(self, policy: Policy, budget: float | None, known: Mapping[str, object] | None) -> Walk:
-        channel = Channel(self.devices_, len(self.prior_))
-        return DeviceWalk(policy, channel, self.costs_, self._conclude_row, budget=budget, known=known)
+        return DeviceWalk(
+            policy, self._questions, self.costs_, self._conclude_row, budget=budget, known=known
+        )
 
     # The ledger, and files.
 
@@ -409,7 +415,7 @@ class EdgeModel(BudgetedEstimator):
                 raise ValueError(f"the gate of device {name!r} reads or says what it should not")
             for column, code in zip(pair.columns.tolist(), pair.category.tolist(), strict=True):
                 known = self.schema_.columns[column]
-                if known.is_categorical != (code in range(len(known.categories))):
+                if not (code in range(len(known.categories)) if known.is_categorical else np.isnan(code)):
                     raise ValueError(
                         f"device {name!r} looks for a category that {known.name!r} does not have"
                     )

@@ -21,11 +21,8 @@ from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
 from farthing.adaptive import EdgeClassifier
-from farthing.adaptive.descent import Design, one_thread
 from farthing.adaptive.edge.blocks import ACTIVATIONS, Blocks, Cloud
-from farthing.adaptive.edge.devices import Devices
 from farthing.datasets import load_table
-from farthing.table import Schema
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -165,42 +162,78 @@ def recovery(activation: str, noise: float, seed: int) -> dict[str, list[float]]
     gates, again and again. Distances are 1 - cosine.
     """
     rng = np.random.default_rng(seed)
-    X = rng.normal(size=(2000, 4))
-    schema = Schema.learn(X)
-    devices = Devices.of({"one": [0, 1], "two": [2, 3]}, schema)
-    design = Design.of(X, schema, np.full(2000, 1 / 2000), 2)
-    # Columns as they are, not standardised; no intercept of a local model: its row stays at zero.
-    blocks = Blocks([X[:, :2], X[:, 2:]], [np.arange(2), np.arange(2, 4)], 1)
-    assert blocks.shape == Blocks.of(design, devices, 1).shape
-    truth = rng.normal(size=blocks.shape)
-    truth[-2:, 1] = 0
+    n_rows = 2000
+    X = rng.normal(size=(n_rows, 2, 2))  # rows, devices, columns
     gate = ACTIVATIONS[activation]
-    gates, local = blocks.scores(truth)
-    y = np.einsum("nk,knm->n", gate.value(gates), local)
+    truth = rng.normal(size=(2, 2)), rng.normal(size=(2, 3))  # V, and W with b
+    ones = np.concatenate([X, np.ones((n_rows, 2, 1))], axis=2)
+
+    def scores(gates: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.einsum("nkd,kd->nk", ones, gates)
+
+    def said(local: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.einsum("nkd,kd->nk", X, local)
+
+    y = (gate.value(scores(truth[1])) * said(truth[0])).sum(axis=1)
+    local = truth[0] + noise * rng.normal(size=(2, 2))
+    gates = truth[1] + noise * rng.normal(size=(2, 3))
+    _check_slopes(X, y, local, gates, activation)
+    found: dict[str, list[float]] = {"loss": [], "V": [], "W, b": []}
+    marks = _marks()
+    for turn in range(1, TURNS + 1):
+        # With the gates as they are, the loss is a square in V: its steps need the moments alone.
+        terms = (gate.value(scores(gates))[:, :, np.newaxis] * X).reshape(n_rows, 4)
+        moments, goal = terms.T @ terms / n_rows, terms.T @ y / n_rows
+        flat = local.ravel()
+        for _ in range(STEPS):
+            flat = flat - RATE * (moments @ flat - goal)
+        local = flat.reshape(2, 2)
+        spoken = said(local)
+        for _ in range(STEPS):
+            z = scores(gates)
+            off = (gate.value(z) * spoken).sum(axis=1) - y
+            slope = off[:, np.newaxis] * spoken * gate.slope(z) / n_rows
+            gates = gates - RATE * np.einsum("nk,nkd->kd", slope, ones)
+        if turn in marks:
+            off = (gate.value(scores(gates)) * said(local)).sum(axis=1) - y
+            found["loss"].append(float(off @ off) / n_rows)
+            for name, ours, true in (("V", local, truth[0]), ("W, b", gates, truth[1])):
+                cosine = (ours * true).sum() / np.linalg.norm(ours) / np.linalg.norm(true)
+                found[name].append(float(1 - cosine))
+    return found
+
+
+def _check_slopes(
+    X: NDArray[np.float64],
+    y: NDArray[np.float64],
+    local: NDArray[np.float64],
+    gates: NDArray[np.float64],
+    activation: str,
+) -> None:
+    """Compare the first steps with the gradient of the objective that `EdgeRegressor` minimises."""
+    n_rows, gate = len(X), ACTIVATIONS[activation]
+    blocks = Blocks([X[:, 0], X[:, 1]], [np.arange(2), np.arange(2, 4)], 1)
 
     def loss(scores: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         off = scores[:, 0] - y
-        return float(off @ off) / len(y) / 2, off[:, np.newaxis] / len(y)
+        return float(off @ off) / n_rows / 2, off[:, np.newaxis] / n_rows
 
-    objective = Cloud(blocks, loss, np.zeros(1), ridge=0.0).direct(gate, np.zeros((2000, 2)))
-    of_local = np.zeros(blocks.shape)
-    of_local[:-2, 1] = 1
-    of_gates = np.zeros(blocks.shape)
-    of_gates[:, 0] = 1
-    params = (truth + noise * rng.normal(size=blocks.shape) * (of_local + of_gates)).ravel()
-    found: dict[str, list[float]] = {"loss": [], "V": [], "W, b": []}
-    marks = set(np.unique(np.geomspace(1, TURNS, 60).astype(int)).tolist())
-    with one_thread():
-        for turn in range(1, TURNS + 1):
-            for moved in (of_local.ravel(), of_gates.ravel()):
-                for _ in range(STEPS):
-                    params = params - RATE * moved * objective(params)[1]
-            if turn in marks:
-                found["loss"].append(2 * objective(params)[0])
-                for name, mask in (("V", of_local), ("W, b", of_gates)):
-                    a, b = params[mask.ravel() > 0], truth[mask > 0]
-                    found[name].append(float(1 - a @ b / np.linalg.norm(a) / np.linalg.norm(b)))
-    return found
+    params = np.zeros(blocks.shape)
+    params[:4] = np.column_stack([gates[:, :2].ravel(), local.ravel()])
+    params[4:, 0] = gates[:, 2]
+    objective = Cloud(blocks, loss, np.zeros(1), ridge=0.0).direct(gate, np.zeros((n_rows, 2)))
+    slope = objective(params.ravel())[1].reshape(blocks.shape)
+    z = np.einsum("nkd,kd->nk", X, gates[:, :2]) + gates[:, 2]
+    spoken = np.einsum("nkd,kd->nk", X, local)
+    off = ((gate.value(z) * spoken).sum(axis=1) - y)[:, np.newaxis] / n_rows
+    of_local = np.einsum("nk,nkd->kd", off * gate.value(z), X)
+    of_gates = np.einsum("nk,nkd->kd", off * spoken * gate.slope(z), X)
+    np.testing.assert_allclose(slope[:4], np.column_stack([of_gates.ravel(), of_local.ravel()]), atol=1e-9)
+
+
+def _marks() -> list[int]:
+    """Return the turns after which losses are kept."""
+    return np.unique(np.geomspace(1, TURNS, 60).astype(int)).tolist()
 
 
 def recover() -> None:
@@ -234,7 +267,7 @@ def draw_budgets(names: list[str]) -> None:
 
 def draw_recovery() -> None:
     """Draw losses and distances against turns, figure 7.2."""
-    turns = np.unique(np.geomspace(1, TURNS, 60).astype(int))
+    turns = _marks()
     figure, axes = plt.subplots(2, 3, figsize=(12, 6.4), sharex=True)
     for row, activation in zip(axes, ACTIVATIONS, strict=True):
         for axis, what in zip(row, ("loss", "V", "W, b"), strict=True):

@@ -433,6 +433,8 @@ def test_a_sweep_leaves_prices_and_budgets_of_devices_alone(gated):
 
 
 def test_no_sweep_takes_devices_for_columns_by_itself():
-    tried = {c.method for c in candidates("auto", Ground(100, 5, 3, CostSheet.uniform("abcde")))}
+    tried = {
+        c.method for c in candidates("auto", Ground(100, 5, 3, CostSheet.uniform(["a", "b", "c", "d", "e"])))
+    }
     assert tried
     assert not tried & {"EdgeClassifier", "EdgeRegressor"}

@@ -152,7 +152,7 @@ def test_thresholds_over_a_fitted_gate(adapt):
     for x in rows:
         scores, predictions = experts.look(x).all()
         assert np.array_equal(scores > 0, gate[4] > experts.thresholds)
-        assert predictions == [stays[4]] * 5
+        assert predictions.tolist() == [stays[4]] * 5
     for row, look in enumerate(experts.looks(X)):
         assert (look.one(2)[0] > 0) == model._at(0.0).sent(X)[row]
     assert OnlineGate(model).n_experts == 22  # 21 thresholds, and the one that always asks

@@ -234,7 +234,7 @@ class _ThresholdLook:
         return self._gate - float(self._thresholds[number]), self._label
 
     def all(self) -> Opinions:
-        return self._gate - self._thresholds, [self._label] * len(self._thresholds)
+        return self._gate - self._thresholds, np.full(len(self._thresholds), self._label, dtype=object)
 
 
 def as_experts(given: Any) -> Experts:

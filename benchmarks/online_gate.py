@@ -3,9 +3,9 @@
 Experts are thresholds on how far a number is from zero; labels near zero are hard. Rounds are decided one by
 one, with feedback where the remote model is asked. The plain loop does at each round what the algorithm says:
 a vector of probabilities, a draw, the chance of being observed, and an update of every weight when the label
-is seen. The gate draws first, asks the drawn expert alone, and weighs anew only after a label. The second line
-is the time itself, against a goal of 10 seconds; the third takes 200 thresholds of a fitted ADAPT-LIN, and all
-rows in one call.
+is seen. The gate draws first, asks the drawn expert alone, and weighs anew only after a label. The second
+line is the time itself, against a goal of 10 seconds; the third takes 200 thresholds of a fitted ADAPT-LIN,
+and all rows in one call.
 """
 
 from __future__ import annotations

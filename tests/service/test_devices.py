@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.naive_bayes import GaussianNB
 from typer.testing import CliRunner
 
-from farthing.adaptive import EdgeClassifier
+from farthing.adaptive import AdaptLinClassifier, EdgeClassifier, OnlineGate
 from farthing.cli.commands import app
 from farthing.service.body import BadRequestError
 from farthing.service.describe import describe
 from farthing.service.schemas import NextRequest, PredictRequest
+from farthing.service.shelf import Shelf
 from farthing.service.steps import Limits, next_step, predict_rows
 
 
@@ -64,3 +66,19 @@ def test_messages_are_typed_at_the_terminal(fitted, tmp_path):
     assert run.exit_code == 0, run.output
     assert "wrist" in run.output
     assert "ankle" in run.output
+
+
+def test_a_gate_on_line_is_not_put_on_the_shelf(tmp_path):
+    gate = OnlineGate([(lambda x: 1, lambda x: 0)])
+    gate.save(tmp_path / "gate.farthing")
+    run = CliRunner().invoke(app, ["ask", str(tmp_path / "gate.farthing")])
+    assert run.exit_code == 1
+    shelf = Shelf([str(tmp_path)])
+    assert not shelf.books
+    assert "functions" in shelf.faults["gate"]  # that no file can hold
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 2))
+    adapt = AdaptLinClassifier(GaussianNB(), n_alternations=1, random_state=0).fit(X, X[:, 0] > 0)
+    OnlineGate(adapt).save(tmp_path / "gate.farthing")
+    shelf.refresh()
+    assert "no model of a table" in shelf.faults["gate"]

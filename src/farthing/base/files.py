@@ -77,7 +77,8 @@ def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
     Returns
     -------
     estimator
-        A fitted model that predicts, acquires and spends bit for bit as the one saved.
+        A fitted model that predicts, acquires and spends bit for bit as the one saved; or an `OnlineGate`,
+        which goes on where it was.
 
     Raises
     ------
@@ -94,6 +95,14 @@ def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
         raise
     except (FarthingError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise FileError(f"{path} holds a {kind} that does not fit together: {error}") from error
+
+
+def load_model(path: PathLike) -> BudgetedEstimator:
+    """Read a model of a table; a file that holds something else, such as an `OnlineGate`, is a FileError."""
+    model = load(path)
+    if not hasattr(model, "schema_"):
+        raise FileError(f"{path} holds a {type(model).__name__}, which is no model of a table")
+    return model  # type: ignore[no-any-return]
 
 
 @cache

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from farthing.base import load
+from farthing.base import load_model
 from farthing.cli.app import app
 from farthing.cli.output import AsJson, clear_errors, emit
 from farthing.errors import FarthingError
@@ -30,7 +30,7 @@ def ask(
     done and gave nothing; with stop to end here.
     """
     with clear_errors():
-        fitted = load(model)
+        fitted = load_model(model)
         columns = {column.name: column for column in fitted._questions.columns}
         start = dict(_pair(item, columns) for item in known or [])
         walk = fitted.walk(seed=seed, budget=budget, known=start)

@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.adaptive.expensive import Beyond, Prepared, Rows, Workshop, answers, answers_within, beyond
-from farthing.adaptive.held_out import apart, check_share, given_rows, lowest_threshold
+from farthing.adaptive.held_out import WithValidation, apart, check_share, given_rows, lowest_threshold
 from farthing.adaptive.objective import Problem
 from farthing.adaptive.outside import Outside
 from farthing.adaptive.pairs import SLACK, LinearPair, Pair, TreePair
@@ -72,7 +72,7 @@ TEXTS = {"expensive": EXPENSIVE, "shared": SHARED, "attributes": ATTRIBUTES}
 """What the docstrings of the estimators share."""
 
 
-class AdaptClassifier(ContractClassifier):
+class AdaptClassifier(WithValidation, ContractClassifier):
     """What the estimators share; they differ in how gate and f1 are learned.
 
     The raw output is a probability for each class. The sign is fixed: a gate score above the threshold sends
@@ -108,27 +108,6 @@ class AdaptClassifier(ContractClassifier):
         """Raise ValueError for a parameter that cannot be."""
 
     # Learning.
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X : array or frame, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are welcome.
-        y : array, shape (n_rows,)
-            Labels.
-        sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is as if it were not there.
-        validation : tuple (X, y) or (X, y, sample_weight), optional
-            Rows that set the threshold of a budget, in place of ``validation_fraction``; their labels are
-            not looked at.
-
-        Returns
-        -------
-        self
-        """
-        return self._learn(X, y, sample_weight, validation=validation)
 
     def _fit(
         self,

@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils import column_or_1d
 
 from farthing.adaptive.expensive import Rows
 from farthing.adaptive.projection import Floats
+from farthing.base import BudgetedEstimator
 from farthing.base.inputs import check_weights
 from farthing.table import Schema
+
+
+class WithValidation(BudgetedEstimator):
+    """A method whose mean budget sets a threshold on rows that it does not learn from."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
+        """Learn from a table.
+
+        Parameters
+        ----------
+        X : array or frame, shape (n_rows, n_features)
+            NumPy, pandas or polars; missing values and categories are welcome.
+        y : array, shape (n_rows,)
+            Labels or numbers.
+        sample_weight : array, shape (n_rows,), optional
+            Weights; a row of weight zero is as if it were not there.
+        validation : tuple (X, y) or (X, y, sample_weight), optional
+            Rows that set the threshold of a budget, in place of ``validation_fraction``; their labels are
+            not looked at.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, sample_weight, validation=validation)
 
 
 def check_share(name: str, share: float) -> None:

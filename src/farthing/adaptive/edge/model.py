@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from types import UnionType
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,9 @@ from farthing.adaptive.edge.training import (
     learn_relaxed,
 )
 from farthing.adaptive.expensive import Rows
-from farthing.adaptive.held_out import apart, check_share, given_rows, lowest_threshold
+from farthing.adaptive.held_out import WithValidation, apart, check_share, given_rows, lowest_threshold
 from farthing.adaptive.pairs import SLACK, LinearPair, fits
 from farthing.adaptive.projection import Floats
-from farthing.base import BudgetedEstimator
 from farthing.base.inputs import check_caps
 from farthing.boosting.checking import check_whole
 from farthing.costs import CostSheet, RowLedger
@@ -102,7 +101,7 @@ NUMBERS: Final = {
 }
 
 
-class EdgeModel(BudgetedEstimator):
+class EdgeModel(WithValidation):
     """Devices with a gate and a local linear model each, and a cloud that adds up what it hears.
 
     The raw output is the prior's scores plus those that devices said. What a device measures is its own: the
@@ -166,27 +165,6 @@ class EdgeModel(BudgetedEstimator):
         """Set ``prior_``; return the target to learn, its prior, and the scale of what devices will say."""
 
     # Learning.
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X : array or frame, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are welcome.
-        y : array, shape (n_rows,)
-            Labels or numbers.
-        sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is as if it were not there.
-        validation : tuple (X, y) or (X, y, sample_weight), optional
-            Rows that set the threshold of a budget, in place of ``validation_fraction``; their labels are
-            not looked at.
-
-        Returns
-        -------
-        self
-        """
-        return self._learn(X, y, sample_weight, validation=validation)
 
     def _fit(
         self,

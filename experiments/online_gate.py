@@ -78,21 +78,10 @@ def leader(n_rounds: int, run: int) -> Stream:  # noqa: ARG001 - the same for ev
     return scores, wrong
 
 
-def turns(n_rounds: int, run: int) -> Stream:  # noqa: ARG001 - the same for every run
-    """Adversarial: experts are wrong twice and ask once in 16 rounds, each at rounds of its own.
-
-    One of them is wrong only once.
-    """
-    place = (np.arange(n_rounds)[:, np.newaxis] + np.arange(N_EXPERTS)) % 16
-    wrong = (place < np.where(np.arange(N_EXPERTS) == 5, 1, 2)).astype(np.int64)
-    return np.where(place == 2, 1.0, -1.0), wrong
-
-
 STREAMS: Final[dict[str, Callable[[int, int], Stream]]] = {
     "thresholds": thresholds,
     "lower bound": lower_bound,
     "leader": leader,
-    "turns": turns,
 }
 
 
@@ -119,7 +108,7 @@ def study(name: str) -> None:
                 continue
             horizon = n_rounds if mode == "known" else None
             fixed = make(n_rounds, 0)
-            alike = name in ("leader", "turns")
+            alike = name == "leader"
             regrets = [regret(fixed if alike else make(n_rounds, run), run, horizon) for run in range(N_RUNS)]
             file.write_text(json.dumps(regrets))
             print(f"{name}, {n_rounds} rounds, {mode}: {np.mean(regrets):.1f}", flush=True)

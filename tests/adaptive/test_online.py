@@ -236,6 +236,7 @@ def test_what_cannot_be_is_refused(adapt):
         {"logs": np.zeros(3)},
         {"logs": np.full(8, np.nan)},
         {"estimates": None},
+        {"paid": float("nan")},
         {"n_experts": 3},
         {"pending": {"asks": np.zeros(8, dtype=bool), "predictions": ["up"] * 7, "chance": 0.5}},
         {"pending": {"asks": np.ones(8, dtype=bool), "predictions": ["up"] * 7, "chance": 0.0}},

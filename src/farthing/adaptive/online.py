@@ -426,6 +426,8 @@ def _restored(state: dict[str, Any], experts: Any = None, loss: Loss | None = No
     gate._key, gate.n_rounds = state["key"], state["n_rounds"]
     gate.estimates_ = _floats("estimates", state["estimates"], gate.n_experts)
     gate._paid = float(state["paid"])
+    if not np.isfinite(gate._paid):
+        raise FileError("paid must be a finite number")
     gate._weights.resume(_floats("logs", state["logs"], gate.n_experts), gate._rates(max(gate.n_rounds, 1)))
     gate._pending = _pending(state["pending"], gate.n_experts)
     gate._history = _history(state["history"], gate.n_rounds if gate.keep_history else 0)

@@ -48,9 +48,9 @@ SHARED = """devices : mapping of str to list of str or int, optional
     solver : {{"lbfgs", "adam"}}
         Of "direct": all rows at once, or batches of 100.
     tradeoff : float
-        What a unit of price weighs against the mean loss{unit}. With unit prices, it is the lambda of
-        (OPT-Direct-Clf) over the number of devices. At 0, "relaxed"{and_projected} has the budget alone, as
-        in the thesis.
+        What a unit of price weighs against the mean loss{unit}.
+        With unit prices, it is the lambda of (OPT-Direct-Clf) over the number of devices. At 0,
+        "relaxed"{and_projected} has the budget alone, as in the thesis.
     coupling : float
         Of "relaxed": what the divergence between q and the gates weighs, the lambda of (OPT-Relax).
     ridge : float

@@ -23,6 +23,7 @@ from farthing.adaptive.edge.devices import Devices
 from farthing.adaptive.edge.relaxed import Relaxation, cheapest_corner, divergence
 from farthing.adaptive.edge.training import nearest_within
 from farthing.errors import CostError, FileError, TableError, WalkError
+from farthing.forests import audit
 from farthing.frontier.candidates import Ground, candidates
 from farthing.table import Schema
 
@@ -438,3 +439,10 @@ def test_no_sweep_takes_devices_for_columns_by_itself():
     }
     assert tried
     assert not tried & {"EdgeClassifier", "EdgeRegressor"}
+
+
+def test_an_audit_is_over_devices(model, gated):
+    _, (fresh, _) = gated
+    found = audit(model, fresh, costs={"wrist": 3.0, "ankle": 1.0, "hip": 2.0})
+    assert found.share.tolist() == model.acquired(fresh).mean(axis=0).tolist()
+    assert found.mean == pytest.approx(model.acquired(fresh).mean(axis=0) @ [3.0, 1.0, 2.0])

@@ -19,23 +19,13 @@ def test_the_slope_of_a_known_power_is_found():
 
 
 @pytest.mark.parametrize("name", list(online_gate.STREAMS))
-def test_asking_is_not_the_best_expert_and_someone_is_better_than_the_mean(name):
-    scores, wrong = online_gate.STREAMS[name](2000, 0)
-    assert scores.shape == wrong.shape == (2000, online_gate.N_EXPERTS)
-    losses = np.where(scores > 0, online_gate.COST, wrong).sum(axis=0)
-    assert losses.min() < 2000 * online_gate.COST
-    again = online_gate.STREAMS[name](2000, 1)
-    same = np.array_equal(again[1], wrong)
-    assert same == (name == "leader")  # an oblivious adversary has one plan
-
-
-def test_the_regret_of_a_run_is_counted_by_the_true_losses():
-    n_rounds = 60
-    scores = np.full((n_rounds, online_gate.N_EXPERTS), -1.0)
-    wrong = np.ones((n_rounds, online_gate.N_EXPERTS), dtype=np.int64)
-    wrong[:, 3] = 0
-    regret = online_gate.regret((scores, wrong), 0, n_rounds)
-    assert 0 < regret < n_rounds  # the best expert loses nothing
+def test_runs_side_by_side_are_those_of_the_gate(monkeypatch, name):
+    monkeypatch.setattr(online_gate, "N_RUNS", 4)
+    for horizon in (700, None):
+        regrets, drawn = online_gate.regrets(name, 700, horizon)
+        online_gate.check(name, 700, horizon, drawn)
+        assert regrets.shape == (4,)
+        assert (regrets > 0).all()
 
 
 def test_relu_gates_recover_from_a_small_error(monkeypatch):

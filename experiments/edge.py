@@ -441,8 +441,9 @@ def observed() -> str:
         f"{'so here' if (np.diff(losses) < 0).all() else 'not here'}. (2) ReLU's loss converges whatever the "
         f"noise: the median turns to {NEAR:g} are {', '.join(f'{n:g}' for n in hard)}, against "
         f"{', '.join(f'{n:g}' for n in soft)} of the sigmoid; but {stuck} of {len(SEEDS)} starts with a "
-        f"noise of {NOISES[0]:g} end away from it, where gradients are all but zero. (3) By cosine, ReLU comes "
-        f"to the true parameters much faster: {'so here' if faster else 'not here'}, in the median of the draws."
+        f"noise of {NOISES[0]:g} end away from it, where gradients are all but zero. (3) By cosine, ReLU "
+        f"comes to the true parameters much faster: {'so here' if faster else 'not here'}, in the median of "
+        "the draws."
     )
 
 

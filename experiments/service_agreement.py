@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks.service import serving
 
 import farthing
-from farthing._trial import NAMES, TOTAL, fit, problems, row_of
+from farthing._trial import NAMES, TOTAL, fit, problems, source_of
 from farthing.base import get, registered, trials
 from farthing.service import Client, RemoteWalk, Settings, create_app
 from farthing.walks import REFUSED
@@ -44,11 +44,11 @@ def steps(model: Any, answers: dict[str, Any], options: dict[str, Any]) -> list[
     return [*said, walk.decision]
 
 
-def make_row(fresh: Any, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def make_row(model: Any, fresh: Any, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the answers of a row, some refused, and how it is walked."""
     rng = np.random.default_rng(number)
     # Every cell from another row: as many different rows as are wanted.
-    source = {name: row_of(fresh, int(rng.integers(len(fresh))))[name] for name in NAMES}
+    source = {name: source_of(model, fresh, int(rng.integers(len(fresh))))[name] for name in NAMES}
     options: dict[str, Any] = {"seed": number}
     if number % 3 == 1:
         options["budget"] = float(rng.uniform(0, TOTAL))
@@ -93,7 +93,7 @@ def compare(client: Any, model: Any, fresh: Any, n_rows: int) -> dict[str, int]:
     """Return how many rows agree, and how many requests they took."""
     agree = taken = 0
     for number in range(n_rows):
-        answers, options = make_row(fresh, number)
+        answers, options = make_row(model, fresh, number)
         local = steps(model, answers, options)
         agree += steps(client, answers, options) == local
         taken += len(local)

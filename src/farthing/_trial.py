@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -125,6 +125,43 @@ def columns_of(X: NDArray[Any]) -> dict[str, list[Any]]:
 def row_of(X: NDArray[Any], row: int) -> dict[str, Any]:
     """Return a row as a source of answers."""
     return dict(zip(NAMES, X[row], strict=True))
+
+
+def hears_devices(model: Any) -> bool:
+    """Tell whether the ledger is over devices, which may keep silent, rather than over columns."""
+    return not getattr(model, "_asks_columns", True)
+
+
+def source_of(model: Any, X: Any, row: int) -> dict[str, Any]:
+    """Return what a walk about a row is told: its entries, or what its devices say."""
+    return model.messages(X).row(row) if hears_devices(model) else row_of(X, row)
+
+
+def is_paid(model: Any, answer: Any) -> bool:
+    """Tell whether an answer costs its price; the silence of a device does not."""
+    return answer is not None or not hears_devices(model)
+
+
+def poor_answer(model: Any) -> Any:
+    """Return an answer that tells nothing and is paid: a missing value, or a message of zeros."""
+    return np.zeros(len(model.prior_)) if hears_devices(model) else np.nan
+
+
+def fit_budget(estimator: Any, factor: float = 1.0) -> float:
+    """Return half of what everything costs as a ``budget`` parameter, with prices times a factor."""
+    return 0.5 if getattr(estimator, "_budget_is_share", False) else 0.5 * TOTAL * factor
+
+
+def overwritten(model: Any, X: Any, hidden: NDArray[np.bool_], number: float, text: Any) -> Any:
+    """Return a table, or what devices said, with something else where it must not be looked at."""
+    if hears_devices(model):
+        sent = model.messages(X)
+        return replace(sent, said=np.where(hidden[:, :, np.newaxis], number, sent.said))
+    X = X.copy()
+    for column in range(len(NAMES)):
+        is_text = column == CATEGORICAL and X.dtype == object
+        X[hidden[:, column], column] = text if is_text else number
+    return X
 
 
 def step(walk: Any, answer: Any) -> None:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -39,10 +40,15 @@ from farthing._trial import (
     columns_of,
     finish,
     fit,
+    fit_budget,
+    hears_devices,
+    is_paid,
+    overwritten,
     own_budget,
+    poor_answer,
     problems,
-    row_of,
     sheet_of,
+    source_of,
     step,
 )
 from farthing.base import load
@@ -76,7 +82,10 @@ def yield_checks(estimator: Any, *, plain: Any = None) -> Iterator[tuple[str, Ch
         has another name for its trade-off gives it as ``_tradeoff``. A class whose ``budget`` caps every row
         says so by ``_hard_budget = True``; one whose rows are not predicted one by
         one, since its unit is a query, by ``_rows_alone = False``: it is exempt from the checks of row
-        independence.
+        independence. One whose ``budget`` is a share of what everything costs says
+        ``_budget_is_share = True``. One that asks devices, not columns, says ``_asks_columns = False``, and
+        has ``messages``: its walks are told what devices say, and it may look at the messages of those that
+        speak alone.
     plain : estimator, optional
         A model that knows no costs; if given, the estimator must predict what it predicts once all costs are
         zero.
@@ -157,10 +166,7 @@ def _check_blind(model: Any, problem: Problem) -> None:
         expected = answers_of(model, problem.fresh, budget=budget)
         hidden = ~expected["acquired"]
         for number, text in ((1e6, "unseen"), (-3.5, "ash"), (np.nan, None)):
-            X = problem.fresh.copy()
-            for column in range(len(NAMES)):
-                is_text = column == CATEGORICAL and X.dtype == object
-                X[hidden[:, column], column] = text if is_text else number
+            X = overwritten(model, problem.fresh, hidden, number, text)
             got = answers_of(model, X, budget=budget)
             assert_same(got, expected, f"with {number} in entries not acquired, budget={budget}")
 
@@ -168,6 +174,9 @@ def _check_blind(model: Any, problem: Problem) -> None:
 @_model_check("blindness: only acquired entries are validated")
 def _check_validates_acquired(model: Any, problem: Problem) -> None:
     expected = answers_of(model, problem.fresh)
+    if hears_devices(model):
+        _check_validates_heard(model, problem, expected["acquired"])
+        return
     X = problem.fresh.astype(object)
     numeric = np.arange(len(NAMES)) != CATEGORICAL
     X[~expected["acquired"] & numeric] = "text"
@@ -179,6 +188,15 @@ def _check_validates_acquired(model: Any, problem: Problem) -> None:
     for row, column in np.argwhere(expected["acquired"] & numeric)[:1]:
         X[row, column] = "text"
         assert_raises(ValueError, partial(model.predict, X), "text in a numeric column", NAMES[column])
+
+
+def _check_validates_heard(model: Any, problem: Problem, acquired: NDArray[np.bool_]) -> None:
+    """Gates of devices read all of a table; what the cloud must not look at is what silent ones say."""
+    for row, device in np.argwhere(acquired)[:1]:
+        odd = np.zeros(acquired.shape, dtype=np.bool_)
+        odd[row, device] = True
+        sent = overwritten(model, problem.fresh, odd, np.nan, None)
+        assert_raises(ValueError, partial(model.predict, sent), "a message of NaN", NAMES[device])
 
 
 # 2. One truth.
@@ -197,7 +215,7 @@ def _check_walk_is_row(model: Any, problem: Problem) -> None:
             for row in range(n_rows):
                 seed = None if seeds is None else int(seeds[row])
                 walk = model.walk(seed=seed, budget=own_budget(budget, row))
-                finish(walk, row_of(problem.fresh, row))
+                finish(walk, source_of(model, problem.fresh, row))
                 assert_decides(walk, model, answers, row, f"budget={own_budget(budget, row)}, seed={seed}")
 
 
@@ -247,7 +265,8 @@ def _check_refusals(model: Any, problem: Problem) -> None:
     untouched = model.walk().decision
     for row in range(len(problem.fresh)):
         for kept in (NAMES[::2], NAMES[1::2], ()):
-            source = {name: value for name, value in row_of(problem.fresh, row).items() if name in kept}
+            told = source_of(model, problem.fresh, row)
+            source = {name: value for name, value in told.items() if name in kept}
             walk = model.walk()
             finish(walk, source)
             decision = walk.decision
@@ -260,7 +279,7 @@ def _check_refusals(model: Any, problem: Problem) -> None:
 @_model_check("one truth: known features are free and not asked")
 def _check_known(model: Any, problem: Problem) -> None:
     for row in range(len(problem.fresh)):
-        source = row_of(problem.fresh, row)
+        source = source_of(model, problem.fresh, row)
         for names in (NAMES[:3], NAMES[3:], NAMES):
             walk = model.walk(known={name: source[name] for name in names}, budget=0.5 * TOTAL)
             asked = dict(finish(walk, source))
@@ -277,7 +296,8 @@ def _check_known(model: Any, problem: Problem) -> None:
 def _check_resumes(model: Any, problem: Problem) -> None:
     copy = pickle.loads(pickle.dumps(model))
     for row in range(0, len(problem.fresh), 3):
-        source = {n: v for n, v in row_of(problem.fresh, row).items() if n != NAMES[row % 6]}
+        told = source_of(model, problem.fresh, row)
+        source = {name: value for name, value in told.items() if name != NAMES[row % 6]}
         walk, log = model.walk(seed=row, budget=0.8 * TOTAL), []
         while (ask := walk.ask) is not None:
             log.append((ask.feature, source.get(ask.feature, REFUSED)))
@@ -303,9 +323,9 @@ def _check_bad_answers(model: Any, problem: Problem) -> None:
         before = walk.decision
         assert_raises(ValueError, lambda: walk.tell("text"), "text for a number", ask.feature)
         assert (walk.ask, walk.decision) == (ask, before), "a bad answer moved the walk"
-        walk.tell(np.nan)
-        assert walk.decision.acquired == (ask.feature,), "an answer of NaN was not paid for"
-    finish(walk, row_of(problem.fresh, 0))
+        walk.tell(poor_answer(model))
+        assert walk.decision.acquired == (ask.feature,), "an answer that tells nothing was not paid for"
+    finish(walk, source_of(model, problem.fresh, 0))
     assert_raises(WalkError, lambda: walk.tell(1.0), "tell at the end of a walk")
     assert_raises(WalkError, walk.refuse, "refuse at the end of a walk")
 
@@ -329,13 +349,14 @@ def _check_account(model: Any, problem: Problem) -> None:
 def _check_walk_account(model: Any, problem: Problem) -> None:
     sheet = sheet_of(model)
     for row in range(len(problem.fresh)):
-        source, walk = row_of(problem.fresh, row), model.walk()
+        source, walk = source_of(model, problem.fresh, row), model.walk()
         bought: set[str] = set()
         while (ask := walk.ask) is not None:
             price = sheet.price(ask.feature, owned=bought)
             assert ask.price == price, f"{ask.feature!r} was offered at {ask.price}, its price is {price}"
             walk.tell(source[ask.feature])
-            bought.add(ask.feature)
+            if is_paid(model, source[ask.feature]):
+                bought.add(ask.feature)
             decision = walk.decision
             assert set(decision.acquired) == bought, f"acquired is {decision.acquired}, told was {bought}"
             due = sheet.total(bought)
@@ -422,7 +443,8 @@ def _check_zero_tradeoff(estimator: Any, problem: Problem) -> None:
 def _check_scale(estimator: Any, problem: Problem) -> None:
     tradeoff, name = _rate_of(estimator), _rate_name(estimator)
     rates = [{}] if tradeoff is None else [{name: tradeoff}, {name: 0.3}]
-    for rate, budget in itertools.product(rates, (None, 0.5 * TOTAL)):
+    for rate, capped in itertools.product(rates, (False, True)):
+        budget = fit_budget(estimator) if capped else None
         try:
             model = fit(estimator, problem, budget=budget, **rate)
         except BudgetError:
@@ -432,7 +454,7 @@ def _check_scale(estimator: Any, problem: Problem) -> None:
                 estimator,
                 problem,
                 costs=SHEET.scaled(s),
-                budget=None if budget is None else budget * s,
+                budget=fit_budget(estimator, s) if capped else None,
                 **{name: value / s for name, value in rate.items()},
             )
             for cap in budgets(len(problem.fresh)):

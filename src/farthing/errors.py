@@ -7,6 +7,7 @@
     +-- TableError    (ValueError)  a table that does not fit: columns, types, values
     +-- BudgetError   (ValueError)  a budget below what has to be bought in any case
     +-- WalkError     (RuntimeError) a walk told or refused when it asks for nothing
+    +-- RoundError    (RuntimeError) a gate on line that is told a label out of turn
     +-- FileError     (ValueError)  a file that is not an intact Farthing model
     +-- ModelImportError (ValueError) a model of another library that cannot be brought over
     +-- ServiceError  (RuntimeError) a service that did not answer, or not as it should
@@ -33,6 +34,10 @@ class BudgetError(FarthingError, ValueError):
 
 class WalkError(FarthingError, RuntimeError):
     """A walk was told or refused an answer while it asks for nothing."""
+
+
+class RoundError(FarthingError, RuntimeError):
+    """A gate that learns on line was told a label that it does not wait for, or asked while it waits."""
 
 
 class FileError(FarthingError, ValueError):

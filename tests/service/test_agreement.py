@@ -12,7 +12,7 @@ import pytest
 from tests.serving import running
 
 import farthing
-from farthing._trial import CATEGORICAL, NAMES, TOTAL, fit, problems, row_of
+from farthing._trial import CATEGORICAL, NAMES, TOTAL, fit, problems, row_of, source_of
 from farthing.base import get, registered, trials
 from farthing.service import AsyncClient, Client, Settings
 from farthing.walks import REFUSED, Decision
@@ -48,7 +48,7 @@ def test_walks_over_the_service_are_local_walks(name: str, fitted: Any, url: str
     rng = np.random.default_rng(5)
     with Client(url, name) as client:
         for row in range(N_ROWS):
-            source = row_of(fresh, row)
+            source = source_of(model, fresh, row)
             for options in ({}, {"budget": 0.6 * TOTAL}, {"seed": 11 + row, "known": {"x0": source["x0"]}}):
                 lacks = {feature for feature in NAMES if rng.random() < 0.2}
                 answers = {feature: source[feature] for feature in NAMES if feature not in lacks}
@@ -68,7 +68,7 @@ def steps(model: Any, answers: dict[str, Any], options: dict[str, Any]) -> list[
 @pytest.mark.parametrize("name", METHODS)
 def test_bulk_predictions_are_those_of_the_model(name: str, fitted: Any, url: str) -> None:
     model, fresh = fitted[name]
-    rows = [row_of(fresh, row) for row in range(len(fresh))]
+    rows = [source_of(model, fresh, row) for row in range(len(fresh))]
     with Client(url, name) as client:
         got = client.predict(rows, budget=0.6 * TOTAL)
     expected = model.decide(fresh, budget=0.6 * TOTAL)

@@ -11,16 +11,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
-from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.adaptive.expensive import Beyond, Prepared, Rows, Workshop, answers, answers_within, beyond
+from farthing.adaptive.held_out import WithValidation, apart, check_share, given_rows, lowest_threshold
 from farthing.adaptive.objective import Problem
 from farthing.adaptive.outside import Outside
 from farthing.adaptive.pairs import SLACK, LinearPair, Pair, TreePair
 from farthing.adaptive.projection import Floats, mean_of
 from farthing.base import ContractClassifier, n_threads, sigmoid, softmax
-from farthing.base.inputs import check_cap, check_weights
+from farthing.base.inputs import check_cap
 from farthing.boosting.checking import check_whole
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import BudgetError
@@ -71,7 +72,7 @@ TEXTS = {"expensive": EXPENSIVE, "shared": SHARED, "attributes": ATTRIBUTES}
 """What the docstrings of the estimators share."""
 
 
-class AdaptClassifier(ContractClassifier):
+class AdaptClassifier(WithValidation, ContractClassifier):
     """What the estimators share; they differ in how gate and f1 are learned.
 
     The raw output is a probability for each class. The sign is fixed: a gate score above the threshold sends
@@ -108,27 +109,6 @@ class AdaptClassifier(ContractClassifier):
 
     # Learning.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X : array or frame, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are welcome.
-        y : array, shape (n_rows,)
-            Labels.
-        sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is as if it were not there.
-        validation : tuple (X, y) or (X, y, sample_weight), optional
-            Rows that set the threshold of a budget, in place of ``validation_fraction``; their labels are
-            not looked at.
-
-        Returns
-        -------
-        self
-        """
-        return self._learn(X, y, sample_weight, validation=validation)
-
     def _fit(
         self,
         values: NDArray[np.floating],
@@ -140,17 +120,17 @@ class AdaptClassifier(ContractClassifier):
         prepared: Prepared | None = None,
     ) -> None:
         self._check_parameters()
-        _check_share("validation_fraction", self.validation_fraction)
+        check_share("validation_fraction", self.validation_fraction)
         if self.n_folds is not None:
             check_whole("n_folds", self.n_folds, 2)
         budget = check_cap(self.budget)
         rows = Rows(values, target, weights)
         chance = check_random_state(self.random_state)
-        held = None if validation is None else self._given_rows(validation)
+        held = None if validation is None else given_rows(validation, self.schema_, type(self).__name__)
         # Where nothing costs anything, no budget binds.
         binds = budget is not None and sheet.total(sheet.features) > 0
         if binds and held is None:
-            rows, held = _apart(rows, self.validation_fraction, chance)
+            rows, held = apart(rows, self.validation_fraction, chance)
         if prepared is None:
             shop = Workshop(self.schema_, sheet, self.classes_, self.expensive_features)
             prepared = shop.prepare(self.expensive, rows, self.n_folds if self._needs_words else None, chance)
@@ -163,20 +143,6 @@ class AdaptClassifier(ContractClassifier):
         if binds and held is not None:
             self.threshold_ = self._threshold(held, budget)
 
-    def _given_rows(self, validation: Any) -> Rows:
-        if not isinstance(validation, tuple) or len(validation) not in (2, 3):
-            raise ValueError(
-                f"validation must be (X, y) or (X, y, sample_weight); got {type(validation).__name__}"
-            )
-        X, y, *more = validation
-        encoded = self.schema_.encode(X, type(self).__name__)
-        encoded.check()
-        labels = column_or_1d(y)
-        if len(labels) != len(encoded.values):
-            raise ValueError(f"validation has {len(encoded.values)} rows, but {len(labels)} labels")
-        weights = check_weights(more[0] if more else None, len(encoded.values))
-        return Rows(encoded.values, np.zeros(len(labels), dtype=np.int64), weights)
-
     def _threshold(self, rows: Rows, budget: float | None) -> float:
         """Return the lowest threshold at which the mean spend of the rows is within the budget."""
         gate, cheap, whole = self._spends(rows.values)
@@ -188,11 +154,7 @@ class AdaptClassifier(ContractClassifier):
                 f"gate and cheap model alone cost {least:g} in the mean, more than the budget of {budget:g}; "
                 "raise the budget, or gamma, so that they buy less"
             )
-        levels, place = np.unique(-gate, return_inverse=True)  # from the top score down
-        more = np.bincount(place, weights=(whole - cheap) * shares, minlength=len(levels))
-        fits = least + np.cumsum(more) <= limit
-        n_sent = len(levels) if fits.all() else int(np.argmin(fits))
-        return -np.inf if n_sent == len(levels) else float(-levels[n_sent])
+        return lowest_threshold(gate, (whole - cheap) * shares, limit - least)
 
     def _spends(self, values: NDArray[np.floating]) -> tuple[Floats, Floats, Floats]:
         """Return gate scores, what each row pays if it stays, and what it pays if it is sent on."""
@@ -357,22 +319,3 @@ def check_common(model: Any) -> None:
     if not 0 <= model.gamma < np.inf:
         raise ValueError(f"gamma must be zero or more, and finite; got {model.gamma!r}")
     check_whole("n_alternations", model.n_alternations, 1)
-
-
-def _check_share(name: str, share: float) -> None:
-    if not 0 < share < 1:
-        raise ValueError(f"{name} must lie between 0 and 1; got {share!r}")
-
-
-def _apart(rows: Rows, fraction: float, chance: np.random.RandomState) -> tuple[Rows, Rows]:
-    """Part the rows into those to learn from and those held out."""
-    n_rows = len(rows.target)
-    n_held = round(fraction * n_rows)
-    if not 0 < n_held < n_rows:
-        raise ValueError(
-            f"validation_fraction={fraction} leaves nothing on one side of {n_rows} rows; give more, or "
-            "validation rows of their own"
-        )
-    held = np.zeros(n_rows, dtype=np.bool_)
-    held[chance.permutation(n_rows)[:n_held]] = True
-    return rows.take(~held), rows.take(held)

@@ -123,9 +123,16 @@ def descend(
     -------
     LinearPair
     """
-    # One thread: products of such narrow matrices are no faster with more, and the bits do not depend on it.
-    with _controller().limit(limits=1, user_api="blas"):
+    with one_thread():
         return _descend(design, start, smooth, bend, penalty, max_steps, tolerance)
+
+
+def one_thread() -> Any:
+    """Return a context in which products of matrices have one thread.
+
+    Products of such narrow matrices are no faster with more, and the bits do not depend on it.
+    """
+    return _controller().limit(limits=1, user_api="blas")
 
 
 @cache

@@ -5,7 +5,7 @@ from farthing.base.classifier import ContractClassifier
 from farthing.base.documents import documented
 from farthing.base.ensemble import TreesMixin, ladder
 from farthing.base.estimator import BudgetedEstimator
-from farthing.base.files import load
+from farthing.base.files import load, load_model
 from farthing.base.inputs import n_threads
 from farthing.base.links import normalise, row_sums, sigmoid, softmax
 from farthing.base.registry import default_grid, get, register, registered, trials
@@ -21,6 +21,7 @@ __all__ = [
     "get",
     "ladder",
     "load",
+    "load_model",
     "n_threads",
     "normalise",
     "register",

@@ -64,6 +64,10 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     }
     # Whether the ``budget`` parameter caps every row at prediction, rather than their mean or the fit alone.
     _hard_budget: ClassVar[bool] = False
+    # Whether the ``budget`` parameter is a share of what everything costs, rather than a sum of money.
+    _budget_is_share: ClassVar[bool] = False
+    # Whether walks ask for columns, and the ledger is over them, rather than over devices.
+    _asks_columns: ClassVar[bool] = True
     # The parameter that prices are multiplied by in learning, if the method has one.
     _tradeoff: ClassVar[str] = "tradeoff"
     # Whether a row's prediction is its own affair. Methods whose unit is a query of many rows say no, and are
@@ -111,6 +115,23 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             # The sheet as fitted stands for whatever it came from: a mapping, a Series, a file that may move.
             params["costs"] = self.costs_
         return params
+
+    def _sheet(self, schema: Schema) -> CostSheet:
+        """Return the prices from the ``costs`` parameter, over what the ledger of the method is about."""
+        return CostSheet.of(getattr(self, "costs", None), schema.names)
+
+    def _ledger_names(self) -> tuple[str, ...]:
+        """Return what the ledger of a fitted model is about: its columns, or what stands in for them."""
+        return self.schema_.names
+
+    @property
+    def _questions(self) -> Any:
+        """What walks may ask for, and how answers are read: the schema, or what stands in for it."""
+        return self.schema_
+
+    def _start_walk(self, policy: Policy, budget: float | None, known: Mapping[str, object] | None) -> Walk:
+        """Return the walk of a fresh policy."""
+        return Walk(policy, self._questions, self.costs_, self._conclude_row, budget=budget, known=known)
 
     # What the two kinds of models differ in.
 
@@ -175,8 +196,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         if not (kept := weights > 0).all():
             values, target, weights = values[kept], target[kept], weights[kept]
             rows = {name: array[kept] for name, array in rows.items()}
-        sheet = CostSheet.of(getattr(self, "costs", None), schema.names)
-        return self._fit_encoded(schema, sheet, values, target, weights, **rows, **options)
+        return self._fit_encoded(schema, self._sheet(schema), values, target, weights, **rows, **options)
 
     def _fit_encoded(
         self,
@@ -271,14 +291,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """
         if not self.__sklearn_is_fitted__():  # its own check takes as long as a short walk
             check_is_fitted(self)
-        return Walk(
-            self._policy(check_seed(seed)),
-            self.schema_,
-            self.costs_,
-            self._conclude_row,
-            budget=self.budget_ if budget is None else check_cap(budget),
-            known=known,
-        )
+        cap = self.budget_ if budget is None else check_cap(budget)
+        return self._start_walk(self._policy(check_seed(seed)), cap, known)
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield the models that other parameters would give and that this fit holds already.

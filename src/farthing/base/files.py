@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from os import PathLike as OsPathLike
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -19,6 +19,22 @@ if TYPE_CHECKING:
     from farthing.base.estimator import BudgetedEstimator
 
 PathLike: TypeAlias = str | OsPathLike[str]
+
+# What a file may hold besides registered methods: from its state to the object, by kind.
+_READERS: dict[str, Callable[[dict[str, Any]], Any]] = {}
+
+
+def register_reader(kind: str, build: Callable[[dict[str, Any]], Any]) -> None:
+    """Let `load` read files of something that is no estimator.
+
+    Parameters
+    ----------
+    kind : str
+        What the file says it holds.
+    build : callable
+        Makes the object of the state that was written. It may come from a hostile file: all must be checked.
+    """
+    _READERS[kind] = build
 
 
 def save(model: BudgetedEstimator, path: PathLike) -> None:
@@ -61,7 +77,8 @@ def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
     Returns
     -------
     estimator
-        A fitted model that predicts, acquires and spends bit for bit as the one saved.
+        A fitted model that predicts, acquires and spends bit for bit as the one saved; or an `OnlineGate`,
+        which goes on where it was.
 
     Raises
     ------
@@ -73,11 +90,19 @@ def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
     with store.trusting(trusted):
         kind, state = store.read(path)
     try:
-        return build(kind, state)
+        return _READERS[kind](state) if kind in _READERS else build(kind, state)
     except FileError:
         raise
     except (FarthingError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise FileError(f"{path} holds a {kind} that does not fit together: {error}") from error
+
+
+def load_model(path: PathLike) -> BudgetedEstimator:
+    """Read a model of a table; a file that holds something else, such as an `OnlineGate`, is a FileError."""
+    model = load(path)
+    if not hasattr(model, "schema_"):
+        raise FileError(f"{path} holds a {type(model).__name__}, which is no model of a table")
+    return model  # type: ignore[no-any-return]
 
 
 @cache
@@ -126,7 +151,7 @@ def _section(state: dict[str, object], name: str) -> dict[str, Any]:
 def _check_contract(model: BudgetedEstimator) -> None:
     """Check what the base class relies on at prediction."""
     model._adopt(model.schema_)
-    if tuple(model.schema_.names) != tuple(model.costs_.features):
+    if tuple(model._ledger_names()) != tuple(model.costs_.features):
         raise FileError("the cost sheet and the columns are not the same features in the same order")
     if model.budget_ is not None and not model.budget_ >= 0:
         raise FileError(f"budget_ must be zero or more; got {model.budget_!r}")

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from farthing.base import load
+from farthing.base import load_model
 from farthing.cli.app import app
 from farthing.cli.output import AsJson, clear_errors, emit
 from farthing.errors import FarthingError
@@ -30,8 +30,8 @@ def ask(
     done and gave nothing; with stop to end here.
     """
     with clear_errors():
-        fitted = load(model)
-        columns = {column.name: column for column in fitted.schema_.columns}
+        fitted = load_model(model)
+        columns = {column.name: column for column in fitted._questions.columns}
         start = dict(_pair(item, columns) for item in known or [])
         walk = fitted.walk(seed=seed, budget=budget, known=start)
     unit = f" {fitted.costs_.unit}" if fitted.costs_.unit else ""
@@ -80,8 +80,10 @@ def belief(decision: Any) -> str:
     return ", ".join(f"{label} {chance:.0%}" for label, chance in ranked)
 
 
-def value_of(said: str, column: Column) -> Any:
+def value_of(said: str, column: Any) -> Any:
     """Return what was typed as a value of a column: a number, a category, or None for nothing.
+
+    What is typed for a device is its message, numbers with commas between them; nothing is its silence.
 
     Examples
     --------
@@ -91,6 +93,8 @@ def value_of(said: str, column: Column) -> Any:
     text = said.strip()
     if not text:
         return None
+    if not isinstance(column, Column):  # a device, whose message is a list of numbers
+        return [float(part) for part in text.strip("[]").split(",")]
     if column.is_categorical:
         by_name = {str(category): category for category in column.categories}
         if text not in by_name:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from farthing.base import load
+from farthing.base import load_model
 from farthing.cli.app import app
 from farthing.cli.output import AsJson, clear_errors, emit, warn
 from farthing.cli.tables import for_model, read_costs, read_table
@@ -33,7 +33,7 @@ def audit(
         frame = for_model(read_table(table), fitted)
         sheet: Any = fitted.costs_
         if costs is not None:
-            sheet, _ = read_costs(costs, list(fitted.schema_.names))
+            sheet, _ = read_costs(costs, list(fitted._ledger_names()))
         elif model.suffix != ".farthing":
             warn("no price list is given, so every feature costs 1; see --costs")
         found = account_of(fitted, frame, sheet)
@@ -61,4 +61,4 @@ def _read(path: Path) -> Any:
         booster = xgboost.Booster()
         booster.load_model(str(path))
         return from_model(booster)
-    return load(path)
+    return load_model(path)

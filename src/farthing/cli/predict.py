@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from farthing.base import load
+from farthing.base import load_model
 from farthing.cli.app import app
 from farthing.cli.output import AsJson, clear_errors, emit
 from farthing.cli.tables import for_model, read_table
@@ -28,7 +28,7 @@ def predict(
     with clear_errors():
         import pandas as pd  # noqa: PLC0415 - only the command line needs it
 
-        fitted = load(model)
+        fitted = load_model(model)
         decided = fitted.decide(for_model(read_table(table), fitted), budget=budget)
         columns: dict[str, Any] = {"prediction": decided.prediction}
         if decided.probabilities is not None:

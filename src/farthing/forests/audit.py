@@ -145,7 +145,7 @@ def audit(
     """
     if not isinstance(model, BudgetedEstimator):
         model = from_model(model)
-    sheet = model.costs_ if costs is None else CostSheet.of(costs, model.schema_.names)
+    sheet = model.costs_ if costs is None else CostSheet.of(costs, model._ledger_names())
     acquired = model.acquired(X)
     spent = sheet.total_rows(acquired)
     uses = _uses(model, X, acquired, n_threads(n_jobs))

@@ -135,12 +135,14 @@ def _given(estimator: Any, params: Mapping[str, Any], ground: Ground) -> dict[st
     """Return the parameters with the prices, a seed, and the budget if the method takes one of its kind."""
     known = estimator.get_params(deep=False)
     made = dict(params)
-    if "costs" in known:
+    # Prices and budgets of a sweep are over columns; what asks devices has its own.
+    by_columns = bool(getattr(estimator, "_asks_columns", True))
+    if "costs" in known and by_columns:
         made["costs"] = ground.costs
     if known.get("random_state", 0) is None and params.get("random_state") is None:
         made["random_state"] = ground.random_state
     takes_hard = bool(getattr(estimator, "_hard_budget", False))
-    asked = ground.budget is not None and takes_hard == (ground.kind == "hard")
+    asked = ground.budget is not None and takes_hard == (ground.kind == "hard") and by_columns
     if "budget" in known and known["budget"] is None and params.get("budget") is None and asked:
         made["budget"] = ground.budget
     return made

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from farthing.base.inputs import check_cap, check_seed
 from farthing.errors import ServiceError, TableError, WalkError
 from farthing.table.values import ODD, plain, show
@@ -177,14 +179,16 @@ class AsyncRemoteWalk(Script):
 
 
 def to_json(name: str, value: object) -> object:
-    """Return a value of any library as JSON has it; what is missing is None.
+    """Return a value of any library as JSON has it; what is missing is None, what a device says a list.
 
     Examples
     --------
     >>> import numpy as np
-    >>> to_json("chol", np.float32(0.5)), to_json("chol", float("nan"))
-    (0.5, None)
+    >>> to_json("chol", np.float32(0.5)), to_json("chol", float("nan")), to_json("wrist", np.ones(2))
+    (0.5, None, [1.0, 1.0])
     """
+    if isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
+        return [to_json(name, number) for number in value]
     reduced = plain(value)
     if reduced is ODD:
         raise TableError(

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
+_NUMBERS = {"type": "array", "items": {"type": "number"}}  # what a device says
 _SCALARS = {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "boolean"}, {"type": "null"}]}
-Value = Annotated[Any, WithJsonSchema(_SCALARS)]
+Value = Annotated[Any, WithJsonSchema({"anyOf": [*_SCALARS["anyOf"], _NUMBERS]})]
 Label = Annotated[Any, WithJsonSchema({"anyOf": _SCALARS["anyOf"][:3]})]
 
 Budget = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -111,7 +112,7 @@ class Feature(Answer):
     """A column of the model's table."""
 
     name: str
-    kind: str = Field(description="numeric or categorical")
+    kind: str = Field(description="numeric or categorical; device, if it is one, and says a list of numbers")
     categories: list[Label]
     cost: float = Field(description="Its own cost, without a group's.")
     group: str | None

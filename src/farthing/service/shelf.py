@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
-from farthing.base import BudgetedEstimator, load
+from farthing.base import BudgetedEstimator, load_model
 from farthing.errors import FileError
 from farthing.service.describe import describe
 from farthing.service.schemas import NextRequest
@@ -169,7 +169,7 @@ def read(name: str, path: Path) -> Book:
     FileError
         If the file is not an intact model, or one whose answers JSON cannot hold.
     """
-    model = load(path)
+    model = load_model(path)
     version = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     try:
         next_step(model, NextRequest(), Limits())  # the first one makes the model ready

@@ -91,7 +91,7 @@ def next_step(model: BudgetedEstimator, request: NextRequest, limits: Limits) ->
     >>> step["ask"], step["decision"]["prediction"], step["spent"], step["unused"]
     (None, 'yes', 2.0, ['x1'])
     """
-    unseen = _check_next(model.schema_, request, limits.strict_categories)
+    unseen = _check_next(model._questions, request, limits.strict_categories)
     clock = Clock(limits.max_seconds)
     walk = model.walk(seed=request.seed, budget=request.budget, known=request.given)
     answers = request.known | dict.fromkeys(request.refused, REFUSED) if request.refused else request.known
@@ -201,7 +201,8 @@ def _runs(model: BudgetedEstimator, rows: Sequence[Mapping[str, object]]) -> Ite
     if not model._rows_alone:
         yield range(len(rows)), True  # one query
         return
-    width, begin = len(model.schema_), 0
+    # Devices send messages, not tables.
+    width, begin = len(model.schema_) if model._asks_columns else -1, 0
     while begin < len(rows):
         end = begin
         while end < min(len(rows), begin + _CHUNK) and len(rows[end]) == width:
@@ -272,7 +273,9 @@ def _check_rows(
     problems: list[Problem] = []
     unseen: list[str] = []
     for number, row in enumerate(rows):
-        _check_values(model.schema_, row, ("rows", number), strict=strict, problems=problems, unseen=unseen)
+        _check_values(
+            model._questions, row, ("rows", number), strict=strict, problems=problems, unseen=unseen
+        )
         if not model._rows_alone and len(row) < len(model.schema_):
             absent = next(name for name in model.schema_.names if name not in row)
             message = (
@@ -308,7 +311,7 @@ def _check_values(
         except TableError as error:
             problems.append(Problem((*place, name), str(error), "type"))
             continue
-        if value is not None and math.isnan(encoded):
+        if value is not None and isinstance(encoded, float) and math.isnan(encoded):
             unseen.append(name)
             if strict:
                 listed = ", ".join(map(repr, column.categories[:10]))

@@ -3,8 +3,8 @@
 The format is documented in ``docs/file-format.md``.
 """
 
-from farthing.store.codec import register_codec
+from farthing.store.codec import DATA_ERRORS, register_codec
 from farthing.store.model import read, write
 from farthing.store.trust import trusted_names, trusting
 
-__all__ = ["read", "register_codec", "trusted_names", "trusting", "write"]
+__all__ = ["DATA_ERRORS", "read", "register_codec", "trusted_names", "trusting", "write"]

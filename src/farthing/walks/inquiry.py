@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,19 +35,19 @@ class Inquiry:
         What the prediction has looked at: columns bought, and known columns that the policy wanted.
     """
 
-    def __init__(self, policy: Policy, ledger: RowLedger, known: Mapping[int, float] | None = None) -> None:
+    def __init__(self, policy: Policy, ledger: RowLedger, known: Mapping[int, Any] | None = None) -> None:
         self.policy = policy
         self.ledger = ledger
         self.column: int | None = None
         self.looked: NDArray[np.bool_] = np.zeros(len(ledger.sheet.features), dtype=np.bool_)
         self._known = frozenset(known or ())
-        self._answers: dict[int, float] = dict(known or {})
+        self._answers: dict[int, Any] = dict(known or {})
         #: Whether the policy can hear answers before it wants them, and say which it wanted.
         self.hears_ahead = hasattr(policy, "hear_at_hand")
         self._advance()
 
-    def buy(self, value: float) -> None:
-        """Answer the question with an encoded value, and pay for it."""
+    def buy(self, value: Any) -> None:
+        """Answer the question with an encoded value, as a rule a number, and pay for it."""
         column = self._asked()
         self.ledger.buy(column)
         self.looked[column] = True
@@ -103,7 +104,7 @@ class Inquiry:
             raise RuntimeError("the inquiry has ended")
         return self.column
 
-    def _answer(self, column: int, value: float) -> None:
+    def _answer(self, column: int, value: Any) -> None:
         self._answers[column] = value
         self.policy.hear(column, value)
         self._advance()

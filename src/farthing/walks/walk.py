@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import WalkError
-from farthing.table import Schema
 from farthing.walks.decision import REFUSED, Ask, Decision, Refusal
 from farthing.walks.inquiry import Inquiry
 from farthing.walks.policy import Policy
 
 Conclude: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.bool_]], tuple[Any, dict[Any, float] | None]]
 """Raw outputs (1, n_outputs) and columns looked at (1, n_features) to (prediction, probabilities or None)."""
+
+
+class Answers(Protocol):
+    """What a walk knows of its answers: a `Schema`, or what stands in for one."""
+
+    def index(self, name: str) -> int:
+        """Return the place of what is asked for, or raise TableError."""
+        ...
+
+    def encode_value(self, column: int, value: object, /) -> Any:
+        """Return an answer as the policy hears it, or raise TableError."""
+        ...
 
 
 class Walk:
@@ -45,8 +56,7 @@ class Walk:
     --------
     >>> import numpy as np
     >>> from farthing.costs import CostSheet
-    >>> from farthing.table import Schema
-    >>> class Both:  # wants both columns of any row, and adds them up
+    >>>     >>> class Both:  # wants both columns of any row, and adds them up
     ...     def __init__(self):
     ...         self.heard = []
     ...     def wants(self, ledger):
@@ -68,7 +78,7 @@ class Walk:
     def __init__(
         self,
         policy: Policy,
-        schema: Schema,
+        schema: Answers,
         sheet: CostSheet,
         conclude: Conclude,
         *,
@@ -188,7 +198,7 @@ class Walk:
         return column
 
 
-def _encode_known(schema: Schema, known: Mapping[str, object]) -> dict[int, float]:
+def _encode_known(schema: Answers, known: Mapping[str, object]) -> dict[int, Any]:
     """Return encoded values by column."""
     columns = {schema.index(name): value for name, value in known.items()}
     return {column: schema.encode_value(column, value) for column, value in columns.items()}

@@ -1,0 +1,448 @@
+"""Edge devices: the objectives beside naive ones, what is sent and paid, and what a device runs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import approx_fprime, linprog
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+import farthing
+from farthing import CostSheet, Group, store
+from farthing.adaptive import EdgeClassifier, EdgeRegressor, Messages, speak
+from farthing.adaptive.descent import Design
+from farthing.adaptive.edge.blocks import ACTIVATIONS, Blocks, Cloud
+from farthing.adaptive.edge.devices import Devices
+from farthing.adaptive.edge.relaxed import Relaxation, cheapest_corner, divergence
+from farthing.adaptive.edge.training import nearest_within
+from farthing.errors import CostError, FileError, TableError, WalkError
+from farthing.forests import audit
+from farthing.frontier.candidates import Ground, candidates
+from farthing.table import Schema
+
+DEVICES = {"wrist": ["x0", "x1"], "ankle": ["x2", "x3"], "hip": [4]}
+
+
+@pytest.fixture(scope="module")
+def gated():
+    """A class that one device tells if its first column is high, and another one tells else."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 5))
+    told = np.where(X[:, 0] > 0, X[:, 1] > 0.2, X[:, 3] > 0).astype(int)
+    y = np.array(["left", "right", "none"])[np.where(np.abs(X[:, 4]) > 1.8, 2, told)]
+    return (X[:400], y[:400]), (X[400:], y[400:])
+
+
+@pytest.fixture(scope="module")
+def model(gated):
+    (X, y), _ = gated
+    return EdgeClassifier(DEVICES, budget=0.6, max_steps=60, random_state=0).fit(X, y)
+
+
+def small_cloud(activation="sigmoid", n_scores=3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(12, 4))
+    shares = rng.random(12)
+    shares /= shares.sum()
+    schema = Schema.learn(X)
+    devices = Devices.of({"a": [0, 2], "b": [1], "c": [3]}, schema)
+    blocks = Blocks.of(Design.of(X, schema, shares, 1 + n_scores), devices, n_scores)
+    goal = rng.normal(size=(12, n_scores))
+
+    def loss(scores):
+        off = scores - goal
+        return float((off**2).sum(axis=1) @ shares), 2 * off * shares[:, None]
+
+    return Cloud(blocks, loss, rng.normal(size=n_scores), 0.1), shares, rng.normal(size=blocks.shape).ravel()
+
+
+# The objectives.
+
+
+@pytest.mark.parametrize("activation", ["sigmoid", "relu"])
+def test_the_gradient_of_the_direct_objective(activation):
+    cloud, shares, params = small_cloud(activation)
+    objective = cloud.direct(ACTIVATIONS[activation], 0.3 * shares[:, None] * np.array([1.0, 2.0, 0.5]))
+    numeric = approx_fprime(params, lambda p: objective(p)[0], 1e-7)
+    np.testing.assert_allclose(objective(params)[1], numeric, atol=1e-5)
+    # The value itself, row by row and device by device.
+    table, parts, expected = params.reshape(cloud.blocks.shape), cloud.blocks.parts, 0.0
+    coefs, intercepts = cloud.blocks.split(params)
+    for row in range(12):
+        scores, paid = cloud.prior.copy(), 0.0
+        for device, price in enumerate((1.0, 2.0, 0.5)):
+            both = parts[device][row] @ coefs[device] + intercepts[device]
+            opened = max(both[0], 0) if activation == "relu" else 1 / (1 + np.exp(-both[0]))
+            scores, paid = scores + opened * both[1:], paid + 0.3 * price * opened
+        alone = np.zeros((12, 3))
+        alone[row] = scores
+        expected += paid * shares[row]
+    gates, local = cloud.blocks.scores(params)
+    opened = ACTIVATIONS[activation].value(gates)
+    expected += cloud.hears(opened, local)[0] + 0.05 * (table[:-3] ** 2).sum()
+    assert objective(params)[0] == pytest.approx(expected)
+
+
+def test_the_gradient_of_the_relaxed_objective_and_of_settled_gates():
+    cloud, shares, params = small_cloud()
+    q = np.random.default_rng(1).random((12, 3))
+    relaxed = Relaxation(cloud, shares, np.ones(3), 0.2, 1.0, 0.7)
+    for objective in (relaxed._fit(q), cloud.settled((q > 0.5).astype(float))):
+        numeric = approx_fprime(params, lambda p, of=objective: of(p)[0], 1e-7)
+        np.testing.assert_allclose(objective(params)[1], numeric, atol=1e-5)
+    assert relaxed._fit(q)(params)[0] == pytest.approx(relaxed.value(q, params))
+    p, z = 0.3, 0.4
+    sigma = 1 / (1 + np.exp(-z))
+    naive = p * np.log(p / sigma) + (1 - p) * np.log((1 - p) / (1 - sigma))
+    assert divergence(np.array([[p]]), np.array([[z]]))[0, 0] == pytest.approx(naive)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_sorting_step_solves_its_linear_program(seed):
+    rng = np.random.default_rng(seed)
+    gradient, price = rng.normal(size=(5, 3)), rng.choice([0.0, 0.5, 1.0, 2.0], size=(5, 3))
+    for limit in (0.0, 0.7, 3.0, np.inf):
+        corner = cheapest_corner(gradient, price, limit)
+        cap = [min(limit, price.sum())]
+        best = linprog(gradient.ravel(), A_ub=price.reshape(1, -1), b_ub=cap, bounds=(0, 1))
+        assert (corner * gradient).sum() == pytest.approx(best.fun, abs=1e-9)
+        assert (price * corner).sum() <= limit + 1e-12
+        assert not corner[gradient >= 0].any()  # whatever the budget has left
+
+
+def test_openings_keep_the_budget_and_the_objective_never_rises():
+    cloud, shares, params = small_cloud()
+    prices = np.array([1.0, 2.0, 0.5])
+    relaxed = Relaxation(cloud, shares, prices, 0.0, 1.2, 0.3)
+    q = relaxed._open(np.full((12, 3), 1.2 / prices.sum()), params)
+    assert shares @ q @ prices <= 1.2 + 1e-9
+    assert ((q >= 0) & (q <= 1)).all()
+    # No point of a grid is better: along lines to random points within the budget.
+    rng = np.random.default_rng(0)
+    reached = relaxed.value(relaxed._open(q, params), params)
+    for _ in range(200):
+        other = rng.random((12, 3))
+        other *= min(1.0, 1.2 / float(shares @ other @ prices))
+        assert relaxed.value(0.9 * q + 0.1 * other, params) >= reached - 5e-3
+    _, history = relaxed.solve(params, 6, 20)
+    assert (np.diff(history) <= 1e-9).all()
+
+
+def test_the_projection_is_the_nearest_point():
+    """(7.5) by trying every set of scores to shut."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        scores = rng.normal(size=(3, 3))
+        for limit in (0, 1, 3, 9):
+            ours = nearest_within(scores, np.ones((3, 3)), float(limit))
+            assert (ours > 0).sum() <= limit
+            best = min(
+                (np.where(shut, scores.ravel() ** 2, 0).sum(), shut)
+                for shut in product([False, True], repeat=9)
+                if ((scores.ravel() > 0) & ~np.array(shut)).sum() <= limit
+            )
+            assert ((ours - scores) ** 2).sum() == pytest.approx(best[0])
+
+
+# What is learned.
+
+
+def test_with_nothing_to_pay_it_is_logistic_regression(gated):
+    (X, y), (fresh, _) = gated
+    model = EdgeClassifier({"a": [0, 1, 2], "b": [3, 4]}, tradeoff=0.0, ridge=0.01).fit(X, y)
+    assert model.acquired(fresh).all()
+    scaler = StandardScaler().fit(X)
+    plain = LogisticRegression(C=1 / (0.01 * len(X)), tol=1e-8, max_iter=2000).fit(scaler.transform(X), y)
+    expected = plain.predict_proba(scaler.transform(fresh))
+    np.testing.assert_allclose(model.predict_proba(fresh), expected, atol=2e-4)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"tradeoff": 0.05},
+        {"activation": "relu"},
+        {"training": "relaxed", "tradeoff": 0.0},
+        {"solver": "adam", "n_epochs": 30, "learning_rate": 0.02},
+    ],
+    ids=str,
+)
+def test_half_of_the_messages_are_as_good_as_all(gated, params):
+    """Gates know when to speak, so that half of the messages beat the plain sum of all of them."""
+    (X, y), (fresh, truth) = gated
+    two = {"wrist": [0, 1], "ankle": [2, 3, 4]}
+    given = y != "none"
+    model = EdgeClassifier(two, budget=0.5, max_steps=80, random_state=0, **params)
+    model.fit(X[given], y[given])
+    kept = truth != "none"
+    everyone = EdgeClassifier(two, tradeoff=0.0).fit(X[given], y[given])
+    assert model.acquired(fresh[kept]).mean() == pytest.approx(0.5, abs=0.08)
+    assert model.score(fresh[kept], truth[kept]) > everyone.score(fresh[kept], truth[kept])
+
+
+@pytest.mark.parametrize("params", [{}, {"training": "relaxed", "coupling": 0.01}, {"training": "projected"}])
+def test_numbers_that_two_gated_devices_add_up(params):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    y = 5 + np.where(X[:, 0] > 0, 3 * X[:, 1], 0) + np.where(X[:, 2] > 0, 2 * X[:, 3], 0)
+    devices = {"wrist": [0, 1], "ankle": [2, 3]}
+    model = EdgeRegressor(devices, budget=0.5, tradeoff=0.0, random_state=0, **params).fit(X[:400], y[:400])
+    assert model.score(X[400:], y[400:]) > 0.9
+    plain = EdgeRegressor(devices, tradeoff=0.0).fit(X[:400], y[:400])
+    assert plain.score(X[400:], y[400:]) < 0.6
+    assert EdgeRegressor(devices).fit(X[:50], y[:50]).predict(X, budget=0) == pytest.approx(y[:50].mean())
+
+
+def test_weights_are_repeated_rows(gated):
+    (X, y), (fresh, _) = gated
+    for params in ({"training": "relaxed"}, {"activation": "relu"}):
+        model = EdgeClassifier(DEVICES, max_steps=10, n_alternations=2, **params)
+        weights = np.arange(60) % 3
+        weighed = clone(model).fit(X[:60], y[:60], sample_weight=weights)
+        rows = np.repeat(np.arange(60), weights)
+        again = model.fit(X[rows], y[rows])
+        np.testing.assert_allclose(weighed.predict_proba(fresh), again.predict_proba(fresh), atol=1e-5)
+
+
+def test_the_same_seed_gives_the_same_batches(gated):
+    (X, y), (fresh, _) = gated
+    fits = [
+        EdgeClassifier(DEVICES, solver="adam", n_epochs=2, max_steps=5, random_state=seed).fit(X, y)
+        for seed in (0, 0, 1)
+    ]
+    said = [fit.predict_proba(fresh) for fit in fits]
+    assert np.array_equal(said[0], said[1])
+    assert not np.array_equal(said[0], said[2])
+    assert len(fits[0].history_) == 3
+
+
+# Budgets and prices.
+
+
+def test_the_budget_holds_on_validation_rows_and_is_used_up(gated):
+    (X, y), (fresh, truth) = gated
+    sheet = CostSheet(
+        {"wrist": 1.0, "ankle": 2.0, "hip": 0.5}, groups={"hub": Group(1.5, ["ankle", "hip"])}, unit="mJ"
+    )
+    total = sheet.total(sheet.features)
+    for budget in (0.0, 0.3, 0.7, 1.0):
+        model = EdgeClassifier(DEVICES, costs=sheet, budget=budget, max_steps=10)
+        model.fit(X, y, validation=(fresh, truth))
+        spent = model.spend(fresh).mean() / total
+        assert spent <= budget * (1 + 1e-12)
+        assert spent > budget - 2 * total / len(fresh)  # the next gate would be over it
+    assert model.acquired(fresh).all()
+    assert model.costs_.unit == "mJ"
+
+
+def test_dear_devices_keep_silent(gated):
+    (X, y), (fresh, _) = gated
+    dear = EdgeClassifier(DEVICES, costs={"wrist": 100, "ankle": 0.1, "hip": 0.1}, max_steps=50).fit(X, y)
+    shares = dear.acquired(fresh).mean(axis=0)
+    assert shares[0] < 0.05 < shares[1]
+
+
+def test_a_walk_asks_devices_and_silence_is_free(model, gated):
+    _, (fresh, _) = gated
+    sent = model.messages(fresh)
+    row = next(i for i in range(len(fresh)) if sent.spoke[i].tolist() == [True, False, True])
+    walk = model.walk()
+    assert walk.ask.feature == "wrist"
+    with pytest.raises(TableError, match=r"'wrist'.*list of 3 finite numbers"):
+        walk.tell(0.5)
+    for wrong in ([1.0, 2.0], [1.0, 2.0, np.nan], "far", {"x0": 1.0}):
+        with pytest.raises(TableError, match="'wrist'"):
+            walk.tell(wrong)
+    walk.tell(sent.row(row)["wrist"])
+    assert walk.ask.feature == "ankle"
+    walk.tell(None)
+    assert (walk.spent, walk.decision.acquired) == (1.0, ("wrist",))
+    walk.tell(sent.row(row)["hip"])
+    assert walk.decision.prediction == model.predict(fresh[row : row + 1])[0]
+    assert list(walk.decision.probabilities.values()) == model.predict_proba(fresh[row : row + 1])[0].tolist()
+    assert walk.decision.spent == model.spend(fresh[row : row + 1])[0] == 2.0
+    assert walk.answers["ankle"] is None
+    with pytest.raises(WalkError):
+        walk.tell(None)
+    known = model.walk(known={"wrist": sent.row(row)["wrist"], "ankle": None})
+    assert known.ask.feature == "hip"
+    with pytest.raises(TableError, match="unknown device 'knee'"):
+        model.walk(known={"knee": None})
+    decision = farthing.consult(model, sent.row(row))
+    assert decision == walk.decision
+
+
+def test_all_silent_is_the_prior(model, gated):
+    (_, y), _ = gated
+    silent = Messages.of([{}], DEVICES, 3)
+    _, counts = np.unique(y, return_counts=True)
+    np.testing.assert_allclose(model.predict_proba(silent)[0], counts / counts.sum())
+    assert model.spend(silent)[0] == 0
+
+
+# Messages, and what devices run.
+
+
+def test_the_cloud_needs_the_messages_alone(model, gated):
+    _, (fresh, _) = gated
+    sent = model.messages(fresh)
+    assert sent.said.shape == (400, 3, 3)
+    assert np.array_equal(sent.spoke, model.acquired(fresh))
+    odd = replace(sent, said=np.where(sent.spoke[:, :, None], sent.said, np.nan))
+    collected = Messages.of([sent.row(i) for i in range(len(sent))], model.devices_.names, 3)
+    for messages in (sent, odd, collected):
+        for budget in (None, 1.0):
+            assert np.array_equal(
+                model.predict_proba(messages, budget=budget), model.predict_proba(fresh, budget=budget)
+            )
+            assert np.array_equal(
+                model.acquired(messages, budget=budget), model.acquired(fresh, budget=budget)
+            )
+    assert model.acquired(fresh, budget=1.0).sum(axis=1).max() == 1
+    with pytest.raises(TableError, match="expected wrist, ankle, hip with 3"):
+        model.predict(Messages.of([{}], ["wrist", "hip"], 3))
+    with pytest.raises(TableError, match="unknown device 'knee'"):
+        Messages.of([{"knee": [1.0]}], ["wrist"], 1)
+    with pytest.raises(TableError, match="shape"):
+        Messages(("wrist",), np.zeros((2, 1, 1)), np.zeros((3, 1), dtype=bool))
+    with pytest.raises(TableError, match="1 devices, expected 2"):
+        Messages(("wrist", "hip"), np.zeros((2, 1, 1)), np.zeros((2, 1), dtype=bool))
+
+
+def test_a_device_runs_its_dict_to_the_last_bit():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(300, 3)), columns=["heat", "noise", "light"])
+    frame["mode"] = rng.choice(["idle", "walk", "run"], size=300)
+    frame.loc[rng.random(300) < 0.1, "noise"] = np.nan
+    frame.loc[rng.random(300) < 0.1, "mode"] = None
+    y = np.where(frame["mode"] == "run", 2.0, 0.0) + frame["heat"] * (frame["light"] > 0)
+    devices = {"outside": ["light", "heat"], "inside": ["mode", "noise"]}
+    model = EdgeRegressor(devices, budget=0.5, max_steps=30, random_state=0).fit(frame[:200], y[:200])
+    exported = json.loads(json.dumps(model.device_models_))
+    assert list(exported) == ["outside", "inside"]
+    fresh = frame[200:].reset_index(drop=True)
+    fresh.loc[0, "mode"] = "swim"  # never seen
+    fresh.loc[1, "heat"] = np.inf
+    sent = model.messages(fresh)
+    assert 0 < sent.spoke.mean() < 1
+    for row in range(len(fresh)):
+        reading = fresh.iloc[row].to_dict()
+        assert {name: speak(device, reading) for name, device in exported.items()} == sent.row(row)
+    assert speak(exported["inside"], {}) == speak(exported["inside"], {"mode": None, "noise": float("nan")})
+
+
+def test_columns_of_no_device_are_not_looked_at(gated):
+    (X, y), (fresh, _) = gated
+    model = EdgeClassifier({"wrist": [1, 0], "hip": ["x4"]}, max_steps=10).fit(X, y)
+    assert model.devices_.columns == ((0, 1), (4,))
+    odd = fresh.astype(object)
+    odd[:, [2, 3]] = "text"
+    assert np.array_equal(model.predict_proba(odd), model.predict_proba(fresh))
+    odd[7, 4] = "text"
+    with pytest.raises(TableError, match="x4"):
+        model.predict(odd)
+
+
+# What cannot be.
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"devices": ["x0"]}, "mapping"),
+        ({"devices": {}}, "mapping"),
+        ({"devices": {"a": "x0"}}, r"write \['x0'\]"),
+        ({"devices": {"a": ["x0"], "b": [0, 1]}}, "column 'x0' belongs to two devices, 'a' and 'b'"),
+        ({"devices": {"a": ["x9"]}}, "x9"),
+        ({"devices": {"a": [7]}}, "the table has 5"),
+        ({"devices": {"a": []}}, "one column or more"),
+        ({"devices": {3: [0]}}, "must be a text"),
+        ({"training": "projected"}, "'direct', 'relaxed'; got 'projected'"),
+        ({"activation": "tanh"}, "'sigmoid', 'relu'; got 'tanh'"),
+        ({"solver": "sgd"}, "'lbfgs', 'adam'"),
+        ({"budget": 1.5}, "between 0 and 1; got 1.5"),
+        ({"tradeoff": -1.0}, "tradeoff"),
+        ({"coupling": 0.0}, "coupling"),
+        ({"max_steps": 0}, "max_steps"),
+        ({"validation_fraction": 1.0}, "validation_fraction"),
+    ],
+)
+def test_parameters_that_cannot_be(gated, params, message):
+    (X, y), _ = gated
+    with pytest.raises(ValueError, match=message):
+        EdgeClassifier(**({"devices": DEVICES} | params)).fit(X, y)
+
+
+def test_prices_go_by_device(gated):
+    (X, y), _ = gated
+    with pytest.raises(CostError, match="'x0'"):
+        EdgeClassifier(DEVICES, costs={"x0": 1.0, "x1": 1.0}).fit(X, y)
+
+
+def test_a_file_holds_all_of_it(tmp_path, model, gated):
+    _, (fresh, _) = gated
+    model.save(tmp_path / "edge")
+    loaded = farthing.load(tmp_path / "edge")
+    assert loaded.get_params()["devices"] == {"wrist": ["x0", "x1"], "ankle": ["x2", "x3"], "hip": ["x4"]}
+    assert loaded.device_models_ == model.device_models_
+    assert np.array_equal(loaded.predict_proba(fresh), model.predict_proba(fresh))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda fitted: {"pairs_": fitted["pairs_"][:2]},
+        lambda fitted: {"pairs_": [1, 2, 3]},
+        lambda fitted: {"pairs_": fitted["pairs_"][::-1]},
+        lambda fitted: {"pairs_": [replace(pair, n_features=9) for pair in fitted["pairs_"]]},
+        lambda fitted: {
+            "pairs_": [replace(pair, category=np.zeros(len(pair.category))) for pair in fitted["pairs_"]]
+        },
+        lambda fitted: {"devices_": Devices(("wrist", "ankle", "hip"), ((0, 1), (2, 3), (5,)))},
+        lambda fitted: {"devices_": Devices(("wrist", "ankle"), ((0, 1), (2, 3)))},
+        lambda fitted: {"threshold_": float("nan")},
+        lambda fitted: {"history_": np.zeros((1, 1))},
+        lambda fitted: {"prior_": np.zeros(2)},
+    ],
+)
+def test_a_file_that_does_not_fit_together_is_refused(tmp_path, model, change):
+    model.save(tmp_path / "sound")
+    kind, state = store.read(tmp_path / "sound")
+    state["fitted"] |= change(state["fitted"])
+    store.write(tmp_path / "odd", kind, state)
+    with pytest.raises(FileError):
+        farthing.load(tmp_path / "odd")
+
+
+# Beside the rest of Farthing.
+
+
+def test_a_sweep_leaves_prices_and_budgets_of_devices_alone(gated):
+    (X, y), _ = gated
+    estimator = EdgeClassifier(DEVICES, costs={"wrist": 2.0, "ankle": 1.0, "hip": 1.0}, max_steps=10)
+    frontier = farthing.sweep([(estimator, {"budget": [None, 0.5]})], X, y, [7.0] * 5, budget=20.0)
+    assert not frontier.failures
+    assert [point.params["budget"] for point in frontier.points] == [None, 0.5]
+    assert all(point.spend <= 4 for point in frontier.points)
+
+
+def test_no_sweep_takes_devices_for_columns_by_itself():
+    tried = {
+        c.method for c in candidates("auto", Ground(100, 5, 3, CostSheet.uniform(["a", "b", "c", "d", "e"])))
+    }
+    assert tried
+    assert not tried & {"EdgeClassifier", "EdgeRegressor"}
+
+
+def test_an_audit_is_over_devices(model, gated):
+    _, (fresh, _) = gated
+    found = audit(model, fresh, costs={"wrist": 3.0, "ankle": 1.0, "hip": 2.0})
+    assert found.share.tolist() == model.acquired(fresh).mean(axis=0).tolist()
+    assert found.mean == pytest.approx(model.acquired(fresh).mean(axis=0) @ [3.0, 1.0, 2.0])

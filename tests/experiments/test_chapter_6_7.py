@@ -1,0 +1,35 @@
+"""The pieces of the experiments of chapters 6 and 7.1 that could mislead if they were wrong."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib")
+
+from experiments import edge, online_gate
+
+
+def test_the_slope_of_a_known_power_is_found():
+    rounds = np.array([500.0, 1000.0, 2000.0, 4000.0])
+    noise = np.random.default_rng(0).normal(size=(4, 50))
+    slope, error = online_gate.fit_line(rounds, 3 * rounds[:, None] ** (2 / 3) + noise)
+    assert slope == pytest.approx(2 / 3, abs=4 * error)
+    assert 0 < error < 0.01
+
+
+@pytest.mark.parametrize("name", list(online_gate.STREAMS))
+def test_runs_side_by_side_are_those_of_the_gate(monkeypatch, name):
+    monkeypatch.setattr(online_gate, "N_RUNS", 4)
+    for horizon in (700, None):
+        regrets, drawn = online_gate.regrets(name, 700, horizon)
+        online_gate.check(name, 700, horizon, drawn)
+        assert regrets.shape == (4,)
+        assert (regrets > 0).all()
+
+
+def test_relu_gates_recover_from_a_small_error(monkeypatch):
+    monkeypatch.setattr(edge, "TURNS", 12)
+    found = edge.recovery("relu", 0.01, seed=0)
+    assert found["loss"][-1] < 1e-3 * found["loss"][0] + 1e-12
+    assert max(found["V"][-1], found["W, b"][-1]) < 1e-3

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "common.hpp"
-#include "fixed.hpp"
 #include "select.hpp"
 
 namespace farthing {
@@ -25,11 +24,11 @@ struct LocalRows {
     index_t n_features = 0;
     Span<const double> values;   // (n_rows, n_features)
     Span<const double> labels;   // (n_rows,): -1 or 1
-    Fixed weights;               // (n_rows,)
-    std::int64_t total = 0;
+    std::vector<double> weights; // (n_rows,): on a grid, see on_grid
+    double total = 0;
     double ridge = 0;            // above zero
 
-    void begin() { total = std::accumulate(weights.values.begin(), weights.values.end(), std::int64_t{0}); }
+    void begin() { total = std::accumulate(weights.begin(), weights.end(), 0.0); }
 };
 
 // s times E[(|Z| - t)+] for a standard normal Z, t = |g| / s: how far E|G| lies above |g| for G normal around g, halved.
@@ -134,13 +133,13 @@ private:
     double weigh() {
         sorted_.resize(distances_.size());
         for (std::size_t row = 0; row < distances_.size(); ++row) {
-            sorted_[row] = {distances_[row], rows_.weights.values[row]};
+            sorted_[row] = {distances_[row], rows_.weights[row]};
         }
-        const double median = weighted_select(sorted_, rows_.total - rows_.total / 2);
+        const double median = weighted_select(sorted_, rows_.total / 2);
         double sum = 0.0;
         for (std::size_t row = 0; row < distances_.size(); ++row) {
             const double near = median > 0 ? std::exp(-0.5 * distances_[row] / median) : distances_[row] == 0.0;
-            kernel_[row] = rows_.weights.back(rows_.weights.values[row]) * near;
+            kernel_[row] = rows_.weights[row] * near;
             sum += kernel_[row];
         }
         return sum;

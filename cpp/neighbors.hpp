@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "common.hpp"
-#include "fixed.hpp"
 #include "lots.hpp"
 #include "random.hpp"
 #include "select.hpp"
@@ -32,24 +31,32 @@ struct KeptRows {
     Span<const double> gap;                 // (n_features,): what a kept row without a value counts
     Span<const std::uint8_t> categorical;   // (n_features,)
     Span<const std::uint8_t> votes;         // (n_features,): whether the model looks at it at all
-    Fixed weights;                          // (n_rows,)
-    std::int64_t total = 0;                 // of the weights
-    std::int64_t need = 0;                  // what a neighbourhood weighs at least; 0: rows that agree exactly
+    std::vector<double> weights;            // (n_rows,): on a grid on which their sums are exact, see on_grid
+    double total = 0;                       // of the weights
+    double need = 0;                        // what a neighbourhood weighs at least; 0: rows that agree exactly
     bool by_lot = false;                    // the next feature is drawn, whatever it would gain
-    std::vector<std::int64_t> ahead;        // (n_features,): weight of the rows that each feature alone sets right
+    bool plain = false;                     // all weights are 1
+    std::vector<std::uint8_t> whole;        // (n_features,): whether all values are finite
+    std::vector<double> ahead;              // (n_features,): weight of the rows that each feature alone sets right
 
     void begin() {
-        total = std::accumulate(weights.values.begin(), weights.values.end(), std::int64_t{0});
-        ahead.assign(static_cast<std::size_t>(n_features), 0);
+        total = std::accumulate(weights.begin(), weights.end(), 0.0);
+        plain = std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 1.0; });
+        ahead.assign(static_cast<std::size_t>(n_features), 0.0);
         for (index_t row = 0; row < n_rows; ++row) look_ahead(row, intercepts[row], ahead.data());
+        whole.clear();
+        for (index_t feature = 0; feature < n_features; ++feature) {
+            const double* own = values.data + feature * n_rows;
+            whole.push_back(std::all_of(own, own + n_rows, [](double x) { return std::isfinite(x); }));
+        }
     }
 
     // Adds the row's weight to each feature that would give it a positive margin on top of `margin`, equation 2.5.
-    void look_ahead(index_t row, double margin, std::int64_t* right) const {
+    void look_ahead(index_t row, double margin, double* right) const {
         const double* own = margins.data + row * n_features;
-        const std::int64_t weight = weights.values[static_cast<std::size_t>(row)];
+        const double weight = weights[static_cast<std::size_t>(row)];
         for (index_t feature = 0; feature < n_features; ++feature) {
-            right[feature] += margin + own[feature] > 0.0 ? weight : 0;
+            right[feature] += margin + own[feature] > 0.0 ? weight : 0.0;
         }
     }
 };
@@ -60,7 +67,7 @@ public:
     explicit Neighborhood(const KeptRows& kept)
         : kept_(kept), distances_(static_cast<std::size_t>(kept.n_rows)), rows_(distances_.size()),
           margins_(distances_.size()), heard_(static_cast<std::size_t>(kept.n_features)), gains_(heard_.size()),
-          right_(heard_.size()) {
+          right_(heard_.size()), sample_(kSample) {
         start(0);
     }
 
@@ -69,8 +76,8 @@ public:
         order_.clear();
         std::fill(heard_.begin(), heard_.end(), std::uint8_t{0});
         std::fill(distances_.begin(), distances_.end(), 0.0);
-        rows_.resize(static_cast<std::size_t>(kept_.n_rows));
         std::iota(rows_.begin(), rows_.end(), index_t{0});
+        n_near_ = kept_.n_rows;
         vote_ = kept_.intercept;
         weight_ = kept_.total;
         accuracy_ = 0.0;
@@ -80,15 +87,16 @@ public:
     double vote() const { return vote_; }
     // The share of the neighbourhood that the vote so far sets right, equation 2.4; 0 before the first answer.
     double accuracy() const { return accuracy_; }
-    Span<const index_t> rows() const { return view(rows_); }
+    Span<const index_t> rows() const { return {rows_.data(), n_near_}; }
 
     // The share that the vote would set right with one more feature, equation 2.5; NaN for those not to be had.
     Span<const double> gains() {
         if (!kept_.by_lot) count_ahead();
         for (index_t feature = 0; feature < kept_.n_features; ++feature) {
-            gains_[feature] = !kept_.votes[feature] || heard_[feature] ? std::numeric_limits<double>::quiet_NaN()
-                              : kept_.by_lot                           ? lot(feature)
-                                             : static_cast<double>(right_[feature]) / static_cast<double>(weight_);
+            const bool open = kept_.votes[feature] && !heard_[feature];
+            gains_[feature] = !open          ? std::numeric_limits<double>::quiet_NaN()
+                              : kept_.by_lot ? lot(feature)
+                                             : right_[feature] / weight_;
         }
         return view(gains_);
     }
@@ -111,20 +119,23 @@ public:
 
 private:
     static constexpr index_t kSample = 256;  // distances that the first bound of a search is taken from
+    static constexpr double kEverywhere = std::numeric_limits<double>::infinity();
 
     const KeptRows& kept_;
     std::uint64_t key_ = 0;
     std::vector<double> distances_;  // (n_rows,): squared, over what is measured
-    std::vector<index_t> rows_;      // the neighbourhood
+    std::vector<index_t> rows_;      // the neighbourhood: the first n_near_ of them
+    index_t n_near_ = 0;
     std::vector<double> margins_;    // of its rows, over what is measured; equation 2.2
     std::vector<index_t> order_;     // the features, as they came in
     std::vector<std::uint8_t> heard_;
     std::vector<double> gains_;
-    std::vector<std::int64_t> right_;
+    std::vector<double> right_;
     std::vector<double> sample_;
-    std::vector<Weighted> near_;
+    std::vector<double> near_;       // distances to choose among
+    std::vector<Weighted> weighted_;
     double vote_ = 0;
-    std::int64_t weight_ = 0;        // of the neighbourhood
+    double weight_ = 0;              // of the neighbourhood
     double accuracy_ = 0;
 
     double lot(index_t feature) const {
@@ -136,16 +147,20 @@ private:
             right_ = kept_.ahead;
             return;
         }
-        std::fill(right_.begin(), right_.end(), std::int64_t{0});
-        for (std::size_t i = 0; i < rows_.size(); ++i) kept_.look_ahead(rows_[i], margins_[i], right_.data());
+        std::fill(right_.begin(), right_.end(), 0.0);
+        for (index_t i = 0; i < n_near_; ++i) kept_.look_ahead(rows_[i], margins_[i], right_.data());
+    }
+
+    template <class Far>
+    void drop(Far&& far) {
+        n_near_ = std::remove_if(rows_.begin(), rows_.begin() + n_near_, far) - rows_.begin();
     }
 
     // Keeps the rows with this very value; all of them if none has it.
     void agree(index_t feature, double x) {
         const double* values = kept_.values.data + feature * kept_.n_rows;
-        const auto others = [&](index_t row) { return values[row] != x; };
-        if (std::all_of(rows_.begin(), rows_.end(), others)) return;
-        rows_.erase(std::remove_if(rows_.begin(), rows_.end(), others), rows_.end());
+        const auto other = [&](index_t row) { return values[row] != x; };
+        if (!std::all_of(rows_.begin(), rows_.begin() + n_near_, other)) drop(other);
     }
 
     // Adds one feature to all distances.
@@ -159,72 +174,101 @@ private:
                 const double apart = values[row] == x ? 0.0 : scale;
                 distances[row] += values[row] == values[row] ? apart : gap;
             }
-            return;
-        }
-        for (index_t row = 0; row < kept_.n_rows; ++row) {
-            const double apart = values[row] - x;
-            const double squared = apart * apart * scale;
-            distances[row] += squared == squared ? squared : gap;  // NaN where the kept row has no value
+        } else if (kept_.whole[static_cast<std::size_t>(feature)]) {
+            for (index_t row = 0; row < kept_.n_rows; ++row) {
+                const double apart = values[row] - x;
+                distances[row] += apart * apart * scale;
+            }
+        } else {
+            for (index_t row = 0; row < kept_.n_rows; ++row) {
+                const double apart = values[row] - x;
+                const double squared = apart * apart * scale;
+                distances[row] += squared == squared ? squared : gap;  // NaN where the kept row has no value
+            }
         }
     }
 
     // The neighbourhood: the nearest rows that together weigh enough, and all that are as near as the last of them. A
     // bound from a sample leaves few to choose among; if it was too tight, the search takes them all.
     void find_nearest() {
-        double bound = sample_bound();
-        if (gather(bound) < kept_.need) gather(bound = std::numeric_limits<double>::infinity());
-        const double farthest = weighted_select(near_, kept_.need);
-        if (farthest == bound) return;
-        const auto beyond = [&](index_t row) { return distances_[static_cast<std::size_t>(row)] > farthest; };
-        rows_.erase(std::remove_if(rows_.begin(), rows_.end(), beyond), rows_.end());
+        gather(sample_bound());
+        if (weigh() < kept_.need) gather(kEverywhere);
+        const double farthest = last_needed();
+        drop([&](index_t row) { return distances_[static_cast<std::size_t>(row)] > farthest; });
     }
 
     double sample_bound() {
-        const double share = static_cast<double>(kept_.need) / static_cast<double>(kept_.total) * kSample;
+        const double share = kept_.need / kept_.total * kSample;
         const double rank = share + 3 * std::sqrt(share) + 3;
-        if (kept_.n_rows < 4 * kSample || !(rank < kSample)) return std::numeric_limits<double>::infinity();
+        if (kept_.n_rows < 4 * kSample || !(rank < kSample)) return kEverywhere;
         const index_t stride = kept_.n_rows / kSample;
-        sample_.resize(kSample);
-        for (index_t i = 0; i < kSample; ++i) sample_[static_cast<std::size_t>(i)] = distances_[static_cast<std::size_t>(i * stride)];
+        for (index_t i = 0; i < kSample; ++i) sample_[i] = distances_[i * stride];
         const auto place = sample_.begin() + static_cast<index_t>(rank);
         std::nth_element(sample_.begin(), place, sample_.end());
         return *place;
     }
 
-    // Takes all rows within a bound; returns what they weigh.
-    std::int64_t gather(double bound) {
-        rows_.resize(static_cast<std::size_t>(kept_.n_rows));
+    // Takes all rows within a bound. Most blocks of rows have none.
+    void gather(double bound) {
+        constexpr index_t kBlock = 8;
         const double* distances = distances_.data();
-        std::size_t n_near = 0;
-        for (index_t row = 0; row < kept_.n_rows; ++row) {  // without a branch: who is near is hard to foresee
-            rows_[n_near] = row;
+        index_t* rows = rows_.data();
+        index_t n_near = 0;
+        index_t row = 0;
+        for (; row + kBlock <= kept_.n_rows; row += kBlock) {
+            double nearest[2] = {kEverywhere, kEverywhere};
+            for (index_t i = 0; i < kBlock; i += 2) {
+                nearest[0] = std::min(nearest[0], distances[row + i]);
+                nearest[1] = std::min(nearest[1], distances[row + i + 1]);
+            }
+            if (nearest[0] > bound && nearest[1] > bound) continue;
+            for (index_t i = row; i < row + kBlock; ++i) {  // without a branch: who is near is hard to foresee
+                rows[n_near] = i;
+                n_near += distances[i] <= bound;
+            }
+        }
+        for (; row < kept_.n_rows; ++row) {
+            rows[n_near] = row;
             n_near += distances[row] <= bound;
         }
-        rows_.resize(n_near);
-        near_.resize(n_near);
-        std::int64_t sum = 0;
-        for (std::size_t i = 0; i < n_near; ++i) {
-            const auto row = static_cast<std::size_t>(rows_[i]);
-            near_[i] = {distances_[row], kept_.weights.values[row]};
-            sum += kept_.weights.values[row];
-        }
+        n_near_ = n_near;
+    }
+
+    double weigh() const {
+        if (kept_.plain) return static_cast<double>(n_near_);
+        double sum = 0.0;
+        for (index_t i = 0; i < n_near_; ++i) sum += kept_.weights[static_cast<std::size_t>(rows_[i])];
         return sum;
     }
 
+    // The distance up to which rows weigh enough.
+    double last_needed() {
+        if (kept_.plain) {
+            near_.clear();
+            for (const index_t row : rows()) near_.push_back(distances_[static_cast<std::size_t>(row)]);
+            const auto place = near_.begin() + (static_cast<index_t>(std::ceil(kept_.need)) - 1);
+            std::nth_element(near_.begin(), place, near_.end());
+            return *place;
+        }
+        weighted_.clear();
+        for (const index_t row : rows()) {
+            const auto place = static_cast<std::size_t>(row);
+            weighted_.emplace_back(distances_[place], kept_.weights[place]);
+        }
+        return weighted_select(weighted_, kept_.need);
+    }
+
     void judge() {
-        std::int64_t right = 0;
-        weight_ = 0;
-        margins_.resize(rows_.size());
-        for (std::size_t i = 0; i < rows_.size(); ++i) {
+        double right = 0.0;
+        for (index_t i = 0; i < n_near_; ++i) {
             double margin = kept_.intercepts[rows_[i]];
             const double* own = kept_.margins.data + rows_[i] * kept_.n_features;
             for (const index_t feature : order_) margin += own[feature];
             margins_[i] = margin;
-            const std::int64_t weight = kept_.weights.values[static_cast<std::size_t>(rows_[i])];
-            weight_ += weight;
-            right += margin > 0.0 ? weight : 0;
+            right += margin > 0.0 ? kept_.weights[static_cast<std::size_t>(rows_[i])] : 0.0;
         }
-        accuracy_ = static_cast<double>(right) / static_cast<double>(weight_);
+        weight_ = weigh();
+        accuracy_ = right / weight_;
     }
 };
 

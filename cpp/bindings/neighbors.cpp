@@ -32,8 +32,8 @@ protected:
     void require_shapes(const Vector<double>& weights) {
         require(table_.n_rows > 0 && table_.n_features > 0, "there are no rows or no features");
         require(static_cast<index_t>(weights.shape(0)) == table_.n_rows, "weights: one for each row");
-        table_.weights = to_fixed(span(weights), 61);
-        for (const std::int64_t weight : table_.weights.values) require(weight >= 0, "weights: zero or more");
+        for (const double weight : span(weights)) require(weight >= 0, "weights: zero or more");
+        table_.weights = on_grid(span(weights));
         table_.begin();
         require(table_.total > 0, "weights: not all zero");
     }
@@ -66,9 +66,7 @@ public:
         require_shapes(weights);
         if (n_neighbors) {
             require(*n_neighbors > 0, "n_neighbors: above zero");
-            const double steps = *n_neighbors / table_.weights.unit;
-            const auto all = static_cast<double>(table_.total);
-            table_.need = steps < all ? std::max<std::int64_t>(1, std::llrint(steps)) : table_.total;
+            table_.need = std::min(*n_neighbors, table_.total);
         }
         terms_ = {alpha, -std::numeric_limits<double>::infinity(), confidence};
     }

@@ -1,4 +1,4 @@
-"""FMCC and VoC, written from their definitions: full distances, full counts and plain regressions at each step."""
+"""FMCC and VoC, written from their definitions: full distances, counts and regressions at each step."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Account:
 
 
 def best(gains: dict[int, float], account: Account, alpha: float) -> int | None:
-    """Return the feature of the largest net gain; ties go to the gain, then to the price, then to the left."""
+    """Return the feature of the largest net gain; ties go to the gain, then the price, then the left."""
     offers = {j: (gain, alpha * account.price(j)) for j, gain in gains.items() if account.affords(j)}
     ranked = sorted(offers, key=lambda j: (-(offers[j][0] - offers[j][1]), -offers[j][0], offers[j][1], j))
     return ranked[0] if ranked else None

@@ -133,18 +133,26 @@ def test_threads_change_nothing():
     X, votes = rng.integers(0, 9, (50, 6)) * 1.0, rng.normal(size=(50, 6))
     rows = compiled(reference, 0.01, 0.9)
     sheet, budgets = CostSheet(np.arange(6.0)), np.full(50, 9.0)
-    for one, two in zip(predict(rows, X, votes, sheet, budgets), predict(rows, X, votes, sheet, budgets, 2), strict=True):
-        assert np.array_equal(one, two)
+    once = predict(rows, X, votes, sheet, budgets)
+    twice = predict(rows, X, votes, sheet, budgets, n_threads=2)
+    assert np.array_equal(once[0], twice[0])
+    assert np.array_equal(once[1], twice[1])
+
+
+def local(
+    values: Floats, labels: Floats, weights: Floats, ridge: float, alpha: float
+) -> _core.LocalRegression:
+    given_ = {"ridge": ridge, "alpha": alpha, "confidence": 1.0}
+    return _core.LocalRegression(_core.LocalRows(values=values, labels=labels, weights=weights, **given_), 0)
 
 
 @settings(max_examples=15, deadline=None)
-@given(n_rows=st.integers(2, 40), n_features=st.integers(1, 4), ridge=st.sampled_from([0.1, 0.5, 20.0]), seed=SEEDS)
+@given(st.integers(2, 40), st.integers(1, 4), st.sampled_from([0.1, 0.5, 20.0]), SEEDS)
 def test_local_regressions(n_rows, n_features, ridge, seed):
     rng = np.random.default_rng(seed)
     values = np.round(rng.normal(size=(n_rows, n_features)), int(rng.integers(0, 3)))
     signs, weights = rng.choice([-1.0, 1.0], n_rows), rng.choice([0.5, 1.0, 3.0], n_rows)
-    rows = _core.LocalRows(values=values, labels=signs, weights=weights, ridge=ridge, alpha=0.0, confidence=1.0)
-    row = _core.LocalRegression(rows, 0)
+    row = local(values, signs, weights, ridge, alpha=0.0)
     measured: dict[int, float] = {}
     refused = set()
     for j in rng.permutation(n_features).tolist():
@@ -168,10 +176,7 @@ def test_local_regressions(n_rows, n_features, ridge, seed):
 def test_a_local_regression_ends_when_nothing_is_worth_its_price():
     rng = np.random.default_rng(0)
     values = rng.normal(size=(200, 2))
-    rows = _core.LocalRows(
-        values=values, labels=np.sign(values[:, 0]), weights=np.ones(200), ridge=0.5, alpha=1.0, confidence=1.0
-    )
-    row = _core.LocalRegression(rows, 0)
+    row = local(values, np.sign(values[:, 0]), np.ones(200), ridge=0.5, alpha=1.0)
     both = np.ones(2, dtype=np.uint8)
     worth = row.gains()[0]
     assert row.next(np.array([worth * 0.99, 1.0]), both) == 0

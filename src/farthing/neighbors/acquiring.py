@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing import _core
+from farthing._core import KeptRows, LocalRegression, LocalRows, Neighborhood
 from farthing.base import n_threads
 from farthing.boosting.link import VoteLink
 from farthing.costs import RowLedger
@@ -21,7 +21,7 @@ from farthing.table.bins import plain
 from farthing.trees.progress import unpack
 from farthing.walks import Policy
 
-Rows: TypeAlias = _core.KeptRows | _core.LocalRows
+Rows: TypeAlias = KeptRows | LocalRows
 
 TEXTS: Final = {
     "confidence": """confidence : float
@@ -35,7 +35,7 @@ TEXTS: Final = {
         Threads over the rows to predict, as in joblib; any number gives the same bits.""",
 }
 
-# Training rows laid out for the core, by model. They stand beside the models, so that predicting changes nothing.
+# Training rows laid out for the core, by model; beside the models, so that predicting changes no attribute.
 _READY: WeakKeyDictionary[AcquiringClassifier, tuple[tuple[Any, ...], Rows]] = WeakKeyDictionary()
 
 
@@ -98,7 +98,7 @@ class AcquiringClassifier(VoteLink):
         alpha = getattr(self, "alpha", 0.0)
         for name, given, most in (("alpha", alpha, np.inf), ("confidence", self.confidence, 1.0)):
             if isinstance(given, bool) or not isinstance(given, int | float | np.number):
-                raise ValueError(f"{name} must be a number; got {given!r}")
+                raise ValueError(f"{name} must be a number; got {given!r}")  # noqa: TRY004 - as for its bounds
             if not 0 <= given <= most or given == np.inf:
                 expected = "zero or more" if most == np.inf else "between 0 and 1"
                 raise ValueError(f"{name} must be {expected}; got {given!r}")
@@ -148,8 +148,7 @@ class AcquiringPolicy:
     """Walk one row: the compiled method of its model, fed by the ledger's prices."""
 
     def __init__(self, rows: Rows, read: Callable[[int, float], tuple[float, float]], seed: int) -> None:
-        method = _core.Neighborhood if isinstance(rows, _core.KeptRows) else _core.LocalRegression
-        self._row: Any = method(rows, seed)
+        self._row = begin(rows, seed)
         self._read = read
 
     def wants(self, ledger: RowLedger) -> int | None:
@@ -167,3 +166,8 @@ class AcquiringPolicy:
     def output(self) -> Floats:
         """Return the vote and the probability that it is right, shape (2,)."""
         return np.asarray(self._row.output())
+
+
+def begin(rows: Rows, seed: int) -> Neighborhood | LocalRegression:
+    """Return the compiled method for one row, which has heard nothing."""
+    return Neighborhood(rows, seed) if isinstance(rows, KeptRows) else LocalRegression(rows, seed)

@@ -18,6 +18,8 @@ _CONFIDENCES: Final = (0.6, 0.75, 0.85, 0.95, 1.0)
 _WORTHS: Final = (0.0, 0.05, 0.2)
 # Rows kept in a sweep, where each row to predict is compared with them all.
 _SWEEP_ROWS: Final = 4000
+# For checks of the contract.
+_SMALL: Final = AdaBoostClassifier(n_rounds=20)
 
 
 def _grid(ground: Any) -> dict[str, list[Any]]:
@@ -32,8 +34,8 @@ def _grid(ground: Any) -> dict[str, list[Any]]:
 @register(
     grid=_grid,
     trials=[
-        {"estimator": AdaBoostClassifier(n_rounds=20), "n_neighbors": "exact", "alpha": 0.02, "confidence": 1.0},
-        {"estimator": AdaBoostClassifier(n_rounds=20), "n_neighbors": 9, "alpha": 0.1, "unmeasured": "missing"},
+        {"estimator": _SMALL, "n_neighbors": "exact", "alpha": 0.02, "confidence": 1.0},
+        {"estimator": _SMALL, "n_neighbors": 9, "alpha": 0.1, "unmeasured": "missing"},
     ],
     check_defaults=False,
 )
@@ -48,8 +50,8 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
     row buys the feature that maximises this share less ``alpha`` times its price, and ends when the share
     without it is above ``confidence``. Its prediction is the sign of the vote so far (2.1).
 
-    Before the first purchase all training rows are neighbours. Features that the model gives no vote are never
-    bought. Prices are what the row would pay now, so a shared cost counts once.
+    Before the first purchase all training rows are neighbours. Features that the model gives no vote are
+    never bought. Prices are what the row would pay now, so a shared cost counts once.
 
     The distance is Euclidean over the measured features. Different categories are as far apart as their
     indicators, sqrt(2); a training row without a value is as far from any value as two rows are on average; a
@@ -117,7 +119,7 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
         self.n_jobs = n_jobs
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
-        """Yield the models that stop earlier or later, see `BudgetedEstimator.variants`; the last is itself."""
+        """Yield models that stop earlier or later, see `BudgetedEstimator.variants`; itself comes last."""
         check_is_fitted(self)
         for confidence in _CONFIDENCES:
             if confidence != self.confidence_:

@@ -15,7 +15,13 @@ from farthing.table import Schema
 Floats: TypeAlias = NDArray[np.float64]
 Unmeasured: TypeAlias = Literal["zero", "missing"]
 
-_ARRAYS: Final = {"slope": np.float64, "missing": np.float64, "begin": np.int64, "edges": np.float64, "level": np.float64}
+_ARRAYS: Final = {
+    "slope": np.float64,
+    "missing": np.float64,
+    "begin": np.int64,
+    "edges": np.float64,
+    "level": np.float64,
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,8 +137,8 @@ class Margins:
             if len(looked) > 1:
                 names = " and ".join(repr(schema.names[column]) for column in looked[:3])
                 raise ValueError(
-                    f"a margin must belong to one feature; learner {learner} of the estimator looks at {names}. "
-                    "Take a linear model, or boosted stumps (max_depth=1)"
+                    f"a margin must belong to one feature; learner {learner} of the estimator looks at "
+                    f"{names}. Take a linear model, or boosted stumps (max_depth=1)"
                 )
         owner = np.array([looked[0] if looked else -1 for looked in columns], dtype=np.int64)
         return _of_linear(votes) if isinstance(votes, LinearVotes) else _of_trees(votes, owner, schema)
@@ -191,7 +197,7 @@ def _weighted(said: Floats, alphas: Floats) -> Floats:
 
 
 def _edges(votes: TreeVotes, feature: int, schema: Schema) -> Floats:
-    """Return the last value of each interval on which all trees of a feature say the same, the last infinite."""
+    """Return the last value of each interval on which no tree of the feature changes its vote."""
     column, forest = schema.columns[feature], votes.forest
     if column.is_categorical:
         return np.append(np.arange(float(len(column.categories))), np.inf)[: max(len(column.categories), 1)]

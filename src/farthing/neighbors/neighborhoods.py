@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from farthing import _core
+from farthing._core import KeptRows
 from farthing.boosting import AdaBoostClassifier
 from farthing.boosting.checking import check_whole
 from farthing.boosting.draws import draw_rows
@@ -100,7 +100,7 @@ class NeighborhoodClassifier(AcquiringClassifier):
     def _learned(self) -> tuple[Any, ...]:
         return self.kept_, self.margins_, self.n_neighbors_
 
-    def _compile(self) -> _core.KeptRows:
+    def _compile(self) -> KeptRows:
         return self.kept_.compile(
             self.margins_,
             self.schema_,

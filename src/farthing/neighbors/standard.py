@@ -40,8 +40,8 @@ class Standard:
     level: Floats
 
     def __post_init__(self) -> None:
-        for name, dtype in (("mean", np.float64), ("scale", np.float64), ("begin", np.int64), ("level", np.float64)):
-            array = getattr(self, name)
+        for name in ("mean", "scale", "begin", "level"):
+            array, dtype = getattr(self, name), np.int64 if name == "begin" else np.float64
             if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
                 raise ValueError(f"{name} must be a list of {np.dtype(dtype)}")
             if not np.isfinite(array).all():
@@ -79,7 +79,7 @@ class Standard:
         own = np.asarray(values, dtype=np.float64)
         own = np.where(np.isfinite(own), own, np.nan)
         own = _look_up(level, own) if len(level) else own
-        return (own - self.mean[feature]) * self.scale[feature]
+        return np.asarray((own - self.mean[feature]) * self.scale[feature])
 
     def table(self, values: NDArray[np.floating]) -> Floats:
         """Standardise an encoded table, shape (n_rows, n_features)."""

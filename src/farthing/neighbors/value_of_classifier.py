@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing import _core
+from farthing._core import LocalRows
 from farthing.base import documented, register
 from farthing.costs import CostSheet
 from farthing.neighbors.acquiring import TEXTS, AcquiringClassifier
@@ -136,8 +136,8 @@ class ValueOfClassifier(AcquiringClassifier):
     def _learned(self) -> tuple[Any, ...]:
         return self.local_, self.ridge_
 
-    def _compile(self) -> _core.LocalRows:
-        return _core.LocalRows(
+    def _compile(self) -> LocalRows:
+        return LocalRows(
             values=self.local_.values,
             labels=self.local_.signs,
             weights=self.local_.weights,

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <numeric>
 #include <vector>
@@ -119,6 +120,7 @@ public:
 
 private:
     static constexpr index_t kSample = 256;  // distances that the first bound of a search is taken from
+    typedef double Pair __attribute__((vector_size(16)));
     static constexpr double kEverywhere = std::numeric_limits<double>::infinity();
 
     const KeptRows& kept_;
@@ -133,10 +135,18 @@ private:
     std::vector<double> right_;
     std::vector<double> sample_;
     std::vector<double> near_;       // distances to choose among
+    std::vector<double> bucket_;
     std::vector<Weighted> weighted_;
     double vote_ = 0;
     double weight_ = 0;              // of the neighbourhood
     double accuracy_ = 0;
+
+    static Pair both(double x) { return Pair{x, x}; }
+    static Pair load(const double* from) {
+        Pair loaded;
+        std::memcpy(&loaded, from, sizeof(Pair));
+        return loaded;
+    }
 
     double lot(index_t feature) const {
         return static_cast<double>(random_bits(key_, static_cast<std::uint64_t>(feature)) >> 11) * 0x1p-53;
@@ -151,87 +161,99 @@ private:
         for (index_t i = 0; i < n_near_; ++i) kept_.look_ahead(rows_[i], margins_[i], right_.data());
     }
 
-    template <class Far>
-    void drop(Far&& far) {
-        n_near_ = std::remove_if(rows_.begin(), rows_.begin() + n_near_, far) - rows_.begin();
+    // Keeps the rows of the neighbourhood that pass, without a branch: who does is hard to foresee.
+    template <class Passes>
+    void keep(Passes&& passes) {
+        index_t n_kept = 0;
+        for (index_t i = 0; i < n_near_; ++i) {
+            rows_[n_kept] = rows_[i];
+            n_kept += passes(rows_[i]);
+        }
+        n_near_ = n_kept;
     }
 
     // Keeps the rows with this very value; all of them if none has it.
     void agree(index_t feature, double x) {
         const double* values = kept_.values.data + feature * kept_.n_rows;
-        const auto other = [&](index_t row) { return values[row] != x; };
-        if (!std::all_of(rows_.begin(), rows_.begin() + n_near_, other)) drop(other);
+        const auto same = [&](index_t row) { return values[row] == x; };
+        if (std::any_of(rows_.begin(), rows_.begin() + n_near_, same)) keep(same);
     }
 
-    // Adds one feature to all distances.
+    // Adds one feature to all distances, and takes the rows that may be among the nearest.
     void measure(index_t feature, double x) {
+        const Pair here = both(x);
+        const Pair scale = both(kept_.scale[feature]);
+        const Pair gap = both(kept_.gap[feature]);
         const double* values = kept_.values.data + feature * kept_.n_rows;
-        const double scale = kept_.scale[feature];
-        const double gap = kept_.gap[feature];
-        double* distances = distances_.data();
         if (kept_.categorical[feature]) {
-            for (index_t row = 0; row < kept_.n_rows; ++row) {
-                const double apart = values[row] == x ? 0.0 : scale;
-                distances[row] += values[row] == values[row] ? apart : gap;
-            }
+            add(values, [=](Pair y) { return y == y ? (y == here ? both(0.0) : scale) : gap; });
         } else if (kept_.whole[static_cast<std::size_t>(feature)]) {
-            for (index_t row = 0; row < kept_.n_rows; ++row) {
-                const double apart = values[row] - x;
-                distances[row] += apart * apart * scale;
-            }
+            add(values, [=](Pair y) { return (y - here) * (y - here) * scale; });
         } else {
-            for (index_t row = 0; row < kept_.n_rows; ++row) {
-                const double apart = values[row] - x;
-                const double squared = apart * apart * scale;
-                distances[row] += squared == squared ? squared : gap;  // NaN where the kept row has no value
-            }
+            add(values, [=](Pair y) {
+                const Pair squared = (y - here) * (y - here) * scale;
+                return squared == squared ? squared : gap;  // NaN where the kept row has no value
+            });
         }
     }
 
-    // The neighbourhood: the nearest rows that together weigh enough, and all that are as near as the last of them. A
-    // bound from a sample leaves few to choose among; if it was too tight, the search takes them all.
-    void find_nearest() {
-        gather(sample_bound());
-        if (weigh() < kept_.need) gather(kEverywhere);
-        const double farthest = last_needed();
-        drop([&](index_t row) { return distances_[static_cast<std::size_t>(row)] > farthest; });
+    template <class Apart>
+    void add(const double* values, Apart apart) {
+        const double bound = sample_bound(values, apart);
+        const Pair limit = both(bound);
+        double* distances = distances_.data();
+        n_near_ = 0;
+        index_t row = 0;
+        for (; row + 8 <= kept_.n_rows; row += 8) {  // most blocks have no row that is near
+            decltype(limit <= limit) near{};
+            for (index_t i = row; i < row + 8; i += 2) {
+                const Pair far = load(distances + i) + apart(load(values + i));
+                std::memcpy(distances + i, &far, sizeof(Pair));
+                near |= far <= limit;
+            }
+            if ((near[0] | near[1]) != 0) take(row, row + 8, bound);
+        }
+        const index_t rest = row;
+        for (; row < kept_.n_rows; ++row) distances[row] += apart(both(values[row]))[0];
+        take(rest, kept_.n_rows, bound);
     }
 
-    double sample_bound() {
+    // Takes the rows of a range that lie within a bound, without a branch: who is near is hard to foresee.
+    void take(index_t begin, index_t end, double bound) {
+        index_t n_near = n_near_;
+        for (index_t row = begin; row < end; ++row) {
+            rows_[n_near] = row;
+            n_near += distances_[row] <= bound;
+        }
+        n_near_ = n_near;
+    }
+
+    // A distance within which there are probably enough rows, but not many more, from a sample of them.
+    template <class Apart>
+    double sample_bound(const double* values, Apart apart) {
         const double share = kept_.need / kept_.total * kSample;
         const double rank = share + 3 * std::sqrt(share) + 3;
         if (kept_.n_rows < 4 * kSample || !(rank < kSample)) return kEverywhere;
         const index_t stride = kept_.n_rows / kSample;
-        for (index_t i = 0; i < kSample; ++i) sample_[i] = distances_[i * stride];
+        for (index_t i = 0; i < kSample; ++i) sample_[i] = distances_[i * stride] + apart(both(values[i * stride]))[0];
         const auto place = sample_.begin() + static_cast<index_t>(rank);
-        std::nth_element(sample_.begin(), place, sample_.end());
+        if (rank < kSample / 8) {  // a heap of the few smallest is faster
+            std::partial_sort(sample_.begin(), place + 1, sample_.end());
+        } else {
+            std::nth_element(sample_.begin(), place, sample_.end());
+        }
         return *place;
     }
 
-    // Takes all rows within a bound. Most blocks of rows have none.
-    void gather(double bound) {
-        constexpr index_t kBlock = 8;
-        const double* distances = distances_.data();
-        index_t* rows = rows_.data();
-        index_t n_near = 0;
-        index_t row = 0;
-        for (; row + kBlock <= kept_.n_rows; row += kBlock) {
-            double nearest[2] = {kEverywhere, kEverywhere};
-            for (index_t i = 0; i < kBlock; i += 2) {
-                nearest[0] = std::min(nearest[0], distances[row + i]);
-                nearest[1] = std::min(nearest[1], distances[row + i + 1]);
-            }
-            if (nearest[0] > bound && nearest[1] > bound) continue;
-            for (index_t i = row; i < row + kBlock; ++i) {  // without a branch: who is near is hard to foresee
-                rows[n_near] = i;
-                n_near += distances[i] <= bound;
-            }
+    // The neighbourhood: the nearest rows that together weigh enough, and all that are as near as the last of them. If
+    // the bound was too tight, the search takes them all.
+    void find_nearest() {
+        if (weigh() < kept_.need) {
+            n_near_ = 0;
+            take(0, kept_.n_rows, kEverywhere);
         }
-        for (; row < kept_.n_rows; ++row) {
-            rows[n_near] = row;
-            n_near += distances[row] <= bound;
-        }
-        n_near_ = n_near;
+        const double farthest = last_needed();
+        keep([&](index_t row) { return distances_[row] <= farthest; });
     }
 
     double weigh() const {
@@ -244,11 +266,9 @@ private:
     // The distance up to which rows weigh enough.
     double last_needed() {
         if (kept_.plain) {
-            near_.clear();
-            for (const index_t row : rows()) near_.push_back(distances_[static_cast<std::size_t>(row)]);
-            const auto place = near_.begin() + (static_cast<index_t>(std::ceil(kept_.need)) - 1);
-            std::nth_element(near_.begin(), place, near_.end());
-            return *place;
+            near_.resize(static_cast<std::size_t>(n_near_));
+            for (index_t i = 0; i < n_near_; ++i) near_[i] = distances_[rows_[i]];
+            return bucket_select(near_, static_cast<index_t>(std::ceil(kept_.need)) - 1, bucket_);
         }
         weighted_.clear();
         for (const index_t row : rows()) {

@@ -40,4 +40,27 @@ inline double weighted_select(std::vector<Weighted>& entries, double need) {
     return low->first;
 }
 
+// The value that `rank` others come before, of values of zero or more: those in the same one of 64 buckets are sorted out
+// among themselves. `bucket` is room to work in.
+inline double bucket_select(const std::vector<double>& values, index_t rank, std::vector<double>& bucket) {
+    constexpr index_t kBuckets = 64;
+    const double top = *std::max_element(values.begin(), values.end());
+    const double factor = top > 0 && top < 1e300 ? kBuckets / top : 0.0;
+    const auto bucket_of = [=](double x) { return std::min<index_t>(kBuckets - 1, static_cast<index_t>(x * factor)); };
+    if (factor == 0.0 || !(factor < 1e300)) {
+        bucket = values;
+    } else {
+        index_t counts[kBuckets] = {};
+        for (const double x : values) ++counts[bucket_of(x)];
+        index_t chosen = 0;
+        for (; rank >= counts[chosen]; ++chosen) rank -= counts[chosen];
+        bucket.clear();
+        for (const double x : values) {
+            if (bucket_of(x) == chosen) bucket.push_back(x);
+        }
+    }
+    std::nth_element(bucket.begin(), bucket.begin() + rank, bucket.end());
+    return bucket[static_cast<std::size_t>(rank)];
+}
+
 }  // namespace farthing

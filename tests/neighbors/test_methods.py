@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.ensemble import AdaBoostClassifier as ForeignAdaBoost
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
@@ -87,8 +88,7 @@ class TestFigure21:
 @pytest.mark.parametrize("unmeasured", ["zero", "missing"])
 def test_with_all_features_it_is_the_model_that_it_stands_on(estimator, unmeasured):
     X, y = tables()
-    own = AdaBoostClassifier(n_rounds=300) if estimator is None else estimator
-    plain = own.fit(X, y)
+    plain = clone(AdaBoostClassifier(n_rounds=300) if estimator is None else estimator).fit(X, y)
     model = MarginNeighborsClassifier(estimator, confidence=1.0, unmeasured=unmeasured).fit(X, y)
     fresh, _ = tables(1)
     assert np.array_equal(model.predict(fresh), plain.predict(fresh))

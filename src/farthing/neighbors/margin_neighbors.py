@@ -81,14 +81,14 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
     --------
     >>> from farthing.datasets import load_heart_disease
     >>> heart = load_heart_disease()
-    >>> model = MarginNeighborsClassifier(n_neighbors=30, alpha=0.002, costs=heart.costs)
+    >>> model = MarginNeighborsClassifier(n_neighbors=30, budget=60, costs=heart.costs)
     >>> model = model.fit(heart.X[1:], heart.y[1:])
     >>> walk = model.walk()
-    >>> walk.ask.feature
-    'cp'
+    >>> walk.ask
+    Ask(feature='cp', price=1.0, group=None)
     >>> walk.tell(heart.X.iloc[0]["cp"])
-    >>> walk.ask.feature
-    'thal'
+    >>> bool(model.spend(heart.X).max() <= 60)
+    True
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""The experiment of chapter 2 steps through rows by itself; its votes are those of predictions within budgets."""
+"""The experiment of chapter 2 steps through rows by itself; its votes are those of the array calls."""
 
 import numpy as np
 import pytest

@@ -15,7 +15,7 @@ from farthing._core import KeptRows, LocalRegression, LocalRows, Neighborhood
 from farthing.base import n_threads
 from farthing.boosting.link import VoteLink
 from farthing.costs import RowLedger
-from farthing.neighbors.margins import Floats
+from farthing.neighbors.columns import Floats
 from farthing.table import Encoded
 from farthing.table.bins import plain
 from farthing.trees.progress import unpack

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import KeptRows
+from farthing.neighbors.columns import Floats
 from farthing.neighbors.local import check_floats, check_rows
-from farthing.neighbors.margins import Floats, Margins
+from farthing.neighbors.margins import Margins
 from farthing.store import register_codec
 from farthing.table import Schema
 

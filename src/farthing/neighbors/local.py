@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from farthing.neighbors.margins import Floats
+from farthing.neighbors.columns import Floats
 from farthing.store import register_codec
 
 

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.boosting import LinearVotes, TreeVotes
+from farthing.neighbors.columns import ByColumn, Floats
 from farthing.store import register_codec
 from farthing.table import Schema
 
-Floats: TypeAlias = NDArray[np.float64]
 Unmeasured: TypeAlias = Literal["zero", "missing"]
 
 _ARRAYS: Final = {
@@ -25,7 +25,7 @@ _ARRAYS: Final = {
 
 
 @dataclass(frozen=True, eq=False)
-class Margins:
+class Margins(ByColumn):
     """An additive model f(x) = intercept + sum over the features of m_j(x_j).
 
     m_j(x) is ``slope[j] * x`` plus a step function: the level of the first edge that is not below x, or of
@@ -104,17 +104,6 @@ class Margins:
         # A slope of zero must not make NaN of an infinite value.
         linear = self.slope[feature] * values if self.slope[feature] != 0 else 0.0
         return np.where(absent, self.missing[feature], linear + self.level[levels][place])
-
-    def table(self, values: NDArray[np.floating]) -> Floats:
-        """Return what each entry of an encoded table adds, shape (n_rows, n_features)."""
-        made = np.empty(values.shape)
-        for feature in range(self.n_features):
-            made[:, feature] = self.column(feature, values[:, feature])
-        return made
-
-    def value(self, feature: int, value: float) -> float:
-        """Return what one value adds; the bits of `table`."""
-        return float(self.column(feature, np.array([value]))[0])
 
     def from_missing(self) -> Margins:
         """Return the same model, of which a feature that is not measured counts as missing.

@@ -17,8 +17,9 @@ from farthing.boosting.draws import draw_rows
 from farthing.boosting.ensembles import learn_votes
 from farthing.costs import CostSheet
 from farthing.neighbors.acquiring import TEXTS, AcquiringClassifier
+from farthing.neighbors.columns import Floats
 from farthing.neighbors.kept import Kept
-from farthing.neighbors.margins import Floats, Margins, Unmeasured
+from farthing.neighbors.margins import Margins, Unmeasured
 
 NEIGHBORS = TEXTS | {
     "estimator": """estimator : classifier, TreeVotes, LinearVotes or None

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.neighbors.columns import ByColumn, Floats
 from farthing.neighbors.kept import moments
-from farthing.neighbors.margins import Floats
 from farthing.store import register_codec
 from farthing.table import Schema
 
 
 @dataclass(frozen=True, eq=False)
-class Standard:
+class Standard(ByColumn):
     """How the values of a table become numbers of mean 0 and deviation 1.
 
     Parameters
@@ -80,17 +80,6 @@ class Standard:
         own = np.where(np.isfinite(own), own, np.nan)
         own = _look_up(level, own) if len(level) else own
         return np.asarray((own - self.mean[feature]) * self.scale[feature])
-
-    def table(self, values: NDArray[np.floating]) -> Floats:
-        """Standardise an encoded table, shape (n_rows, n_features)."""
-        made = np.empty(values.shape)
-        for feature in range(self.n_features):
-            made[:, feature] = self.column(feature, values[:, feature])
-        return made
-
-    def value(self, feature: int, value: float) -> float:
-        """Standardise one value; the bits of `table`."""
-        return float(self.column(feature, np.array([value]))[0])
 
 
 def _mean_labels(codes: Floats, signs: Floats, weights: Floats, n_categories: int) -> Floats:

@@ -13,8 +13,8 @@ from farthing._core import LocalRows
 from farthing.base import documented, register
 from farthing.costs import CostSheet
 from farthing.neighbors.acquiring import TEXTS, AcquiringClassifier
+from farthing.neighbors.columns import Floats
 from farthing.neighbors.local import Local
-from farthing.neighbors.margins import Floats
 from farthing.neighbors.standard import Standard
 
 

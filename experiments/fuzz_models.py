@@ -39,6 +39,7 @@ def saved_models() -> list[bytes]:
     )
     from farthing.cascades import EarlyExit, EarlyExitRanker  # noqa: PLC0415
     from farthing.forests import BudgetTreeClassifier  # noqa: PLC0415
+    from farthing.neighbors import MarginNeighborsClassifier, ValueOfClassifier  # noqa: PLC0415
 
     X, labels, risk = patients()
     sheet = CostSheet(
@@ -47,6 +48,7 @@ def saved_models() -> list[bytes]:
         unit="USD",
     )
     plain = X[["age", "chol"]].to_numpy()
+    stumps = AdaBoostClassifier(n_rounds=6)
     models = [
         BudgetTreeClassifier(costs=sheet, max_depth=4).fit(X, labels),
         BudgetTreeClassifier(costs=sheet, budget=8.0).fit(X, labels == "ill"),
@@ -57,6 +59,8 @@ def saved_models() -> list[bytes]:
         GradientBoostingRegressor(n_trees=2, max_leaves=4).fit(plain.astype(np.float32), risk),
         EarlyExit(GreedyMiserClassifier(n_trees=2, max_depth=2), every=1, costs=sheet).fit(X, labels),
         EarlyExitRanker(GradientBoostingRegressor(n_trees=3, max_leaves=3), every=1).fit(plain, risk),
+        MarginNeighborsClassifier(stumps, n_neighbors=5, costs=sheet).fit(X[:40], labels[:40] == "ill"),
+        ValueOfClassifier(costs=sheet).fit(X[:40], labels[:40] == "ill"),
     ]
     return [saved(model) for model in models]
 

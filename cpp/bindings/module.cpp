@@ -8,6 +8,7 @@ void bind_boost(nanobind::module_& m);
 void bind_curtail(nanobind::module_& m);
 void bind_grow(nanobind::module_& m);
 void bind_lambdas(nanobind::module_& m);
+void bind_neighbors(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
 void bind_prune(nanobind::module_& m);
 void bind_sampler(nanobind::module_& m);
@@ -21,6 +22,7 @@ NB_MODULE(_core, m) {
     farthing::bind_curtail(m);
     farthing::bind_grow(m);
     farthing::bind_lambdas(m);
+    farthing::bind_neighbors(m);
     farthing::bind_prune(m);
     farthing::bind_sampler(m);
 }

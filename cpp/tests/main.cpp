@@ -5,6 +5,7 @@
 #include "test_closure.hpp"
 #include "test_growing.hpp"
 #include "test_ledger.hpp"
+#include "test_neighbors.hpp"
 #include "test_predicting.hpp"
 #include "test_price.hpp"
 #include "test_sampling.hpp"
@@ -20,6 +21,7 @@ int main() {
     test_predicting();
     test_sampling();
     test_boosting();
+    test_neighbors();
     test_closure();
     std::printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 ? 0 : 1;

@@ -6,7 +6,7 @@ spends, and asks for one feature at a time.
 
 from importlib.metadata import PackageNotFoundError, version
 
-from farthing import adaptive, boosting, cascades, forests
+from farthing import adaptive, boosting, cascades, forests, neighbors
 from farthing.base import load
 from farthing.costs import CostSheet, Group
 from farthing.frontier import BudgetedClassifier, BudgetedRegressor, ErrorCosts, Frontier, sweep
@@ -35,5 +35,6 @@ __all__ = [
     "consult",
     "forests",
     "load",
+    "neighbors",
     "sweep",
 ]

@@ -1,0 +1,258 @@
+"""Accuracy at six mean budgets: the miser cascade against all rivals, on ten tables.
+
+``python -m experiments.cascade`` writes docs/results/cascade.md. What was measured is kept in a folder, one file
+for each table, seed and method, so a long run can be made in parts: ``--tables dna --seeds 0 --methods cascade``.
+FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
+
+All methods have the same rounds, depth, learning rate, ridge and smallest leaf, and choose by the same
+validation rows: at each budget the model with the best accuracy on them, among those whose validation rows
+spend no more in the mean. What a model spends is the price of the features that a row's prediction looks at,
+each paid once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import lightgbm
+import numpy as np
+from experiments.mean_budgets import LEAST, Followed, Split, follow
+from experiments.miser_accuracy import (
+    N_ROUNDS,
+    SETTINGS,
+    SHARES,
+    THRESHOLDS,
+    grid,
+    lightgbm_fit,
+    miser_fit,
+    plan,
+    prior,
+    row_errors,
+)
+from numpy.typing import NDArray
+
+from farthing.adaptive import AdaptGbrtClassifier, adapt_path
+from farthing.cascades import MiserCascadeClassifier
+from farthing.costs import CostSheet
+from farthing.datasets import load_table
+from farthing.forests import BudgetForestClassifier, prune_path
+
+ROOT = Path(__file__).parents[1]
+RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "cascade"
+# Rows that are drawn of each table.
+TABLES = {
+    "dna": 3186,
+    "miniboone_tiny": 5000,
+    "satellite": 6435,
+    "adult": 8000,
+    "splice": 3190,
+    "thyroid_ann": 7200,
+    "covtype": 20_000,
+    "letter": 8000,
+    "mslr_fold1_10k": 10_000,
+    "mnist": 10_000,
+}
+N_FITS = 20
+OURS = "cascade"
+
+
+def split_of(name: str, seed: int) -> Split:
+    """Return half of a table to learn from, 20 % to choose by, 30 % to test, at prices drawn with the seed."""
+    rng = np.random.default_rng(seed)
+    data = load_table(name)
+    frame = data.X.apply(lambda c: c.cat.codes.replace(-1, np.nan) if c.dtype.name == "category" else c)
+    y = np.unique(data.y, return_inverse=True)[1].astype(np.int64)
+    costs = CostSheet(rng.integers(1, 51, size=frame.shape[1]).astype(float))
+    rows = rng.permutation(len(y))[: TABLES[name]]
+    X = frame.iloc[rows].to_numpy(dtype=np.float64)
+    bounds = [len(rows) // 2, len(rows) * 7 // 10]
+    return Split(name, costs, *zip(np.split(X, bounds), np.split(y[rows], bounds), strict=True))
+
+
+# The methods: each gives all its models, as validation and test rows see them.
+
+
+def followed_model(model: Any, split: Split) -> Followed:
+    """Return one model of the contract."""
+    told = [model.decide(X) for X, _ in (split.validation, split.test)]
+    truth = split.validation[1], split.test[1]
+    right = [t.prediction == y for t, y in zip(told, truth, strict=True)]
+    chances = told[0].probabilities[np.arange(len(truth[0])), truth[0]]
+    return Followed(
+        np.array([told[0].spent.mean()]),
+        np.array([right[0].mean()]),
+        np.array([-np.log(np.maximum(chances, LEAST)).mean()]),
+        np.array([told[1].spent.mean()]),
+        right[1][np.newaxis],
+    )
+
+
+def cascade_model(split: Split, **params: Any) -> MiserCascadeClassifier:
+    """Fit the cascade once, with the validation rows held out."""
+    settings = {"n_trees": N_ROUNDS, **SETTINGS, "n_jobs": 1, "random_state": 0, **params}
+    return MiserCascadeClassifier(costs=split.costs, **settings).fit(
+        *split.train, validation=split.validation
+    )
+
+
+def cascade(split: Split) -> Iterator[Followed]:
+    """Give the cascade of each budget; the held out rows that its exits were set by are those that choose."""
+    model = cascade_model(split)
+    whole = split.costs.total(split.costs.features)
+    for share in SHARES:
+        yield followed_model(model.at(share * whole), split)
+
+
+def miser(split: Split) -> Iterator[Followed]:
+    """Give every round of every fit, with exits and without."""
+    for fit in plan(N_FITS):
+        yield miser_fit(split, fit, N_ROUNDS)[1]
+
+
+def coupled(split: Split) -> Iterator[Followed]:
+    """Give every round of LightGBM, the first use of a feature paying for all rows."""
+    for tradeoff in grid(N_FITS):
+        yield lightgbm_fit(split, "coupled", float(tradeoff), N_ROUNDS)
+
+
+def lazy(split: Split) -> Iterator[Followed]:
+    """Give every round of LightGBM, each row paying for itself."""
+    for tradeoff in grid(N_FITS):
+        yield lightgbm_fit(split, "lazy", float(tradeoff), N_ROUNDS)
+
+
+def subset(split: Split) -> Iterator[Followed]:
+    """Give every round of boosters on the best subsets: features ranked by LightGBM's gain over their price."""
+    X, y = split.train
+    n_classes = int(y.max()) + 1
+    settings: dict[str, Any] = {"objective": "binary" if n_classes == 2 else "multiclass", "verbosity": -1}
+    if n_classes > 2:
+        settings["num_class"] = n_classes
+    settings |= {"max_depth": 4, "num_leaves": 16, "learning_rate": 0.2, "num_threads": 1}
+    ranker = lightgbm.train(settings, lightgbm.Dataset(X, y), N_ROUNDS)
+    order = np.argsort(-ranker.feature_importance("gain") / split.costs.own, kind="stable")
+    spent = np.cumsum(split.costs.own[order]) / split.costs.own.sum()
+    # As many within each of the six budgets.
+    sizes = {int(np.searchsorted(spent, share, side="right")) for share in (*SHARES, *SHARES_BETWEEN)}
+    sizes |= {1, 2, 3}
+    for size in sorted(size for size in sizes if size):
+        columns = order[:size]
+        part = Split(
+            split.name,
+            CostSheet(split.costs.own[columns]),
+            *((table[:, columns], truth) for table, truth in (split.train, split.validation, split.test)),
+        )
+        yield lightgbm_fit(part, "coupled", 0.0, N_ROUNDS)
+
+
+SHARES_BETWEEN = (0.01, 0.015, 0.03, 0.04, 0.07, 0.085, 0.14, 0.17, 0.25, 0.3, 0.4, 0.6, 0.7, 0.85)
+
+
+def budget_prune(split: Split) -> Iterator[Followed]:
+    """Give forests that know the prices, at five trade-offs, pruned at every trade-off."""
+    total = split.costs.total(split.costs.features)
+    for tradeoff in (0.0, 0.03, 0.1, 0.3, 1.0):
+        forest = BudgetForestClassifier(
+            cost_rule="penalty",
+            tradeoff=tradeoff / total,
+            max_trees=40,
+            max_features="sqrt",
+            min_rows_leaf=5,
+            costs=split.costs,
+            random_state=0,
+            n_jobs=1,
+        ).fit(*split.train)
+        path = prune_path(forest, *split.validation, n_jobs=1)
+        best = {}
+        for share in SHARES:
+            fits = np.flatnonzero(path.costs <= share * total * (1 + 1e-12))
+            if len(fits):
+                best[int(fits[np.argmin(path.forest_errors[fits])])] = None
+        for entry in best:
+            yield followed_model(path[entry], split)
+
+
+def adapt(split: Split) -> Iterator[Followed]:
+    """Give ADAPT-GBRT over a booster of all features, at twelve settings and five shares sent on."""
+    estimator = AdaptGbrtClassifier(
+        relative=True, n_trees=N_ROUNDS, costs=split.costs, n_folds=3, random_state=0, n_jobs=1
+    )
+    path = adapt_path(
+        estimator,
+        *split.train,
+        validation=split.validation,
+        gammas=(1e-4, 1e-3, 1e-2),
+        p_fulls=(0.1, 0.3, 0.5, 0.7),
+        shares=(0.02, 0.05, 0.1, 0.2, 0.5),
+        n_jobs=1,
+    )
+    for point in path.frontier:
+        yield followed_model(point.model, split)
+
+
+METHODS: dict[str, Callable[[Split], Iterator[Followed]]] = {
+    OURS: cascade,
+    "miser": miser,
+    "LightGBM coupled": coupled,
+    "LightGBM lazy": lazy,
+    "best subset": subset,
+    "BudgetPrune": budget_prune,
+    "ADAPT-GBRT": adapt,
+}
+
+
+def measure(split: Split, models: Iterator[Followed]) -> dict[str, NDArray[Any]]:
+    """Choose at each budget by the validation rows; return who is right and what is spent on test rows."""
+    begin = time.process_time()
+    all_models = Followed.joined([prior(split), *models])
+    seconds = time.process_time() - begin
+    total = split.costs.total(split.costs.features)
+    chosen = [all_models.within(share * total) for share in SHARES]
+    return {
+        "right": all_models.right[chosen],
+        "spend": all_models.test_spend[chosen] / total,
+        "held": all_models.spend[chosen] / total,
+        "seconds": np.array(seconds),
+    }
+
+
+def main() -> None:
+    """Measure what is not measured yet, and write the page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tables", nargs="*", default=[*TABLES])
+    parser.add_argument("--methods", nargs="*", default=[*METHODS])
+    parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
+    parser.add_argument("--kept", type=Path, default=KEPT)
+    parser.add_argument("--page", action="store_true", help="only write the page of what is measured")
+    args = parser.parse_args()
+    args.kept.mkdir(parents=True, exist_ok=True)
+    for seed in args.seeds if not args.page else ():
+        for name in args.tables:
+            todo = [m for m in args.methods if not _file(args.kept, name, seed, m).exists()]
+            split = split_of(name, seed) if todo else None
+            for method in todo:
+                result = measure(split, METHODS[method](split))
+                np.savez_compressed(_file(args.kept, name, seed, method), **result)
+                accuracy = result["right"].mean(axis=1)
+                print(
+                    f"{name} {seed} {method:18} {accuracy.round(4)} mean {accuracy.mean():.4f} "
+                    f"{result['seconds']:.0f} s",
+                    flush=True,
+                )
+    page(args.kept)
+
+
+def _file(kept: Path, name: str, seed: int, method: str) -> Path:
+    return kept / f"{name}-{seed}-{method.replace(' ', '_')}.npz"
+
+
+def page(kept: Path) -> None:
+    """Write the page of all that was measured."""
+
+
+if __name__ == "__main__":
+    main()

@@ -54,8 +54,8 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
     ----------
     classes_ : ndarray, shape (n_classes,)
         The labels.
-    temperatures_ : ndarray of float64, shape (n_stages,)
-        What the scores of each stage are divided by.
+    temperatures_ : ndarray of float64, shape (n_sets,)
+        What the scores of each booster are divided by.
     {attributes}
 
     References
@@ -161,13 +161,13 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
         held = nursery.held
         codes, weights = nursery.target[held], nursery.weights[held]
         self.temperatures_ = np.ones(len(boosters))
-        for stage, booster in enumerate(boosters):
+        for place, booster in enumerate(boosters):
             if booster.n_rounds:
                 probabilities = self._conclude(np.ascontiguousarray(booster.held[:, held].T))
-                self.temperatures_[stage] = temperature_of(probabilities, codes, weights)
+                self.temperatures_[place] = temperature_of(probabilities, codes, weights)
 
-    def _read(self, stage: int, scores: Floats) -> Floats:
-        return np.asarray(scores / self.temperatures_[stage])
+    def _read(self, place: int, scores: Floats) -> Floats:
+        return np.asarray(scores / self.temperatures_[place])
 
     def _conclude(self, outputs: Floats) -> Floats:
         return np.asarray(self._miser()._conclude(outputs))
@@ -181,7 +181,7 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
     def _check_stored(self) -> None:
         super()._check_stored()
         temperatures = self.temperatures_
-        if temperatures.dtype != np.float64 or temperatures.shape != (len(self.stages_),):
-            raise ValueError("temperatures_ must have one float a stage")
+        if temperatures.dtype != np.float64 or temperatures.shape != (len(self.ends_),):
+            raise ValueError("temperatures_ must have one float a set")
         if not ((temperatures > 0) & np.isfinite(temperatures)).all():
             raise ValueError("temperatures_ must be above zero")

@@ -22,17 +22,23 @@ Whatever minimises the Lagrangian has the least error of all thresholds that spe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from itertools import pairwise
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+Floats: TypeAlias = NDArray[np.float64]
+# Mean spend, mean error, thresholds.
+Point: TypeAlias = tuple[float, float, Floats]
 
 # Thresholds of stages where no row stops, and where all do.
 NEVER: Final = -np.inf
 ALWAYS: Final = np.inf
 _MOST_TURNS: Final = 5
+# Between two points of the path the spend grows by at most this share, or there are so many points.
+_STEP: Final = 0.04
+_MOST_STEPS: Final = 16
 # Trade-offs, in errors for all that there is to buy.
 _TRADEOFFS: Final = np.append(0.0, np.geomspace(1e-3, 1e3, 72))
 
@@ -47,19 +53,33 @@ class ExitPath:
         Mean spend of the rows held out, ascending.
     risk : ndarray of float64, shape (n_points,)
         Their mean error, descending.
+    chain : ndarray of int64, shape (n_points,)
+        The chain that each is for.
     thresholds : ndarray of float64, shape (n_points, n_stages)
-        A row stops where its risk is at most the threshold.
+        A row stops where its risk is at most the threshold; infinite behind the end of a short chain.
     """
 
     spend: Floats
     risk: Floats
+    chain: NDArray[np.int64]
     thresholds: Floats
 
-    def within(self, budget: float | None) -> int:
-        """Return the place of the least risk whose spend is within a mean budget; 0 if none is."""
-        if budget is None:
-            return len(self.spend) - 1
-        return max(0, int(np.searchsorted(self.spend, budget * (1 + 1e-12), side="right")) - 1)
+    @classmethod
+    def of(cls, chains: list[Exits]) -> ExitPath:
+        """Return the best of all chains at every budget."""
+        n_stages = max(exits.n_stages for exits in chains)
+        points = [
+            (spend, risk, chain, np.append(each, np.full(n_stages - len(each), ALWAYS)))
+            for chain, exits in enumerate(chains)
+            for spend, risk, each in exits.path()
+        ]
+        best = _pareto(points)
+        return cls(
+            np.array([point[0] for point in best]),
+            np.array([point[1] for point in best]),
+            np.array([point[2] for point in best], dtype=np.int64),
+            np.array([point[3] for point in best]),
+        )
 
 
 class Exits:
@@ -93,21 +113,42 @@ class Exits:
         self._weights = weights / weights.sum()
         self._orders = [np.argsort(risk, kind="stable") for risk in risks]
 
-    def path(self) -> ExitPath:
-        """Return the thresholds of all trade-offs, and of each stage alone, that are best for some budget."""
+    @property
+    def n_stages(self) -> int:
+        """Number of stages."""
+        return len(self._costs)
+
+    def path(self) -> list[Point]:
+        """Return mean spend, mean error and thresholds for every mean budget, cheapest first.
+
+        Trade-offs give the corners of the convex hull; between two of them the thresholds move in step, by
+        rank, so that more and more rows go on, those of the highest risk first.
+        """
         n_stages = len(self._costs)
         whole = self._costs[-1] if self._costs[-1] > 0 else 1.0
         found = [self.solve(float(tradeoff / whole)) for tradeoff in _TRADEOFFS]
-        for stage in range(n_stages):
-            found.append(np.where(np.arange(n_stages) >= stage, ALWAYS, NEVER))
-        points = [(*self.judge(thresholds), thresholds) for thresholds in found]
-        points.sort(key=lambda point: point[:2])
-        kept: list[tuple[float, float, Floats]] = []
-        for point in points:
-            if not kept or point[1] < kept[-1][1]:
-                kept.append(point)
-        spend, risk, thresholds = zip(*kept, strict=True)
-        return ExitPath(np.array(spend), np.array(risk), np.array(thresholds))
+        alone = np.where(np.arange(n_stages) >= np.arange(n_stages)[:, np.newaxis], ALWAYS, NEVER)
+        points = self._best([*found, *alone])
+        found = [thresholds for _, _, thresholds in points]
+        for (less, _, cheap), (more, _, dear) in pairwise(points):
+            n_steps = min(_MOST_STEPS, int(np.ceil(np.log(more / less) / _STEP))) if less else _MOST_STEPS
+            found += [self._between(cheap, dear, step / n_steps) for step in range(1, n_steps)]
+        return self._best(found)
+
+    def _best(self, found: list[Floats]) -> list[Point]:
+        return _pareto([(*self.judge(each), each) for each in found])
+
+    def _between(self, cheap: Floats, dear: Floats, part: float) -> Floats:
+        """Return thresholds between two others, by rank; behind the end of the cheap those of the dear."""
+        moved = dear.copy()
+        for stage in range(len(cheap) - 1):
+            risks = self._risks[stage][self._orders[stage]]
+            ranks = np.searchsorted(risks, [cheap[stage], dear[stage]], side="right")
+            rank = round((1 - part) * ranks[0] + part * ranks[1])
+            moved[stage] = _threshold(risks, rank)
+            if ranks[0] == len(risks):
+                break
+        return moved
 
     def solve(self, tradeoff: float) -> Floats:
         """Return the thresholds of one trade-off, shape (n_stages,)."""
@@ -161,11 +202,25 @@ class Exits:
         ends = np.append(risks[1:] > risks[:-1], True)  # rows of the same risk stop together
         sums[~ends] = -np.inf
         last = int(np.argmax(sums))
-        if not sums[last] >= 0:
-            return NEVER
-        if last == len(risks) - 1:
-            return ALWAYS
-        return float((risks[last] + risks[last + 1]) / 2)
+        return _threshold(risks, last + 1) if sums[last] >= 0 else NEVER
+
+
+def _pareto(points: list[Any]) -> list[Any]:
+    """Return the points, of spend, risk and more, that nothing as cheap is as good as, cheapest first."""
+    kept: list[Any] = []
+    for point in sorted(points, key=lambda point: point[:2]):
+        if not kept or point[1] < kept[-1][1]:
+            kept.append(point)
+    return kept
+
+
+def _threshold(risks: Floats, n_stopped: int) -> float:
+    """Return a threshold that stops so many of the rows, whose risks ascend."""
+    if n_stopped == 0:
+        return NEVER
+    if n_stopped == len(risks):
+        return ALWAYS
+    return float((risks[n_stopped - 1] + risks[n_stopped]) / 2)
 
 
 def stop_stages(risks: Floats, thresholds: Floats) -> NDArray[np.int64]:

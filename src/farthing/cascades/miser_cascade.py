@@ -16,8 +16,8 @@ from sklearn.utils.validation import check_is_fitted
 from farthing.base import TreesMixin, n_threads
 from farthing.base.inputs import check_cap, check_weights
 from farthing.boosting.losses import Loss
-from farthing.cascades.chain import cut, free_columns, miser_order, prefix_costs
-from farthing.cascades.exits import NEVER, ExitPath, Exits
+from farthing.cascades.chain import chains_of
+from farthing.cascades.exits import ALWAYS, NEVER, ExitPath, Exits
 from farthing.cascades.nursery import Booster, Fold, Nursery, Settings
 from farthing.cascades.stage_walk import StagePolicy
 from farthing.costs import CostSheet
@@ -43,7 +43,7 @@ TEXTS: Final = {
     kind : {"mean", "hard"}
         Whether the budget is for the mean over the rows, as rows held out see it, or for every row.
     n_stages : int
-        Most stages that cost something; with as many as there are features, each buys one.
+        Most stages that cost something; with as many as there are features, each may buy one.
     n_trees : int
         Most rounds of each stage's booster; rows held out choose how many are kept.
     patience : int, optional
@@ -61,17 +61,25 @@ TEXTS: Final = {
         Of the rows held out.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same model.""",
-    "attributes": """order_ : ndarray of int64, shape (n_bought,)
-        Columns in the order in which the stages buy them.
-    stages_ : ndarray of int64, shape (n_stages, 2)
-        For each stage: how many columns of the order it owns, and the end of its trees. The first stage costs
-        nothing: it owns the free features, or none.
-    forest_ : Forest
-        The trees of all stages, one booster after another.
+    "attributes": """forest_ : Forest
+        The boosters of all sets of features, one after another.
+    sets_ : ndarray of bool, shape (n_sets, n_features)
+        What each booster is made of. The first costs nothing: it has the free features, or none.
+    ends_ : ndarray of int64, shape (n_sets,)
+        The end of the trees of each.
+    chains_ : ndarray of int64, shape (n_chains, n_stages)
+        The sets of each chain, in the order of its stages; -1 behind the end of a short one. The first is for
+        all budgets, the others for small ones.
+    chain_ : ndarray of int64, shape (n_stages,)
+        The chain of the budget.
     thresholds_ : ndarray of float64, shape (n_stages,)
         A row stops at the first stage where its risk is at most this.
+    set_risks_ : ndarray of float64, shape (n_sets,)
+        Mean risk of rows held out if all of them stop there.
     path_spend_, path_risk_ : ndarray of float64, shape (n_points,)
         Mean spend, ascending, and mean risk of rows held out, for every point of the path.
+    path_chain_ : ndarray of int64, shape (n_points,)
+        The chain of each.
     path_thresholds_ : ndarray of float64, shape (n_points, n_stages)
         The thresholds of each.""",
 }
@@ -101,11 +109,15 @@ class MiserCascade(TreesMixin):
     """Stages, exits and their path; the two estimators add the loss, the calibration and the risk."""
 
     _stored: ClassVar[Mapping[str, type | UnionType]] = {
-        "order_": np.ndarray,
-        "stages_": np.ndarray,
+        "sets_": np.ndarray,
+        "ends_": np.ndarray,
+        "chains_": np.ndarray,
+        "chain_": np.ndarray,
         "thresholds_": np.ndarray,
+        "set_risks_": np.ndarray,
         "path_spend_": np.ndarray,
         "path_risk_": np.ndarray,
+        "path_chain_": np.ndarray,
         "path_thresholds_": np.ndarray,
     }
 
@@ -161,8 +173,8 @@ class MiserCascade(TreesMixin):
         """Learn from the rows held out how to read the scores of each stage."""
 
     @abstractmethod
-    def _read(self, stage: int, scores: Floats) -> Floats:
-        """Return raw outputs (n_rows, n_outputs) for what the trees of a stage say."""
+    def _read(self, place: int, scores: Floats) -> Floats:
+        """Return raw outputs (n_rows, n_outputs) for what one of the boosters says."""
 
     @abstractmethod
     def _risks(self, outputs: Floats) -> Floats:
@@ -228,29 +240,37 @@ class MiserCascade(TreesMixin):
             settings=self._settings(),
         )
         self.prior_ = nursery.loss.start(target[:n_learned], weights[:n_learned])
-        self.order_ = miser_order(nursery)
-        costs = prefix_costs(sheet, self.order_)
-        cuts = cut(costs, len(free_columns(sheet)), self.n_stages)
-        boosters = [nursery.booster(np.sort(self.order_[:owned])) for owned in cuts]
+        sets, chains = chains_of(nursery, self.n_stages)
+        boosters = [nursery.booster(columns) for columns in sets]
         self.forest_ = Forest.concat([booster.forest for booster in boosters])
-        ends = np.cumsum([booster.forest.n_trees for booster in boosters])
-        self.stages_ = np.column_stack([cuts, ends]).astype(np.int64)
+        self.ends_ = np.cumsum([booster.forest.n_trees for booster in boosters], dtype=np.int64)
+        self.sets_ = np.array([np.isin(np.arange(values.shape[1]), columns) for columns in sets])
+        length = max(len(chain) for chain in chains)
+        self.chains_ = np.array([chain + [-1] * (length - len(chain)) for chain in chains], dtype=np.int64)
         self._calibrate(nursery, boosters)
-        path = self._exits(nursery, boosters, costs[cuts]).path()
-        self.path_spend_, self.path_risk_ = path.spend, path.risk
-        self.path_thresholds_ = path.thresholds
-        self.thresholds_ = self._thresholds_within(cap)
+        self._set_exits(nursery, boosters, chains)
+        self._aim(cap)
 
-    def _exits(self, nursery: Nursery, boosters: list[Booster], costs: Floats) -> Exits:
-        """Return the rows held out, each with its risk and error at every stage."""
+    def _set_exits(self, nursery: Nursery, boosters: list[Booster], chains: list[list[int]]) -> None:
+        """Learn the path from the rows held out."""
         held = nursery.held
-        risks, errors = [], []
-        for stage, booster in enumerate(boosters):
-            outputs = self._read(stage, np.ascontiguousarray(booster.held[:, held].T))
-            risks.append(self._risks(outputs))
-            made = self._errors(nursery.target[held], outputs)
-            errors.append(self.trust * risks[-1] + (1 - self.trust) * made)
-        return Exits(costs, np.array(risks), np.array(errors), nursery.weights[held])
+        weights = nursery.weights[held]
+        told = [
+            self._read(place, np.ascontiguousarray(booster.held[:, held].T))
+            for place, booster in enumerate(boosters)
+        ]
+        risks = np.array([self._risks(outputs) for outputs in told])
+        made = np.array([self._errors(nursery.target[held], outputs) for outputs in told])
+        errors = self.trust * risks + (1 - self.trust) * made
+        self.set_risks_ = np.average(errors, axis=1, weights=weights)
+        path = ExitPath.of(
+            [
+                Exits(self.costs_.total_rows(self._owned(chain)), risks[chain], errors[chain], weights)
+                for chain in chains
+            ]
+        )
+        self.path_spend_, self.path_risk_ = path.spend, path.risk
+        self.path_chain_, self.path_thresholds_ = path.chain, path.thresholds
 
     def _folds(self, values: NDArray[np.floating], target: NDArray[Any], n_learned: int) -> list[Fold]:
         rows = np.arange(len(target))
@@ -322,21 +342,19 @@ class MiserCascade(TreesMixin):
             What `fit` with that budget gives.
         """
         check_is_fitted(self)
-        cap = check_cap(budget)
-        learned = {"thresholds_": self._thresholds_within(cap)}
-        if self.kind == "hard":
-            learned["budget_"] = cap  # type: ignore[assignment]
-        return self._variant({"budget": budget}, **learned)
+        made = self._variant({"budget": budget})
+        made._aim(check_cap(budget))
+        return made
 
     def path(self) -> list[CascadePoint]:
         """Return the models of all mean budgets, cheapest first, with what rows held out pay and risk."""
         check_is_fitted(self)
-        return [
-            CascadePoint(float(spend), float(risk), self._variant({"budget": float(spend)}, thresholds_=each))
-            for spend, risk, each in zip(
-                self.path_spend_, self.path_risk_, self.path_thresholds_, strict=True
-            )
-        ]
+        points = []
+        for place, spend in enumerate(self.path_spend_.tolist()):
+            model = self._variant({"budget": spend, "kind": "mean"})
+            model._aim(spend)
+            points.append(CascadePoint(spend, float(self.path_risk_[place]), model))
+        return points
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield other budgets, see `BudgetedEstimator.variants`; the model itself comes last."""
@@ -347,13 +365,30 @@ class MiserCascade(TreesMixin):
             yield params, self.at(params["budget"])
         yield {}, self
 
-    def _thresholds_within(self, cap: float | None) -> Floats:
-        """Return the thresholds of a budget; with a hard one rows stop only where they can pay no more."""
+    def _aim(self, cap: float | None) -> None:
+        """Choose the chain and the thresholds of a budget."""
+        self.budget_ = cap if self.kind == "hard" else None
         if self.kind == "hard":
-            n_stages = len(self.stages_)
-            return np.where(np.arange(n_stages) < n_stages - 1, NEVER, np.inf)
-        path = ExitPath(self.path_spend_, self.path_risk_, self.path_thresholds_)
-        return np.array(self.path_thresholds_[path.within(cap)])
+            place = self._best_chain(cap)
+            thresholds = np.full(self.chains_.shape[1], NEVER)
+        else:
+            # The best within the mean budget; the cheapest if there is none.
+            limit = np.inf if cap is None else cap * (1 + 1e-12)
+            point = max(0, int(np.searchsorted(self.path_spend_, limit, side="right")) - 1)
+            place, thresholds = int(self.path_chain_[point]), self.path_thresholds_[point]
+        n_stages = int((self.chains_[place] >= 0).sum())
+        self.chain_ = self.chains_[place, :n_stages].copy()
+        self.thresholds_ = np.append(thresholds[: n_stages - 1], ALWAYS)
+
+    def _best_chain(self, cap: float | None) -> int:
+        """Return the chain whose last stage within a hard budget risks least, the earliest of equals."""
+        limit = np.inf if cap is None else cap * (1 + 1e-12)
+        risks = []
+        for chain in self.chains_:
+            sets = chain[chain >= 0]
+            paid = self.costs_.total_rows(self._owned(sets)) <= limit
+            risks.append(self.set_risks_[sets[paid][-1]])
+        return int(np.argmin(risks))
 
     # Predicting.
 
@@ -367,7 +402,7 @@ class MiserCascade(TreesMixin):
         seeds: NDArray[np.int64] | None,  # noqa: ARG002
     ) -> tuple[Floats, NDArray[np.bool_]]:
         n_rows = len(encoded.values)
-        owned = self._owned()
+        owned = self._owned(self.chain_)
         totals = self.costs_.total_rows(owned)
         last = np.full(n_rows, len(owned) - 1)
         if budget is not None:
@@ -383,64 +418,72 @@ class MiserCascade(TreesMixin):
             ends = last[rows] == stage
             looking = rows if threshold > NEVER else rows[ends]
             if len(looking):
-                outputs[looking] = self._look(progress, stage, looking)
+                outputs[looking] = self._look(progress, int(self.chain_[stage]), looking)
                 stops[looking] = stage
                 ends[np.isin(rows, looking, assume_unique=True)] |= self._risks(outputs[looking]) <= threshold
             rows = rows[~ends]
         return outputs, owned[stops]
 
-    def _look(self, progress: Progress, stage: int, rows: NDArray[np.int64]) -> Floats:
-        """Return raw outputs of a stage for some rows of a table."""
-        begin = self.stages_[stage - 1, 1] if stage else 0
+    def _look(self, progress: Progress, place: int, rows: NDArray[np.int64]) -> Floats:
+        """Return the raw outputs of one of the boosters for some rows of a table."""
+        begin = self.ends_[place - 1] if place else 0
         progress.outputs[rows] = 0.0
-        self._ready().advance(progress, int(begin), int(self.stages_[stage, 1]), rows)
-        return self._read(stage, progress.outputs[rows])
+        self._ready().advance(progress, int(begin), int(self.ends_[place]), rows)
+        return self._read(place, progress.outputs[rows])
 
-    def _owned(self) -> NDArray[np.bool_]:
-        """Return what each stage owns, shape (n_stages, n_features)."""
-        place = np.full(len(self.schema_.names), len(self.order_))
-        place[self.order_] = np.arange(len(self.order_))
-        return place < self.stages_[:, :1]
+    def _owned(self, chain: Any) -> NDArray[np.bool_]:
+        """Return what a row owns at each stage of a chain, shape (n_stages, n_features)."""
+        return np.logical_or.accumulate(self.sets_[chain], axis=0)
 
     # Files.
 
     def _check_stored(self) -> None:
         super()._check_stored()
-        n_features = len(self.schema_.names)
-        order, stages = self.order_, self.stages_
-        if order.dtype != np.int64 or order.ndim != 1 or len(np.unique(order)) != len(order):
-            raise ValueError("order_ must be columns, each at most once")
-        if len(order) and not (order.min() >= 0 and order.max() < n_features):
-            raise ValueError(f"order_ must be of columns 0 to {n_features - 1}")
-        if stages.dtype != np.int64 or stages.ndim != 2 or stages.shape[1] != 2 or not len(stages):
-            raise ValueError("stages_ must be of shape (n_stages, 2)")
-        if (np.diff(stages, axis=0) <= 0).any() or stages[0].min() < 0 or stages[0, 1] < 1:
-            raise ValueError("stages_ must ascend")
-        if stages[-1, 0] > len(order) or stages[-1, 1] != self.forest_.n_trees:
-            raise ValueError("stages_ must end with all trees, and with columns of the order")
-        if self.costs_.total(self._owned()[0]) != 0:
-            raise ValueError("the first stage must cost nothing")
-        self._check_looks()
-        n_points = len(self.path_spend_)
+        n_sets, n_points, n_stages = len(self.ends_), len(self.path_spend_), self.chains_.shape[-1]
         shapes = {
-            "thresholds_": (len(stages),),
-            "path_spend_": (n_points,),
-            "path_risk_": (n_points,),
-            "path_thresholds_": (n_points, len(stages)),
+            "sets_": (np.bool_, (n_sets, len(self.schema_.names))),
+            "ends_": (np.int64, (n_sets,)),
+            "chains_": (np.int64, (len(self.chains_), n_stages)),
+            "chain_": (np.int64, (len(self.chain_),)),
+            "thresholds_": (np.float64, (len(self.chain_),)),
+            "set_risks_": (np.float64, (n_sets,)),
+            "path_spend_": (np.float64, (n_points,)),
+            "path_risk_": (np.float64, (n_points,)),
+            "path_chain_": (np.int64, (n_points,)),
+            "path_thresholds_": (np.float64, (n_points, n_stages)),
         }
-        for name, shape in shapes.items():
+        for name, (dtype, shape) in shapes.items():
             array = getattr(self, name)
-            if array.dtype != np.float64 or array.shape != shape or np.isnan(array).any():
-                raise ValueError(f"{name} must be floats of shape {shape}")
+            if array.dtype != dtype or array.shape != shape or np.isnan(array).any():
+                raise ValueError(f"{name} must be of {dtype.__name__}, shape {shape}")
         if not n_points or (np.diff(self.path_spend_) < 0).any():
             raise ValueError("path_spend_ must ascend")
+        if (
+            not n_sets
+            or (np.diff(self.ends_, prepend=0) <= 0).any()
+            or self.ends_[-1] != self.forest_.n_trees
+        ):
+            raise ValueError("ends_ must ascend to the number of trees")
+        if not ((self.path_chain_ >= 0) & (self.path_chain_ < len(self.chains_))).all():
+            raise ValueError("path_chain_ must be of chains")
+        for chain in (*self.chains_, self.chain_):
+            _check_chain(chain, n_sets)
+        if self.costs_.total(self.sets_[0]) != 0:
+            raise ValueError("the first set must cost nothing")
+        self._check_looks()
 
     def _check_looks(self) -> None:
-        """Check that no tree tests what its stage does not own: that would be looking without paying."""
+        """Check that no booster tests what its set does not have: that would be looking without paying."""
         begin = 0
-        for owned, (_, end) in zip(self._owned(), self.stages_.tolist(), strict=True):
+        for owned, end in zip(self.sets_, self.ends_.tolist(), strict=True):
             nodes = slice(int(self.forest_.offsets[begin]), int(self.forest_.offsets[end]))
             tested = self.forest_.feature[nodes]
             if not owned[tested[tested >= 0]].all():
-                raise ValueError("a tree tests a feature that its stage does not own")
+                raise ValueError("a tree tests a feature that its set does not have")
             begin = end
+
+
+def _check_chain(chain: NDArray[np.int64], n_sets: int) -> None:
+    n_stages = int((chain >= 0).sum())
+    if n_stages == 0 or (chain[n_stages:] != -1).any() or chain.max() >= n_sets or chain[0] != 0:
+        raise ValueError("a chain must begin with the first set, and be of sets")

@@ -136,7 +136,8 @@ class Nursery:
         """Return how a tree is grown that may buy, at the prices of what the purse does not own yet."""
 
         def grow(gradients: Floats, hessians: Floats | None, number: int) -> Grown:
-            grown = self._grow(grower, learn, owned=purse.owned)(gradients, hessians, number)
+            buys = self._grow(grower, learn, owned=purse.owned, columns=purse.columns, budget=purse.cap)
+            grown = buys(gradients, hessians, number)
             purse.owned = grown.owned
             return grown
 
@@ -205,6 +206,18 @@ class Nursery:
 
 @dataclass
 class Purse:
-    """What has been bought so far: 1 for what is owned, shape (n_features,)."""
+    """What has been bought so far, and what may be.
+
+    Attributes
+    ----------
+    owned : ndarray of uint8, shape (n_features,)
+        1 for what is owned.
+    cap : float or None
+        What all of it may cost together.
+    columns : ndarray of int64 or None
+        What is for sale, ascending; None is all.
+    """
 
     owned: NDArray[np.uint8]
+    cap: float | None = None
+    columns: Columns | None = None

@@ -37,7 +37,7 @@ class StagePolicy:
     def wants(self, ledger: RowLedger) -> int | None:
         """Return the next column of the stage, or of the next stage unless the row stops here."""
         while not self._pending:
-            last = self._stage == len(self._model.stages_) - 1
+            last = self._stage == len(self._model.chain_) - 1
             if last or not ledger.affords_all(bought := self._bought(self._stage + 1)):
                 return None
             threshold = self._model.thresholds_[self._stage]
@@ -64,12 +64,12 @@ class StagePolicy:
         if self._told is None or self._told[0] != stage:
             model = self._model
             progress = Progress(self._values, model.forest_.n_outputs, model.costs_)
-            self._told = stage, model._look(progress, stage, np.zeros(1, dtype=np.int64))
+            self._told = stage, model._look(progress, int(model.chain_[stage]), np.zeros(1, dtype=np.int64))
         return self._told[1]
 
     def _bought(self, stage: int) -> list[int]:
         """Return the columns that a stage buys beside those before it, the cheapest first."""
-        model = self._model
-        begin = model.stages_[stage - 1, 0] if stage else 0
-        columns: list[int] = by_price(model.costs_, model.order_[begin : model.stages_[stage, 0]]).tolist()
+        owned = self._model._owned(self._model.chain_[: stage + 1])
+        new = owned[-1] & ~owned[-2] if stage else owned[-1]
+        columns: list[int] = by_price(self._model.costs_, np.flatnonzero(new).astype(np.int64)).tolist()
         return columns

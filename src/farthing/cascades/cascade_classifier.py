@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import UnionType
-from typing import Any, ClassVar
+from types import NoneType, UnionType
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import ContractClassifier, documented, register
+from farthing.base import ContractClassifier, documented, register, row_sums, sigmoid, softmax
 from farthing.base.calibration import temperature_of
 from farthing.boosting import GreedyMiserClassifier
 from farthing.boosting.losses import Loss
+from farthing.cascades.cascade_grid import cascade_grid
 from farthing.cascades.miser_cascade import TEXTS, BudgetKind, Floats, MiserCascade
 from farthing.cascades.nursery import Booster, Nursery
 
-
-def _grid(ground: Any) -> dict[str, list[Any]]:
-    """Return one fit, whose variants are the budgets; a hard budget is told at once."""
-    if ground.kind == "hard":
-        return {"kind": ["hard"], "budget": [ground.budget]}
-    return {"kind": ["mean"]}
+Exit: TypeAlias = Literal["confidence", "learned"]
 
 
 @register(
-    grid=_grid,
+    grid=cascade_grid,
     trials=[
         {"n_stages": 3, "n_trees": 4, "max_depth": 2, "n_folds": 2},
-        {"n_stages": 6, "n_trees": 3, "max_depth": 2, "n_folds": 1, "budget": 2.5, "kind": "hard"},
+        {"n_stages": 4, "n_trees": 3, "max_depth": 2, "n_folds": 1, "budget": 2.5, "kind": "hard"},
     ],
     check_defaults=False,  # twenty boosters and five folds, for each of a hundred small fits
 )
@@ -47,13 +43,26 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
     Parameters
     ----------
     {parameters}
+    exit : {"confidence", "learned"}
+        What thresholds are compared with: the error that the calibrated probabilities expect, or what a gate,
+        trees over the owned features that were grown on rows held out, says is gained by going on.
+    trust : float
+        What exits are judged by on rows held out: this part the error that the calibrated stage expects, the
+        rest the error that was made. The first is less noisy, the second knows no model.
     class_weight : dict, "balanced" or None
         Weights of the classes, times ``sample_weight``, in learning and in judging exits.
+    error_costs : array, shape (n_classes, n_classes), optional
+        What errors cost; row: the true class, column: the class predicted. Labels are then those of the least
+        expected cost, and exits spare this cost rather than errors. Without a budget it is in the unit of the
+        prices: the cascade that costs least in all, errors and features, is taken. None is 1 for each error,
+        and no limit to what may be spent to avoid it.
 
     Attributes
     ----------
     classes_ : ndarray, shape (n_classes,)
         The labels.
+    error_costs_ : ndarray of float64, shape (n_classes, n_classes), or None
+        As given.
     temperatures_ : ndarray of float64, shape (n_sets,)
         What the scores of each booster are divided by.
     {attributes}
@@ -73,7 +82,11 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
     True
     """
 
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {"temperatures_": np.ndarray}
+    _stored: ClassVar[Mapping[str, type | UnionType]] = {
+        "temperatures_": np.ndarray,
+        "error_costs_": np.ndarray | NoneType,
+        "exit_": str,
+    }
 
     def __init__(
         self,
@@ -90,8 +103,10 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
         min_rows_leaf: int = 1,
         l2: float = 1.0,
         max_bins: int = 255,
+        exit: Exit = "confidence",
         trust: float = 0.5,
         class_weight: Any = None,
+        error_costs: Any = None,
         n_folds: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -109,12 +124,14 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
             min_rows_leaf=min_rows_leaf,
             l2=l2,
             max_bins=max_bins,
-            trust=trust,
             n_folds=n_folds,
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.exit = exit
+        self.trust = trust
         self.class_weight = class_weight
+        self.error_costs = error_costs
 
     def decision_function(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Floats:
         """Give the scores behind the probabilities; parameters as in `predict`.
@@ -125,27 +142,38 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
             Log-odds of the second of two classes, or one score a class.
         """
         outputs, _ = self._raw(X, budget, seeds)
-        return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+        scores = self._scores(outputs)
+        return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _miser(self) -> GreedyMiserClassifier:
         """Return the Greedy Miser of the same settings and classes."""
-        miser = GreedyMiserClassifier(
-            n_trees=self.n_trees,
-            patience=self.patience,
-            learning_rate=self.learning_rate,
-            max_depth=self.max_depth,
-            max_leaves=self.max_leaves,
-            min_rows_leaf=self.min_rows_leaf,
-            l2=self.l2,
-            class_weight=self.class_weight,
-            max_bins=self.max_bins,
-        )
+        miser = self._set_up(GreedyMiserClassifier(class_weight=self.class_weight))
         miser.classes_ = self.classes_
         return miser
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         self._miser()._check_parameters()
+        if self.exit not in ("confidence", "learned"):
+            raise ValueError(f"exit must be 'confidence' or 'learned'; got {self.exit!r}")
+        if not 0 <= self.trust <= 1:
+            raise ValueError(f"trust must lie between 0 and 1; got {self.trust!r}")
+        self.exit_ = str(self.exit)
+        self.error_costs_ = None
+        if self.error_costs is not None:
+            self.error_costs_ = np.array(self.error_costs, dtype=np.float64)
+            self._check_error_costs()
+
+    def _check_error_costs(self) -> None:
+        n_classes = len(self.classes_)
+        costs = self.error_costs_
+        if costs is None:
+            return
+        if costs.shape != (n_classes, n_classes) or not (np.isfinite(costs) & (costs >= 0)).all():
+            raise ValueError(
+                f"error_costs must be a table of {n_classes} by {n_classes} costs, true by predicted, "
+                f"each zero or more; got {costs.tolist()}"
+            )
 
     def _loss(self) -> Loss:
         return self._miser()._loss(np.empty(0), None)
@@ -163,23 +191,68 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
         self.temperatures_ = np.ones(len(boosters))
         for place, booster in enumerate(boosters):
             if booster.n_rounds:
-                probabilities = self._conclude(np.ascontiguousarray(booster.held[:, held].T))
+                probabilities = self._link(np.ascontiguousarray(booster.held[:, held].T))
                 self.temperatures_[place] = temperature_of(probabilities, codes, weights)
 
     def _read(self, place: int, scores: Floats) -> Floats:
         return np.asarray(scores / self.temperatures_[place])
 
+    def _scores(self, outputs: Floats) -> Floats:
+        """Return raw outputs without that of the gate."""
+        return outputs[:, :-1] if self._gated() else outputs
+
     def _conclude(self, outputs: Floats) -> Floats:
-        return np.asarray(self._miser()._conclude(outputs))
+        return self._link(np.ascontiguousarray(self._scores(outputs)))
+
+    def _link(self, scores: Floats) -> Floats:
+        return sigmoid(scores) if len(self.classes_) == 2 else softmax(scores)
+
+    def _expected(self, probabilities: Floats) -> Floats:
+        """Return what each label must be expected to cost, shape (n_rows, n_classes)."""
+        if self.error_costs_ is None:
+            return 1 - probabilities
+        return np.column_stack([row_sums(probabilities * costs) for costs in self.error_costs_.T])
+
+    def _gated(self) -> bool:
+        return self.exit_ == "learned"
 
     def _risks(self, outputs: Floats) -> Floats:
-        return np.asarray(1 - self._conclude(outputs).max(axis=1))
+        if self._gated():
+            return super()._risks(outputs)
+        return np.asarray(self._expected(self._conclude(outputs)).min(axis=1))
 
     def _errors(self, target: NDArray[Any], outputs: Floats) -> Floats:
-        return np.asarray(np.argmax(self._conclude(outputs), axis=1) != target, dtype=np.float64)
+        labels = np.argmin(self._expected(self._link(outputs)), axis=1)
+        if self.error_costs_ is None:
+            return np.asarray(labels != target, dtype=np.float64)
+        return np.asarray(self.error_costs_[target, labels])
+
+    def _judged(self, target: NDArray[Any], outputs: Floats) -> Floats:
+        expected = self._expected(self._conclude(outputs)).min(axis=1)
+        made = self._errors(target, self._scores(outputs))
+        return np.asarray(self.trust * expected + (1 - self.trust) * made)
+
+    def _aim(self, cap: float | None) -> None:
+        if cap is None and self.kind == "mean" and self.error_costs_ is not None:
+            cap = float(self.path_spend_[np.argmin(self.path_risk_ + self.path_spend_)])
+        super()._aim(cap)
+
+    def _results(self, outputs: Floats) -> tuple[NDArray[Any], Floats | None]:
+        probabilities = self._conclude(outputs)
+        return self.classes_[np.argmin(self._expected(probabilities), axis=1)], probabilities
+
+    def _conclude_row(
+        self, outputs: Floats, looked: NDArray[np.bool_]
+    ) -> tuple[Any, dict[Any, float] | None]:
+        _, probabilities = super()._conclude_row(outputs, looked)
+        return self._results(self._settle(outputs, looked))[0].tolist()[0], probabilities
 
     def _check_stored(self) -> None:
         super()._check_stored()
+        self._check_error_costs()
+        n_scores = 1 if len(self.classes_) == 2 else len(self.classes_)
+        if len(self.prior_) != n_scores + self._gated():
+            raise ValueError(f"{len(self.classes_)} classes need {n_scores} scores; got {len(self.prior_)}")
         temperatures = self.temperatures_
         if temperatures.dtype != np.float64 or temperatures.shape != (len(self.ends_),):
             raise ValueError("temperatures_ must have one float a set")

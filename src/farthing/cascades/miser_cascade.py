@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import UnionType
-from typing import Any, ClassVar, Final, Literal, Self
+from typing import Any, ClassVar, Final, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,11 @@ from sklearn.utils.validation import check_is_fitted
 from farthing.base import TreesMixin, n_threads
 from farthing.base.inputs import check_cap, check_weights
 from farthing.boosting.losses import Loss
+from farthing.boosting.miser import GreedyMiser
 from farthing.cascades.chain import chains_of
 from farthing.cascades.exits import ALWAYS, NEVER, ExitPath, Exits
-from farthing.cascades.nursery import Booster, Fold, Nursery, Settings
+from farthing.cascades.gates import grow_gates, with_gate
+from farthing.cascades.nursery import Booster, Columns, Fold, Nursery, Settings
 from farthing.cascades.stage_walk import StagePolicy
 from farthing.costs import CostSheet
 from farthing.forests.folds import deal
@@ -27,6 +29,7 @@ from farthing.trees import Forest, Progress
 from farthing.walks import Policy
 
 Floats = NDArray[np.float64]
+Miser = TypeVar("Miser", bound=GreedyMiser)
 BudgetKind = Literal["mean", "hard"]
 
 # What the variants of a fitted model try, as shares of the cost of all features.
@@ -34,6 +37,8 @@ _SHARES: Final = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.14, 0
 # Below so many rows every row is held out once; above, one part of them is.
 _FEW_ROWS: Final = 4000
 _FOLDS: Final = 5
+# Of the rows held out, for learned exits.
+_PARTS: Final = 3
 
 TEXTS: Final = {
     "parameters": """costs : CostSheet, mapping, array, Series, path or None
@@ -50,9 +55,6 @@ TEXTS: Final = {
         Stop a booster after this many rounds without a lower loss on rows held out; None runs all.
     learning_rate, max_depth, max_leaves, min_rows_leaf, l2, max_bins
         As in `GreedyMiserClassifier`.
-    trust : float
-        What exits are judged by on rows held out: this part the error that the calibrated stage expects, the
-        rest the error that was made. The first is less noisy, the second knows no model.
     n_folds : int, optional
         Rows that exits are set and probabilities calibrated by are never those that the trees saw: with 2 or
         more every row is held out once, and the boosters are then grown anew on all rows; with 1, one row in
@@ -136,7 +138,6 @@ class MiserCascade(TreesMixin):
         min_rows_leaf: int,
         l2: float,
         max_bins: int,
-        trust: float,
         n_folds: int | None,
         random_state: Any,
         n_jobs: int | None,
@@ -153,10 +154,13 @@ class MiserCascade(TreesMixin):
         self.min_rows_leaf = min_rows_leaf
         self.l2 = l2
         self.max_bins = max_bins
-        self.trust = trust
         self.n_folds = n_folds
         self.random_state = random_state
         self.n_jobs = n_jobs
+
+    @property
+    def _hard_budget(self) -> bool:  # type: ignore[override]
+        return self.kind == "hard"
 
     # What the two estimators differ in.
 
@@ -170,19 +174,27 @@ class MiserCascade(TreesMixin):
 
     @abstractmethod
     def _calibrate(self, nursery: Nursery, boosters: list[Booster]) -> None:
-        """Learn from the rows held out how to read the scores of each stage."""
+        """Learn from the rows held out how to read the scores of each set."""
 
     @abstractmethod
     def _read(self, place: int, scores: Floats) -> Floats:
-        """Return raw outputs (n_rows, n_outputs) for what one of the boosters says."""
-
-    @abstractmethod
-    def _risks(self, outputs: Floats) -> Floats:
-        """Return the error that each row must expect if it stops, shape (n_rows,)."""
+        """Return raw outputs (n_rows, n_outputs) for the scores of a set, without that of its gate."""
 
     @abstractmethod
     def _errors(self, target: NDArray[Any], outputs: Floats) -> Floats:
         """Return the error that each row makes if it stops, shape (n_rows,)."""
+
+    def _judged(self, target: NDArray[Any], outputs: Floats) -> Floats:
+        """Return the errors that exits are judged by, shape (n_rows,)."""
+        return self._errors(target, outputs)
+
+    def _risks(self, outputs: Floats) -> Floats:
+        """Return what thresholds are compared with, shape (n_rows,): by default what the gate says."""
+        return outputs[:, -1]
+
+    def _gated(self) -> bool:
+        """Tell whether exits are learned: the last output is then that of a gate."""
+        return True
 
     def _reweighed(self, target: NDArray[Any], weights: Floats) -> Floats:  # noqa: ARG002
         """Return the weights that rows learn with."""
@@ -242,35 +254,54 @@ class MiserCascade(TreesMixin):
         self.prior_ = nursery.loss.start(target[:n_learned], weights[:n_learned])
         sets, chains = chains_of(nursery, self.n_stages)
         boosters = [nursery.booster(columns) for columns in sets]
-        self.forest_ = Forest.concat([booster.forest for booster in boosters])
-        self.ends_ = np.cumsum([booster.forest.n_trees for booster in boosters], dtype=np.int64)
         self.sets_ = np.array([np.isin(np.arange(values.shape[1]), columns) for columns in sets])
         length = max(len(chain) for chain in chains)
         self.chains_ = np.array([chain + [-1] * (length - len(chain)) for chain in chains], dtype=np.int64)
         self._calibrate(nursery, boosters)
-        self._set_exits(nursery, boosters, chains)
+        forests = self._set_exits(nursery, values, sets, boosters)
+        self.forest_ = Forest.concat(forests)
+        self.ends_ = np.cumsum([forest.n_trees for forest in forests], dtype=np.int64)
         self._aim(cap)
 
-    def _set_exits(self, nursery: Nursery, boosters: list[Booster], chains: list[list[int]]) -> None:
-        """Learn the path from the rows held out."""
+    def _set_exits(
+        self,
+        nursery: Nursery,
+        values: NDArray[np.floating],
+        sets: list[Columns],
+        boosters: list[Booster],
+    ) -> list[Forest]:
+        """Learn the path from the rows held out; return the trees of each set, gates included."""
         held = nursery.held
-        weights = nursery.weights[held]
+        target, weights = nursery.target[held], nursery.weights[held]
         told = [
             self._read(place, np.ascontiguousarray(booster.held[:, held].T))
             for place, booster in enumerate(boosters)
         ]
+        forests = [booster.forest for booster in boosters]
+        last = int(self.chains_[0, (self.chains_[0] >= 0).sum() - 1])
+        if self._gated():
+            made = np.array([self._errors(target, outputs) for outputs in told])
+            gates = grow_gates(nursery, sets, made, made[last], self._parts(values[held], target))
+            told = [np.column_stack([o, gate.held[0, held]]) for o, gate in zip(told, gates, strict=True)]
+            forests = [with_gate(f, gate.forest) for f, gate in zip(forests, gates, strict=True)]
+            self.prior_ = np.append(self.prior_, gates[0].forest.value[0, 0])
         risks = np.array([self._risks(outputs) for outputs in told])
-        made = np.array([self._errors(nursery.target[held], outputs) for outputs in told])
-        errors = self.trust * risks + (1 - self.trust) * made
+        errors = np.array([self._judged(target, outputs) for outputs in told])
         self.set_risks_ = np.average(errors, axis=1, weights=weights)
-        path = ExitPath.of(
-            [
-                Exits(self.costs_.total_rows(self._owned(chain)), risks[chain], errors[chain], weights)
-                for chain in chains
-            ]
-        )
+        exits = []
+        for row in self.chains_:
+            chain = row[row >= 0]
+            costs = self.costs_.total_rows(self._owned(chain))
+            exits.append(Exits(costs, risks[chain], errors[chain], weights))
+        path = ExitPath.of(exits)
         self.path_spend_, self.path_risk_ = path.spend, path.risk
         self.path_chain_, self.path_thresholds_ = path.chain, path.thresholds
+        return forests
+
+    def _parts(self, values: NDArray[np.floating], target: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the part of each row held out, of those that gates are grown on."""
+        dealt = deal(values, target, _PARTS, check_random_state(0))
+        return np.zeros(len(target), dtype=np.int64) if dealt is None else dealt
 
     def _folds(self, values: NDArray[np.floating], target: NDArray[Any], n_learned: int) -> list[Fold]:
         rows = np.arange(len(target))
@@ -299,6 +330,12 @@ class MiserCascade(TreesMixin):
             n_threads(self.n_jobs),
         )
 
+    def _set_up(self, miser: Miser) -> Miser:
+        """Give a Greedy Miser the settings of the boosters, so that it checks them."""
+        names = ("n_trees", "patience", "learning_rate", "max_depth", "max_leaves", "min_rows_leaf", "l2")
+        miser.set_params(**{name: getattr(self, name) for name in names})
+        return miser
+
     def _given_rows(self, validation: Any) -> tuple[NDArray[np.floating], NDArray[Any], Floats]:
         """Return validation rows as `fit` takes them."""
         if not isinstance(validation, tuple) or len(validation) not in (2, 3):
@@ -323,8 +360,6 @@ class MiserCascade(TreesMixin):
                 continue
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < bound:
                 raise ValueError(f"{name} must be an integer of at least {bound}; got {value!r}")
-        if not 0 <= self.trust <= 1:
-            raise ValueError(f"trust must lie between 0 and 1; got {self.trust!r}")
 
     # The path.
 
@@ -429,7 +464,10 @@ class MiserCascade(TreesMixin):
         begin = self.ends_[place - 1] if place else 0
         progress.outputs[rows] = 0.0
         self._ready().advance(progress, int(begin), int(self.ends_[place]), rows)
-        return self._read(place, progress.outputs[rows])
+        outputs = progress.outputs[rows]
+        if not self._gated():
+            return self._read(place, outputs)
+        return np.column_stack([self._read(place, outputs[:, :-1]), outputs[:, -1]])
 
     def _owned(self, chain: Any) -> NDArray[np.bool_]:
         """Return what a row owns at each stage of a chain, shape (n_stages, n_features)."""

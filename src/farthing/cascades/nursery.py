@@ -100,7 +100,7 @@ class Nursery:
         #: The rows held out by some fold, ascending.
         self.held: NDArray[np.int64] = np.sort(np.concatenate([fold.held for fold in folds]))
         #: The rows that the final boosters are grown on.
-        self.learned = folds[0].learn if len(folds) == 1 else np.arange(bins.n_rows)
+        self.learned: NDArray[np.int64] = np.unique(np.concatenate([fold.learn for fold in folds]))
         self._plain = self.grower(0.0)
 
     def grower(self, tradeoff: float) -> Grower:
@@ -165,7 +165,7 @@ class Nursery:
         """Grow a booster on a set of columns, with as many rounds as suit the rows held out.
 
         The folds grow side by side. With one fold its booster is the one returned; with several, a booster
-        of all rows with that number of rounds is.
+        of all their rows with that number of rounds is.
         """
         settings = self.settings
         makings = [self.boosting(fold.learn) for fold in self.folds]

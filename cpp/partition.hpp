@@ -22,7 +22,7 @@ inline std::array<std::uint8_t, 256> goes_left(const Split& split, index_t n_bin
     return table;
 }
 
-// Blocks are counted, then copied, each into places that the counts give: the result is the stable partition for any
+// Blocks are parted, then copied, each into places that the counts give: the result is the stable partition for any
 // number of threads.
 // IN OUT rows (n,); room (n,) scratch.   Returns the number of rows that went left.
 inline index_t partition_rows(const std::uint8_t* codes, const std::array<std::uint8_t, 256>& left, index_t* rows,
@@ -45,33 +45,36 @@ inline index_t partition_rows(const std::uint8_t* codes, const std::array<std::u
     const index_t n_blocks = (n + kBlock - 1) / kBlock;
     std::vector<index_t> start(static_cast<std::size_t>(n_blocks + 1), 0);
     const int threads = threads_for(n_threads, n_blocks);
-    #pragma omp parallel for schedule(static) num_threads(threads)
-    for (index_t block = 0; block < n_blocks; ++block) {
-        index_t count = 0;
-        const index_t end = std::min((block + 1) * kBlock, n);
-        for (index_t i = block * kBlock; i < end; ++i) count += left[codes[rows[i]]];
-        start[block + 1] = count;
-    }
-    for (index_t block = 0; block < n_blocks; ++block) start[block + 1] += start[block];
-    const index_t n_left = start[n_blocks];
-    #pragma omp parallel for schedule(static) num_threads(threads)
-    for (index_t block = 0; block < n_blocks; ++block) {
-        index_t to_left = start[block];
-        index_t to_right = n_left + block * kBlock - start[block];
-        const index_t end = std::min((block + 1) * kBlock, n);
-        for (index_t i = block * kBlock; i < end; ++i) {
-            const index_t row = rows[i];
-            const index_t go = left[codes[row]];
-            room[go ? to_left : to_right] = row;
-            to_left += go;
-            to_right += 1 - go;
+    #pragma omp parallel num_threads(threads)
+    {
+        #pragma omp for schedule(static)
+        for (index_t block = 0; block < n_blocks; ++block) {
+            const index_t begin = block * kBlock;
+            const index_t end = std::min(begin + kBlock, n);
+            index_t front = begin;  // those to the left from the front,
+            index_t back = end;     // those to the right from the back, in falling order
+            for (index_t i = begin; i < end; ++i) {
+                const index_t row = rows[i];
+                const index_t go = left[codes[row]];
+                room[front] = row;
+                room[back - 1] = row;
+                front += go;
+                back -= 1 - go;
+            }
+            start[block + 1] = front - begin;
+        }
+        #pragma omp single
+        for (index_t block = 0; block < n_blocks; ++block) start[block + 1] += start[block];
+        #pragma omp for schedule(static)
+        for (index_t block = 0; block < n_blocks; ++block) {
+            const index_t begin = block * kBlock;
+            const index_t n_here = start[block + 1] - start[block];
+            index_t* middle = room + begin + n_here;
+            std::copy(room + begin, middle, rows + start[block]);
+            std::reverse_copy(middle, room + std::min(begin + kBlock, n), rows + start[n_blocks] + begin - start[block]);
         }
     }
-    #pragma omp parallel for schedule(static) num_threads(threads)
-    for (index_t block = 0; block < n_blocks; ++block) {
-        std::copy(room + block * kBlock, room + std::min((block + 1) * kBlock, n), rows + block * kBlock);
-    }
-    return n_left;
+    return start[n_blocks];
 }
 
 }  // namespace farthing

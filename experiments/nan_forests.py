@@ -93,7 +93,6 @@ class Runs:
         mini = by_split("miniboone_tiny")
         self._tables: dict[str, Callable[[int], Task]] = {
             "covtype": lambda seed: covtype(seed, shrink),
-            "a tenth of covtype": lambda seed: covtype(seed, 10 * shrink),
             "miniboone_tiny": lambda _: mini,
             "by weight": lambda _: weights_as_costs(mini),
             "dna": lambda _: by_split("dna", validation=0.25),
@@ -360,7 +359,7 @@ def figures_4_4_to_4_6(runs: Runs) -> str:
     save(figure, "nan_forests_4_4.png")
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
-    for ax, table in zip(axes, ("miniboone_tiny", "a tenth of covtype"), strict=True):
+    for ax, table in zip(axes, ("miniboone_tiny", "covtype"), strict=True):
         draw(ax, runs.prunings(table, {}, both), table, "entropy, ")
         draw(ax, runs.prunings(table, {"impurity": "pairs", "max_cuts": 20}, both), table, "pairs, ")
         ax.legend()

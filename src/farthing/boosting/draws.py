@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 _WEYL: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
-def random_bits(key: int, counters: NDArray[np.uint64]) -> NDArray[np.uint64]:
+def random_bits(key: int | NDArray[np.uint64], counters: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return 64 random bits for each counter, those of ``random_bits`` of the compiled core.
 
     Parameters
     ----------
-    key : int
-        0 to 2**64 - 1.
+    key : int or ndarray of uint64, shaped as ``counters``
+        0 to 2**64 - 1, for all counters or for each.
     counters : ndarray of uint64
 
     Returns
@@ -28,7 +28,7 @@ def random_bits(key: int, counters: NDArray[np.uint64]) -> NDArray[np.uint64]:
     >>> random_bits(7, np.arange(3, dtype=np.uint64)) % np.uint64(100)
     array([...], dtype=uint64)
     """
-    start = _mix(np.array([key], dtype=np.uint64) + _WEYL)
+    start = _mix(np.atleast_1d(np.asarray(key, dtype=np.uint64)) + _WEYL)
     return _mix(start + (counters + np.uint64(1)) * _WEYL)
 
 

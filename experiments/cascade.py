@@ -151,15 +151,28 @@ def subset(split: Split) -> Iterator[Followed]:
 SHARES_BETWEEN = (0.01, 0.015, 0.03, 0.04, 0.07, 0.085, 0.14, 0.17, 0.25, 0.3, 0.4, 0.6, 0.7, 0.85)
 
 
+# Rule, trade-off as a share of the price of all features, features among which a split is sought.
+FORESTS = (
+    ("ratio", None, "sqrt"),
+    ("ratio", None, None),
+    ("penalty", 0.0, "sqrt"),
+    ("penalty", 3.0, "sqrt"),
+    ("penalty", 10.0, "sqrt"),
+    ("penalty", 3.0, None),
+    ("penalty", 10.0, None),
+    ("penalty", 30.0, None),
+)
+
+
 def budget_prune(split: Split) -> Iterator[Followed]:
-    """Give forests that know the prices, at five trade-offs, pruned at every trade-off."""
+    """Give eight forests, all but one of which know the prices, pruned at every trade-off."""
     total = split.costs.total(split.costs.features)
-    for tradeoff in (0.0, 0.03, 0.1, 0.3, 1.0):
+    for rule, tradeoff, max_features in FORESTS:
         forest = BudgetForestClassifier(
-            cost_rule="penalty",
-            tradeoff=tradeoff / total,
+            cost_rule=rule,  # type: ignore[arg-type]
+            tradeoff=None if tradeoff is None else tradeoff / total,
             max_trees=40,
-            max_features="sqrt",
+            max_features=max_features,
             min_rows_leaf=5,
             costs=split.costs,
             random_state=0,
@@ -332,7 +345,8 @@ chooses.
   a model, with early exits at four thresholds and without.
 - "LightGBM coupled", "LightGBM lazy": {n_fits} trade-offs each, every round a model.
 - "best subset": LightGBM on the first features by gain over price, as many sets, every round a model.
-- "BudgetPrune": forests of 40 trees that know the prices, at five trade-offs, pruned for every trade-off.
+- "BudgetPrune": eight forests of 40 trees, seven of which know the prices (ratio of price and gain, or a
+  penalty at several trade-offs), each pruned for every trade-off.
 - "ADAPT-GBRT": twelve settings and five further shares of rows sent on, over a forest of all features.
 
 A cell is the accuracy on test rows, and in brackets what they spent. Standard errors are over test rows, in

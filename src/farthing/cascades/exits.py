@@ -177,10 +177,12 @@ class Exits:
         for _ in range(_MOST_TURNS):
             before = thresholds.copy()
             stops = self._risks <= thresholds[:, np.newaxis]
+            # Earlier stages are looked at as they were: thresholds change from the last stage to the first.
+            gone = np.logical_or.accumulate(stops, axis=0)
             # Where a row would stop behind each stage.
             next_stop = np.full(len(rows), len(stops) - 1)
             for stage in range(len(stops) - 2, -1, -1):
-                reach = np.asarray(~stops[:stage].any(axis=0))
+                reach = ~gone[stage - 1] if stage else None
                 later = self._errors[next_stop, rows]
                 later = later + tradeoff * (self._costs[next_stop] - self._costs[stage])
                 thresholds[stage] = self._cut(stage, later - self._errors[stage], reach)

@@ -48,7 +48,9 @@ def grow_gates(
         With one output each. ``held`` is of shape (1, n_rows).
     """
     held = nursery.held
-    folds = [Fold(held[part != each], held[part == each]) for each in range(int(part.max()) + 1)]
+    folds = [Fold(held[part != each], held[part == each]) for each in np.unique(part)]
+    if len(folds) == 1:
+        folds = [Fold(held, held)]  # one row, or copies of it
     settings = replace(
         nursery.settings,
         n_trees=min(_MOST_ROUNDS, nursery.settings.n_trees),

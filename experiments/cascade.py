@@ -100,7 +100,11 @@ def cascade_model(split: Split, **params: Any) -> MiserCascadeClassifier:
 
 def cascade(split: Split) -> Iterator[Followed]:
     """Give the cascade of each budget; the held out rows that its exits were set by are those that choose."""
-    model = cascade_model(split)
+    return told_at(cascade_model(split), split)
+
+
+def told_at(model: MiserCascadeClassifier, split: Split) -> Iterator[Followed]:
+    """Give a fitted cascade at each budget."""
     whole = split.costs.total(split.costs.features)
     for share in SHARES:
         yield followed_model(model.at(share * whole), split)

@@ -123,6 +123,10 @@ class MiserCascade(TreesMixin):
         "path_thresholds_": np.ndarray,
     }
 
+    # Where boosters grow, and who sets the exits; an experiment may put others in their place.
+    _nursery: ClassVar[type[Nursery]] = Nursery
+    _exits: ClassVar[type[Exits]] = Exits
+
     def __init__(
         self,
         costs: Any,
@@ -242,7 +246,7 @@ class MiserCascade(TreesMixin):
             )
         weights = self._reweighed(target, weights)
         folds = self._folds(values, target, n_learned)
-        nursery = Nursery(
+        nursery = self._nursery(
             Bins(values, self.schema_, max_bins=self.max_bins, n_threads=n_threads(self.n_jobs)),
             self._loss(),
             target,
@@ -252,7 +256,7 @@ class MiserCascade(TreesMixin):
             settings=self._settings(),
         )
         self.prior_ = nursery.loss.start(target[:n_learned], weights[:n_learned])
-        sets, chains = chains_of(nursery, self.n_stages)
+        sets, chains = self._chains(nursery)
         boosters = [nursery.booster(columns) for columns in sets]
         self.sets_ = np.array([np.isin(np.arange(values.shape[1]), columns) for columns in sets])
         length = max(len(chain) for chain in chains)
@@ -262,6 +266,10 @@ class MiserCascade(TreesMixin):
         self.forest_ = Forest.concat(forests)
         self.ends_ = np.cumsum([forest.n_trees for forest in forests], dtype=np.int64)
         self._aim(cap)
+
+    def _chains(self, nursery: Nursery) -> tuple[list[Columns], list[list[int]]]:
+        """Return sets of columns, and the chains that lead through them."""
+        return chains_of(nursery, self.n_stages)
 
     def _set_exits(
         self,
@@ -292,7 +300,7 @@ class MiserCascade(TreesMixin):
         for row in self.chains_:
             chain = row[row >= 0]
             costs = self.costs_.total_rows(self._owned(chain))
-            exits.append(Exits(costs, risks[chain], errors[chain], weights))
+            exits.append(self._exits(costs, risks[chain], errors[chain], weights))
         path = ExitPath.of(exits)
         self.path_spend_, self.path_risk_ = path.spend, path.risk
         self.path_chain_, self.path_thresholds_ = path.chain, path.thresholds

@@ -143,7 +143,7 @@ class HullExits(Exits):
     def _between(
         self,
         cheap: NDArray[np.float64],
-        dear: NDArray[np.float64],
+        dear: NDArray[np.float64],  # noqa: ARG002
         part: float,  # noqa: ARG002
     ) -> NDArray[np.float64]:
         return cheap

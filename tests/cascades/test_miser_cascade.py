@@ -96,12 +96,25 @@ def test_sure_rows_stop_early(model, tables):
 
 def test_a_hard_budget_takes_every_row_to_the_last_stage_it_can_pay(tables):
     train, held, (X, _) = tables
-    model = MiserCascadeClassifier(SHEET, 7.0, kind="hard", **SMALL).fit(*train, validation=held)
+    model = MiserCascadeClassifier(SHEET, 7.0, kind="hard", **SMALL)
+    model.fit(*train, validation=held)
     owned = model._owned(model.chain_)
     payable = owned[SHEET.total_rows(owned) <= 7.0][-1]
     assert (model.acquired(X) == payable).all()
     nothing = model.acquired(X, budget=0.5)
     assert (nothing == model.sets_[0]).all()
+
+
+def test_curtailment_changes_no_label_and_saves(tables):
+    train, held, (X, _) = tables
+    settings = {"budget": 7.0, "kind": "hard", **SMALL}
+    whole = MiserCascadeClassifier(SHEET, **settings).fit(*train, validation=held)
+    less = MiserCascadeClassifier(SHEET, **settings, curtail=True).fit(*train, validation=held)
+    for budget in (1.0, 4.0, None):
+        expected, got = whole.at(budget).decide(X), less.at(budget).decide(X)
+        assert (got.prediction == expected.prediction).all()
+        assert (got.spent <= expected.spent).all()
+    assert less.spend(X).mean() < whole.spend(X).mean()
 
 
 def test_a_walk_asks_stage_by_stage_the_cheapest_first(model, tables):

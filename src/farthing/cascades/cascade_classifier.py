@@ -24,7 +24,15 @@ Exit: TypeAlias = Literal["confidence", "learned"]
     grid=cascade_grid,
     trials=[
         {"n_stages": 3, "n_trees": 4, "max_depth": 2, "n_folds": 2},
-        {"n_stages": 4, "n_trees": 3, "max_depth": 2, "n_folds": 1, "budget": 2.5, "kind": "hard"},
+        {
+            "n_stages": 4,
+            "n_trees": 3,
+            "max_depth": 2,
+            "n_folds": 1,
+            "budget": 2.5,
+            "kind": "hard",
+            "curtail": True,
+        },
     ],
     check_defaults=False,  # twenty boosters and five folds, for each of a hundred small fits
 )
@@ -49,6 +57,11 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
     trust : float
         What exits are judged by on rows held out: this part the error that the calibrated stage expects, the
         rest the error that was made. The first is less noisy, the second knows no model.
+    curtail : bool
+        Whether a row at the stage where it stops, whatever the answers, asks no further once its label is
+        certain. Labels stay the same and cost less; the probabilities are then those of the middle between
+        the bounds of the scores, and array calls take several times longer. Not for learned exits, nor with
+        ``error_costs``.
     class_weight : dict, "balanced" or None
         Weights of the classes, times ``sample_weight``, in learning and in judging exits.
     error_costs : array, shape (n_classes, n_classes), optional
@@ -86,6 +99,7 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
         "temperatures_": np.ndarray,
         "error_costs_": np.ndarray | NoneType,
         "exit_": str,
+        "curtail_": bool,
     }
 
     def __init__(
@@ -105,6 +119,7 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
         max_bins: int = 255,
         exit: Exit = "confidence",
         trust: float = 0.5,
+        curtail: bool = False,
         class_weight: Any = None,
         error_costs: Any = None,
         n_folds: int | None = None,
@@ -130,6 +145,7 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
         )
         self.exit = exit
         self.trust = trust
+        self.curtail = curtail
         self.class_weight = class_weight
         self.error_costs = error_costs
 
@@ -159,6 +175,7 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
         if not 0 <= self.trust <= 1:
             raise ValueError(f"trust must lie between 0 and 1; got {self.trust!r}")
         self.exit_ = str(self.exit)
+        self.curtail_ = bool(self.curtail)
         self.error_costs_ = None
         if self.error_costs is not None:
             self.error_costs_ = np.array(self.error_costs, dtype=np.float64)
@@ -215,6 +232,9 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
 
     def _gated(self) -> bool:
         return self.exit_ == "learned"
+
+    def _curtails(self) -> bool:
+        return self.curtail_ and not self._gated() and self.error_costs_ is None
 
     def _risks(self, outputs: Floats) -> Floats:
         if self._gated():

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import UnionType
 from typing import Any, ClassVar, Final, Literal, Self, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,8 @@ from farthing.base import TreesMixin, n_threads
 from farthing.base.inputs import check_cap, check_weights
 from farthing.boosting.losses import Loss
 from farthing.boosting.miser import GreedyMiser
-from farthing.cascades.chain import chains_of
+from farthing.cascades.bounds import Bounds, certain
+from farthing.cascades.chain import by_price, chains_of
 from farthing.cascades.exits import ALWAYS, NEVER, ExitPath, Exits
 from farthing.cascades.gates import grow_gates, with_gate
 from farthing.cascades.nursery import Booster, Columns, Fold, Nursery, Settings
@@ -86,6 +88,10 @@ TEXTS: Final = {
         The thresholds of each.""",
 }
 """What the docstrings of the classifier and the regressor share."""
+
+
+# Bounds by model. They stand beside the models, not in them, so that predicting changes no attribute.
+_BOUNDS: WeakKeyDictionary[MiserCascade, dict[Any, Bounds]] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True, slots=True)
@@ -455,17 +461,65 @@ class MiserCascade(TreesMixin):
             encoded.values, self.forest_.n_outputs, self.costs_, n_threads=n_threads(self.n_jobs)
         )
         outputs = np.tile(self.prior_, (n_rows, 1))
-        stops = np.zeros(n_rows, dtype=np.int64)
+        acquired = np.zeros(encoded.values.shape, dtype=np.bool_)
         rows = np.arange(n_rows)
         for stage, threshold in enumerate(self.thresholds_.tolist()):
-            ends = last[rows] == stage
+            ends = (last[rows] == stage) | (threshold == ALWAYS)
+            if self._curtails() and ends.any():
+                decided = rows[ends]
+                self._answer_last(progress, stage, decided, outputs, acquired)
+                rows, ends = rows[~ends], np.zeros((~ends).sum(), dtype=np.bool_)
             looking = rows if threshold > NEVER else rows[ends]
             if len(looking):
                 outputs[looking] = self._look(progress, int(self.chain_[stage]), looking)
-                stops[looking] = stage
+                acquired[looking] = owned[stage]
                 ends[np.isin(rows, looking, assume_unique=True)] |= self._risks(outputs[looking]) <= threshold
             rows = rows[~ends]
-        return outputs, owned[stops]
+        return outputs, acquired
+
+    def _answer_last(
+        self,
+        progress: Progress,
+        stage: int,
+        rows: NDArray[np.int64],
+        outputs: Floats,
+        acquired: NDArray[np.bool_],
+    ) -> None:
+        """Answer rows that end at a stage, each as soon as its label is certain; fills two arrays."""
+        place = int(self.chain_[stage])
+        owned = self._owned(self.chain_[: stage + 1])
+        known = owned[-2].copy() if stage else np.zeros_like(owned[-1])
+        for step, column in enumerate(self._bought(stage)):
+            low, high = self._bounds(place, step, known).scores(progress.values[rows], progress.n_threads)
+            done = certain(low, high)
+            outputs[rows[done]] = self._read(place, (low[done] + high[done]) / 2)
+            acquired[rows[done]] = known
+            rows = rows[~done]
+            if not len(rows):
+                return
+            known[column] = True
+        outputs[rows] = self._look(progress, place, rows)
+        acquired[rows] = known
+
+    def _curtails(self) -> bool:
+        """Tell whether a row that is to stop at a stage asks no more there than its label needs."""
+        return False
+
+    def _bounds(self, place: int, step: int, known: NDArray[np.bool_]) -> Bounds:
+        """Return the bounds of a booster at a step of its stage; they are made once."""
+        made = _BOUNDS.setdefault(self, {})
+        key = place, step, known.tobytes()
+        if key not in made:
+            begin = int(self.ends_[place - 1]) if place else 0
+            made[key] = Bounds(self.forest_.trees(begin, int(self.ends_[place])), known)
+        return made[key]
+
+    def _bought(self, stage: int) -> list[int]:
+        """Return the columns that a stage buys beside those before it, the cheapest first."""
+        owned = self._owned(self.chain_[: stage + 1])
+        new = owned[-1] & ~owned[-2] if stage else owned[-1]
+        columns: list[int] = by_price(self.costs_, np.flatnonzero(new).astype(np.int64)).tolist()
+        return columns
 
     def _look(self, progress: Progress, place: int, rows: NDArray[np.int64]) -> Floats:
         """Return the raw outputs of one of the boosters for some rows of a table."""

@@ -19,7 +19,7 @@ from farthing.boosting import GreedyMiserClassifier
 from farthing.cascades import MiserCascadeClassifier
 
 N_TREES, DEPTH, RATE = 50, 4, 0.2
-TURNS = 3
+TURNS = 1
 
 
 def table(n_rows: int, n_features: int, n_classes: int) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:

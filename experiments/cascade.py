@@ -100,7 +100,7 @@ def cascade_model(split: Split, **params: Any) -> MiserCascadeClassifier:
 
 def cascade(split: Split) -> Iterator[Followed]:
     """Give the cascade of each budget; the held out rows that its exits were set by are those that choose."""
-    return told_at(cascade_model(split), split)
+    yield from told_at(cascade_model(split), split)
 
 
 def told_at(model: MiserCascadeClassifier, split: Split) -> Iterator[Followed]:

@@ -184,7 +184,7 @@ CHANGES: dict[str, Callable[..., Any]] = {
 def changed(split: Split, make: Callable[..., Any]) -> Iterator[Followed]:
     """Give the changed cascade of each budget."""
     model = make(split.costs, n_trees=N_ROUNDS, n_jobs=1, random_state=0, **SETTINGS)
-    return told_at(model.fit(*split.train, validation=split.validation), split)
+    yield from told_at(model.fit(*split.train, validation=split.validation), split)
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from farthing import load
+from farthing import BudgetedClassifier, load
 from farthing.cascades import MiserCascadeClassifier, MiserCascadeRegressor
 from farthing.cascades.chain import cut
 from farthing.costs import CostSheet, Group
@@ -201,6 +201,19 @@ def test_numbers_go_on_where_there_is_more_to_gain():
     assert spent[unsure].mean() > spent[~unsure].mean()
     errors = [np.mean((model.at(b).predict(fresh) - wanted) ** 2) for b in (0.0, 1.0, 6.0, None)]
     assert errors[0] > errors[1] > errors[2] > 0.98 * errors[3]
+
+
+@pytest.mark.parametrize("kind", ["mean", "hard"])
+def test_the_front_door_takes_its_budgets(tables, kind):
+    X, y = tables[0]
+    grid = {"n_trees": [5], "n_stages": [3], "n_folds": [2], "kind": [kind], "budget": [6.0]}
+    door = BudgetedClassifier(SHEET, 6.0, kind=kind, methods=[(MiserCascadeClassifier, grid)], cv=2)
+    door.fit(X[:300], y[:300])
+    assert door.chosen_.method == "MiserCascadeClassifier"
+    spent = door.spend(X[300:])
+    assert spent.max() <= 6.0 if kind == "hard" else 0 < spent.mean() < 12.0
+    points = {point.params["budget"] for point in door.frontier_ if point.method == "MiserCascadeClassifier"}
+    assert len(points) > 10
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,13 @@ _PATIENCE: Final = 5
 
 
 def grow_gates(
-    nursery: Nursery, sets: list[Columns], errors: Floats, last: Floats, part: NDArray[np.int64]
+    nursery: Nursery,
+    held: NDArray[np.int64],
+    sets: list[Columns],
+    *,
+    errors: Floats,
+    last: Floats,
+    part: NDArray[np.int64],
 ) -> list[Booster]:
     """Grow a gate for each set of features.
 
@@ -33,6 +39,8 @@ def grow_gates(
     ----------
     nursery : Nursery
         Where the boosters were grown.
+    held : ndarray of int64, shape (n_held,)
+        Rows that the boosters were not grown on.
     sets : list of ndarray of int64
         Columns of each.
     errors : ndarray of float64, shape (n_sets, n_held)
@@ -47,7 +55,6 @@ def grow_gates(
     list of Booster
         With one output each. ``held`` is of shape (1, n_rows).
     """
-    held = nursery.held
     folds = [Fold(held[part != each], held[part == each]) for each in np.unique(part)]
     if len(folds) == 1:
         folds = [Fold(held, held)]  # one row, or copies of it

@@ -39,6 +39,8 @@ _SHARES: Final = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.14, 0
 # Below so many rows every row is held out once; above, one part of them is.
 _FEW_ROWS: Final = 4000
 _FOLDS: Final = 5
+# Exits are set by at most so many rows; more would move thresholds by less than the noise.
+_MOST_HELD: Final = 20_000
 # Of the rows held out, for learned exits.
 _PARTS: Final = 3
 
@@ -285,7 +287,7 @@ class MiserCascade(TreesMixin):
         boosters: list[Booster],
     ) -> list[Forest]:
         """Learn the path from the rows held out; return the trees of each set, gates included."""
-        held = nursery.held
+        held = nursery.held[:: -(-len(nursery.held) // _MOST_HELD)]
         target, weights = nursery.target[held], nursery.weights[held]
         told = [
             self._read(place, np.ascontiguousarray(booster.held[:, held].T))
@@ -295,7 +297,8 @@ class MiserCascade(TreesMixin):
         last = int(self.chains_[0, (self.chains_[0] >= 0).sum() - 1])
         if self._gated():
             made = np.array([self._errors(target, outputs) for outputs in told])
-            gates = grow_gates(nursery, sets, made, made[last], self._parts(values[held], target))
+            part = self._parts(values[held], target)
+            gates = grow_gates(nursery, held, sets, errors=made, last=made[last], part=part)
             told = [np.column_stack([o, gate.held[0, held]]) for o, gate in zip(told, gates, strict=True)]
             forests = [with_gate(f, gate.forest) for f, gate in zip(forests, gates, strict=True)]
             self.prior_ = np.append(self.prior_, gates[0].forest.value[0, 0])

@@ -7,28 +7,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import UnionType
 from typing import Any, ClassVar, Final, Literal, Self, TypeVar
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import TreesMixin, n_threads
+from farthing.base import n_threads
 from farthing.base.inputs import check_cap, check_weights
 from farthing.boosting.losses import Loss
 from farthing.boosting.miser import GreedyMiser
-from farthing.cascades.bounds import Bounds, certain
-from farthing.cascades.chain import by_price, chains_of
+from farthing.cascades.chain import chains_of
 from farthing.cascades.exits import ALWAYS, NEVER, ExitPath, Exits
 from farthing.cascades.gates import grow_gates, with_gate
 from farthing.cascades.nursery import Booster, Columns, Fold, Nursery, Settings
-from farthing.cascades.stage_walk import StagePolicy
+from farthing.cascades.staged import Staged, check_chain
 from farthing.costs import CostSheet
 from farthing.forests.folds import deal
-from farthing.table import Bins, Encoded
-from farthing.trees import Forest, Progress
-from farthing.walks import Policy
+from farthing.table import Bins
+from farthing.trees import Forest
 
 Floats = NDArray[np.float64]
 Miser = TypeVar("Miser", bound=GreedyMiser)
@@ -92,10 +89,6 @@ TEXTS: Final = {
 """What the docstrings of the classifier and the regressor share."""
 
 
-# Bounds by model. They stand beside the models, not in them, so that predicting changes no attribute.
-_BOUNDS: WeakKeyDictionary[MiserCascade, dict[Any, Bounds]] = WeakKeyDictionary()
-
-
 @dataclass(frozen=True, slots=True)
 class CascadePoint:
     """One mean budget of a cascade.
@@ -115,15 +108,11 @@ class CascadePoint:
     model: Any
 
 
-class MiserCascade(TreesMixin):
-    """Stages, exits and their path; the two estimators add the loss, the calibration and the risk."""
+class MiserCascade(Staged):
+    """Learning, and the path of budgets; the two estimators add the loss, the calibration and the risk."""
 
     _stored: ClassVar[Mapping[str, type | UnionType]] = {
-        "sets_": np.ndarray,
-        "ends_": np.ndarray,
         "chains_": np.ndarray,
-        "chain_": np.ndarray,
-        "thresholds_": np.ndarray,
         "set_risks_": np.ndarray,
         "path_spend_": np.ndarray,
         "path_risk_": np.ndarray,
@@ -189,24 +178,12 @@ class MiserCascade(TreesMixin):
         """Learn from the rows held out how to read the scores of each set."""
 
     @abstractmethod
-    def _read(self, place: int, scores: Floats) -> Floats:
-        """Return raw outputs (n_rows, n_outputs) for the scores of a set, without that of its gate."""
-
-    @abstractmethod
     def _errors(self, target: NDArray[Any], outputs: Floats) -> Floats:
         """Return the error that each row makes if it stops, shape (n_rows,)."""
 
     def _judged(self, target: NDArray[Any], outputs: Floats) -> Floats:
         """Return the errors that exits are judged by, shape (n_rows,)."""
         return self._errors(target, outputs)
-
-    def _risks(self, outputs: Floats) -> Floats:
-        """Return what thresholds are compared with, shape (n_rows,): by default what the gate says."""
-        return outputs[:, -1]
-
-    def _gated(self) -> bool:
-        """Tell whether exits are learned: the last output is then that of a gate."""
-        return True
 
     def _reweighed(self, target: NDArray[Any], weights: Floats) -> Floats:  # noqa: ARG002
         """Return the weights that rows learn with."""
@@ -442,151 +419,24 @@ class MiserCascade(TreesMixin):
             risks.append(self.set_risks_[sets[paid][-1]])
         return int(np.argmin(risks))
 
-    # Predicting.
-
-    def _policy(self, seed: int | None) -> Policy:  # noqa: ARG002 - trees draw no lots
-        return StagePolicy(self)
-
-    def _answers(
-        self,
-        encoded: Encoded,
-        budget: Floats | None,
-        seeds: NDArray[np.int64] | None,  # noqa: ARG002
-    ) -> tuple[Floats, NDArray[np.bool_]]:
-        n_rows = len(encoded.values)
-        owned = self._owned(self.chain_)
-        totals = self.costs_.total_rows(owned)
-        last = np.full(n_rows, len(owned) - 1)
-        if budget is not None:
-            # The stages that a row can pay; the first is free.
-            last = (totals <= (budget * (1 + 1e-12))[:, np.newaxis]).sum(axis=1) - 1
-        progress = Progress(
-            encoded.values, self.forest_.n_outputs, self.costs_, n_threads=n_threads(self.n_jobs)
-        )
-        outputs = np.tile(self.prior_, (n_rows, 1))
-        acquired = np.zeros(encoded.values.shape, dtype=np.bool_)
-        rows = np.arange(n_rows)
-        for stage, threshold in enumerate(self.thresholds_.tolist()):
-            ends = (last[rows] == stage) | (threshold == ALWAYS)
-            if self._curtails() and ends.any():
-                decided = rows[ends]
-                self._answer_last(progress, stage, decided, outputs, acquired)
-                rows, ends = rows[~ends], np.zeros((~ends).sum(), dtype=np.bool_)
-            looking = rows if threshold > NEVER else rows[ends]
-            if len(looking):
-                outputs[looking] = self._look(progress, int(self.chain_[stage]), looking)
-                acquired[looking] = owned[stage]
-                ends[np.isin(rows, looking, assume_unique=True)] |= self._risks(outputs[looking]) <= threshold
-            rows = rows[~ends]
-        return outputs, acquired
-
-    def _answer_last(
-        self,
-        progress: Progress,
-        stage: int,
-        rows: NDArray[np.int64],
-        outputs: Floats,
-        acquired: NDArray[np.bool_],
-    ) -> None:
-        """Answer rows that end at a stage, each as soon as its label is certain; fills two arrays."""
-        place = int(self.chain_[stage])
-        owned = self._owned(self.chain_[: stage + 1])
-        known = owned[-2].copy() if stage else np.zeros_like(owned[-1])
-        for step, column in enumerate(self._bought(stage)):
-            low, high = self._bounds(place, step, known).scores(progress.values[rows], progress.n_threads)
-            done = certain(low, high)
-            outputs[rows[done]] = self._read(place, (low[done] + high[done]) / 2)
-            acquired[rows[done]] = known
-            rows = rows[~done]
-            if not len(rows):
-                return
-            known[column] = True
-        outputs[rows] = self._look(progress, place, rows)
-        acquired[rows] = known
-
-    def _curtails(self) -> bool:
-        """Tell whether a row that is to stop at a stage asks no more there than its label needs."""
-        return False
-
-    def _bounds(self, place: int, step: int, known: NDArray[np.bool_]) -> Bounds:
-        """Return the bounds of a booster at a step of its stage; they are made once."""
-        made = _BOUNDS.setdefault(self, {})
-        key = place, step, known.tobytes()
-        if key not in made:
-            begin = int(self.ends_[place - 1]) if place else 0
-            made[key] = Bounds(self.forest_.trees(begin, int(self.ends_[place])), known)
-        return made[key]
-
-    def _bought(self, stage: int) -> list[int]:
-        """Return the columns that a stage buys beside those before it, the cheapest first."""
-        owned = self._owned(self.chain_[: stage + 1])
-        new = owned[-1] & ~owned[-2] if stage else owned[-1]
-        columns: list[int] = by_price(self.costs_, np.flatnonzero(new).astype(np.int64)).tolist()
-        return columns
-
-    def _look(self, progress: Progress, place: int, rows: NDArray[np.int64]) -> Floats:
-        """Return the raw outputs of one of the boosters for some rows of a table."""
-        begin = self.ends_[place - 1] if place else 0
-        progress.outputs[rows] = 0.0
-        self._ready().advance(progress, int(begin), int(self.ends_[place]), rows)
-        outputs = progress.outputs[rows]
-        if not self._gated():
-            return self._read(place, outputs)
-        return np.column_stack([self._read(place, outputs[:, :-1]), outputs[:, -1]])
-
-    def _owned(self, chain: Any) -> NDArray[np.bool_]:
-        """Return what a row owns at each stage of a chain, shape (n_stages, n_features)."""
-        return np.logical_or.accumulate(self.sets_[chain], axis=0)
-
     # Files.
 
     def _check_stored(self) -> None:
         super()._check_stored()
         n_sets, n_points, n_stages = len(self.ends_), len(self.path_spend_), self.chains_.shape[-1]
-        shapes = {
-            "sets_": (np.bool_, (n_sets, len(self.schema_.names))),
-            "ends_": (np.int64, (n_sets,)),
-            "chains_": (np.int64, (len(self.chains_), n_stages)),
-            "chain_": (np.int64, (len(self.chain_),)),
-            "thresholds_": (np.float64, (len(self.chain_),)),
-            "set_risks_": (np.float64, (n_sets,)),
-            "path_spend_": (np.float64, (n_points,)),
-            "path_risk_": (np.float64, (n_points,)),
-            "path_chain_": (np.int64, (n_points,)),
-            "path_thresholds_": (np.float64, (n_points, n_stages)),
-        }
-        for name, (dtype, shape) in shapes.items():
-            array = getattr(self, name)
-            if array.dtype != dtype or array.shape != shape or np.isnan(array).any():
-                raise ValueError(f"{name} must be of {dtype.__name__}, shape {shape}")
+        self._check_arrays(
+            {
+                "chains_": (np.int64, (len(self.chains_), n_stages)),
+                "set_risks_": (np.float64, (n_sets,)),
+                "path_spend_": (np.float64, (n_points,)),
+                "path_risk_": (np.float64, (n_points,)),
+                "path_chain_": (np.int64, (n_points,)),
+                "path_thresholds_": (np.float64, (n_points, n_stages)),
+            }
+        )
         if not n_points or (np.diff(self.path_spend_) < 0).any():
             raise ValueError("path_spend_ must ascend")
-        if (
-            not n_sets
-            or (np.diff(self.ends_, prepend=0) <= 0).any()
-            or self.ends_[-1] != self.forest_.n_trees
-        ):
-            raise ValueError("ends_ must ascend to the number of trees")
         if not ((self.path_chain_ >= 0) & (self.path_chain_ < len(self.chains_))).all():
             raise ValueError("path_chain_ must be of chains")
-        for chain in (*self.chains_, self.chain_):
-            _check_chain(chain, n_sets)
-        if self.costs_.total(self.sets_[0]) != 0:
-            raise ValueError("the first set must cost nothing")
-        self._check_looks()
-
-    def _check_looks(self) -> None:
-        """Check that no booster tests what its set does not have: that would be looking without paying."""
-        begin = 0
-        for owned, end in zip(self.sets_, self.ends_.tolist(), strict=True):
-            nodes = slice(int(self.forest_.offsets[begin]), int(self.forest_.offsets[end]))
-            tested = self.forest_.feature[nodes]
-            if not owned[tested[tested >= 0]].all():
-                raise ValueError("a tree tests a feature that its set does not have")
-            begin = end
-
-
-def _check_chain(chain: NDArray[np.int64], n_sets: int) -> None:
-    n_stages = int((chain >= 0).sum())
-    if n_stages == 0 or (chain[n_stages:] != -1).any() or chain.max() >= n_sets or chain[0] != 0:
-        raise ValueError("a chain must begin with the first set, and be of sets")
+        for chain in self.chains_:
+            check_chain(chain, n_sets)

@@ -13,7 +13,7 @@ from farthing.costs import RowLedger
 from farthing.trees import Progress
 
 if TYPE_CHECKING:
-    from farthing.cascades.miser_cascade import MiserCascade
+    from farthing.cascades.staged import Staged
 
 
 class StagePolicy:
@@ -24,11 +24,11 @@ class StagePolicy:
 
     Parameters
     ----------
-    model : MiserCascade
+    model : Staged
         The cascade.
     """
 
-    def __init__(self, model: MiserCascade) -> None:
+    def __init__(self, model: Staged) -> None:
         self._model = model
         self._values = np.full((1, len(model.schema_.names)), np.nan)
         self._stage = 0

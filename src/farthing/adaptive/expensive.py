@@ -17,7 +17,7 @@ from farthing.adaptive.projection import Floats
 from farthing.base import ContractClassifier, TreesMixin
 from farthing.costs import CostSheet, RowLedger
 from farthing.forests import BudgetForestClassifier, ImportedClassifier
-from farthing.forests.bootstrap import content_keys
+from farthing.forests.folds import deal as deal_contents
 from farthing.table import Encoded, Schema
 from farthing.trees import Progress
 from farthing.walks import Policy
@@ -335,10 +335,7 @@ class InsidePolicy:
 
 
 def deal(rows: Rows, n_folds: int, chance: np.random.RandomState) -> NDArray[np.int64] | None:
-    """Deal rows to folds, class by class; None if there are too few for two.
-
-    Rows of the same content are in the same fold, so a weight is the same as repeating the row, and the order
-    of the rows does not matter.
+    """Deal rows to folds, class by class, as `farthing.forests.folds.deal` does.
 
     Examples
     --------
@@ -347,16 +344,7 @@ def deal(rows: Rows, n_folds: int, chance: np.random.RandomState) -> NDArray[np.
     >>> [sorted(folds[:2].tolist()), sorted(folds[2:].tolist())]
     [[0, 1], [0, 1]]
     """
-    contents = np.column_stack([rows.target.astype(np.uint64), content_keys(rows.values)])
-    units, unit_of = np.unique(contents, axis=0, return_inverse=True)
-    n_folds = min(n_folds, len(units))
-    if n_folds < 2:
-        return None
-    lots = chance.permutation(len(units))
-    by_class = lots[np.argsort(units[lots, 0], kind="stable")]
-    folds = np.empty(len(units), dtype=np.int64)
-    folds[by_class] = np.arange(len(units)) % n_folds
-    return np.asarray(folds[unit_of.ravel()])
+    return deal_contents(rows.values, rows.target, n_folds, chance)
 
 
 def _is_fitted(model: Any) -> bool:

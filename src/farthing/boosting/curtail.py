@@ -98,7 +98,7 @@ class Curtailment:
         self.position: NDArray[np.int64] = np.full(forest.n_features, -1, dtype=np.int64)
         self.position[order] = np.arange(len(order))
         #: Bounds of the scores at which a walk from each node can end, shape (n_nodes,).
-        self.low, self.high = _node_bounds(forest, scores)
+        self.low, self.high = node_bounds(forest, scores)
         #: Whether each tree is a single test, shape (n_trees,).
         self.stump = _is_stump(forest)
         #: Bounds of the sum of all stumps of a column, by its place in the order, shape (n_tested,).
@@ -242,9 +242,10 @@ def _is_stump(forest: Forest) -> NDArray[np.bool_]:
     return np.asarray((forest.feature[forest.offsets[:-1]] >= 0) & (np.diff(forest.offsets) == 3))
 
 
-def _node_bounds(
+def node_bounds(
     forest: Forest, scores: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the least and the largest score at which a walk from each node can end, shape (n_nodes,)."""
     low, high = scores.copy(), scores.copy()
     starts = forest.tree_starts()
     # Children come after their parents.

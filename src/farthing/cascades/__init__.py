@@ -1,7 +1,18 @@
 """Cascades: easy rows leave early, the others go on and pay."""
 
+from farthing.cascades.cascade_classifier import MiserCascadeClassifier
+from farthing.cascades.cascade_regressor import MiserCascadeRegressor
 from farthing.cascades.documents import EarlyExitRanker
 from farthing.cascades.early_exit import EarlyExit
+from farthing.cascades.miser_cascade import CascadePoint
 from farthing.cascades.query import QueryAsk, QueryWalk
 
-__all__ = ["EarlyExit", "EarlyExitRanker", "QueryAsk", "QueryWalk"]
+__all__ = [
+    "CascadePoint",
+    "EarlyExit",
+    "EarlyExitRanker",
+    "MiserCascadeClassifier",
+    "MiserCascadeRegressor",
+    "QueryAsk",
+    "QueryWalk",
+]

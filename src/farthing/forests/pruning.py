@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from farthing._core import closure_path, feature_paths
 from farthing.forests.pruning_case import Case
-from farthing.forests.pruning_grid import Risk
+from farthing.forests.pruning_grid import Gains, Risk
 from farthing.forests.pruning_path import PruningPath
 from farthing.table.bins import plain
 from farthing.trees import Predictor
@@ -83,7 +83,13 @@ def prune_path(  # noqa: PLR0917 - the two tables and what goes with each
     True
     """
     case = Case.of(forest, X, y, costs, n_jobs)
-    gains = case.gains("error", X_error, y_error)
+    return path_of(case, case.gains("error", X_error, y_error), path_length_cost, progress)
+
+
+def path_of(
+    case: Case, gains: Gains, path_length_cost: float = 0.0, progress: Progress = False
+) -> PruningPath:
+    """Return the exact path of what `prune_path` has checked."""
     prices = case.prices(path_length_cost)
     problem = case.problem(gains, prices)
     p, q, drop, _ = problem.path(_reporter(progress))

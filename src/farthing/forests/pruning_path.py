@@ -74,6 +74,11 @@ class PruningPath:
         self._build = build
         self._measure = measure
 
+    @property
+    def drop(self) -> NDArray[np.int64]:
+        """The entry from which on each node of the forest is no longer split, shape (n_nodes,)."""
+        return self._drop
+
     def __len__(self) -> int:
         return len(self.lambdas)
 

@@ -16,12 +16,12 @@ from sklearn.model_selection import cross_val_predict
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
 from farthing.base import BudgetedEstimator, ContractClassifier, ContractRegressor, documented, register
+from farthing.base.calibration import temper, temperature_of
 from farthing.base.inputs import check_cap, n_threads
 from farthing.boosting import GreedyMiserClassifier, GreedyMiserRegressor
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import BudgetWarning
 from farthing.forests import BudgetTreeClassifier
-from farthing.frontier.calibration import temper, temperature_of
 from farthing.frontier.candidates import Kind
 from farthing.frontier.points import Frontier, Point
 from farthing.frontier.scoring import ErrorCosts

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from farthing.base import normalise
+from farthing.base.links import normalise
 
 # Logarithms of probabilities below this are not told apart.
 _LEAST: Final = 1e-12
@@ -34,7 +34,11 @@ def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np
     return normalise(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
 
-def temperature_of(probabilities: NDArray[np.float64], codes: NDArray[np.int64]) -> float:
+def temperature_of(
+    probabilities: NDArray[np.float64],
+    codes: NDArray[np.int64],
+    weights: NDArray[np.float64] | None = None,
+) -> float:
     """Return the temperature of the least log loss on rows that were not learned from.
 
     Parameters
@@ -42,12 +46,14 @@ def temperature_of(probabilities: NDArray[np.float64], codes: NDArray[np.int64])
     probabilities : ndarray of float64, shape (n_rows, n_classes)
     codes : ndarray of int64, shape (n_rows,)
         The column of the true class of each row.
+    weights : ndarray of float64, shape (n_rows,), optional
+        What each row counts; None is 1 each.
     """
     rows = np.arange(len(codes))
 
     def loss(log_temperature: float) -> float:
         told = temper(probabilities, float(np.exp(log_temperature)))[rows, codes]
-        return -float(np.log(np.maximum(told, _LEAST)).mean())
+        return -float(np.average(np.log(np.maximum(told, _LEAST)), weights=weights))
 
     found = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded")
     return float(np.exp(found.x))

@@ -1,0 +1,94 @@
+"""Thresholds against all thresholds there are, on few rows."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from farthing.cascades.exits import ALWAYS, NEVER, ExitPath, Exits, stop_stages
+
+
+def problem(seed, n_stages=3, n_rows=6):
+    rng = np.random.default_rng(seed)
+    costs = np.append(0.0, np.cumsum(rng.integers(1, 5, size=n_stages - 1))).astype(float)
+    risks = rng.integers(0, 8, size=(n_stages, n_rows)) / 8
+    errors = (rng.random(size=(n_stages, n_rows)) < risks).astype(float)
+    return costs, risks, errors, rng.integers(1, 4, size=n_rows).astype(float)
+
+
+def candidates(risks):
+    return [NEVER, *np.unique(risks), ALWAYS]
+
+
+def lagrangian(exits, thresholds, tradeoff):
+    spend, error = exits.judge(np.asarray(thresholds, dtype=float))
+    return error + tradeoff * spend
+
+
+def brute_force(exits, risks, tradeoff):
+    choices = itertools.product(*(candidates(risk) for risk in risks[:-1]))
+    return min(lagrangian(exits, [*choice, ALWAYS], tradeoff) for choice in choices)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.01, 0.05, 0.2]))
+def test_no_change_of_one_threshold_betters_the_solution(seed, tradeoff):
+    costs, risks, errors, weights = problem(seed)
+    exits = Exits(costs, risks, errors, weights)
+    found = exits.solve(tradeoff)
+    reached = lagrangian(exits, found, tradeoff)
+    for stage in range(len(costs) - 1):
+        for other in candidates(risks[stage]):
+            changed = found.copy()
+            changed[stage] = other
+            assert lagrangian(exits, changed, tradeoff) >= reached - 1e-12
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 0.05, 0.2]))
+def test_with_two_stages_the_solution_is_the_best_of_all(seed, tradeoff):
+    costs, risks, errors, weights = problem(seed, n_stages=2, n_rows=8)
+    exits = Exits(costs, risks, errors, weights)
+    best = brute_force(exits, risks, tradeoff)
+    assert lagrangian(exits, exits.solve(tradeoff), tradeoff) == pytest.approx(best, abs=1e-12)
+
+
+def test_with_a_markov_chain_of_risks_the_solution_is_the_best_of_all():
+    # Rows of one risk share their future in law: half of the rows at 0.4 come out at 0, half at 0.5.
+    costs = np.array([0.0, 1.0, 3.0])
+    risks = np.array([[0.1, 0.1, 0.4, 0.4, 0.4, 0.4], [0.05, 0.05, 0.0, 0.0, 0.5, 0.5], [0.0] * 6])
+    exits = Exits(costs, risks, risks, np.ones(6))
+    for tradeoff in (0.0, 0.02, 0.06, 0.1, 0.15, 0.3):
+        best = brute_force(exits, risks, tradeoff)
+        assert lagrangian(exits, exits.solve(tradeoff), tradeoff) == pytest.approx(best, abs=1e-12)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000))
+def test_the_path_descends_and_says_what_its_thresholds_do(seed):
+    costs, risks, errors, weights = problem(seed, n_stages=4, n_rows=12)
+    exits = Exits(costs, risks, errors, weights)
+    path = ExitPath.of([exits])
+    assert (np.diff(path.spend) > 0).all()
+    assert (np.diff(path.risk) < 0).all()
+    for spend, risk, thresholds in zip(path.spend, path.risk, path.thresholds, strict=True):
+        assert exits.judge(thresholds) == (spend, risk)
+
+
+def test_the_path_takes_the_better_chain_at_each_budget():
+    weights = np.ones(2)
+    cheap = Exits(np.array([0.0, 1.0]), np.full((2, 2), 0.3), np.array([[0.5, 0.5], [0.2, 0.2]]), weights)
+    dear = Exits(np.array([0.0, 2.0]), np.full((2, 2), 0.3), np.array([[0.5, 0.5], [0.1, 0.1]]), weights)
+    path = ExitPath.of([cheap, dear])
+    assert path.spend.tolist() == [0.0, 1.0, 2.0]
+    assert path.chain.tolist()[1:] == [0, 1]
+
+
+def test_between_two_corners_the_riskiest_rows_go_on_first():
+    n_rows = 100
+    risks = np.vstack([np.linspace(0, 0.5, n_rows), np.zeros(n_rows)])
+    exits = Exits(np.array([0.0, 1.0]), risks, risks, np.ones(n_rows))
+    stops = stop_stages(risks, exits._between(np.array([ALWAYS, ALWAYS]), np.array([NEVER, ALWAYS]), 0.25))
+    assert stops.tolist() == [0] * 75 + [1] * 25

@@ -1,0 +1,254 @@
+"""The miser cascade: chains, budgets, exits, walks."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from farthing import BudgetedClassifier, load
+from farthing.cascades import MiserCascadeClassifier, MiserCascadeRegressor
+from farthing.cascades.chain import cut
+from farthing.costs import CostSheet, Group
+from farthing.errors import FileError
+
+SHEET = CostSheet([1.0, 3.0, 9.0, 9.5, 0.0, 2.0], groups={"lab": Group(2.0, ["x1", "x5"])})
+SMALL = {"n_trees": 12, "learning_rate": 0.3, "max_depth": 3, "min_rows_leaf": 3, "random_state": 0}
+
+
+def drawn(n_rows, seed):
+    """Draw rows: x0 tells the sign, x1 and x2 tell more where x0 is unsure, x3 repeats x0 and is dear."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 6))
+    X[:, 3] = X[:, 0]
+    signal = 2 * X[:, 0] + (np.abs(X[:, 0]) < 0.7) * (X[:, 1] + X[:, 2]) + 0.3 * X[:, 4]
+    return X, signal
+
+
+@pytest.fixture(scope="module")
+def tables():
+    parts = [drawn(n_rows, seed) for seed, n_rows in enumerate((700, 400, 300))]
+    return [(X, np.digitize(signal, [-0.8, 0.8])) for X, signal in parts]
+
+
+@pytest.fixture(scope="module")
+def model(tables):
+    train, held, _ = tables
+    return MiserCascadeClassifier(SHEET, **SMALL).fit(*train, validation=held)
+
+
+def test_cut_takes_every_column_if_there_are_stages_enough():
+    assert cut(np.array([0.0, 0.0, 3.0, 5.0]), 1, 5) == [1, 2, 3]
+
+
+def test_the_free_feature_comes_first_and_the_dear_copy_never(model):
+    assert model.sets_[0].tolist() == [False, False, False, False, True, False]
+    assert not model.sets_[:, 3].any()
+
+
+def test_chains_are_nested_and_those_of_small_budgets_begin_within_them(model):
+    whole = SHEET.total(SHEET.features)
+    for number, chain in enumerate(model.chains_):
+        sets = chain[chain >= 0]
+        costs = SHEET.total_rows(model._owned(sets))
+        assert (np.diff(costs) > 0).all()
+        if number:
+            assert costs[1] <= 0.16 * whole * (1 + 1e-12)
+
+
+def test_the_mean_budget_holds_on_the_rows_that_set_the_exits(model, tables):
+    _, (X, _), _ = tables
+    for budget in (0.5, 1.0, 2.0, 4.0, 8.0, 12.0):
+        assert model.at(budget).spend(X).mean() <= budget * (1 + 1e-9)
+
+
+def test_the_path_says_what_held_out_rows_pay(model, tables):
+    _, (X, y), _ = tables
+    points = model.path()
+    assert len(points) > 5
+    for point in points[:: len(points) // 5]:
+        decided = point.model.decide(X)
+        assert decided.spent.mean() == pytest.approx(point.spend)
+        wrong = (decided.prediction != y).mean()
+        expected = (1 - decided.probabilities.max(axis=1)).mean()
+        if decided.acquired.any():
+            assert point.risk == pytest.approx((wrong + expected) / 2, abs=1e-9)
+
+
+def test_more_budget_is_more_accurate_and_beats_every_stage_alone(model, tables):
+    _, _, (X, y) = tables
+    scores = [(model.at(budget).predict(X) == y).mean() for budget in (0.0, 1.0, 6.0, None)]
+    assert scores[0] < scores[1] < scores[2] <= scores[3] + 0.02
+    # At the spend of the cascade a single set does not do as well.
+    owned = SHEET.total_rows(model.sets_)
+    budget = 6.0
+    alone = MiserCascadeClassifier(SHEET, budget, kind="hard", **SMALL)
+    alone.fit(*tables[0], validation=tables[1])
+    assert owned.max() > budget
+    assert scores[2] >= (alone.predict(X) == y).mean()
+
+
+def test_sure_rows_stop_early(model, tables):
+    _, _, (X, _) = tables
+    spent = model.at(5.0).spend(X)
+    sure = np.abs(X[:, 0]) > 1.2
+    assert spent[sure].mean() < spent[~sure].mean()
+
+
+def test_a_hard_budget_takes_every_row_to_the_last_stage_it_can_pay(tables):
+    train, held, (X, _) = tables
+    model = MiserCascadeClassifier(SHEET, 7.0, kind="hard", **SMALL)
+    model.fit(*train, validation=held)
+    owned = model._owned(model.chain_)
+    payable = owned[SHEET.total_rows(owned) <= 7.0][-1]
+    assert (model.acquired(X) == payable).all()
+    nothing = model.acquired(X, budget=0.5)
+    assert (nothing == model.sets_[0]).all()
+
+
+def test_curtailment_changes_no_label_and_saves(tables):
+    train, held, (X, _) = tables
+    settings = {"budget": 7.0, "kind": "hard", **SMALL}
+    whole = MiserCascadeClassifier(SHEET, **settings).fit(*train, validation=held)
+    less = MiserCascadeClassifier(SHEET, **settings, curtail=True).fit(*train, validation=held)
+    for budget in (1.0, 4.0, None):
+        expected, got = whole.at(budget).decide(X), less.at(budget).decide(X)
+        assert (got.prediction == expected.prediction).all()
+        assert (got.spent <= expected.spent).all()
+    assert less.spend(X).mean() < whole.spend(X).mean()
+
+
+def test_a_walk_asks_stage_by_stage_the_cheapest_first(model, tables):
+    _, _, (X, _) = tables
+    far = model.at(None)
+    walk = far.walk()
+    asked = []
+    while walk.ask is not None:
+        asked.append(far.schema_.index(walk.ask.feature))
+        walk.tell(X[0, asked[-1]])
+    owned = far._owned(far.chain_)
+    for before, after in itertools.pairwise(owned):
+        new = np.flatnonzero(after & ~before)
+        places = [asked.index(column) for column in new if column in asked]
+        if places:
+            prices = [SHEET.price(SHEET.features[column]) for column in np.array(asked)[sorted(places)]]
+            assert prices == sorted(prices)
+            assert all(asked.index(c) > max(places) for c in asked if not after[c])
+
+
+def test_held_out_rows_were_not_seen_by_the_trees():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), rng.integers(0, 2, size=300)
+    model = MiserCascadeClassifier(n_trees=30, max_depth=8, learning_rate=0.5, patience=None, random_state=0)
+    model.fit(X, y)
+    # Labels by lot cannot be learned; trees that saw their rows would claim to.
+    assert model.set_risks_.min() > 0.4
+
+
+@pytest.mark.parametrize("n_folds", [1, 3])
+def test_folds_hold_out_what_they_say(tables, n_folds):
+    X, y = tables[0]
+    model = MiserCascadeClassifier(SHEET, n_folds=n_folds, **SMALL)
+    folds = model._folds(X, y, len(y))
+    assert len(folds) == n_folds
+    for fold in folds:
+        assert not set(fold.learn) & set(fold.held)
+        assert len(fold.learn) + len(fold.held) == len(y)
+
+
+def test_error_costs_move_labels_and_are_weighed_against_prices(tables):
+    train, held, (X, y) = tables
+    costs = np.where(np.eye(3, dtype=bool), 0.0, 30.0)
+    costs[2] = [90.0, 90.0, 0.0]  # to miss class 2 is the worst
+    model = MiserCascadeClassifier(SHEET, error_costs=costs, **SMALL).fit(*train, validation=held)
+    plain = MiserCascadeClassifier(SHEET, **SMALL).fit(*train, validation=held)
+    missed = (model.predict(X)[y == 2] != 2).mean()
+    assert missed < (plain.predict(X)[y == 2] != 2).mean()
+    # With errors that cost next to nothing, nothing is worth its price.
+    idle = MiserCascadeClassifier(SHEET, error_costs=costs * 1e-6, **SMALL).fit(*train, validation=held)
+    assert idle.spend(X).max() == 0
+    assert model.spend(X).mean() > 0
+    with pytest.raises(ValueError, match="true by predicted"):
+        MiserCascadeClassifier(error_costs=np.ones((2, 2)), **SMALL).fit(*train)
+
+
+def test_class_weight_counts_in_learning(tables):
+    train, held, (X, _) = tables
+    model = MiserCascadeClassifier(SHEET, class_weight={1: 20.0}, **SMALL).fit(*train, validation=held)
+    plain = MiserCascadeClassifier(SHEET, **SMALL).fit(*train, validation=held)
+    assert (model.predict(X) == 1).mean() > (plain.predict(X) == 1).mean()
+
+
+def test_learned_exits_keep_walks_and_arrays_together(tables):
+    train, held, (X, _) = tables
+    model = MiserCascadeClassifier(SHEET, 4.0, exit="learned", **SMALL).fit(*train, validation=held)
+    # The gates that told the held out rows had not seen them; those of the model have.
+    assert model.spend(held[0]).mean() <= 4.0 * 1.2
+    decided = model.decide(X[:20])
+    for row in range(20):
+        walk = model.walk()
+        while walk.ask is not None:
+            walk.tell(X[row, model.schema_.index(walk.ask.feature)])
+        assert walk.decision.prediction == decided.prediction[row]
+        assert walk.decision.spent == decided.spent[row]
+    assert len(np.unique(decided.spent)) > 1
+
+
+def test_numbers_go_on_where_there_is_more_to_gain():
+    X, signal = drawn(1200, 3)
+    model = MiserCascadeRegressor(SHEET, 4.0, **SMALL).fit(X[:800], signal[:800])
+    fresh, wanted = X[800:], signal[800:]
+    spent, unsure = model.spend(fresh), np.abs(fresh[:, 0]) < 0.7
+    assert spent[unsure].mean() > spent[~unsure].mean()
+    errors = [np.mean((model.at(b).predict(fresh) - wanted) ** 2) for b in (0.0, 1.0, 6.0, None)]
+    assert errors[0] > errors[1] > errors[2] > 0.98 * errors[3]
+
+
+@pytest.mark.parametrize("kind", ["mean", "hard"])
+def test_the_front_door_takes_its_budgets(tables, kind):
+    X, y = tables[0]
+    grid = {"n_trees": [5], "n_stages": [3], "n_folds": [2], "kind": [kind], "budget": [6.0]}
+    door = BudgetedClassifier(SHEET, 6.0, kind=kind, methods=[(MiserCascadeClassifier, grid)], cv=2)
+    door.fit(X[:300], y[:300])
+    assert door.chosen_.method == "MiserCascadeClassifier"
+    spent = door.spend(X[300:])
+    assert spent.max() <= 6.0 if kind == "hard" else 0 < spent.mean() < 12.0
+    points = {point.params["budget"] for point in door.frontier_ if point.method == "MiserCascadeClassifier"}
+    assert len(points) > 10
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"kind": "median"}, "kind must be"),
+        ({"n_stages": 0}, "n_stages must be"),
+        ({"n_folds": 0}, "n_folds must be"),
+        ({"trust": 2.0}, "trust must lie"),
+        ({"exit": "never"}, "exit must be"),
+        ({"l2": -1.0}, "l2 must be"),
+    ],
+)
+def test_bad_parameters_are_named(tables, params, message):
+    with pytest.raises(ValueError, match=message):
+        MiserCascadeClassifier(SHEET, **params).fit(*tables[0])
+
+
+def test_validation_rows_are_checked(tables):
+    X, y = tables[0]
+    with pytest.raises(ValueError, match="validation must be"):
+        MiserCascadeClassifier(SHEET).fit(X, y, validation=X)
+    with pytest.raises(ValueError, match="no training row has"):
+        MiserCascadeClassifier(SHEET).fit(X, y, validation=(X, y + 7))
+
+
+def test_a_file_whose_trees_look_at_what_is_not_paid_is_refused(model, tmp_path):
+    path = tmp_path / "model.farthing"
+    bad = model.at(4.0)
+    bad.sets_ = model.sets_.copy()
+    bad.sets_[-1] = bad.sets_[0]
+    bad.save(path)
+    with pytest.raises(FileError, match="does not have"):
+        load(path)
+    bad.sets_, bad.chain_, bad.thresholds_ = model.sets_, np.array([len(model.sets_)]), np.array([np.inf])
+    bad.save(path)
+    with pytest.raises(FileError, match="chain"):
+        load(path)

@@ -25,7 +25,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
 docs: $(VENV)/.built
-	$(BIN)/pdoc --docformat numpy --output-directory build/docs farthing $(addprefix farthing.,base boosting cascades checks costs datasets forests frontier neighbors report service walks)
+	$(BIN)/pdoc --docformat numpy --output-directory build/docs farthing $(addprefix farthing.,adaptive base boosting cascades checks costs datasets forests frontier neighbors report service walks)
 
 sanitize:
 	@$(MAKE) --no-print-directory check-compiler

@@ -266,8 +266,8 @@ def page() -> str:
     slow = [
         "",
         "The bound grows as T^(2/3). The experts of *thresholds* lie close together, so that for long it "
-        "does not matter which one is drawn, and the regret grows nearly as T; its slope falls as T grows, and is "
-        "not yet at 2/3. With doubling, the first phases are too short for the rate.",
+        "does not matter which one is drawn, and the regret grows nearly as T; its slope falls as T grows, "
+        "and is not yet at 2/3. With doubling, the first phases are too short for the rate.",
     ]
     lines += ["", said, "", *slopes, *slow, "", "![Mean regret against rounds, log-log](online_gate.png)"]
     return "\n".join(lines) + "\n"

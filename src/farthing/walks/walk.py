@@ -42,7 +42,7 @@ class Walk:
     policy : Policy
         What the model wants to know of this row.
     schema : Schema
-        Names and types of the columns.
+        Names and types of the columns, or what stands in for them.
     sheet : CostSheet
         Prices, in the order of the columns.
     conclude : callable
@@ -56,7 +56,8 @@ class Walk:
     --------
     >>> import numpy as np
     >>> from farthing.costs import CostSheet
-    >>>     >>> class Both:  # wants both columns of any row, and adds them up
+    >>> from farthing.table import Schema
+    >>> class Both:  # wants both columns of any row, and adds them up
     ...     def __init__(self):
     ...         self.heard = []
     ...     def wants(self, ledger):

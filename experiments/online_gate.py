@@ -29,7 +29,7 @@ ROOT = Path(__file__).parent.parent
 RESULTS, CACHE = ROOT / "docs" / "results", ROOT / "build" / "online_gate"
 
 N_RUNS: Final = 200
-ROUNDS: Final = (2000, 4000, 8000, 16000, 32000)
+ROUNDS: Final = (8000, 16000, 32000, 64000, 128_000, 256_000)
 N_EXPERTS: Final = 16  # and the one that always asks
 COST: Final = 0.3
 # Runs that are played by `OnlineGate` itself as well, for as many rounds, to see that they are the same.

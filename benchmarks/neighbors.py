@@ -66,5 +66,5 @@ def run(threads: int) -> list[Line]:
         loop,
         turns=5,
     )
-    faster = PART * line.theirs / line.ours
+    faster = PART / line.ratio
     return [dataclasses.replace(line, theirs=PART * line.theirs, ratio=faster, goal=30, higher=True)]

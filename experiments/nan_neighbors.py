@@ -2,8 +2,8 @@
 
 Run `python -m experiments.nan_neighbors [--sets NAME ...] [--draws N]`; FARTHING_DATA names the folder of the
 larger tables. Each method on each draw leaves its curve in build/nan_neighbors and is not run again while it
-is there, so that a run may be stopped and taken up. Without --sets all are run, and the page
-docs/results/nan_neighbors.md and its figures are made.
+is there, so that a run may be stopped and taken up, and sets may be run one by one (none with an empty
+--sets); then the page docs/results/nan_neighbors.md and its figures are made of all that are there.
 """
 
 from __future__ import annotations
@@ -184,11 +184,13 @@ def _check(model: Any, X: Floats, votes: Floats, seed: int) -> None:
         assert np.array_equal(outputs, votes[:, budget - 1])
 
 
-def found(name: str, method: str, draws: int) -> list[dict[str, Any]]:
-    """Return the curves of a method, from the cache where they are."""
+def found(name: str, method: str, draws: int, run: bool = True) -> list[dict[str, Any]]:
+    """Return the curves of a method, from the cache where they are; without ``run`` only these."""
     curves = []
     for draw in range(min(draws, VOC_DRAWS if method == "voc" else SETS[name][2])):
         path = CACHE / f"{name}-{method}-{draw}.json"
+        if not run and not path.exists():
+            break
         if not path.exists():
             CACHE.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(curve(name, method, draw)))
@@ -205,9 +207,14 @@ def mean(curves: list[dict[str, Any]], key: str) -> Floats:
 # ---- the page ----------------------------------------------------------------------------------------------
 
 
-def all_found(draws: int) -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """Return all curves by set and method."""
-    return {name: {method: found(name, method, draws) for method in models(name)} for name in SETS}
+def all_found() -> dict[str, dict[str, list[dict[str, Any]]]]:
+    """Return the curves that are in the cache, by set and method, as many of FMCC as of the random order."""
+    curves = {}
+    for name in SETS:
+        by_method = {method: found(name, method, 50, run=False) for method in models(name)}
+        n_draws = min(len(of) for method, of in by_method.items() if method != "voc")
+        curves[name] = {method: of[:n_draws] for method, of in by_method.items()}
+    return curves
 
 
 def figure_22(curves: dict[str, dict[str, list[dict[str, Any]]]]) -> None:
@@ -266,7 +273,7 @@ def table_22(by_method: dict[str, list[dict[str, Any]]]) -> str:
     """Return accuracies of the three methods by the number of features."""
     rows = {
         "FMCC": mean(by_method[f"fmcc{FIGURE_SIZE}"], "actual"),
-        "FMCC, rows of VoC": mean(by_method[f"fmcc{FIGURE_SIZE}"][:VOC_DRAWS], "some"),
+        "FMCC, rows of VoC": mean(by_method[f"fmcc{FIGURE_SIZE}"][: len(by_method["voc"])], "some"),
         "VoC": mean(by_method["voc"], "some"),
         "random order": mean(by_method["random"], "actual"),
     }
@@ -285,7 +292,7 @@ def findings(name: str, by_method: dict[str, list[dict[str, Any]]]) -> str:
     fmcc, random = (mean(by_method[method], "actual") for method in (f"fmcc{FIGURE_SIZE}", "random"))
     fewer = len(fmcc) - 1
     above = int((fmcc > random)[:fewer].sum())
-    ours = mean(by_method[f"fmcc{FIGURE_SIZE}"][:VOC_DRAWS], "some")
+    ours = mean(by_method[f"fmcc{FIGURE_SIZE}"][: len(by_method["voc"])], "some")
     lead = ours - mean(by_method["voc"], "some")
     claim = CLAIMS[name]
     ahead = int((lead[claim - 1 :] > 0).sum())
@@ -313,18 +320,17 @@ def findings_21(curves: dict[str, list[dict[str, Any]]]) -> str:
     return "\n".join(lines)
 
 
-def page(curves: dict[str, dict[str, list[dict[str, Any]]]], draws: int) -> str:
+def page(curves: dict[str, dict[str, list[dict[str, Any]]]]) -> str:
     """Fill the page of results."""
     filled = {
-        "command": f"python -m experiments.nan_neighbors --draws {draws}",
         "size": FIGURE_SIZE,
-        "voc_draws": min(draws, VOC_DRAWS),
+        "voc_draws": ", ".join(str(len(by_method["voc"])) for by_method in curves.values()),
         "voc_rows": VOC_ROWS,
         "table21": table_21(curves["miniboone"]),
         "table21_says": findings_21(curves["miniboone"]),
     }
     for name, by_method in curves.items():
-        filled[name] = min(draws, SETS[name][2])
+        filled[name] = len(by_method["random"])
         filled[f"{name}_table"] = table_22(by_method)
         filled[f"{name}_says"] = findings(name, by_method)
     return PAGE.read_text().format(**filled)
@@ -333,17 +339,19 @@ def page(curves: dict[str, dict[str, list[dict[str, Any]]]], draws: int) -> str:
 def main() -> None:
     """Run what is missing and write the page."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sets", nargs="*", choices=list(SETS), default=None, help="run these only, no page")
+    parser.add_argument("--sets", nargs="*", choices=list(SETS), default=None, help="run these only")
     parser.add_argument("--draws", type=int, default=50, help="draws of each set (50)")
     given = parser.parse_args()
-    for name in given.sets or SETS:
-        for method in models(name):
-            found(name, method, given.draws)
-    if given.sets is None:
-        curves = all_found(given.draws)
+    steps = {min(given.draws, few) for few in (5, 10, 20, given.draws)}
+    for draws in sorted(steps):  # so that a run that was stopped has as many of each method
+        for name in SETS if given.sets is None else given.sets:
+            for method in models(name):
+                found(name, method, draws)
+    curves = all_found()
+    if all(curves[name]["voc"] for name in SETS):
         figure_22(curves)
         figure_21(curves["miniboone"])
-        (RESULTS / "nan_neighbors.md").write_text(page(curves, given.draws))
+        (RESULTS / "nan_neighbors.md").write_text(page(curves))
 
 
 if __name__ == "__main__":

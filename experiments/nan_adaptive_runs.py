@@ -44,7 +44,7 @@ class Sweep:
 
     n_trees: int = 100
     n_alternations: int = 5
-    gammas: tuple[float, ...] = tuple(np.geomspace(3e-4, 3e-2, 6))
+    gammas: tuple[float, ...] = tuple(np.geomspace(3e-4, 3e-2, 6)[[1, 0, 2, 3, 4, 5]])
     lin_gammas: tuple[float, ...] = tuple(np.geomspace(1e-4, 1e-1, 6))
     p_fulls: tuple[float, ...] = (0.3, 0.1, 0.5, 0.7)
     rates: tuple[float, ...] = (0.3,)
@@ -247,7 +247,11 @@ def trees_for(expensive: Any, sweep: Sweep, n_folds: int | None = 5) -> AdaptGbr
 def tree_settings(sweep: Sweep) -> list[dict[str, Any]]:
     """Return the settings of ADAPT-GBRT."""
     return product(
-        max_depth=sweep.depths, p_full=sweep.p_fulls, gamma=sweep.gammas, learning_rate=sweep.rates
+        n_trees=[sweep.n_trees],
+        max_depth=sweep.depths,
+        p_full=sweep.p_fulls,
+        gamma=sweep.gammas,
+        learning_rate=sweep.rates,
     )
 
 
@@ -264,17 +268,17 @@ def l1_settings(n_features: int) -> list[dict[str, Any]]:
 def misers(task: Task, sweep: Sweep) -> Works:
     """Return the Greedy Miser with as many trees as gate and f1 have together, stopped at each 10 rounds."""
 
-    def work(tradeoff: float, max_depth: int, learning_rate: float) -> list[Dot]:
-        model = GreedyMiserClassifier(
-            n_trees=2 * sweep.n_trees, learning_rate=learning_rate, max_depth=max_depth, relative=True
-        )
+    def work(tradeoff: float, **params: Any) -> list[Dot]:
+        model = GreedyMiserClassifier(relative=True, **params)
         path = miser_path(
             model, task.train.X, task.train.y, tradeoffs=(tradeoff,), every=10, **parts_of(task)
         )
         return [Dot(p.validation_spend, p.validation_score, p.spend, p.score) for p in path]
 
     tradeoffs = (0.0, *np.geomspace(1e-5, 1e-1, 9).tolist())
-    settings = product(tradeoff=tradeoffs, max_depth=sweep.depths, learning_rate=sweep.rates)
+    settings = product(
+        n_trees=[2 * sweep.n_trees], tradeoff=tradeoffs, max_depth=sweep.depths, learning_rate=sweep.rates
+    )
     return {named(params): partial(work, **params) for params in settings}
 
 
@@ -443,5 +447,7 @@ SETS: dict[str, Callable[[Sweep], Found]] = {
     "letters_nest": nest,
     "miniboone": lambda sweep: with_forest("miniboone", by_split("miniboone_tiny"), sweep),
     # Of more rows deeper trees can be learned; a sample of 8,000 training and 6,000 validation rows said so.
-    "covtype": lambda sweep: with_forest("covtype", covtype(0, 1), replace(sweep, depths=(8,))),
+    "covtype": lambda sweep: with_forest(
+        "covtype", covtype(0, 1), replace(sweep, depths=(8,), n_trees=sweep.n_trees // 2)
+    ),
 }

@@ -25,7 +25,7 @@ from farthing.cascades.nursery import Booster, Columns, Nursery
 from farthing.costs import CostSheet
 from farthing.trees import Forest
 
-TABLES = ("dna", "miniboone_tiny", "adult", "splice")
+TABLES = ("dna", "miniboone_tiny", "splice")
 
 
 class OneChain(MiserCascadeClassifier):

@@ -46,6 +46,15 @@ def between(low: float, high: float) -> float:
     return middle if low <= middle < high else low
 
 
+def nearest(ascending: list[float], goal: float) -> float:
+    """Return the one nearest to the goal: of the last below it and the first not below, the lower of equals."""
+    below = [value for value in ascending if value < goal]
+    above = [value for value in ascending if value >= goal]
+    if not above or (below and goal - below[-1] <= above[0] - goal):
+        return below[-1]
+    return above[0]
+
+
 def edges_of(values: Iterable[float], max_bins: int) -> list[float]:
     """Return the edges of a numeric column: a bin for each value, or bins of nearly equal counts."""
     count = Counter(float(value) for value in values if not math.isnan(value))
@@ -482,8 +491,7 @@ class Grower:
             beyond = [b for b in {int(b) for b in bins.codes[node.rows]} if last < b < bins.n_bins]
             if beyond and isinstance(self.target, Classes):  # in the middle of the gap, if there is one
                 edges = bins.edges[last : min(beyond)]
-                middle = edges[0] / 2 + edges[-1] / 2
-                node.threshold = min(edges, key=lambda edge: (abs(edge - middle), edge))
+                node.threshold = nearest(edges, between(edges[0], edges[-1]))
         goes_left = split.goes_left(bins.codes[node.rows], bins.n_bins)
         path = {*node.path, offer.feature}
         left_key, right_key = (random_bits(node.key, 2**64 - 1 - side) for side in (0, 1))

@@ -47,7 +47,7 @@ def between(low: float, high: float) -> float:
 
 
 def nearest(ascending: list[float], goal: float) -> float:
-    """Return the one nearest to the goal: of the last below it and the first not below, the lower of equals."""
+    """Return the last below the goal or the first not below, whichever is nearer; the lower of equals."""
     below = [value for value in ascending if value < goal]
     above = [value for value in ascending if value >= goal]
     if not above or (below and goal - below[-1] <= above[0] - goal):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import WalkError
+from farthing.table import Schema
 from farthing.walks.decision import REFUSED, Ask, Decision, Refusal
 from farthing.walks.inquiry import Inquiry
 from farthing.walks.policy import Policy
@@ -136,9 +137,11 @@ class Walk:
 
         ``watch`` is called after each answer, or several, and may raise to make an end of it.
         """
-        features, inquiry = self._sheet.features, self._inquiry
+        features, inquiry, schema = self._sheet.features, self._inquiry, self._schema
         # A mapping of another type may have to measure what it is asked for.
-        ready = self._encodable(answers) if type(answers) is dict and inquiry.hears_ahead else {}
+        ready: dict[int, float] = {}
+        if type(answers) is dict and inquiry.hears_ahead and isinstance(schema, Schema):
+            ready = _encodable(schema, answers)
         refused = {column for column in ready if answers[features[column]] is REFUSED}
         while (column := inquiry.column) is not None and features[column] in answers:
             done = inquiry.answer_at_hand(ready, refused)
@@ -148,17 +151,6 @@ class Walk:
                 self.tell(answers[features[column]])
             if watch is not None:
                 watch()
-
-    def _encodable(self, answers: Mapping[str, object]) -> dict[int, float]:
-        """Return the answers by column, encoded, but those that cannot be told: they err when asked for."""
-        values: dict[int, float] = {}
-        for name, answer in answers.items():
-            if name in self._schema:
-                column = self._schema.index(name)
-                value = math.nan if answer is REFUSED else self._schema.columns[column].try_value(answer)
-                if value is not None:
-                    values[column] = value
-        return values
 
     def resume(self) -> None:
         """Look for a question again, for those who have moved on the policy of a walk that had ended."""
@@ -203,3 +195,15 @@ def _encode_known(schema: Answers, known: Mapping[str, object]) -> dict[int, Any
     """Return encoded values by column."""
     columns = {schema.index(name): value for name, value in known.items()}
     return {column: schema.encode_value(column, value) for column, value in columns.items()}
+
+
+def _encodable(schema: Schema, answers: Mapping[str, object]) -> dict[int, float]:
+    """Return the answers by column, encoded, but those that cannot be told: they err when asked for."""
+    values: dict[int, float] = {}
+    for name, answer in answers.items():
+        if name in schema:
+            column = schema.index(name)
+            value = math.nan if answer is REFUSED else schema.columns[column].try_value(answer)
+            if value is not None:
+                values[column] = value
+    return values

@@ -12,8 +12,9 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*.hpp cpp/bindings/*)
 demo: $(VENV)/.built
 	$(BIN)/farthing demo
 
+# One worker a core: threads within them would only stand in each other's way.
 test: $(VENV)/.built
-	$(BIN)/python -m pytest -n auto
+	OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto
 
 lint: $(VENV)/.built
 	$(BIN)/ruff check .

@@ -23,10 +23,10 @@ Exit: TypeAlias = Literal["confidence", "learned"]
 @register(
     grid=cascade_grid,
     trials=[
-        {"n_stages": 3, "n_trees": 4, "max_depth": 2, "n_folds": 2},
+        {"n_stages": 2, "n_trees": 2, "max_depth": 2, "n_folds": 2},
         {
-            "n_stages": 4,
-            "n_trees": 3,
+            "n_stages": 3,
+            "n_trees": 2,
             "max_depth": 2,
             "n_folds": 1,
             "budget": 2.5,

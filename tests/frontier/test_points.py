@@ -87,3 +87,12 @@ def test_frontiers_of_different_scores_are_not_compared():
 def test_frontiers_are_compared_in_one_figure():
     axes = Frontier.union({"a": FRONTIER, "b": Frontier((point(2, 0.7),), score_name="accuracy")}).plot()
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["a: Tree", "b: Tree", "efficient"]
+
+
+def test_more_methods_than_colours_are_told_apart():
+    axes = Frontier(tuple(point(n, 0.5, method=f"M{n:02}") for n in range(14))).plot()
+    looks = {
+        (dots.get_facecolor()[0].tobytes(), dots.get_paths()[0].vertices.tobytes())
+        for dots in axes.collections
+    }
+    assert len(looks) == 14

@@ -18,6 +18,8 @@ _SLACK: Final = 1 + 1e-12
 _WIDTH: Final = 1.96
 _NUMBERS: Final = ("spend", "max_spend", "score", "error")
 
+_MARKS: Final = ("o", "^", "s", "D")
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
@@ -256,10 +258,14 @@ class Frontier:
         from matplotlib import pyplot as plt  # noqa: PLC0415 - optional
 
         if axes is None:
-            _, axes = plt.subplots(figsize=(7.2, 4.5), layout="constrained")
-        for method in self.methods:
+            _, axes = plt.subplots(figsize=(9.0, 4.5), layout="constrained")
+        for number, method in enumerate(self.methods):
             mine = self.of(method).points
-            axes.scatter([p.spend for p in mine], [p.score for p in mine], s=12, alpha=0.5, label=method)
+            # Colours come again after ten; then the marks differ.
+            axes.scatter(
+                [p.spend for p in mine], [p.score for p in mine], s=14, alpha=0.6, label=method,
+                marker=_MARKS[number // 10 % len(_MARKS)], color=f"C{number % 10}",
+            )  # fmt: skip
         best = self.pareto()
         axes.step(
             [p.spend for p in best], [p.score for p in best], where="post", color="0.2", linewidth=1.2,
@@ -268,7 +274,7 @@ class Frontier:
         axes.set(
             xlabel=f"mean spend of a row{f' ({self.unit})' if self.unit else ''}", ylabel=self.score_name
         )
-        axes.legend(fontsize="small")
+        axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
         return axes
 
     @classmethod

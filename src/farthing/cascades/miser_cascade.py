@@ -71,8 +71,8 @@ TEXTS: Final = {
     ends_ : ndarray of int64, shape (n_sets,)
         The end of the trees of each.
     chains_ : ndarray of int64, shape (n_chains, n_stages)
-        The sets of each chain, in the order of its stages; -1 behind the end of a short one. The first is for
-        all budgets, the others for small ones.
+        The sets of each chain, in the order of its stages; -1 behind the end of a short one. The first is the
+        miser's, the second that of forward selection, the others are for small budgets.
     chain_ : ndarray of int64, shape (n_stages,)
         The chain of the budget.
     thresholds_ : ndarray of float64, shape (n_stages,)

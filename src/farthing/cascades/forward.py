@@ -1,4 +1,4 @@
-"""Forward selection: the next purchase is the one that wins most on rows held out, for its price."""
+"""Forward selection: the next purchase is the one that wins most on rows apart, for its price."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Final
 
 import numpy as np
 
-from farthing.cascades.nursery import Columns, Nursery
+from farthing.cascades.nursery import Columns, Fold, Nursery
 from farthing.costs import CostSheet, RowLedger
 
 # Rounds by which a purchase is judged, and that it is kept with.
 _ROUNDS: Final = 2
 # What a purchase must win at least, as a share of the loss before the first tree.
 _LEAST_GAIN: Final = 1e-4
+# Of the rows that are learned from, one part in so many is held out to judge purchases by.
+_PARTS: Final = 4
 
 
 def forward_order(nursery: Nursery, free: Columns, most: int) -> Columns:
@@ -30,7 +32,7 @@ def forward_order(nursery: Nursery, free: Columns, most: int) -> Columns:
     Parameters
     ----------
     nursery : Nursery
-        The table, the prices, the rows held out, and how trees are grown.
+        The table, the prices, and how trees are grown.
     free : ndarray of int64
         Columns that cost nothing; they come first.
     most : int
@@ -42,7 +44,7 @@ def forward_order(nursery: Nursery, free: Columns, most: int) -> Columns:
         What wins nothing is left out.
     """
     sheet = nursery.sheet
-    trial = _Trial(nursery, free)
+    trial = _Trial(_inner(nursery), free)
     ledger = RowLedger(sheet)
     order: list[int] = free.tolist()
     ledger.buy_all(order)
@@ -81,14 +83,26 @@ def purchases(sheet: CostSheet) -> list[tuple[int, ...]]:
     return alone + [columns for columns in groups if len(columns) > 1]
 
 
+def _inner(nursery: Nursery) -> Nursery:
+    """Return a nursery whose rows held out are some of those that are learned from.
+
+    The rows that exits are set by must not have chosen the features: what wins on them by chance would look
+    better at each stage than it is.
+    """
+    rows = np.random.default_rng(0).permutation(nursery.learned)
+    n_held = max(1, len(rows) // _PARTS)
+    learn = rows[n_held:] if len(rows) > 1 else rows
+    return nursery.with_folds([Fold(np.sort(learn), np.sort(rows[:n_held]))])
+
+
 class _Trial:
-    """Boosters of all folds over what is owned, and what a purchase would win them."""
+    """A booster over what is owned, and what a purchase would win it on the rows held out."""
 
     def __init__(self, nursery: Nursery, owned: Columns) -> None:
         self._nursery = nursery
         self._owned = owned
-        self._makings = [nursery.boosting(fold.learn) for fold in nursery.folds]
-        self._held = np.empty_like(self._makings[0].scores)
+        self._learn = nursery.folds[0].learn
+        self._making = nursery.boosting(self._learn)
         #: The loss of the rows held out.
         self.loss = self._judge()
         if len(owned):
@@ -111,12 +125,11 @@ class _Trial:
 
     def _tried(self, columns: Columns) -> float:
         """Return the loss that rounds over some columns would lead to."""
-        before = [(making.scores.copy(), len(making.trees)) for making in self._makings]
+        scores, n_trees = self._making.scores.copy(), len(self._making.trees)
         self._rounds(columns)
         loss = self._judge()
-        for making, (scores, n_trees) in zip(self._makings, before, strict=True):
-            making.scores[:] = scores
-            del making.trees[n_trees:]
+        self._making.scores[:] = scores
+        del self._making.trees[n_trees:]
         return loss
 
     def _go_on(self, columns: Columns) -> None:
@@ -124,12 +137,9 @@ class _Trial:
         self.loss = self._judge()
 
     def _rounds(self, columns: Columns) -> None:
-        for making, fold in zip(self._makings, self._nursery.folds, strict=True):
-            grow = self._nursery.grow(fold.learn, columns)
-            for _ in range(_ROUNDS):
-                making.round(grow)
+        grow = self._nursery.grow(self._learn, columns)
+        for _ in range(_ROUNDS):
+            self._making.round(grow)
 
     def _judge(self) -> float:
-        for making, fold in zip(self._makings, self._nursery.folds, strict=True):
-            self._held[:, fold.held] = making.scores[:, fold.held]
-        return self._nursery.held_loss(self._held)
+        return self._nursery.held_loss(self._making.scores)

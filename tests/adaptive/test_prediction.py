@@ -94,6 +94,32 @@ def test_a_large_budget_sends_everybody(halves, sheet):
     assert model.sent(fresh).all()
 
 
+def test_a_share_sends_the_top_scores_of_training_rows_or_of_those_held_out(halves, sheet):
+    (X, y), (held, labels) = halves
+    model = AdaptGbrtClassifier(GaussianNB(), costs=sheet, send_share=0.3, **TREES)
+    for rows, given in ((X, None), (held, (held, labels))):
+        gate = model.fit(X, y, validation=given)._gate(rows)
+        assert 0 < model.sent(rows).mean() <= 0.3
+        # One level of scores more would be too much.
+        assert np.mean(gate >= model.threshold_) > 0.3
+
+
+@pytest.mark.parametrize("budget", [None, 4.0])
+def test_variants_send_other_shares_within_the_budget(budget, halves, sheet):
+    (X, y), (fresh, _) = halves
+    model = AdaptGbrtClassifier(GaussianNB(), costs=sheet, budget=budget, **TREES)
+    found = list(model.fit(X, y).variants())
+    assert found[-1] == ({}, model)
+    shares = [one.sent(fresh).mean() for _, one in found[:-1]]
+    assert shares[0] == 0 and shares == sorted(shares)
+    assert (shares[-1] > 0.7) == (budget is None)
+    for params, one in found[2:-1:2]:
+        again = clone(model).set_params(**params).fit(X, y)
+        assert again.threshold_ == one.threshold_
+        if budget is not None:
+            assert one.threshold_ >= model.threshold_
+
+
 def test_stages_nest(halves, sheet, tmp_path):
     (X, y), (fresh, wanted) = halves
     inner = AdaptGbrtClassifier(GreedyMiserClassifier(n_trees=20), costs=sheet, n_folds=2, **TREES)

@@ -113,6 +113,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
         n_folds: int | None = 3,
         costs: Any = None,
         budget: float | None = None,
+        send_share: float | None = None,
         validation_fraction: float = 0.2,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -134,6 +135,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
         self.n_folds = n_folds
         self.costs = costs
         self.budget = budget
+        self.send_share = send_share
         self.validation_fraction = validation_fraction
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -111,7 +111,8 @@ def test_variants_send_other_shares_within_the_budget(budget, halves, sheet):
     found = list(model.fit(X, y).variants())
     assert found[-1] == ({}, model)
     shares = [one.sent(fresh).mean() for _, one in found[:-1]]
-    assert shares[0] == 0 and shares == sorted(shares)
+    assert shares[0] == 0
+    assert shares == sorted(shares)
     assert (shares[-1] > 0.7) == (budget is None)
     for params, one in found[2:-1:2]:
         again = clone(model).set_params(**params).fit(X, y)

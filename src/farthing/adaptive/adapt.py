@@ -15,7 +15,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.adaptive.expensive import Beyond, Prepared, Rows, Workshop, answers, answers_within, beyond
-from farthing.adaptive.held_out import WithValidation, apart, check_share, given_rows, lowest_threshold, share_threshold
+from farthing.adaptive.held_out import (
+    WithValidation,
+    apart,
+    check_share,
+    given_rows,
+    lowest_threshold,
+    share_threshold,
+)
 from farthing.adaptive.objective import Problem
 from farthing.adaptive.outside import Outside
 from farthing.adaptive.pairs import SLACK, LinearPair, Pair, TreePair

@@ -344,6 +344,15 @@ def test_the_path_judges_as_the_models_do(halves, sheet):
     assert path.within(np.inf).validation_score == scores[-1]
     near = path.near(0.5)
     assert near.validation_score >= path.full.validation_score - 0.5
+    rights = alone.predict(fresh[:150]) == wanted[:150]
+    assert path.validation_error == pytest.approx(rights.std() / np.sqrt(150))
+    # What is just within the loss is not so by a margin.
+    loss = path.full.validation_score - scores[0]
+    assert path.near(loss).validation_score == scores[0]
+    least = scores[0] + path.validation_error
+    safe = path.near(loss, errors=1.0)
+    assert (safe is None) == (scores[-1] < least)
+    assert safe is None or safe.validation_score >= least > scores[0]
 
 
 def test_a_setting_of_a_path_is_the_model_of_that_setting(halves, sheet):

@@ -153,7 +153,7 @@ class AdaptClassifier(WithValidation, ContractClassifier):
         if prepared is None:
             shop = Workshop(self.schema_, sheet, self.classes_, self.expensive_features)
             prepared = shop.prepare(self.expensive, rows, self.n_folds if self._needs_words else None, chance)
-        problem = Problem(rows.target, rows.weights, prepared.log_own, len(self.classes_))
+        problem = Problem(rows.target, rows.weights, prepared.log_own, len(self.classes_), prepared.kept)
         pair, history = self._learn_pair(rows, problem)
         self.expensive_ = prepared.model
         self.pair_ = pair

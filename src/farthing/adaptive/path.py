@@ -131,7 +131,8 @@ def adapt_path(
 ) -> AdaptPath:
     """Fit an Adapt model at each setting, and judge each on validation rows.
 
-    The expensive model is fitted once, and asked out of fold once. Settings are fitted in parallel threads,
+    The expensive model is fitted once, and asked out of fold once; the Greedy Miser that trees start from is
+    grown once for all ``p_fulls``. Settings are fitted in parallel threads,
     one thread each; any number gives the same models.
 
     Parameters

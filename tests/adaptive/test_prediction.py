@@ -346,6 +346,10 @@ def test_the_path_judges_as_the_models_do(halves, sheet):
     assert near.validation_score >= path.full.validation_score - 0.5
     rights = alone.predict(fresh[:150]) == wanted[:150]
     assert path.validation_error == pytest.approx(rights.std() / np.sqrt(150))
+    # Settings share the start, and are what they would be alone.
+    last = path.points[-1].model
+    again = clone(last).fit(X, y)
+    assert np.array_equal(again._gate(fresh), last._gate(fresh))
     # What is just within the loss is not so by a margin.
     loss = path.full.validation_score - scores[0]
     assert path.near(loss).validation_score == scores[0]

@@ -159,9 +159,9 @@ class AdaptClassifier(WithValidation, ContractClassifier):
         self.pair_ = pair
         self.history_ = np.array(history, dtype=np.float64)
         least = self._threshold(held, budget) if binds and held is not None else -np.inf
-        self._aim(rows if held is None else held, least, otherwise=least if binds else 0.0)
+        self._set_thresholds(rows if held is None else held, least, otherwise=least if binds else 0.0)
 
-    def _aim(self, rows: Rows, least: float, otherwise: float) -> None:
+    def _set_thresholds(self, rows: Rows, least: float, otherwise: float) -> None:
         """Set the thresholds of the shares sent on, none below ``least``; without a share, ``otherwise``."""
         gate = np.ascontiguousarray(self.pair_.answers(rows.values, self._threads())[0][:, 0])
 

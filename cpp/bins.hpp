@@ -17,6 +17,7 @@
 
 #include "common.hpp"
 #include "random.hpp"
+#include "rare.hpp"
 #include "sort.hpp"
 
 namespace farthing {
@@ -126,6 +127,7 @@ public:
     std::vector<ColumnBins> columns;
     std::vector<std::uint8_t> codes;   // (k, n)
     std::vector<index_t> first_bin;    // (k + 1,): where a column's bins begin in a histogram of all columns
+    RareEntries rare;                  // of codes
 
     index_t n_columns() const { return static_cast<index_t>(columns.size()); }
     const std::uint8_t* column(index_t j) const { return codes.data() + j * n_rows; }
@@ -145,6 +147,7 @@ public:
             table.first_bin[j + 1] = table.first_bin[j] + table.columns[j].n_bins + 1;
         }
         table.fill(X, n_threads);
+        table.rare = RareEntries::of(table.codes, table.first_bin, table.n_rows);
         return table;
     }
 

@@ -84,6 +84,32 @@ void fill_histograms(const BinnedTable& table, const Target& target, const index
     }
 }
 
+// The histograms of all columns with rare entries, counted from these; the common bins of columns[0 .. n_columns) alone.
+// IN  sums (width,): of all the rows.
+template <class Target>
+void fill_rare(const BinnedTable& table, const Target& target, const index_t* columns, index_t n_columns,
+               const index_t* rows, const typename Target::Row* targets, index_t n, const std::int64_t* sums,
+               std::int64_t* histogram) {
+    const index_t width = target.width();
+    const RareEntries& rare = table.rare;
+    for (const index_t j : rare.columns) {
+        std::fill(histogram + table.first_bin[j] * width, histogram + table.first_bin[j + 1] * width, 0);
+    }
+    for (index_t i = 0; i < n; ++i) {
+        const index_t end = rare.offsets[rows[i] + 1];
+        for (index_t e = rare.offsets[rows[i]]; e < end; ++e) target.add(histogram + rare.bins[e] * width, targets[i]);
+    }
+    for (index_t c = 0; c < n_columns; ++c) {
+        const index_t j = columns[c];
+        std::int64_t* common = histogram + (table.first_bin[j] + rare.common[j]) * width;
+        std::copy(sums, sums + width, common);
+        for (std::int64_t* cell = histogram + table.first_bin[j] * width;
+             cell < histogram + table.first_bin[j + 1] * width; cell += width) {
+            for (index_t w = 0; cell != common && w < width; ++w) common[w] -= cell[w];
+        }
+    }
+}
+
 // The bins of a column that the rows are in.
 // IN  rows (n,).   OUT bins (n,): the bin of each row.
 inline BinSet bins_present(const std::uint8_t* codes, const index_t* rows, index_t n, std::uint8_t* bins) {

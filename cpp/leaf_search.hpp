@@ -85,12 +85,15 @@ public:
         std::vector<std::uint8_t> large_constant(order_.size(), 0);
         const bool worth_threads = n_varying * (n_filled + 512) > 65536;
         const int threads = worth_threads ? threads_for(options_.n_threads, n_varying) : 1;
-        const index_t together = std::max<index_t>(1, std::min(kTogether, n_varying / threads));
-        const index_t n_tasks = (n_varying + together - 1) / together;
+        // Columns with rare entries are one task, the first; the others go a few together.
+        const index_t n_others = n_varying - n_rare_;
+        const index_t together = std::max<index_t>(1, std::min(kTogether, n_others / threads));
+        const index_t n_tasks = 1 + (n_others + together - 1) / together;
         #pragma omp parallel for schedule(dynamic) num_threads(threads)
         for (index_t task = 0; task < n_tasks; ++task) {
-            const index_t begin = task * together;
-            const index_t end = std::min(begin + together, n_varying);
+            const index_t begin = task == 0 ? 0 : n_rare_ + (task - 1) * together;
+            const index_t end = task == 0 ? n_rare_ : std::min(begin + together, n_varying);
+            if (begin == end) continue;
             if (fill_small) fill(small, begin, end, small_cells);
             if (fill_large) fill(*large, begin, end, large_cells);
             std::vector<std::int64_t> scratch(static_cast<std::size_t>(4 * width_));
@@ -143,6 +146,7 @@ private:
     std::vector<std::int64_t> scratch_;
     std::vector<index_t> order_;  // scratch: places in columns_, drawn or not known to be constant
     std::vector<index_t> live_;   // scratch: the columns in these places
+    index_t n_rare_ = 0;          // scratch: how many of these, the first, have rare entries
     HistogramPool& pool_;
     std::vector<std::int64_t>& spare_small_;
     std::vector<std::int64_t>& spare_large_;
@@ -208,16 +212,22 @@ private:
         return search.numeric(cells, bins.n_bins, present, drawn_cuts(present, bins.n_bins, options_.max_cuts, draw));
     }
 
-    // Puts the places of the columns that are not known to be constant into order_, and the columns into live_.
+    // Puts the places of the columns that are not known to be constant into order_, and the columns into live_; first those
+    // with rare entries.
     void varying(const Leaf& leaf) {
         order_.clear();
         live_.clear();
-        for (index_t place = 0; place < n_columns(); ++place) {
-            if (leaf.constant.has(place)) continue;
-            order_.push_back(place);
-            live_.push_back(columns_[place]);
+        for (const bool rare : {true, false}) {
+            for (index_t place = 0; place < n_columns(); ++place) {
+                if (leaf.constant.has(place) || is_rare(columns_[place]) != rare) continue;
+                order_.push_back(place);
+                live_.push_back(columns_[place]);
+            }
+            if (rare) n_rare_ = static_cast<index_t>(order_.size());
         }
     }
+
+    bool is_rare(index_t column) const { return !table_.rare.columns.empty() && table_.rare.has.has(column); }
 
     bool is_constant(const Leaf& leaf, index_t column, const std::int64_t* cells) const {
         const std::int64_t* cell = cells + table_.first_bin[column] * width_;
@@ -237,6 +247,11 @@ private:
     }
 
     void fill(const Leaf& leaf, index_t begin, index_t end, std::int64_t* cells) const {
+        if (begin < n_rare_) {
+            fill_rare(table_, target_, live_.data() + begin, end - begin, rows_.data() + leaf.begin,
+                      targets_ + leaf.begin, leaf.n(), leaf.sums.data(), cells);
+            return;
+        }
         fill_histograms(table_, target_, live_.data() + begin, end - begin, rows_.data() + leaf.begin,
                         targets_ + leaf.begin, leaf.n(), cells);
     }

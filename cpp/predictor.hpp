@@ -191,6 +191,8 @@ private:
 
 // Rows that go down a tree in step.
 constexpr index_t kRowsInStep = 8;
+// Rows that meet one tree after the other while both are in the cache.
+constexpr index_t kRowsInBlock = 16 * kRowsInStep;
 
 template <class T, bool kSingle>
 void descend(const CompiledForest& forest, const CompiledForest::CompiledTree& tree, const T* const* rows,
@@ -203,8 +205,8 @@ void descend(const CompiledForest& forest, const CompiledForest::CompiledTree& t
             const CompiledForest::Node& node = nodes[place[r]];
             const T raw = rows[r][node.feature * column_stride];
             const double x = kSingle ? static_cast<double>(static_cast<float>(raw)) : static_cast<double>(raw);
-            std::int32_t next = x <= node.threshold ? node.next[0] : node.next[1];
-            next = x != x ? node.next[2] : next;
+            // The Turn as a number: a choice would be compiled to a jump, which cannot be foreseen.
+            const std::int32_t next = node.next[static_cast<int>(!(x <= node.threshold)) + static_cast<int>(x != x)];
             moved |= next ^ place[r];
             place[r] = next;
         }
@@ -243,35 +245,35 @@ template <class T>
 void predict(const CompiledForest& forest, const Matrix<T>& X, const Leg& leg, double* outputs,
              std::uint64_t* touched, int n_threads) {
     const ForestView& view = forest.forest();
-    constexpr index_t kBlock = 16 * kRowsInStep;  // rows that meet one tree after the other while both are in the cache
     const index_t n_rows = leg.n_rows(X.n_rows);
-    const index_t n_blocks = (n_rows + kBlock - 1) / kBlock;
+    const index_t n_blocks = (n_rows + kRowsInBlock - 1) / kRowsInBlock;
     #pragma omp parallel for schedule(dynamic, 4) num_threads(threads_for(n_threads, n_blocks))
     for (index_t block = 0; block < n_blocks; ++block) {
-        const index_t begin = block * kBlock;
-        const index_t end = std::min(begin + kBlock, n_rows);
+        const index_t begin = block * kRowsInBlock;
+        const index_t n = std::min(kRowsInBlock, n_rows - begin);
+        index_t numbers[kRowsInBlock];
+        const T* rows[kRowsInBlock];
+        for (index_t r = 0; r < kRowsInBlock; ++r) {
+            numbers[r] = leg.row(begin + std::min(r, n - 1));
+            rows[r] = X.data + numbers[r] * X.row_stride;
+        }
         for (index_t t = leg.begin; t < leg.end; ++t) {
             const auto& tree = forest.tree(t);
-            for (index_t first = begin; first < end; first += kRowsInStep) {
-                const index_t n = std::min(kRowsInStep, end - first);
-                const T* rows[kRowsInStep];
-                std::int32_t place[kRowsInStep];
-                for (index_t r = 0; r < kRowsInStep; ++r) {
-                    rows[r] = X.data + leg.row(first + std::min(r, n - 1)) * X.row_stride;
-                }
+            std::int32_t place[kRowsInBlock];
+            for (index_t r = 0; r < n; r += kRowsInStep) {
                 if (tree.categorical) {
-                    descend_with_categories(forest, tree, rows, X.column_stride, place);
+                    descend_with_categories(forest, tree, rows + r, X.column_stride, place + r);
                 } else if (view.single) {
-                    descend<T, true>(forest, tree, rows, X.column_stride, place);
+                    descend<T, true>(forest, tree, rows + r, X.column_stride, place + r);
                 } else {
-                    descend<T, false>(forest, tree, rows, X.column_stride, place);
-                }
-                for (index_t r = 0; r < n; ++r) {
-                    const index_t row = leg.row(first + r);
-                    view.add(t, forest.scores(tree, place[r]), outputs + row * view.n_outputs);
-                    if (touched) forest.touch(tree, place[r], touched + row * forest.n_words());
+                    descend<T, false>(forest, tree, rows + r, X.column_stride, place + r);
                 }
             }
+            for (index_t r = 0; r < n; ++r) {
+                view.add(t, forest.scores(tree, place[r]), outputs + numbers[r] * view.n_outputs);
+            }
+            if (!touched) continue;
+            for (index_t r = 0; r < n; ++r) forest.touch(tree, place[r], touched + numbers[r] * forest.n_words());
         }
     }
 }

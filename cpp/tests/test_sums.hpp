@@ -51,6 +51,33 @@ inline void extremes_are_summed_or_refused() {
     }
 }
 
+// The columns with rare entries, by these; the other columns are left alone.
+template <class Target>
+void count_rare_and_compare(const BinnedTable& table, const Target& target, const std::vector<index_t>& rows,
+                            std::vector<std::int64_t> expected) {
+    const index_t width = target.width();
+    std::vector<typename Target::Row> targets;
+    std::vector<std::int64_t> sums(static_cast<std::size_t>(width), 0);
+    for (const index_t row : rows) {
+        targets.push_back(target.row(row));
+        target.add(sums.data(), targets.back());
+    }
+    std::vector<std::int64_t> found(expected.size(), 99);
+    const auto& columns = table.rare.columns;
+    fill_rare(table, target, columns.data(), static_cast<index_t>(columns.size()), rows.data(), targets.data(),
+              static_cast<index_t>(rows.size()), sums.data(), found.data());
+    for (index_t j = 0; j < table.n_columns(); ++j) {
+        index_t n_common = 0;
+        for (index_t row = 0; row < table.n_rows; ++row) n_common += bin_at(table, row, j) == table.rare.common[j];
+        if (table.rare.has.has(j)) {
+            CHECK(8 * n_common >= 7 * table.n_rows);
+        } else {
+            std::fill(expected.begin() + table.first_bin[j] * width, expected.begin() + table.first_bin[j + 1] * width, 99);
+        }
+    }
+    CHECK(found == expected);
+}
+
 // Every histogram against a plain count, for all rows and for a third of them.
 template <class Target>
 void count_and_compare(const BinnedTable& table, const Target& target) {
@@ -70,6 +97,7 @@ void count_and_compare(const BinnedTable& table, const Target& target) {
         auto& found = step == 1 ? whole : part;
         fill_all(table, target, rows, found.data());
         CHECK(found == expected);
+        count_rare_and_compare(table, target, rows, expected);
     }
     // What remains of the parent is the count of the other child.
     std::vector<std::int64_t> other(length, 0);

@@ -200,6 +200,7 @@ def test_weights_are_repetitions(halves, sheet):
         ({"expensive": SVC, "gamma": 0.1}, "expensive"),
         ({"expensive": 3}, "expensive"),
         ({"validation_fraction": 0.0}, "validation_fraction"),
+        ({"send_share": 1.5}, "send_share"),
         ({"expensive": SVC(), "expensive_features": [0, 9]}, "expensive_features"),
         ({"expensive": SVC(), "expensive_features": "x0"}, "expensive_features"),
         ({"expensive_features": ["x0"]}, "expensive_features"),

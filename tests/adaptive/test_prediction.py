@@ -94,6 +94,33 @@ def test_a_large_budget_sends_everybody(halves, sheet):
     assert model.sent(fresh).all()
 
 
+def test_a_share_sends_the_top_scores_of_training_rows_or_of_those_held_out(halves, sheet):
+    (X, y), (held, labels) = halves
+    model = AdaptGbrtClassifier(GaussianNB(), costs=sheet, send_share=0.3, **TREES)
+    for rows, given in ((X, None), (held, (held, labels))):
+        gate = model.fit(X, y, validation=given)._gate(rows)
+        assert 0 < model.sent(rows).mean() <= 0.3
+        # One level of scores more would be too much.
+        assert np.mean(gate >= model.threshold_) > 0.3
+
+
+@pytest.mark.parametrize("budget", [None, 4.0])
+def test_variants_send_other_shares_within_the_budget(budget, halves, sheet):
+    (X, y), (fresh, _) = halves
+    model = AdaptGbrtClassifier(GaussianNB(), costs=sheet, budget=budget, **TREES)
+    found = list(model.fit(X, y).variants())
+    assert found[-1] == ({}, model)
+    shares = [one.sent(fresh).mean() for _, one in found[:-1]]
+    assert shares[0] == 0
+    assert shares == sorted(shares)
+    assert (shares[-1] > 0.7) == (budget is None)
+    for params, one in found[2:-1:2]:
+        again = clone(model).set_params(**params).fit(X, y)
+        assert again.threshold_ == one.threshold_
+        if budget is not None:
+            assert one.threshold_ >= model.threshold_
+
+
 def test_stages_nest(halves, sheet, tmp_path):
     (X, y), (fresh, wanted) = halves
     inner = AdaptGbrtClassifier(GreedyMiserClassifier(n_trees=20), costs=sheet, n_folds=2, **TREES)
@@ -317,6 +344,19 @@ def test_the_path_judges_as_the_models_do(halves, sheet):
     assert path.within(np.inf).validation_score == scores[-1]
     near = path.near(0.5)
     assert near.validation_score >= path.full.validation_score - 0.5
+    rights = alone.predict(fresh[:150]) == wanted[:150]
+    assert path.validation_error == pytest.approx(rights.std() / np.sqrt(150))
+    # Settings share the start, and are what they would be alone.
+    last = path.points[-1].model
+    again = clone(last).fit(X, y)
+    assert np.array_equal(again._gate(fresh), last._gate(fresh))
+    # What is just within the loss is not so by a margin.
+    loss = path.full.validation_score - scores[0]
+    assert path.near(loss).validation_score == scores[0]
+    least = scores[0] + path.validation_error
+    safe = path.near(loss, errors=1.0)
+    assert (safe is None) == (scores[-1] < least)
+    assert safe is None or safe.validation_score >= least > scores[0]
 
 
 def test_a_setting_of_a_path_is_the_model_of_that_setting(halves, sheet):

@@ -258,6 +258,23 @@ def test_regression_trees_of_many_leaves_equal_the_twin(hessians: str, ledger: s
     assert len(slow.nodes) > 100
 
 
+@pytest.mark.parametrize("ledger", ["row", "model"])
+def test_indicators_are_counted_from_their_rare_entries(ledger: str) -> None:
+    """Columns in which nearly all rows have one bin, beside others: the same trees as from all entries."""
+    rng = np.random.default_rng(17)
+    n_rows = 300
+    indicators = (rng.integers(0, 12, n_rows)[:, np.newaxis] == np.arange(12)).astype(float)
+    indicators[rng.random(indicators.shape) < 0.02] = np.nan
+    rare = np.where(rng.random(n_rows) < 0.95, 2, rng.integers(0, 5, n_rows))
+    table = Table(np.column_stack([indicators, rare, rng.integers(0, 20, n_rows)]), (0,) * 12 + (5, 0))
+    own = [0.5, 1.0] * 7
+    options = {"ledger": ledger, "tradeoff": 0.1, "max_leaves": 40}
+    for target in (of_classes(n_rows, rng, 3), of_gradients(n_rows, rng), of_gradients(n_rows, rng, "given")):
+        fast, slow = fast_and_slow(table, (CostSheet(own), naive.Sheet(own)), options, target)
+        assert_same_tree(fast, slow)
+        assert len(slow.nodes) > 20
+
+
 def mixed_table(n_rows: int, rng: np.random.Generator) -> Table:
     values = np.column_stack(
         [rng.integers(0, 20, n_rows), rng.integers(0, 9, n_rows), rng.integers(0, 12, n_rows)]

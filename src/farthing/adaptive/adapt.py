@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import copy
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import UnionType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,14 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.adaptive.expensive import Beyond, Prepared, Rows, Workshop, answers, answers_within, beyond
-from farthing.adaptive.held_out import WithValidation, apart, check_share, given_rows, lowest_threshold
+from farthing.adaptive.held_out import (
+    WithValidation,
+    apart,
+    check_share,
+    given_rows,
+    lowest_threshold,
+    share_threshold,
+)
 from farthing.adaptive.objective import Problem
 from farthing.adaptive.outside import Outside
 from farthing.adaptive.pairs import SLACK, LinearPair, Pair, TreePair
@@ -28,6 +35,8 @@ from farthing.errors import BudgetError
 from farthing.table import Encoded
 from farthing.walks import Policy, walk_rows
 
+# The shares sent on that one fit gives as variants.
+SEND_SHARES: Final = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
 # Turns end when one of them lowers the objective by less than this share of it.
 TOLERANCE = 1e-5
 
@@ -51,6 +60,10 @@ SHARED = """expensive_features : sequence of str or int, or mask, optional
     budget : float, optional
         What rows may spend in the mean. It sets the gate's threshold on validation rows: the largest set of
         top gate scores, cut where scores differ, whose mean spend fits. None is a threshold of 0.
+    send_share : float, optional
+        Share of the rows that the gate sends on, 0 to 1, in place of the threshold of 0: the largest set of
+        top gate scores that is no larger. It is one of the validation rows if there are any, else of the
+        training rows. A budget holds besides.
     validation_fraction : float
         Share of the rows that is held out to set the threshold, if there is a budget and `fit` is given no
         validation rows.
@@ -63,6 +76,8 @@ ATTRIBUTES = """expensive_ : classifier
         The gate and f1.
     threshold_ : float
         A row is sent on if its gate score is above it.
+    send_thresholds_ : ndarray of float64, shape (n_shares,)
+        The thresholds of the ``send_share`` of each of the model's `variants`.
     history_ : ndarray of float64, shape (n_steps,)
         The objective of (OPT) after each half step: q, then gate and f1, then q, and so on.
     classes_ : ndarray, shape (n_classes,)
@@ -83,6 +98,7 @@ class AdaptClassifier(WithValidation, ContractClassifier):
         "expensive_": ContractClassifier | Outside,
         "pair_": LinearPair | TreePair,
         "threshold_": float,
+        "send_thresholds_": np.ndarray,
         "history_": np.ndarray,
     }
     _tradeoff = "gamma"
@@ -94,6 +110,7 @@ class AdaptClassifier(WithValidation, ContractClassifier):
     n_folds: int | None
     costs: Any
     budget: float | None
+    send_share: float | None
     validation_fraction: float
     random_state: Any
 
@@ -121,6 +138,8 @@ class AdaptClassifier(WithValidation, ContractClassifier):
     ) -> None:
         self._check_parameters()
         check_share("validation_fraction", self.validation_fraction)
+        if self.send_share is not None and not 0 <= self.send_share <= 1:
+            raise ValueError(f"send_share must lie between 0 and 1; got {self.send_share!r}")
         if self.n_folds is not None:
             check_whole("n_folds", self.n_folds, 2)
         budget = check_cap(self.budget)
@@ -134,14 +153,31 @@ class AdaptClassifier(WithValidation, ContractClassifier):
         if prepared is None:
             shop = Workshop(self.schema_, sheet, self.classes_, self.expensive_features)
             prepared = shop.prepare(self.expensive, rows, self.n_folds if self._needs_words else None, chance)
-        problem = Problem(rows.target, rows.weights, prepared.log_own, len(self.classes_))
+        problem = Problem(rows.target, rows.weights, prepared.log_own, len(self.classes_), prepared.kept)
         pair, history = self._learn_pair(rows, problem)
         self.expensive_ = prepared.model
         self.pair_ = pair
         self.history_ = np.array(history, dtype=np.float64)
-        self.threshold_ = 0.0
-        if binds and held is not None:
-            self.threshold_ = self._threshold(held, budget)
+        least = self._threshold(held, budget) if binds and held is not None else -np.inf
+        self._set_thresholds(rows if held is None else held, least, otherwise=least if binds else 0.0)
+
+    def _set_thresholds(self, rows: Rows, least: float, otherwise: float) -> None:
+        """Set the thresholds of the shares sent on, none below ``least``; without a share, ``otherwise``."""
+        gate = np.ascontiguousarray(self.pair_.answers(rows.values, self._threads())[0][:, 0])
+
+        def at(share: float) -> float:
+            return max(least, share_threshold(gate, rows.weights, share))
+
+        self.send_thresholds_ = np.array([at(share) for share in SEND_SHARES])
+        self.threshold_ = otherwise if self.send_share is None else at(self.send_share)
+
+    def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
+        """Yield other shares sent on, see `BudgetedEstimator.variants`; the model itself comes last."""
+        check_is_fitted(self)
+        for share, threshold in zip(SEND_SHARES, self.send_thresholds_.tolist(), strict=True):
+            params = {"send_share": share}
+            yield params, self._variant(params, threshold_=threshold)
+        yield {}, self
 
     def _threshold(self, rows: Rows, budget: float | None) -> float:
         """Return the lowest threshold at which the mean spend of the rows is within the budget."""
@@ -271,6 +307,9 @@ class AdaptClassifier(WithValidation, ContractClassifier):
             raise ValueError(f"{self.pair_.n_outputs} scores do not fit {n_classes} classes")
         if np.isnan(self.threshold_):
             raise ValueError("threshold_ must be a number")
+        shares = self.send_thresholds_
+        if shares.dtype != np.float64 or shares.shape != (len(SEND_SHARES),) or np.isnan(shares).any():
+            raise ValueError(f"send_thresholds_ must be {len(SEND_SHARES)} numbers")
         if self.history_.dtype != np.float64 or self.history_.ndim != 1:
             raise ValueError("history_ must be a list of floats")
         if isinstance(self.expensive_, Outside):

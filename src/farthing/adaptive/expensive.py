@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
@@ -70,10 +70,13 @@ class Prepared:
         Fitted.
     log_own : ndarray of float64, shape (n_rows,)
         Out of fold, and clipped.
+    kept : dict
+        What the settings of a sweep have in common besides, by all that it depends on.
     """
 
     model: Expensive
     log_own: Floats
+    kept: dict[Any, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)

@@ -113,6 +113,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
         n_folds: int | None = 3,
         costs: Any = None,
         budget: float | None = None,
+        send_share: float | None = None,
         validation_fraction: float = 0.2,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -134,6 +135,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
         self.n_folds = n_folds
         self.costs = costs
         self.budget = budget
+        self.send_share = send_share
         self.validation_fraction = validation_fraction
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -217,9 +219,17 @@ class _Nursery:
         self._weighting = Weighting.of(rows.weights)
 
     def first(self) -> _GrownPair:
-        """Return a gate of zeros and the Greedy Miser."""
+        """Return a gate of zeros and the Greedy Miser, which settings of all shares have in common."""
+        miser = self._model._miser()
+        params = miser.set_params(costs=self._model.costs_).get_params()
+        key = tuple(value for name, value in sorted(params.items()) if name != "n_jobs")
+        if key not in self._problem.kept:
+            self._problem.kept[key] = self._grow_first(miser)
+        first: _GrownPair = self._problem.kept[key]
+        return first
+
+    def _grow_first(self, miser: GreedyMiserClassifier) -> _GrownPair:
         model, rows = self._model, self._rows
-        miser = model._miser()
         miser.classes_ = model.classes_
         miser._fit_encoded(
             model.schema_, model.costs_, rows.values, rows.target, rows.weights, bins=self._bins

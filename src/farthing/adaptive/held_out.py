@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils import column_or_1d
 
 from farthing.adaptive.expensive import Rows
+from farthing.adaptive.pairs import SLACK
 from farthing.adaptive.projection import Floats
 from farthing.base import BudgetedEstimator
 from farthing.base.inputs import check_weights
@@ -102,3 +103,31 @@ def lowest_threshold(scores: Floats, prices: Floats, limit: float) -> float:
     levels, place = np.unique(-scores, return_inverse=True)  # from the top score down
     fits = np.cumsum(np.bincount(place, weights=prices, minlength=len(levels))) <= limit
     return -np.inf if fits.all() else float(-levels[int(np.argmin(fits))])
+
+
+def share_threshold(scores: Floats, weights: Floats, share: float) -> float:
+    """Return the lowest threshold that at most a share of the rows scores above.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_rows,)
+        Of a gate; equal scores open together.
+    weights : ndarray of float64, shape (n_rows,)
+        How much each row counts.
+    share : float
+        0 to 1. At 0 no row opens, not even one that scores above all of these.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> share_threshold(np.array([3.0, 1.0, 2.0, 1.0]), np.ones(4), 0.6)
+    1.0
+    >>> share_threshold(np.array([3.0, 1.0]), np.ones(2), 0.0)
+    inf
+    """
+    if share <= 0:
+        return np.inf
+    return lowest_threshold(scores, weights / weights.sum(), share * (1 + SLACK))

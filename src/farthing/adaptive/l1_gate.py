@@ -75,6 +75,7 @@ class L1GateClassifier(AdaptClassifier):
         n_folds: int | None = 3,
         costs: Any = None,
         budget: float | None = None,
+        send_share: float | None = None,
         validation_fraction: float = 0.2,
         random_state: Any = None,
     ) -> None:
@@ -87,6 +88,7 @@ class L1GateClassifier(AdaptClassifier):
         self.n_folds = n_folds
         self.costs = costs
         self.budget = budget
+        self.send_share = send_share
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

@@ -22,6 +22,7 @@ class LinearAdapt(AdaptClassifier):
         n_folds: int | None = 3,
         costs: Any = None,
         budget: float | None = None,
+        send_share: float | None = None,
         validation_fraction: float = 0.2,
         random_state: Any = None,
     ) -> None:
@@ -34,6 +35,7 @@ class LinearAdapt(AdaptClassifier):
         self.n_folds = n_folds
         self.costs = costs
         self.budget = budget
+        self.send_share = send_share
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,12 +42,15 @@ class Problem:
         log p(y | x; f0), the log probability that the expensive model gives to each row's own class.
     n_classes : int
         Number of classes.
+    kept : dict
+        What was learned from these rows before, by all that it depends on.
     """
 
     target: NDArray[np.int64]
     weights: Floats
     log_own: Floats
     n_classes: int
+    kept: dict[Any, Any] = field(default_factory=dict)
 
     @property
     def loss(self) -> losses.Loss:

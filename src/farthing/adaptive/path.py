@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -64,10 +65,13 @@ class AdaptPath:
         In the order of the settings.
     full : AdaptPoint
         The system that sends every row on: accuracy and spend of the expensive model, alone.
+    n_validation : int
+        How many validation rows there are.
     """
 
     points: tuple[AdaptPoint, ...]
     full: AdaptPoint
+    n_validation: int
 
     def __iter__(self) -> Iterator[AdaptPoint]:
         """Go over all points."""
@@ -88,9 +92,24 @@ class AdaptPath:
         fits = [point for point in self.frontier if point.validation_spend <= spend * (1 + 1e-12)]
         return fits[-1] if fits else None
 
-    def near(self, loss: float) -> AdaptPoint | None:
-        """Return the cheapest point whose validation accuracy is within ``loss`` of the expensive model's."""
-        least = self.full.validation_score - loss
+    @property
+    def validation_error(self) -> float:
+        """The standard error of the expensive model's accuracy on the validation rows."""
+        share = self.full.validation_score
+        return math.sqrt(share * (1 - share) / self.n_validation)
+
+    def near(self, loss: float, errors: float = 0.0) -> AdaptPoint | None:
+        """Return the cheapest point whose validation accuracy is within ``loss`` of the expensive model's.
+
+        Parameters
+        ----------
+        loss : float
+            How much accuracy may be lost.
+        errors : float
+            Standard errors by which the point has to be better than that. Of many points the cheapest that
+            seems to be within the loss is among the luckiest; with few validation rows, 1 is wise.
+        """
+        least = self.full.validation_score - loss + errors * self.validation_error
         return next((point for point in self.frontier if point.validation_score >= least), None)
 
 
@@ -112,7 +131,8 @@ def adapt_path(
 ) -> AdaptPath:
     """Fit an Adapt model at each setting, and judge each on validation rows.
 
-    The expensive model is fitted once, and asked out of fold once. Settings are fitted in parallel threads,
+    The expensive model is fitted once, and asked out of fold once; the Greedy Miser that trees start from is
+    grown once for all ``p_fulls``. Settings are fitted in parallel threads,
     one thread each; any number gives the same models.
 
     Parameters
@@ -170,7 +190,7 @@ def adapt_path(
         found.append(points)
         if callable(report):
             report(len(found), len(settings))
-    return AdaptPath(tuple(itertools.chain.from_iterable(found)), ground.full())
+    return AdaptPath(tuple(itertools.chain.from_iterable(found)), ground.full(), ground.n_validation)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -250,6 +270,11 @@ class Ground:
         said, acquired = self._template._alone(encoded.values)
         right = self._template.classes_[said.argmax(axis=1)] == labels
         return _Judged(encoded.values, labels, right, acquired)
+
+    @property
+    def n_validation(self) -> int:
+        """How many validation rows there are."""
+        return len(self._validation.labels)
 
     @property
     def expensive(self) -> Any:

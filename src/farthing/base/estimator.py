@@ -350,7 +350,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Give the prior to rows that looked at nothing."""
         if len(outputs) == 1:  # a walk's, which pays for every call
             return outputs if np.count_nonzero(looked) else self.prior_[np.newaxis]
-        return np.where(looked.any(axis=1, keepdims=True), outputs, self.prior_)
+        some = looked.any(axis=1, keepdims=True)
+        return outputs if some.all() else np.where(some, outputs, self.prior_)
 
     def _adopt(self, schema: Schema) -> None:
         """Take over the columns, under the names that scikit-learn gives them."""

@@ -103,6 +103,18 @@ class Nursery:
         self.learned: NDArray[np.int64] = np.unique(np.concatenate([fold.learn for fold in folds]))
         self._plain = self.grower(0.0)
 
+    def with_settings(self, settings: Settings) -> Nursery:
+        """Return a nursery of the same rows whose trees grow in another way."""
+        return Nursery(
+            self.bins,
+            self.loss,
+            self.target,
+            self.weights,
+            sheet=self.sheet,
+            folds=self.folds,
+            settings=settings,
+        )
+
     def grower(self, tradeoff: float) -> Grower:
         """Return a grower whose model ledger charges for what is not owned."""
         settings = self.settings
@@ -183,13 +195,17 @@ class Nursery:
                 best, least, n_rounds = held.copy(), loss, number
             elif settings.patience is not None and number - n_rounds >= settings.patience:
                 break
-        final = makings[0]
         if len(makings) > 1:
-            final = self.boosting(self.learned)
-            grow = self.grow(self.learned, columns)
-            for _ in range(n_rounds):
-                final.round(grow)
-        return Booster(self._forest(final, n_rounds), best, n_rounds)
+            return Booster(self.grown(columns, n_rounds), best, n_rounds)
+        return Booster(self._forest(makings[0], n_rounds), best, n_rounds)
+
+    def grown(self, columns: Columns, n_rounds: int) -> Forest:
+        """Grow a booster of so many rounds on a set of columns, from all rows that any fold learns from."""
+        making = self.boosting(self.learned)
+        grow = self.grow(self.learned, columns)
+        for _ in range(n_rounds if len(columns) else 0):
+            making.round(grow)
+        return self._forest(making, len(making.trees) // len(making.scores))
 
     def held_loss(self, scores: Floats) -> float:
         """Return the mean loss of the rows held out."""

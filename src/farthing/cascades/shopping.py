@@ -1,0 +1,132 @@
+"""Which features to buy for some rows, by what is left to learn on rows held out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.boosting.booster import Floats
+from farthing.cascades.nursery import Columns, Nursery
+from farthing.costs import RowLedger
+
+# Boosters that only say what is still unknown learn fast and stay shallow.
+_RATE: Final = 0.3
+_DEPTH: Final = 4
+# Rounds on what was owned before, and after each purchase.
+_ROUNDS_BEFORE: Final = 6
+_ROUNDS_BETWEEN: Final = 1
+# Sums of this many rows of gradients on a grid of 2^-28 are exact, in whatever order they are added.
+_GRID: Final = 2.0**28
+
+
+def shop(nursery: Nursery, codes: NDArray[np.uint8], ledger: RowLedger, *, ridge: float = 5.0) -> list[int]:
+    """Buy features one after another, each the one of the most gain per price, until none is worth it.
+
+    The folds of the nursery grow boosters on what is owned, side by side. Rows held out by a fold are told by
+    its booster, so that their residuals are those of rows never seen: on rows that a booster was grown on, it
+    soon looks as if nothing were left to gain.
+
+    Parameters
+    ----------
+    nursery : Nursery
+        Rows and folds, each row held out once.
+    codes : ndarray of uint8, shape (n_features, n_rows)
+        The rows in a few bins; see `gains`.
+    ledger : RowLedger
+        What is owned, and the budget; changed by what is bought.
+    ridge : float
+        See `gains`.
+
+    Returns
+    -------
+    list of int
+        The columns bought, in this order.
+    """
+    settings = replace(
+        nursery.settings,
+        learning_rate=_RATE,
+        max_depth=_DEPTH if nursery.settings.max_depth is None else min(_DEPTH, nursery.settings.max_depth),
+    )
+    nursery = nursery.with_settings(settings)
+    makings = [nursery.boosting(fold.learn) for fold in nursery.folds]
+    held = np.empty_like(makings[0].scores)
+    bought: list[int] = []
+    rounds = _ROUNDS_BEFORE
+    while True:
+        owned = np.flatnonzero(ledger.owned).astype(np.int64)
+        for making, fold in zip(makings, nursery.folds, strict=True):
+            grow = nursery.grow(fold.learn, owned)
+            for _ in range(rounds if len(owned) else 0):
+                making.round(grow)
+            held[:, fold.held] = making.scores[:, fold.held]
+        rounds = _ROUNDS_BETWEEN
+        gradients, hessians = nursery.loss.steps(nursery.target, held)
+        curvature = np.ones_like(gradients) if hessians is None else hessians
+        won = gains(codes, gradients * nursery.weights, curvature * nursery.weights, ridge)
+        column = _best(won, ledger)
+        if column is None:
+            return bought
+        ledger.buy(column)
+        bought.append(column)
+
+
+def gains(codes: NDArray[np.uint8], gradients: Floats, hessians: Floats, ridge: float) -> Floats:
+    """Return what each column could take off the loss: a Newton step for each of its bins, of each output.
+
+    The gain is half the sum over bins and outputs of G^2 / (H + ridge), less that of one bin for all rows.
+    Missing values have a bin of their own. Sums are exact, so that no order of adding changes a choice.
+
+    Parameters
+    ----------
+    codes : ndarray of uint8, shape (n_features, n_rows)
+        The bin of each value.
+    gradients, hessians : ndarray of float64, shape (n_outputs, n_rows)
+        Negative gradients and second derivatives, times weights.
+    ridge : float
+        Added to the second derivatives of each bin, above zero.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_features,)
+
+    Examples
+    --------
+    >>> gains(np.array([[0, 0, 1, 1], [0, 1, 0, 1]], dtype=np.uint8),
+    ...       np.array([[1.0, 1.0, -1.0, -1.0]]), np.ones((1, 4)), ridge=2.0)
+    array([1., 0.])
+    """
+    n_outputs = len(gradients)
+    steps = np.concatenate([gradients, hessians])
+    unit = 2.0 ** np.ceil(np.log2(max(float(np.abs(steps).max(initial=0.0)), np.finfo(np.float64).tiny)))
+    steps = np.rint(steps / unit * _GRID)
+
+    def halves(sums: Floats) -> Floats:
+        """Return half of G^2 / (H + ridge), summed over outputs."""
+        sums = sums * (unit / _GRID)
+        return np.asarray((sums[:n_outputs] ** 2 / (sums[n_outputs:] + ridge)).sum(axis=0) / 2)
+
+    total = np.zeros(len(codes))
+    for code in range(int(codes.max(initial=0)) + 1):
+        total += halves(steps @ (codes == code).T.astype(np.float64))
+    return total - halves(steps.sum(axis=1)[:, np.newaxis])
+
+
+def _best(won: Floats, ledger: RowLedger) -> int | None:
+    """Return the affordable column of the most gain per price; free ones first, None if nothing gains."""
+    prices = np.array([ledger.price(column) for column in range(len(won))])
+    with np.errstate(divide="ignore"):
+        ratio = np.where((won > 0) & ~ledger.owned, won / prices, -np.inf)
+    for column in np.argsort(-ratio, kind="stable").tolist():
+        if ratio[column] == -np.inf:
+            return None
+        if ledger.affords(column):
+            return int(column)
+    return None
+
+
+def columns_of(ledger: RowLedger) -> Columns:
+    """Return what a ledger owns, ascending."""
+    return np.flatnonzero(ledger.owned).astype(np.int64)

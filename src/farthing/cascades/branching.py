@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from types import UnionType
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +18,13 @@ from farthing.boosting.losses import Loss
 from farthing.cascades.branch_walk import BranchPolicy
 from farthing.cascades.chain import free_columns
 from farthing.cascades.nursery import Columns, Fold, Nursery, Settings
-from farthing.cascades.shopping import columns_of, shop
+from farthing.cascades.shopping import coarse_codes, columns_of, shop
 from farthing.costs import CostSheet, RowLedger
 from farthing.forests.folds import deal
 from farthing.table import Bins, Encoded
 from farthing.trees import Forest, Grower, Predictor, Progress
 from farthing.trees.forest import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
 from farthing.walks import Policy, walk_rows
-
-# Bins that features are chosen by: enough to see a shape, few enough to fill with some rows each.
-_COARSE_BINS: Final = 8
 
 
 @register(
@@ -186,17 +183,19 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         self.prior_ = loss.start(target, weights)
         threads = n_threads(self.n_jobs)
         bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads)
-        coarse = Bins(values, self.schema_, max_bins=_COARSE_BINS, n_threads=threads).codes()
+        coarse = coarse_codes(bins, weights)
         cap = sheet.total(sheet.features) if self.budget_ is None else self.budget_
         routes = self._grow_routes(bins, target, weights, sheet, self.branch_share * cap)
         self.routes_ = self._told(routes, loss, target, weights)
         branch_of = self._branches(Progress(values, self.routes_.n_outputs, sheet, n_threads=threads))
         chance = check_random_state(self.random_state)
+        fold_seed = int(chance.randint(2**31 - 1))
+        lots = chance.permutation(len(values))
         sets, forests = [], []
         for branch, leaf in enumerate(np.flatnonzero(routes.feature < 0).tolist()):
             own = branch_of == branch
             counts = np.where(own, 1.0, self.outside)
-            order = self._nearest(routes, branch_of, branch, chance)
+            order = self._nearest(routes, branch_of, branch, lots)
             ledger = RowLedger(sheet, cap)
             for column in [*_path(routes, leaf), *free_columns(sheet).tolist()]:
                 ledger.buy(column)
@@ -208,7 +207,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
                 target[rows],
                 weights[rows] * counts[rows],
                 sheet=sheet,
-                folds=_two_folds(values[rows], target[rows], chance),
+                folds=_two_folds(values[rows], target[rows], fold_seed),
                 settings=self._settings(),
             )
             bought = shop(nursery, coarse[:, rows], ledger)
@@ -262,15 +261,18 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         return replace(routes, value=np.column_stack([branches, scores]), n_outputs=1 + len(self.prior_))
 
     def _nearest(
-        self, routes: Forest, branch_of: NDArray[np.int64], branch: int, chance: np.random.RandomState
+        self, routes: Forest, branch_of: NDArray[np.int64], branch: int, lots: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Return all rows: those of a branch, then those of others, by the divergence of their classes."""
+        """Return all rows: those of a branch, then those of others, by the divergence of their classes.
+
+        Lots decide among the rows of one branch.
+        """
         counts = routes.value[routes.feature < 0]
         shares = counts + counts.sum(axis=0) / counts.sum() + np.finfo(np.float64).tiny
         logs = np.log(shares / shares.sum(axis=1, keepdims=True))
         divergence = (np.exp(logs[branch]) * (logs[branch] - logs)).sum(axis=1)
         divergence[branch] = -1.0
-        return np.lexsort((chance.permutation(len(branch_of)), divergence[branch_of]))
+        return np.lexsort((lots, divergence[branch_of]))
 
     def _settings(self) -> Settings:
         return Settings(
@@ -403,11 +405,9 @@ def _path(routes: Forest, leaf: int) -> list[int]:
     return list(dict.fromkeys(tested))
 
 
-def _two_folds(
-    values: NDArray[np.floating], target: NDArray[Any], chance: np.random.RandomState
-) -> list[Fold]:
+def _two_folds(values: NDArray[np.floating], target: NDArray[Any], seed: int) -> list[Fold]:
     rows = np.arange(len(target))
-    dealt = deal(values, target, 2, chance)
+    dealt = deal(values, target, 2, check_random_state(seed))
     if dealt is None:
         return [Fold(rows, rows)]  # one row, or copies of it
     return [Fold(rows[dealt != part], rows[dealt == part]) for part in range(2)]

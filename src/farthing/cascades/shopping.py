@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from farthing.boosting.booster import Floats
 from farthing.cascades.nursery import Columns, Nursery
 from farthing.costs import RowLedger
+from farthing.table import Bins
 
 # Boosters that only say what is still unknown learn fast and stay shallow.
 _RATE: Final = 0.3
@@ -18,8 +19,12 @@ _DEPTH: Final = 4
 # Rounds on what was owned before, and after each purchase.
 _ROUNDS_BEFORE: Final = 6
 _ROUNDS_BETWEEN: Final = 1
-# Sums of this many rows of gradients on a grid of 2^-28 are exact, in whatever order they are added.
+# Bins that features are chosen by: enough to see a shape, few enough that each has some rows.
+_COARSE: Final = 8
+# Sums of gradients on a grid of this part of the largest are exact, in whatever order they are added.
 _GRID: Final = 2.0**28
+# Gains are compared on a grid of this part of the largest.
+_DIGITS: Final = 2.0**20
 
 
 def shop(nursery: Nursery, codes: NDArray[np.uint8], ledger: RowLedger, *, ridge: float = 5.0) -> list[int]:
@@ -34,7 +39,7 @@ def shop(nursery: Nursery, codes: NDArray[np.uint8], ledger: RowLedger, *, ridge
     nursery : Nursery
         Rows and folds, each row held out once.
     codes : ndarray of uint8, shape (n_features, n_rows)
-        The rows in a few bins; see `gains`.
+        The rows in a few bins; see `coarse_codes`.
     ledger : RowLedger
         What is owned, and the budget; changed by what is bought.
     ridge : float
@@ -73,6 +78,45 @@ def shop(nursery: Nursery, codes: NDArray[np.uint8], ledger: RowLedger, *, ridge
         bought.append(column)
 
 
+def coarse_codes(bins: Bins, weights: Floats) -> NDArray[np.uint8]:
+    """Return the bins of a table, those of numbers joined to a few of about the same weight.
+
+    The heaviest bin of a column, such as that of a value which most rows have, stays alone. So do missing
+    values, and categories.
+
+    Parameters
+    ----------
+    bins : Bins
+        The table.
+    weights : ndarray of float64, shape (n_rows,)
+        Of the rows.
+
+    Returns
+    -------
+    ndarray of uint8, shape (n_features, n_rows)
+
+    Examples
+    --------
+    >>> from farthing.table import Schema
+    >>> X = np.repeat(np.arange(15.0), [30] + [1] * 14)[:, np.newaxis]
+    >>> coarse_codes(Bins(X, Schema.learn(X)), np.ones(44))[0, 30:]
+    array([1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7], dtype=uint8)
+    """
+    codes = bins.codes()
+    for column in range(bins.n_features):
+        n_bins = bins.n_bins(column)
+        if n_bins <= _COARSE or bins.category_widths[column]:
+            continue
+        weight = np.bincount(codes[column], weights=weights, minlength=n_bins + 1)[:n_bins]
+        heaviest = int(weight.argmax())
+        weight[heaviest] = 0.0
+        before = (np.cumsum(weight) - weight) / max(float(weight.sum()), np.finfo(np.float64).tiny)
+        joined = np.append(1 + np.minimum(before * (_COARSE - 1), _COARSE - 2).astype(np.uint8), _COARSE)
+        joined[heaviest] = 0
+        codes[column] = joined[codes[column]]
+    return codes
+
+
 def gains(codes: NDArray[np.uint8], gradients: Floats, hessians: Floats, ridge: float) -> Floats:
     """Return what each column could take off the loss: a Newton step for each of its bins, of each output.
 
@@ -100,7 +144,7 @@ def gains(codes: NDArray[np.uint8], gradients: Floats, hessians: Floats, ridge: 
     """
     n_outputs = len(gradients)
     steps = np.concatenate([gradients, hessians])
-    unit = 2.0 ** np.ceil(np.log2(max(float(np.abs(steps).max(initial=0.0)), np.finfo(np.float64).tiny)))
+    unit = _power_of_two(float(np.abs(steps).max(initial=0.0)))
     steps = np.rint(steps / unit * _GRID)
 
     def halves(sums: Floats) -> Floats:
@@ -117,7 +161,10 @@ def gains(codes: NDArray[np.uint8], gradients: Floats, hessians: Floats, ridge: 
 def _best(won: Floats, ledger: RowLedger) -> int | None:
     """Return the affordable column of the most gain per price; free ones first, None if nothing gains."""
     prices = np.array([ledger.price(column) for column in range(len(won))])
-    with np.errstate(divide="ignore"):
+    # Gains that differ in their last digits only are equal, so that a weight is the same as repeating a row.
+    unit = _power_of_two(float(won.max(initial=0.0)))
+    won = np.rint(won / unit * _DIGITS)
+    with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where((won > 0) & ~ledger.owned, won / prices, -np.inf)
     for column in np.argsort(-ratio, kind="stable").tolist():
         if ratio[column] == -np.inf:
@@ -125,6 +172,11 @@ def _best(won: Floats, ledger: RowLedger) -> int | None:
         if ledger.affords(column):
             return int(column)
     return None
+
+
+def _power_of_two(value: float) -> float:
+    """Return the least power of two that is no less than a value, 1 for zero."""
+    return float(2.0 ** np.ceil(np.log2(value))) if value > 0 else 1.0
 
 
 def columns_of(ledger: RowLedger) -> Columns:

@@ -17,10 +17,10 @@ from farthing.boosting.booster import Floats
 from farthing.boosting.losses import Loss
 from farthing.cascades.branch_walk import BranchPolicy
 from farthing.cascades.chain import free_columns
-from farthing.cascades.nursery import Columns, Fold, Nursery, Settings
+from farthing.cascades.ground import Ground
+from farthing.cascades.nursery import Columns, Settings
 from farthing.cascades.shopping import coarse_codes, columns_of, shop
 from farthing.costs import CostSheet, RowLedger
-from farthing.forests.folds import deal
 from farthing.table import Bins, Encoded
 from farthing.trees import Forest, Grower, Predictor, Progress
 from farthing.trees.forest import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
@@ -183,51 +183,61 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         self.prior_ = loss.start(target, weights)
         threads = n_threads(self.n_jobs)
         bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads)
-        coarse = coarse_codes(bins, weights)
         cap = sheet.total(sheet.features) if self.budget_ is None else self.budget_
         routes = self._grow_routes(bins, target, weights, sheet, self.branch_share * cap)
         self.routes_ = self._told(routes, loss, target, weights)
         branch_of = self._branches(Progress(values, self.routes_.n_outputs, sheet, n_threads=threads))
         chance = check_random_state(self.random_state)
-        fold_seed = int(chance.randint(2**31 - 1))
+        seed = int(chance.randint(2**31 - 1))
         lots = chance.permutation(len(values))
-        sets, forests = [], []
+        ground = Ground(
+            values,
+            self.schema_,
+            self.max_bins,
+            bins,
+            coarse_codes(bins, weights),
+            loss,
+            target,
+            weights,
+            sheet,
+            self._settings(),
+            seed,
+        )
+        made = []
         for branch, leaf in enumerate(np.flatnonzero(routes.feature < 0).tolist()):
-            own = branch_of == branch
-            counts = np.where(own, 1.0, self.outside)
-            order = self._nearest(routes, branch_of, branch, lots)
             ledger = RowLedger(sheet, cap)
             for column in [*_path(routes, leaf), *free_columns(sheet).tolist()]:
                 ledger.buy(column)
-            paid = columns_of(ledger).tolist()
-            rows = np.sort(order[: self.choose_rows])
-            nursery = Nursery(
-                Bins(values[rows], self.schema_, max_bins=self.max_bins, n_threads=threads),
-                loss,
-                target[rows],
-                weights[rows] * counts[rows],
-                sheet=sheet,
-                folds=_two_folds(values[rows], target[rows], fold_seed),
-                settings=self._settings(),
-            )
-            bought = shop(nursery, coarse[:, rows], ledger)
-            sets.append([*paid, *bought])
-            rows = np.sort(order[: self.grow_rows])
-            nursery = Nursery(
-                bins,
-                loss,
-                target,
-                weights * counts,
-                sheet=sheet,
-                folds=[Fold(rows, rows)],
-                settings=self._settings(),
-            )
-            forests.append(nursery.grown(columns_of(ledger), self.n_trees))
-        self.bought_ = np.full((len(sets), max(1, *map(len, sets))), -1, dtype=np.int64)
-        for branch, columns in enumerate(sets):
+            order = self._nearest(routes, branch_of, branch, lots)
+            made.append(self._make_branch(ground, branch_of == branch, order, ledger))
+        self.bought_ = np.full((len(made), max(1, *(len(columns) for columns, _ in made))), -1, np.int64)
+        for branch, (columns, _) in enumerate(made):
             self.bought_[branch, : len(columns)] = columns
-        self.forest_ = Forest.concat(forests)
-        self.ends_ = np.cumsum([forest.n_trees for forest in forests], dtype=np.int64)
+        self.forest_ = Forest.concat([forest for _, forest in made])
+        self.ends_ = np.cumsum([forest.n_trees for _, forest in made], dtype=np.int64)
+
+    def _make_branch(
+        self, ground: Ground, own: NDArray[np.bool_], order: NDArray[np.int64], ledger: RowLedger
+    ) -> tuple[list[int], Forest]:
+        """Buy for a branch and grow its booster; return its columns, in the order of its questions, and it.
+
+        Parameters
+        ----------
+        ground : Ground
+            The table.
+        own : ndarray of bool, shape (n_rows,)
+            The rows of the branch.
+        order : ndarray of int64, shape (n_rows,)
+            All rows, the nearest to the branch first.
+        ledger : RowLedger
+            What its rows own, and their budget; changed by what is bought.
+        """
+        counts = np.where(own, 1.0, self.outside)
+        columns = columns_of(ledger).tolist()
+        rows = np.sort(order[: self.choose_rows])
+        columns += shop(ground.cut_out(rows, counts), ground.coarse[:, rows], ledger)
+        rows = np.sort(order[: self.grow_rows])
+        return columns, ground.nursery(rows, counts).grown(columns_of(ledger), self.n_trees)
 
     def _grow_routes(
         self, bins: Bins, target: NDArray[Any], weights: Floats, sheet: CostSheet, cap: float
@@ -403,11 +413,3 @@ def _path(routes: Forest, leaf: int) -> list[int]:
         leaf = int(np.flatnonzero((routes.left == leaf) | (routes.right == leaf))[0])
         tested.insert(0, int(routes.feature[leaf]))
     return list(dict.fromkeys(tested))
-
-
-def _two_folds(values: NDArray[np.floating], target: NDArray[Any], seed: int) -> list[Fold]:
-    rows = np.arange(len(target))
-    dealt = deal(values, target, 2, check_random_state(seed))
-    if dealt is None:
-        return [Fold(rows, rows)]  # one row, or copies of it
-    return [Fold(rows[dealt != part], rows[dealt == part]) for part in range(2)]

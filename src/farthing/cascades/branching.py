@@ -186,7 +186,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         cap = sheet.total(sheet.features) if self.budget_ is None else self.budget_
         routes = self._grow_routes(bins, target, weights, sheet, self.branch_share * cap)
         self.routes_ = self._told(routes, loss, target, weights)
-        branch_of = self._branches(Progress(values, self.routes_.n_outputs, sheet, n_threads=threads))
+        branch_of = self._branches_of(values)
         chance = check_random_state(self.random_state)
         seed = int(chance.randint(2**31 - 1))
         lots = chance.permutation(len(values))
@@ -324,9 +324,9 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         budget: Floats | None,
         seeds: NDArray[np.int64] | None,  # noqa: ARG002
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        values, threads = encoded.values, n_threads(self.n_jobs)
-        branch_of = self._branches(Progress(values, self.routes_.n_outputs, self.costs_, n_threads=threads))
-        progress = Progress(values, self.forest_.n_outputs, self.costs_, n_threads=threads)
+        values = encoded.values
+        branch_of = self._branches_of(values)
+        progress = Progress(values, self.forest_.n_outputs, self.costs_, n_threads=n_threads(self.n_jobs))
         acquired = np.zeros(values.shape, dtype=np.bool_)
         for branch in np.unique(branch_of).tolist():
             rows = np.flatnonzero(branch_of == branch)
@@ -342,10 +342,10 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
                 )
         return outputs, acquired
 
-    def _branches(self, progress: Progress) -> NDArray[np.int64]:
-        """Return the branch of each row."""
-        Predictor(self.routes_).advance(progress, 0, 1)
-        return progress.outputs[:, 0].astype(np.int64)
+    def _branches_of(self, values: NDArray[np.floating]) -> NDArray[np.int64]:
+        """Return the branch of each row of an encoded table, whatever it costs."""
+        outputs, _ = Predictor(self.routes_).predict(values, n_threads=n_threads(self.n_jobs))
+        return outputs[:, 0].astype(np.int64)
 
     def _columns(self, branch: int) -> Columns:
         """Return what a branch looks at, in the order of its questions."""

@@ -8,7 +8,7 @@ from farthing.boosting.losses import LOGISTIC
 from farthing.cascades import BranchingCascadeClassifier
 from farthing.cascades.ground import Ground
 from farthing.cascades.nursery import Settings
-from farthing.cascades.shopping import coarse_codes, gains, shop
+from farthing.cascades.shopping import Gains, coarse_codes, shop
 from farthing.costs import CostSheet, Group, RowLedger
 from farthing.errors import FileError
 from farthing.table import Bins, Schema
@@ -77,7 +77,7 @@ def test_gains_are_those_of_the_naive_sums():
         return (gradients[:, rows].sum(axis=1) ** 2 / (hessians[:, rows].sum(axis=1) + 2)).sum() / 2
 
     naive = [sum(half(row == code) for code in range(4)) - half(np.ones(50, bool)) for row in codes]
-    assert gains(codes, gradients, hessians, 2.0) == pytest.approx(naive, rel=1e-6)
+    assert Gains(codes)(gradients, hessians, 2.0) == pytest.approx(naive, rel=1e-6)
 
 
 def test_coarse_codes_keep_the_heaviest_value_and_the_missing_apart_and_know_weights():

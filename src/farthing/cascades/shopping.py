@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from farthing.boosting.booster import Floats
 from farthing.cascades.nursery import Columns, Nursery
@@ -43,7 +44,7 @@ def shop(nursery: Nursery, codes: NDArray[np.uint8], ledger: RowLedger, *, ridge
     ledger : RowLedger
         What is owned, and the budget; changed by what is bought.
     ridge : float
-        See `gains`.
+        See `Gains`.
 
     Returns
     -------
@@ -58,6 +59,7 @@ def shop(nursery: Nursery, codes: NDArray[np.uint8], ledger: RowLedger, *, ridge
     nursery = nursery.with_settings(settings)
     makings = [nursery.boosting(fold.learn) for fold in nursery.folds]
     held = np.empty_like(makings[0].scores)
+    gains = Gains(codes)
     bought: list[int] = []
     rounds = _ROUNDS_BEFORE
     while True:
@@ -70,7 +72,7 @@ def shop(nursery: Nursery, codes: NDArray[np.uint8], ledger: RowLedger, *, ridge
         rounds = _ROUNDS_BETWEEN
         gradients, hessians = nursery.loss.steps(nursery.target, held)
         curvature = np.ones_like(gradients) if hessians is None else hessians
-        won = gains(codes, gradients * nursery.weights, curvature * nursery.weights, ridge)
+        won = gains(gradients * nursery.weights, curvature * nursery.weights, ridge)
         column = _best(won, ledger)
         if column is None:
             return bought
@@ -117,8 +119,8 @@ def coarse_codes(bins: Bins, weights: Floats) -> NDArray[np.uint8]:
     return codes
 
 
-def gains(codes: NDArray[np.uint8], gradients: Floats, hessians: Floats, ridge: float) -> Floats:
-    """Return what each column could take off the loss: a Newton step for each of its bins, of each output.
+class Gains:
+    """What each column could take off the loss: a Newton step for each of its bins, of each output.
 
     The gain is half the sum over bins and outputs of G^2 / (H + ridge), less that of one bin for all rows.
     Missing values have a bin of their own. Sums are exact, so that no order of adding changes a choice.
@@ -126,36 +128,45 @@ def gains(codes: NDArray[np.uint8], gradients: Floats, hessians: Floats, ridge: 
     Parameters
     ----------
     codes : ndarray of uint8, shape (n_features, n_rows)
-        The bin of each value.
-    gradients, hessians : ndarray of float64, shape (n_outputs, n_rows)
-        Negative gradients and second derivatives, times weights.
-    ridge : float
-        Added to the second derivatives of each bin, above zero.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_features,)
+        The bin of each value; 0 should be the most frequent, since its sums come for nothing.
 
     Examples
     --------
-    >>> gains(np.array([[0, 0, 1, 1], [0, 1, 0, 1]], dtype=np.uint8),
-    ...       np.array([[1.0, 1.0, -1.0, -1.0]]), np.ones((1, 4)), ridge=2.0)
+    >>> codes = np.array([[0, 0, 1, 1], [0, 1, 0, 1]], dtype=np.uint8)
+    >>> Gains(codes)(np.array([[1.0, 1.0, -1.0, -1.0]]), np.ones((1, 4)), ridge=2.0)
     array([1., 0.])
     """
-    n_outputs = len(gradients)
-    steps = np.concatenate([gradients, hessians])
-    unit = _power_of_two(float(np.abs(steps).max(initial=0.0)))
-    steps = np.rint(steps / unit * _GRID)
 
-    def halves(sums: Floats) -> Floats:
-        """Return half of G^2 / (H + ridge), summed over outputs."""
-        sums = sums * (unit / _GRID)
-        return np.asarray((sums[:n_outputs] ** 2 / (sums[n_outputs:] + ridge)).sum(axis=0) / 2)
+    def __init__(self, codes: NDArray[np.uint8]) -> None:
+        self._shape = len(codes), int(codes.max(initial=0)) + 1
+        column, row = np.nonzero(codes)
+        bin_of = column * self._shape[1] + codes[column, row]
+        size = self._shape[0] * self._shape[1], codes.shape[1]
+        self._members = csr_array((np.ones(len(row)), (bin_of, row)), shape=size)
 
-    total = np.zeros(len(codes))
-    for code in range(int(codes.max(initial=0)) + 1):
-        total += halves(steps @ (codes == code).T.astype(np.float64))
-    return total - halves(steps.sum(axis=1)[:, np.newaxis])
+    def __call__(self, gradients: Floats, hessians: Floats, ridge: float) -> Floats:
+        """Return the gain of each column, shape (n_features,).
+
+        Parameters
+        ----------
+        gradients, hessians : ndarray of float64, shape (n_outputs, n_rows)
+            Negative gradients and second derivatives, times weights.
+        ridge : float
+            Added to the second derivatives of each bin, above zero.
+        """
+        n_outputs = len(gradients)
+        steps = np.concatenate([gradients, hessians])
+        unit = _power_of_two(float(np.abs(steps).max(initial=0.0)))
+        steps = np.ascontiguousarray(np.rint(steps / unit * _GRID).T)
+        sums = (self._members @ steps).reshape(*self._shape, 2 * n_outputs)
+        total = steps.sum(axis=0)
+        sums[:, 0] = total - sums[:, 1:].sum(axis=1)
+
+        def halves(sums: Floats) -> Floats:
+            sums = sums * (unit / _GRID)
+            return np.asarray((sums[..., :n_outputs] ** 2 / (sums[..., n_outputs:] + ridge)).sum(axis=-1) / 2)
+
+        return np.asarray(halves(sums).sum(axis=1) - halves(total))
 
 
 def _best(won: Floats, ledger: RowLedger) -> int | None:

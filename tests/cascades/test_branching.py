@@ -104,12 +104,12 @@ def test_shopping_takes_the_most_gain_per_price_first_and_stays_within_the_budge
     coarse = coarse_codes(bins, weights)
     ground = Ground(X, schema, 255, bins, coarse, LOGISTIC, y, weights, sheet, settings, seed=0)
     for budget, first, rest in ((2.0, 0, {2, 3}), (21.0, 0, {1})):
-        bought = shop(ground.cut_out(np.arange(600), weights), coarse, RowLedger(sheet, budget))
+        bought = shop(ground.nursery(np.arange(600), weights, n_folds=2), coarse, RowLedger(sheet, budget))
         assert bought[0] == first
         assert set(bought[1:]) <= rest | {2, 3}
         assert sheet.total([f"x{column}" for column in bought]) <= budget
     free = CostSheet([1, 1, 1, 1])
-    assert shop(ground.cut_out(np.arange(600), weights), coarse, RowLedger(free, 2.0)) == [1, 0]
+    assert shop(ground.nursery(np.arange(600), weights, n_folds=2), coarse, RowLedger(free, 2.0)) == [1, 0]
 
 
 @pytest.mark.parametrize(

@@ -235,7 +235,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         counts = np.where(own, 1.0, self.outside)
         columns = columns_of(ledger).tolist()
         rows = np.sort(order[: self.choose_rows])
-        columns += shop(ground.cut_out(rows, counts), ground.coarse[:, rows], ledger)
+        columns += shop(ground.nursery(rows, counts, n_folds=2), ground.coarse[:, rows], ledger)
         rows = np.sort(order[: self.grow_rows])
         return columns, ground.nursery(rows, counts).grown(columns_of(ledger), self.n_trees)
 

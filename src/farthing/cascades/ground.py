@@ -57,28 +57,29 @@ class Ground:
     settings: Settings
     seed: int
 
-    def nursery(self, rows: NDArray[np.int64], counts: Floats) -> Nursery:
-        """Return a nursery that learns from some rows, weighed by how much each row of the table counts."""
-        return Nursery(
-            self.bins,
-            self.loss,
-            self.target,
-            self.weights * counts,
-            sheet=self.sheet,
-            folds=[Fold(rows, rows)],
-            settings=self.settings,
-        )
+    def nursery(self, rows: NDArray[np.int64], counts: Floats, n_folds: int = 1) -> Nursery:
+        """Return a nursery of some rows alone.
 
-    def cut_out(self, rows: NDArray[np.int64], counts: Floats) -> Nursery:
-        """Return a nursery of these rows alone, in two folds that hold out each other."""
-        values, target, numbers = self.values[rows], self.target[rows], np.arange(len(rows))
-        dealt = deal(values, target, 2, check_random_state(self.seed))
-        if dealt is None:
-            folds = [Fold(numbers, numbers)]  # one row, or copies of it
+        Parameters
+        ----------
+        rows : ndarray of int64
+            Ascending numbers of the rows.
+        counts : ndarray of float64, shape (n_rows,)
+            What the weight of each row of the table is multiplied by.
+        n_folds : int
+            1 learns from all of these rows and holds out none; with 2, each half is held out by the other.
+        """
+        whole = len(rows) == len(self.target)
+        values = self.values if whole else self.values[rows]
+        target, numbers = self.target[rows], np.arange(len(rows))
+        dealt = None if n_folds == 1 else deal(values, target, n_folds, check_random_state(self.seed))
+        if dealt is None:  # or too few rows: one row, or copies of it
+            folds = [Fold(numbers, numbers)]
         else:
-            folds = [Fold(numbers[dealt != part], numbers[dealt == part]) for part in range(2)]
+            folds = [Fold(numbers[dealt != part], numbers[dealt == part]) for part in range(n_folds)]
+        n_threads = self.settings.n_threads
         return Nursery(
-            Bins(values, self.schema, max_bins=self.max_bins, n_threads=self.settings.n_threads),
+            self.bins if whole else Bins(values, self.schema, max_bins=self.max_bins, n_threads=n_threads),
             self.loss,
             target,
             (self.weights * counts)[rows],

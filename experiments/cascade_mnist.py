@@ -5,14 +5,16 @@ row, seen or unseen, looks at more than k of them. The models learn from the 60,
 judged by the 10,000 official test rows. The rival's accuracies are those that Covert et al. (Learning to
 maximize mutual information for dynamic feature selection, ICML 2023) publish.
 
-One piece per k (``--k 20``); branches and results that are done lie in the folder ``--kept``, so a run that
-was ended goes on where it was. ``--validate`` learns from 50,000 training rows and judges by the other
-10,000: that is how the settings were chosen.
+One piece per k (``--k 20``), and one more with ``--moved``: each training image then counts five times, as it
+is and moved by one pixel in each direction. Branches and results that are done lie in the folder ``--kept``,
+so a run that was ended goes on where it was. ``--validate`` learns from 50,000 training rows and judges by
+the other 10,000.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import time
 from pathlib import Path
@@ -27,13 +29,46 @@ from farthing.datasets import load_table
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 PUBLISHED = {5: 0.690, 10: 0.871, 20: 0.944, 50: 0.974}
-COMMON = {"learning_rate": 0.15, "min_rows_leaf": 5, "max_bins": 32, "random_state": 0}
+COMMON = {"min_rows_leaf": 5, "max_bins": 32, "random_state": 0}
 SETTINGS: dict[int, dict[str, Any]] = {
-    5: {"n_branches": 32, "branch_share": 0.8, "n_trees": 30, "max_depth": 5, "grow_rows": 20_000},
-    10: {"n_branches": 64, "branch_share": 0.6, "n_trees": 40, "max_depth": 5, "grow_rows": 20_000},
-    20: {"n_branches": 32, "branch_share": 0.25, "n_trees": 70, "max_depth": 6, "grow_rows": 40_000},
-    50: {"n_branches": 16, "branch_share": 0.08, "n_trees": 80, "max_depth": 6, "grow_rows": 60_000},
+    5: {
+        "n_branches": 24,
+        "branch_share": 0.8,
+        "choose_rows": 6000,
+        "grow_rows": 12_000,
+        "n_trees": 30,
+        "learning_rate": 0.15,
+        "max_depth": 5,
+    },
+    10: {
+        "n_branches": 64,
+        "branch_share": 0.6,
+        "choose_rows": 6000,
+        "grow_rows": 12_000,
+        "n_trees": 40,
+        "learning_rate": 0.15,
+        "max_depth": 6,
+    },
+    20: {
+        "n_branches": 48,
+        "branch_share": 0.25,
+        "choose_rows": 6000,
+        "grow_rows": 20_000,
+        "n_trees": 60,
+        "learning_rate": 0.2,
+        "max_depth": 6,
+    },
+    50: {
+        "n_branches": 20,
+        "branch_share": 0.1,
+        "choose_rows": 6000,
+        "grow_rows": 30_000,
+        "n_trees": 80,
+        "learning_rate": 0.2,
+        "max_depth": 6,
+    },
 }
+SIDE = 28  # pixels
 
 
 class Remembering(BranchingCascadeClassifier):
@@ -46,9 +81,9 @@ class Remembering(BranchingCascadeClassifier):
         path = self.folder / f"branch_{self.n_made}.joblib"
         self.n_made += 1
         if not path.exists():
-            begin = time.perf_counter()
+            begin = time.process_time()
             made = super()._make_branch(*args)
-            joblib.dump((made, time.perf_counter() - begin), path.with_suffix(".part"))
+            joblib.dump((made, time.process_time() - begin), path.with_suffix(".part"))
             path.with_suffix(".part").rename(path)
         return joblib.load(path)[0]
 
@@ -69,19 +104,33 @@ def tables(validate: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], ND
     return X[train], y[train], X[test], y[test]
 
 
-def run(k: int, kept: Path, validate: bool, jobs: int) -> dict[str, Any]:
+def moved(X: NDArray[Any], down: int, right: int) -> NDArray[Any]:
+    """Return images moved by some pixels; what comes in from outside is empty."""
+    images = np.pad(X.reshape(-1, SIDE, SIDE), ((0, 0), (1, 1), (1, 1)))
+    rows, columns = slice(1 - down, 1 - down + SIDE), slice(1 - right, 1 - right + SIDE)
+    return images[:, rows, columns].reshape(X.shape)
+
+
+def name(k: int, move: bool, validate: bool) -> str:
+    """Return the name of the folder of a piece."""
+    return f"{'validate' if validate else 'test'}_{k}{'_moved' if move else ''}"
+
+
+def run(k: int, move: bool, args: argparse.Namespace) -> dict[str, Any]:
     """Learn and judge at one k, unless that is done."""
-    folder = kept / f"{'validate' if validate else 'test'}_{k}"
+    folder = args.kept / name(k, move, args.validate)
     folder.mkdir(parents=True, exist_ok=True)
     done = folder / "result.json"
     if not done.exists():
-        X, y, fresh, truth = tables(validate)
-        model = Remembering(budget=k, n_jobs=jobs, **COMMON, **SETTINGS[k])
+        X, y, fresh, truth = tables(args.validate)
+        if move:
+            ways = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)]
+            X, y = np.concatenate([moved(X, *way) for way in ways]), np.tile(y, len(ways))
+        model = Remembering(budget=k, n_jobs=args.jobs, **COMMON, **SETTINGS[k])
         model.folder = folder
         model.fit(X, y)
         decided = model.decide(fresh)
         result = {
-            "rows": len(X),
             "judged": len(fresh),
             "accuracy": float(np.mean(decided.prediction == truth)),
             "most": int(decided.acquired.sum(axis=1).max()),
@@ -93,16 +142,22 @@ def run(k: int, kept: Path, validate: bool, jobs: int) -> dict[str, Any]:
     return dict(json.loads(done.read_text()))
 
 
-def row(k: int, result: dict[str, Any]) -> str:
+def line(k: int, move: bool, result: dict[str, Any]) -> str:
     """Return a line of the table."""
     accuracy, published = result["accuracy"], PUBLISHED[k]
     error = np.sqrt(accuracy * (1 - accuracy) / result["judged"])
-    verdict = "above" if accuracy > published else "below"
-    counts = f"{result['most']} | {result['pixels']} | {result['branches']}"
-    return (
-        f"| {k} | {counts} | {accuracy:.4f} +- {error:.4f} | {published:.3f} | {verdict} "
-        f"| {result['seconds']:.0f} |"
-    )
+    entries = [
+        str(k),
+        "300,000 (moved)" if move else "60,000",
+        result["most"],
+        result["pixels"],
+        result["branches"],
+        f"{accuracy:.4f} +- {error:.4f}",
+        f"{published:.3f}",
+        "above" if accuracy > published else "below",
+        f"{result['seconds']:.0f}",
+    ]
+    return "| " + " | ".join(map(str, entries)) + " |"
 
 
 def settings(k: int) -> str:
@@ -115,38 +170,42 @@ def main() -> None:
     """Run what is asked for, and write the page of all that is done."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--k", type=int, nargs="+", choices=sorted(PUBLISHED), default=sorted(PUBLISHED))
+    parser.add_argument("--moved", action="store_true")
     parser.add_argument("--kept", type=Path, default=Path("build/cascade_mnist"))
     parser.add_argument("--validate", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
     for k in args.k:
-        print(row(k, run(k, args.kept, args.validate, args.jobs)), flush=True)
+        print(line(k, args.moved, run(k, args.moved, args)), flush=True)
     if not args.validate:
-        done = [k for k in PUBLISHED if (args.kept / f"test_{k}" / "result.json").exists()]
-        lines = [row(k, run(k, args.kept, False, args.jobs)) for k in done]
-        text = PAGE.format(table="\n".join(lines), settings="\n".join(settings(k) for k in done))
+        pieces = list(itertools.product(PUBLISHED, (False, True)))
+        done = [piece for piece in pieces if (args.kept / name(*piece, False) / "result.json").exists()]
+        lines = [line(*piece, run(*piece, args)) for piece in done]
+        used = [settings(k) for k in PUBLISHED if (k, False) in done or (k, True) in done]
+        text = PAGE.format(table="\n".join(lines), settings="\n".join(used))
         (RESULTS / "cascade_mnist.md").write_text(text)
 
 
 PAGE = """# At most k pixels of MNIST
 
-`python -m experiments.cascade_mnist`
+`python -m experiments.cascade_mnist`, and again with `--moved`
 
 Every pixel costs 1; k is a hard budget of each row. `BranchingCascadeClassifier` learns from the 60,000
-training rows; accuracy on the 10,000 official test rows, with its standard error. Published: Covert et al.
-2023, a neural network that chooses pixel after pixel for each row. Seconds are those of all branches on one
-thread of a busy machine.
+training rows, or, "moved", from five copies of each: as it is, and moved by one pixel up, down, left and right.
+Accuracy is that on the 10,000 official test rows as they are, with its standard error. Published: Covert et
+al. 2023, a neural network that chooses pixel after pixel for each row. Seconds are those of the processor for
+all branches, on one thread; the routes take a minute or two more.
 
-| k | most pixels of a row | pixels in all | branches | cascade | published | | seconds |
-|---|---|---|---|---|---|---|---|
+| k | rows to learn from | most pixels of a row | pixels in all | branches | cascade | published | | seconds |
+|---|---|---|---|---|---|---|---|---|
 {table}
 
 ## Settings
 
 {settings}
 
-They were chosen on 10,000 training rows held out (`--validate`) and on smaller samples of the training rows;
-the test rows chose nothing. The rest are the defaults.
+The rest are the defaults. They come from trials on 6,000 to 12,000 of the training rows, judged by 10,000
+others of the training rows; the test rows chose nothing.
 """
 
 

@@ -191,7 +191,7 @@ PAGE = """# At most k pixels of MNIST
 `python -m experiments.cascade_mnist`, and again with `--moved`
 
 Every pixel costs 1; k is a hard budget of each row. `BranchingCascadeClassifier` learns from the 60,000
-training rows, or, "moved", from five copies of each: as it is, and moved by one pixel up, down, left and right.
+training rows, or, "moved", from five copies of each: as it is, and moved by one pixel in each direction.
 Accuracy is that on the 10,000 official test rows as they are, with its standard error. Published: Covert et
 al. 2023, a neural network that chooses pixel after pixel for each row. Seconds are those of the processor for
 all branches, on one thread; the routes take a minute or two more.

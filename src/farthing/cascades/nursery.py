@@ -103,15 +103,22 @@ class Nursery:
         self.learned: NDArray[np.int64] = np.unique(np.concatenate([fold.learn for fold in folds]))
         self._plain = self.grower(0.0)
 
+    def with_folds(self, folds: Sequence[Fold]) -> Nursery:
+        """Return a nursery of the same table with other rows held out."""
+        return self._like(folds, self.settings)
+
     def with_settings(self, settings: Settings) -> Nursery:
         """Return a nursery of the same rows whose trees grow in another way."""
+        return self._like(self.folds, settings)
+
+    def _like(self, folds: Sequence[Fold], settings: Settings) -> Nursery:
         return Nursery(
             self.bins,
             self.loss,
             self.target,
             self.weights,
             sheet=self.sheet,
-            folds=self.folds,
+            folds=folds,
             settings=settings,
         )
 

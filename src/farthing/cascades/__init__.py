@@ -1,5 +1,6 @@
 """Cascades: easy rows leave early, the others go on and pay."""
 
+from farthing.cascades.branching import BranchingCascadeClassifier
 from farthing.cascades.cascade_classifier import MiserCascadeClassifier
 from farthing.cascades.cascade_regressor import MiserCascadeRegressor
 from farthing.cascades.documents import EarlyExitRanker
@@ -8,6 +9,7 @@ from farthing.cascades.miser_cascade import CascadePoint
 from farthing.cascades.query import QueryAsk, QueryWalk
 
 __all__ = [
+    "BranchingCascadeClassifier",
     "CascadePoint",
     "EarlyExit",
     "EarlyExitRanker",

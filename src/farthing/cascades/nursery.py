@@ -105,6 +105,13 @@ class Nursery:
 
     def with_folds(self, folds: Sequence[Fold]) -> Nursery:
         """Return a nursery of the same table with other rows held out."""
+        return self._like(folds, self.settings)
+
+    def with_settings(self, settings: Settings) -> Nursery:
+        """Return a nursery of the same rows whose trees grow in another way."""
+        return self._like(self.folds, settings)
+
+    def _like(self, folds: Sequence[Fold], settings: Settings) -> Nursery:
         return Nursery(
             self.bins,
             self.loss,
@@ -112,7 +119,7 @@ class Nursery:
             self.weights,
             sheet=self.sheet,
             folds=folds,
-            settings=self.settings,
+            settings=settings,
         )
 
     def grower(self, tradeoff: float) -> Grower:
@@ -195,13 +202,17 @@ class Nursery:
                 best, least, n_rounds = held.copy(), loss, number
             elif settings.patience is not None and number - n_rounds >= settings.patience:
                 break
-        final = makings[0]
         if len(makings) > 1:
-            final = self.boosting(self.learned)
-            grow = self.grow(self.learned, columns)
-            for _ in range(n_rounds):
-                final.round(grow)
-        return Booster(self._forest(final, n_rounds), best, n_rounds)
+            return Booster(self.grown(columns, n_rounds), best, n_rounds)
+        return Booster(self._forest(makings[0], n_rounds), best, n_rounds)
+
+    def grown(self, columns: Columns, n_rounds: int) -> Forest:
+        """Grow a booster of so many rounds on a set of columns, from all rows that any fold learns from."""
+        making = self.boosting(self.learned)
+        grow = self.grow(self.learned, columns)
+        for _ in range(n_rounds if len(columns) else 0):
+            making.round(grow)
+        return self._forest(making, len(making.trees) // len(making.scores))
 
     def held_loss(self, scores: Floats) -> float:
         """Return the mean loss of the rows held out."""

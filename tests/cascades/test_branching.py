@@ -1,0 +1,136 @@
+"""The branching cascade: what rows buy, by what, and what a file of it must hold."""
+
+import numpy as np
+import pytest
+
+from farthing import load
+from farthing.boosting.losses import LOGISTIC
+from farthing.cascades import BranchingCascadeClassifier
+from farthing.cascades.ground import Ground
+from farthing.cascades.nursery import Settings
+from farthing.cascades.shopping import Gains, coarse_codes, shop
+from farthing.costs import CostSheet, Group, RowLedger
+from farthing.errors import FileError
+from farthing.table import Bins, Schema
+
+SMALL = {"n_branches": 2, "branch_share": 0.5, "n_trees": 15, "min_rows_branch": 50, "random_state": 0}
+
+
+def forked(n_rows, seed):
+    """Draw rows: the sign of x0 says whether x1 or x2 tells the class; x3 is a copy of x1, x4 is noise."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n_rows, 5))
+    X[:, 0] += np.where(X[:, 0] > 0, 0.2, -0.2)
+    X[:, 3] = X[:, 1]
+    # The class leans on x0 a little, so that the routes have a reason to ask for it first.
+    told = np.where(X[:, 0] > 0, X[:, 1], X[:, 2])
+    return X, np.where(told > 0, 1 + (X[:, 0] > 0), 0)
+
+
+@pytest.fixture(scope="module")
+def tables():
+    return forked(1500, 0), forked(500, 1)
+
+
+def test_rows_buy_what_their_first_answer_calls_for(tables):
+    (X, y), (fresh, truth) = tables
+    model = BranchingCascadeClassifier(budget=2, **SMALL).fit(X, y)
+    decided = model.decide(fresh)
+    assert decided.spent.max() == 2
+    right = fresh[:, 0] > 0
+    assert decided.acquired[right][:, [1, 3]].any(axis=1).all()
+    assert decided.acquired[~right, 2].all()
+    assert np.mean(decided.prediction == truth) > 0.95
+    static = BranchingCascadeClassifier(budget=2, **{**SMALL, "n_branches": 1}).fit(X, y)
+    assert len(np.unique(static.acquired(fresh), axis=0)) == 1
+    assert np.mean(static.predict(fresh) == truth) < 0.9
+
+
+def test_walks_go_down_the_routes_and_ask_one_feature_at_a_time(tables):
+    (X, y), (fresh, _) = tables
+    model = BranchingCascadeClassifier(budget=3, **SMALL).fit(X, y)
+    walk, asked = model.walk(), []
+    while (ask := walk.ask) is not None:
+        asked.append(ask.feature)
+        walk.tell(fresh[0, int(ask.feature[1:])])
+    assert asked[0] == f"x{model.routes_.feature[0]}"
+    branch = int(model._branches_of(fresh[:1])[0])
+    assert asked == [f"x{column}" for column in model._columns(branch)]
+
+
+def test_a_dear_copy_is_left_alone_and_groups_share_their_price(tables):
+    (X, y), (fresh, _) = tables
+    sheet = CostSheet([1, 1, 1, 5, 1], groups={"lab": Group(1, ["x1", "x2"])})
+    model = BranchingCascadeClassifier(sheet, 4, **SMALL).fit(X, y)
+    acquired = model.acquired(fresh)
+    assert not acquired[:, 3].any()
+    assert (model.spend(fresh) == sheet.total_rows(acquired)).all()
+    assert model.spend(fresh).max() <= 4
+
+
+def test_gains_are_those_of_the_naive_sums():
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 4, size=(6, 50)).astype(np.uint8)
+    gradients, hessians = rng.normal(size=(3, 50)), rng.random((3, 50))
+
+    def half(rows):
+        return (gradients[:, rows].sum(axis=1) ** 2 / (hessians[:, rows].sum(axis=1) + 2)).sum() / 2
+
+    naive = [sum(half(row == code) for code in range(4)) - half(np.ones(50, bool)) for row in codes]
+    assert Gains(codes)(gradients, hessians, 2.0) == pytest.approx(naive, rel=1e-6)
+
+
+def test_coarse_codes_keep_the_heaviest_value_and_the_missing_apart_and_know_weights():
+    rng = np.random.default_rng(0)
+    X = np.where(rng.random((400, 1)) < 0.5, 0.0, rng.random((400, 1)))
+    X[:20] = np.nan
+    weights = rng.integers(1, 4, size=400)
+    codes = coarse_codes(Bins(X, Schema.learn(X)), weights.astype(np.float64))[0]
+    assert set(codes[np.isnan(X[:, 0])]) == {8}
+    assert set(codes[X[:, 0] == 0]) == {0}
+    assert set(codes[X[:, 0] > 0]) == set(range(1, 8))
+    repeated = np.repeat(X, weights, axis=0)
+    again = coarse_codes(Bins(repeated, Schema.learn(repeated)), np.ones(len(repeated)))[0]
+    assert (again == np.repeat(codes, weights)).all()
+
+
+def test_shopping_takes_the_most_gain_per_price_first_and_stays_within_the_budget():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 4))
+    y = (X[:, 0] + 2 * X[:, 1] > 0).astype(np.int64)
+    schema, sheet = Schema.learn(X), CostSheet([1, 20, 1, 1])
+    bins, weights = Bins(X, schema), np.ones(600)
+    settings = Settings(10, None, 0.3, 3, None, 5, 1.0, 1)
+    coarse = coarse_codes(bins, weights)
+    ground = Ground(X, schema, 255, bins, coarse, LOGISTIC, y, weights, sheet, settings, seed=0)
+    for budget, first, rest in ((2.0, 0, {2, 3}), (21.0, 0, {1})):
+        bought = shop(ground.nursery(np.arange(600), weights, n_folds=2), coarse, RowLedger(sheet, budget))
+        assert bought[0] == first
+        assert set(bought[1:]) <= rest | {2, 3}
+        assert sheet.total([f"x{column}" for column in bought]) <= budget
+    free = CostSheet([1, 1, 1, 1])
+    assert shop(ground.nursery(np.arange(600), weights, n_folds=2), coarse, RowLedger(free, 2.0)) == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"n_branches": 0}, "n_branches must be an integer"),
+        ({"branch_share": 1.5}, "branch_share must lie between 0 and 1"),
+        ({"outside": -0.1}, "outside must lie between 0 and 1"),
+        ({"grow_rows": 0}, "grow_rows must be an integer"),
+        ({"learning_rate": 0.0}, "learning_rate must be above 0"),
+    ],
+)
+def test_bad_parameters_are_named(tables, params, message):
+    with pytest.raises(ValueError, match=message):
+        BranchingCascadeClassifier(**{**SMALL, **params}).fit(*tables[0])
+
+
+@pytest.mark.parametrize("attribute", ["bought_", "ends_"])
+def test_a_file_whose_branches_look_without_paying_is_refused(tables, tmp_path, attribute):
+    model = BranchingCascadeClassifier(budget=2, **SMALL).fit(*tables[0])
+    setattr(model, attribute, getattr(model, attribute)[::-1].copy())
+    model.save(tmp_path / "model.farthing")
+    with pytest.raises(FileError):
+        load(tmp_path / "model.farthing")

@@ -10,7 +10,7 @@ every fit is a model (`experiments.mean_budgets`); at each budget that with the 
 rows is taken among those whose validation rows spend no more in the mean, and its accuracy on test rows is
 reported. What LightGBM's trees spend is counted as our own: the features on each row's ways through the
 trees, each paid once. LightGBM has a grid of 24 trade-offs for each of its penalties, each a method of its
-own. The miser shares its 24 fits among both ways to charge and hard budgets (`plan`).
+own. The miser shares its 24 fits between trade-offs and hard budgets (`miser_fits`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import itertools
 import json
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from farthing.boosting import GreedyMiserClassifier
+from farthing.boosting.spread import largest_tradeoff, spread_tradeoffs
 from farthing.costs import CostSheet
 from farthing.datasets import (
     Dataset,
@@ -70,6 +71,8 @@ METHODS = (MISER, WITH_EXITS, COUPLED, LAZY)
 THRESHOLDS = (0.6, 0.8, 0.9, 0.97)
 SETTINGS: dict[str, Any] = {"max_depth": 4, "learning_rate": 0.2, "l2": 1.0, "min_rows_leaf": 5}
 N_ROUNDS, N_FITS = 30, 24
+# One in so many of the miser's fits has a hard budget, at this part of the largest trade-off that buys.
+N_HARD, HARD_TRADEOFF = 6, 0.01
 
 
 @dataclass(frozen=True)
@@ -79,22 +82,6 @@ class Fit:
     charge: str
     tradeoff: float
     budget: float | None = None
-
-
-def plan(n_fits: int) -> list[Fit]:
-    """Return the miser's fits: two thirds along trade-offs at which rows pay, a third with hard budgets.
-
-    A grid of trade-offs is coarse at small budgets, where one feature more or less decides; hard budgets
-    aim at them: at the mean budget itself if the model pays, and half as much again if rows do, which do not
-    all spend what they may.
-    """
-    n_hard = n_fits // 6
-    tradeoffs = np.append(0.0, np.geomspace(5e-6, 2e-2, n_fits - 2 * n_hard - 1))
-    return [
-        *(Fit("row", float(tradeoff)) for tradeoff in tradeoffs),
-        *(Fit("model", 1e-4, share) for share in SHARES[:n_hard]),
-        *(Fit("row", 1e-4, 1.5 * share) for share in SHARES[:n_hard]),
-    ]
 
 
 def grid(n_fits: int) -> NDArray[np.float64]:
@@ -150,6 +137,38 @@ def miser_fit(split: Split, fit: Fit, n_rounds: int) -> tuple[Followed, Followed
     return followed.first(model.n_rounds_ + 1), followed
 
 
+def miser_fits(split: Split, n_fits: int, n_rounds: int, pool: Parallel) -> list[tuple[Followed, Followed]]:
+    """Follow the miser's fits: trade-offs at which rows pay, and hard budgets of the whole model.
+
+    What rows spend at the trade-offs so far says which are tried next (`farthing.boosting.spread`). Where one
+    feature more or less decides, the spend leaps between neighbouring trade-offs; hard budgets, one for each
+    of the smallest shares, land in between.
+    """
+    largest = largest_tradeoff(lambda tradeoff: _first_cost(split, tradeoff) > 0)
+    found: list[tuple[Followed, Followed]] = []
+
+    def follow_all(fits: Iterable[Fit]) -> list[tuple[Followed, Followed]]:
+        followed = pool(delayed(miser_fit)(split, fit, n_rounds) for fit in fits)
+        found.extend(followed)
+        return followed
+
+    def spend_at(tradeoffs: Sequence[float]) -> list[float]:
+        return [plain.spend[-1] for plain, _ in follow_all(Fit("row", tradeoff) for tradeoff in tradeoffs)]
+
+    n_hard = n_fits // N_HARD
+    spread_tradeoffs(n_fits - n_hard, largest, spend_at)
+    follow_all(Fit("model", (largest or 0.0) * HARD_TRADEOFF, share) for share in SHARES[:n_hard])
+    return found
+
+
+def _first_cost(split: Split, tradeoff: float) -> float:
+    """Return what the first splits of the first round cost together."""
+    settings = {**SETTINGS, "max_depth": 1}
+    model = GreedyMiserClassifier(tradeoff=tradeoff, relative=True, n_trees=1, costs=split.costs, **settings)
+    bought = model.fit(*split.train).forest_.feature
+    return split.costs.total([split.costs.features[column] for column in {*bought.tolist()} - {-1}])
+
+
 def lightgbm_fit(split: Split, penalty: Penalty, tradeoff: float, n_rounds: int) -> Followed:
     """Follow one of LightGBM's fits."""
     forest = penalised_classifier(
@@ -172,7 +191,7 @@ def followed_by(
     """Return all models of each method, and the seconds that its fits took, side by side."""
     found: dict[str, tuple[Followed, float]] = {}
     begin = time.perf_counter()
-    ours = pool(delayed(miser_fit)(split, fit, n_rounds) for fit in plan(n_fits))
+    ours = miser_fits(split, n_fits, n_rounds, pool)
     lapse = time.perf_counter() - begin
     for name, models in zip((MISER, WITH_EXITS), zip(*ours, strict=True), strict=True):
         found[name] = Followed.joined([prior(split), *models]), lapse

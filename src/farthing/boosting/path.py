@@ -16,6 +16,7 @@ from farthing.base import n_threads
 from farthing.base.inputs import check_weights
 from farthing.boosting.miser import GreedyMiser
 from farthing.boosting.miser_ranker import GreedyMiserRanker
+from farthing.boosting.spread import largest_tradeoff, spread_tradeoffs
 from farthing.costs import CostSheet
 from farthing.metrics import ndcg, query_codes
 from farthing.table import Bins, Schema
@@ -111,7 +112,7 @@ def miser_path(
     X: Any,
     y: Any,
     *,
-    tradeoffs: Iterable[float],
+    tradeoffs: Iterable[float] | int,
     validation: Part,
     test: Part | None = None,
     qid: Any = None,
@@ -131,8 +132,10 @@ def miser_path(
         All parameters but the trade-off. It is cloned, never changed.
     X, y : array or frame, array
         The training rows.
-    tradeoffs : iterable of float
-        Values of lambda; 0 is plain stage-wise boosting.
+    tradeoffs : iterable of float, or int
+        Values of lambda; 0 is plain stage-wise boosting. Or how many of them to find: 0, and others whose
+        models' spends on validation rows are spread evenly from the plain booster's down to one percent of
+        it (`farthing.boosting.spread`).
     validation, test : tuple (X, y) or (X, y, qid)
         Rows that choose the round, and rows that are reported; without ``test`` those of ``validation``.
     qid : array, shape (n_rows,), optional
@@ -165,7 +168,25 @@ def miser_path(
     """
     ground = _Ground(estimator, X, y, qid, sample_weight, validation, test, scoring, every, n_jobs)
     bins = ground.bins()
+    if isinstance(tradeoffs, int):
+        return _spread_path(ground, bins, tradeoffs)
     return ground.fit_all([(float(value), {"tradeoff": float(value)}, bins) for value in tradeoffs])
+
+
+def _spread_path(ground: _Ground, bins: Bins, n_tradeoffs: int) -> CostPath:
+    """Fit at trade-offs that are chosen by what the models so far spend."""
+    if n_tradeoffs < 1:
+        raise ValueError(f"tradeoffs must be values, or how many, at least 1; got {n_tradeoffs}")
+    largest = largest_tradeoff(lambda tradeoff: ground.first_cost(tradeoff, bins) > 0)
+    curves: dict[float, Curve] = {}
+
+    def spend_at(tradeoffs: Sequence[float]) -> list[float]:
+        path = ground.fit_all([(value, {"tradeoff": value}, bins) for value in tradeoffs])
+        curves.update((curve.setting, curve) for curve in path.curves)
+        return [curve.points[-1].validation_spend for curve in path.curves]
+
+    found = spread_tradeoffs(n_tradeoffs, largest, spend_at)
+    return CostPath(tuple(curves[value] for value in found))
 
 
 def subset_path(
@@ -289,13 +310,13 @@ class _Ground:
         )
         return CostPath(tuple(curves))
 
+    def first_cost(self, tradeoff: float, bins: Bins) -> float:
+        """Return what the first split of each of the first round's trees costs together."""
+        model = self._fitted({"tradeoff": tradeoff, "n_trees": 1, "max_depth": 1, "budget": None}, bins)
+        return self._model_cost(model, 1)
+
     def _curve(self, setting: float, params: dict[str, Any], bins: Bins) -> Curve:
-        X, y, qid, sample_weight = self._training
-        model = clone(self._estimator).set_params(**params, n_jobs=1)
-        by_row = None if qid is None else {"qid": query_codes(qid, len(np.asarray(y)))}
-        if by_row is not None and "qid" not in inspect.signature(model.fit).parameters:
-            raise TypeError(f"{type(model).__name__} takes no queries; leave qid out")
-        model._learn(X, y, sample_weight, by_row, bins=bins)
+        model = self._fitted(params, bins)
         watched = self._follow(model, self._validation)
         reported = watched if self._test is self._validation else self._follow(model, self._test)
         points = (
@@ -303,6 +324,15 @@ class _Ground:
             for n_rounds, on_validation, on_test in zip(self._rounds(model), watched, reported, strict=True)
         )
         return Curve(setting, tuple(points), model)
+
+    def _fitted(self, params: dict[str, Any], bins: Bins) -> GreedyMiser:
+        X, y, qid, sample_weight = self._training
+        model: GreedyMiser = clone(self._estimator).set_params(**params, n_jobs=1)
+        by_row = None if qid is None else {"qid": query_codes(qid, len(np.asarray(y)))}
+        if by_row is not None and "qid" not in inspect.signature(model.fit).parameters:
+            raise TypeError(f"{type(model).__name__} takes no queries; leave qid out")
+        model._learn(X, y, sample_weight, by_row, bins=bins)
+        return model
 
     def _rounds(self, model: GreedyMiser) -> list[int]:
         """Return the numbers of rounds that are looked at; the first is none at all."""

@@ -1,0 +1,133 @@
+"""Trade-offs chosen one after another, so that what rows spend is spread evenly."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+# The first trade-offs, as parts of the largest that buys anything.
+_FIRST = tuple(10**-power for power in (0.0, 0.75, 1.5, 2.25, 3.0))
+# Trade-offs that are tried at a time. Fixed, so that any number of threads gives the same trade-offs.
+_AT_ONCE = 4
+# Neighbours whose trade-offs differ by less than this factor are left alone: the spend leaps there.
+_CLOSE = 1.15
+# Of the plain booster's spend: spends below this are not told apart.
+_LEAST_SHARE = 0.01
+# Trade-offs that are searched for the largest that buys anything, by factors of 2.
+_DOUBLINGS = 100
+
+
+def largest_tradeoff(spends: Callable[[float], bool], start: float = 1.0) -> float | None:
+    """Return the largest trade-off at which anything is bought, up to a factor of 2 below it.
+
+    Parameters
+    ----------
+    spends : callable
+        Whether a model of that trade-off spends anything; true up to some trade-off and false above it.
+    start : float
+        Where to begin.
+
+    Returns
+    -------
+    float or None
+        None if nothing is ever bought, or if something is bought at any trade-off.
+
+    Examples
+    --------
+    >>> largest_tradeoff(lambda tradeoff: tradeoff < 0.3)
+    0.25
+    >>> largest_tradeoff(lambda tradeoff: tradeoff < 300.0)
+    256.0
+    """
+    tradeoff = start
+    if spends(tradeoff):
+        for _ in range(_DOUBLINGS):
+            if not spends(2 * tradeoff):
+                return tradeoff
+            tradeoff *= 2
+        return None
+    for _ in range(_DOUBLINGS):
+        tradeoff /= 2
+        if spends(tradeoff):
+            return tradeoff
+    return None
+
+
+def spread_tradeoffs(
+    n_tradeoffs: int, largest: float | None, spend_at: Callable[[Sequence[float]], Sequence[float]]
+) -> list[float]:
+    """Return trade-offs whose spends are spread evenly, by ratios, from the plain booster's to a hundredth.
+
+    Zero and five trade-offs that go down from the largest come first. Then, four at a time, the widest gaps
+    between the spends of neighbours are halved. A grid that is laid down beforehand does worse: at small
+    trade-offs many of its models spend the same, and budgets fall into its gaps.
+
+    Parameters
+    ----------
+    n_tradeoffs : int
+        How many.
+    largest : float or None
+        The largest trade-off at which anything is bought; see `largest_tradeoff`. If there is none, zero is
+        the only one returned.
+    spend_at : callable
+        From trade-offs to what rows spend in the mean with a model of each. It is called a few times, never
+        twice with the same trade-off.
+
+    Returns
+    -------
+    list of float
+        Ascending; the first is 0.
+
+    Examples
+    --------
+    >>> found = spread_tradeoffs(9, 1.0, lambda tradeoffs: [1 / (t + 0.1) for t in tradeoffs])
+    >>> [round(1 / (t + 0.1), 1) for t in found]
+    [10.0, 9.9, 9.5, 7.6, 5.7, 3.6, 2.7, 1.9, 0.9]
+    """
+    first = [0.0] if largest is None else [0.0, *(largest * part for part in _FIRST)]
+    first = first[:n_tradeoffs]
+    spends = dict(zip(first, spend_at(first), strict=True))
+    if largest is None or spends[0.0] == 0:
+        return first
+    while len(spends) < n_tradeoffs:
+        more = _between(spends, min(_AT_ONCE, n_tradeoffs - len(spends)))
+        spends.update(zip(more, spend_at(more), strict=True))
+    return sorted(spends)
+
+
+def _between(spends: Mapping[float, float], n_most: int) -> list[float]:
+    """Return trade-offs that halve the widest gaps, as if what rows spend lay half way in between, too."""
+    least = _LEAST_SHARE * spends[0.0]
+    gaps = [
+        _Gap(low, high, abs(math.log(max(spends[low], least) / max(spends[high], least))))
+        for low, high in itertools.pairwise(sorted(spends))
+    ]
+    found = []
+    for _ in range(n_most):
+        widest = max(gaps, key=lambda gap: gap.rank)
+        gaps.remove(widest)
+        middle = widest.middle
+        found.append(middle)
+        gaps += [_Gap(*ends, widest.width / 2) for ends in ((widest.low, middle), (middle, widest.high))]
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Gap:
+    """Two neighbouring trade-offs, and the logarithm of the ratio of their spends."""
+
+    low: float
+    high: float
+    width: float
+
+    @property
+    def middle(self) -> float:
+        return self.high / math.sqrt(10) if self.low == 0 else math.sqrt(self.low * self.high)
+
+    @property
+    def rank(self) -> tuple[float, float]:
+        """The wider, the larger; among gaps that are all too close to part, by the trade-offs themselves."""
+        ratio = self.high / self.middle
+        return (self.width if ratio**2 > _CLOSE else 0.0), ratio

@@ -22,6 +22,7 @@ Exit: TypeAlias = Literal["confidence", "learned"]
 
 @register(
     grid=cascade_grid,
+    rank=1,
     trials=[
         {"n_stages": 2, "n_trees": 2, "max_depth": 2, "n_folds": 2},
         {

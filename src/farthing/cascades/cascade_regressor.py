@@ -17,6 +17,7 @@ from farthing.cascades.nursery import Booster, Nursery
 
 @register(
     grid=cascade_grid,
+    rank=1,
     trials=[{"n_stages": 2, "n_trees": 3, "max_depth": 2, "n_folds": 2, "learning_rate": 0.5}],
     check_defaults=False,  # as for classes
 )

@@ -29,6 +29,8 @@ _SHARES: Final = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.5, 0.7, 1
 
 @register(
     grid={"penalty": [0.1, 1.0, 3.0, 10.0], "max_features": ["sqrt", None]},
+    auto={"penalty": [0.1, 1.0, 3.0, 10.0], "max_features": [None]},
+    rank=3,
     trials=[{"max_trees": 5, "penalty": 0.1, "max_features": None}],
     check_defaults=False,  # forty trees for each of a hundred small fits
 )
@@ -87,6 +89,8 @@ class PrunedForestClassifier(TreesMixin, ContractClassifier):
         "path_costs_": np.ndarray,
         "path_errors_": np.ndarray,
     }
+
+    _path_by_budget = True
 
     def __init__(
         self,

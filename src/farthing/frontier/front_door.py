@@ -42,8 +42,9 @@ _PARAMETERS = """costs : CostSheet, mapping, array, Series, path or None
     kind : {{"mean", "hard"}}
         Whether the budget is for the mean over the rows, as the rows that chose the model see it, or for
         every row.
-    methods : "auto" or list
-        What to try, as in `farthing.sweep`: "auto" is every registered method that can learn the target.
+    methods : "auto", "all" or list
+        What to try, as in `farthing.sweep`: "auto" is a choice of some twenty fits, "all" is every
+        registered method that can learn the target.
     scoring : {scoring}
         What is best; see `farthing.sweep`.
     cv : int, splitter or None
@@ -178,9 +179,8 @@ class FrontDoor(BudgetedEstimator):
         # Objects that were tried, or judged, are not part of what was chosen.
         params = super()._file_params()
         methods = params["methods"]
-        named = methods == "auto" or (
-            isinstance(methods, list | tuple) and all(isinstance(name, str) for name in methods)
-        )
+        listed = methods if isinstance(methods, list | tuple) else [methods]
+        named = all(isinstance(name, str) for name in listed)
         params["methods"] = methods if named else "auto"
         for name in ("scoring", "cv", "memory"):
             params[name] = params[name] if isinstance(params[name], str | int | NoneType) else None
@@ -441,7 +441,7 @@ def _listed(methods: Any) -> list[Any]:
 
 
 def _choose(frontier: Frontier, budget: float | None, *, hard: bool) -> Point:
-    found = frontier.best if budget is None else frontier.within(budget, hard=hard)
+    found = frontier.choose(budget, hard=hard)
     if found is None:
         reasons = sorted({f"{failure.method}: {failure.reason}" for failure in frontier.failures})
         raise ValueError(f"no method could be fitted: {'; '.join(reasons[:3])}")

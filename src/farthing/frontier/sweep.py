@@ -34,7 +34,7 @@ from farthing.frontier.scoring import Floats, Judge, Told, judge_of
 from farthing.table import Schema
 
 # Results of an older way of sweeping are not read again.
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +151,10 @@ def sweep(
 
     Parameters
     ----------
-    methods : "auto", or iterable of names, classes, estimators and pairs of one of these and a grid
-        "auto" is every registered method that can learn the target, each with the grid that it registered.
-        An estimator stands for itself alone. One that does not keep the contract pays for every feature.
+    methods : "auto", "all", or iterable of names, classes, estimators and pairs of one of these and a grid
+        "auto" is a choice of some twenty fits that suit most tables; "all" is every registered method that
+        can learn the target with the whole grid that it registered, many times as many. An estimator stands
+        for itself alone. One that does not keep the contract pays for every feature.
     X : array or frame, shape (n_rows, n_features)
     y : array, shape (n_rows,)
         Labels or numbers.
@@ -268,7 +269,8 @@ def _try(
         for params, variant in _variants(model):
             told = listen(variant, judge, bench.costs, bench.cap)
             score, error = bench.judge(told)
-            rows.append([dict(params), told.mean(told.spend), float(told.spend.max()), score, error])
+            loss = _loss(bench.judge, told)
+            rows.append([dict(params), told.mean(told.spend), float(told.spend.max()), score, error, loss])
         result: Any = {"rows": rows, "weight": _weight(judge)}
     except Exception as error:  # whatever a method raises is one point that failed
         result = {"error": f"{type(error).__name__}: {error}"}
@@ -276,6 +278,11 @@ def _try(
         result = json.loads(json.dumps(result))  # what a memory would give back
     memory.put(name, result)
     return task, result
+
+
+def _loss(judge: Judge, told: Told) -> float:
+    loss = getattr(judge, "loss", None)
+    return math.nan if loss is None else loss(told)
 
 
 def listen(model: Any, part: Part, costs: CostSheet, cap: float | None) -> Told:
@@ -347,6 +354,7 @@ def _points(candidate: Candidate, folds: Sequence[Any], overlap: float) -> list[
                 float(rows[:, 1].max()),
                 float(shares @ rows[:, 2]),
                 float(np.sqrt(overlap * np.sum(errors**2))),
+                float(shares @ rows[:, 4]),
                 clone(candidate.estimator).set_params(**first[0]),
             )
         )

@@ -33,6 +33,8 @@ BudgetKind = Literal["mean", "hard"]
 
 # What the variants of a fitted model try, as shares of the cost of all features.
 _SHARES: Final = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
+# And as parts of the model's own mean budget, since other rows will not spend quite what rows held out do.
+_PARTS_OF_BUDGET: Final = (0.8, 0.85, 0.9, 0.94, 0.97, 1.03, 1.06, 1.1, 1.15, 1.2)
 # Below so many rows every row is held out once; above, one part of them is.
 _FEW_ROWS: Final = 4000
 _FOLDS: Final = 5
@@ -58,8 +60,8 @@ TEXTS: Final = {
         As in `GreedyMiserClassifier`.
     n_folds : int, optional
         Rows that exits are set and probabilities calibrated by are never those that the trees saw: with 2 or
-        more every row is held out once, and the boosters are then grown anew on all rows; with 1, one row in
-        five is held out and left out of the trees. None is 5 below 4,000 rows, else 1.
+        more every row is held out once; with 1, one row in five is held out. Then the boosters are grown anew
+        on all rows. None is 5 below 4,000 rows, else 1.
     random_state : int, RandomState or None
         Of the rows held out.
     n_jobs : int, optional
@@ -120,6 +122,7 @@ class MiserCascade(Staged):
         "path_thresholds_": np.ndarray,
     }
 
+    _path_by_budget = True
     # Where boosters grow, and who sets the exits; an experiment may put others in their place.
     _nursery: ClassVar[type[Nursery]] = Nursery
     _exits: ClassVar[type[Exits]] = Exits
@@ -238,6 +241,7 @@ class MiserCascade(Staged):
             weights,
             sheet=sheet,
             folds=folds,
+            learned=np.arange(n_learned),
             settings=self._settings(),
         )
         self.prior_ = nursery.loss.start(target[:n_learned], weights[:n_learned])
@@ -386,12 +390,21 @@ class MiserCascade(Staged):
         return points
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
-        """Yield other budgets, see `BudgetedEstimator.variants`; the model itself comes last."""
+        """Yield other budgets, see `BudgetedEstimator.variants`; the model itself comes last.
+
+        With a mean budget there are also the models of hard ones: all rows have the same features then, the
+        best set that the budget can pay.
+        """
         check_is_fitted(self)
         whole = self.costs_.total(self.costs_.features)
-        for share in _SHARES:
-            params = {"budget": share * whole}
-            yield params, self.at(params["budget"])
+        budgets = [share * whole for share in _SHARES]
+        own = [] if self.budget is None or self.kind == "hard" else [self.budget]
+        for budget in sorted({*budgets, *(part * budget for part in _PARTS_OF_BUDGET for budget in own)}):
+            yield {"budget": budget}, self.at(budget)
+        if self.kind == "mean":
+            for budget in sorted({*budgets, *own}):
+                params = {"kind": "hard", "budget": budget}
+                yield params, self._variant(params).at(budget)
         yield {}, self
 
     def _aim(self, cap: float | None) -> None:

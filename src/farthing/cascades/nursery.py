@@ -75,6 +75,8 @@ class Nursery:
         The prices, in the order of the columns.
     folds : sequence of Fold
         Who learns and who is held out; several folds hold out every row once.
+    learned : ndarray of int64, shape (n_learned,)
+        The rows that the final boosters are grown on, ascending.
     settings : Settings
         How trees are grown.
     """
@@ -88,6 +90,7 @@ class Nursery:
         *,
         sheet: CostSheet,
         folds: Sequence[Fold],
+        learned: NDArray[np.int64],
         settings: Settings,
     ) -> None:
         self.bins = bins
@@ -99,8 +102,7 @@ class Nursery:
         self.settings = settings
         #: The rows held out by some fold, ascending.
         self.held: NDArray[np.int64] = np.sort(np.concatenate([fold.held for fold in folds]))
-        #: The rows that the final boosters are grown on.
-        self.learned: NDArray[np.int64] = np.unique(np.concatenate([fold.learn for fold in folds]))
+        self.learned = learned
         self._plain = self.grower(0.0)
 
     def grower(self, tradeoff: float) -> Grower:
@@ -164,8 +166,8 @@ class Nursery:
     def booster(self, columns: Columns) -> Booster:
         """Grow a booster on a set of columns, with as many rounds as suit the rows held out.
 
-        The folds grow side by side. With one fold its booster is the one returned; with several, a booster
-        of all their rows with that number of rounds is.
+        The folds grow side by side. Then a booster of that number of rounds is grown on all rows to learn
+        from, unless a fold has just done so.
         """
         settings = self.settings
         makings = [self.boosting(fold.learn) for fold in self.folds]
@@ -184,7 +186,7 @@ class Nursery:
             elif settings.patience is not None and number - n_rounds >= settings.patience:
                 break
         final = makings[0]
-        if len(makings) > 1:
+        if len(self.folds[0].learn) < len(self.learned):
             final = self.boosting(self.learned)
             grow = self.grow(self.learned, columns)
             for _ in range(n_rounds):

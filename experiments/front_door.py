@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -29,9 +28,10 @@ from experiments.front_door_rivals import N_ROUNDS, RIVALS, SETTINGS, Row, rival
 from experiments.mean_budgets import Split
 from experiments.miser_accuracy import SHARES
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 
-from farthing import BudgetedClassifier
+from farthing import BudgetedClassifier, load
 from farthing.cascades import MiserCascadeClassifier
 from farthing.costs import CostSheet
 from farthing.datasets import (
@@ -44,6 +44,7 @@ from farthing.datasets import (
 )
 from farthing.forests import PrunedForestClassifier
 from farthing.frontier.candidates import Ground, candidates
+from farthing.frontier.memory import digest
 
 ROOT = Path(__file__).parents[1]
 RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "front_door"
@@ -63,8 +64,6 @@ DRAWN = {
     "letter": 8000,
 }
 N_FOLDS = 5
-# What every method may fit to choose by.
-N_FITS = 24
 OURS = "BudgetedClassifier"
 METHODS = (OURS, *RIVALS)
 
@@ -102,21 +101,22 @@ def splits(name: str, seed: int) -> Iterator[tuple[Split, NDArray[np.int64]]]:
 
 
 @contextmanager
-def once_for_all_budgets(*methods: Any) -> Iterator[None]:
+def once_for_all_budgets(folder: Path, *methods: Any) -> Iterator[None]:
     """Fit a method whose ``at`` gives the models of all budgets once for the same rows and settings.
 
-    The models are the same; six budgets take a sixth of the time.
+    The models are the same; six budgets take a sixth of the time. They are kept in a folder, so that what was
+    interrupted goes on.
     """
-    kept: dict[Any, Any] = {}
 
     def once(fit: Any) -> Any:
         def wrapped(self: Any, X: Any, y: Any, *rest: Any, **options: Any) -> Any:
             params = self.get_params(deep=False)
             aims = {name: params.pop(name) for name in ("budget", "kind") if name in params}
-            key = type(self), repr(sorted(params.items())), X.to_numpy().tobytes(), np.asarray(y).tobytes()
-            if key not in kept:
-                kept[key] = fit(type(self)(**self.get_params(deep=False)), X, y, *rest, **options)
-            made = kept[key]._variant(aims).at(aims["budget"])
+            key = digest(type(self).__name__, repr(sorted(params.items())), X.to_numpy(), np.asarray(y))
+            file = folder / f"{key}.farthing"
+            if not file.exists():
+                fit(clone(self), X, y, *rest, **options).save(file)
+            made = load(file)._variant(aims).at(aims["budget"])
             self.__dict__.update(made.__dict__)
             return self
 
@@ -132,17 +132,24 @@ def once_for_all_budgets(*methods: Any) -> Iterator[None]:
             one.stop()
 
 
-def ours(split: Split, seed: int) -> tuple[list[Row], list[str], int]:
-    """Return the answers at the six budgets, who was chosen, and the number of fits."""
+def n_fits(split: Split) -> int:
+    """Return how many fits the front door makes by default to choose by."""
+    X, y = split.train
+    ground = Ground(len(y), X.shape[1], int(y.max()) + 1, split.costs, 1.0)
+    return len(candidates("auto", ground))
+
+
+def ours(split: Split, seed: int, memory: Path) -> tuple[list[Row], list[str]]:
+    """Return the answers at the six budgets, and who was chosen; fits are kept in a folder."""
     X, y = together(split).train
     held = np.concatenate([np.full(len(split.train[1]), -1), np.zeros(len(split.validation[1]), int)])
     whole = split.costs.total(split.costs.features)
     names = list(split.costs.features)
     rows: list[Row] = []
     chosen: list[str] = []
+    memory.mkdir(parents=True, exist_ok=True)
     with (
-        tempfile.TemporaryDirectory() as memory,
-        once_for_all_budgets(MiserCascadeClassifier, PrunedForestClassifier),
+        once_for_all_budgets(memory, MiserCascadeClassifier, PrunedForestClassifier),
         warnings.catch_warnings(),
     ):
         warnings.simplefilter("ignore")
@@ -158,8 +165,7 @@ def ours(split: Split, seed: int) -> tuple[list[Row], list[str], int]:
             told = model.decide(pd.DataFrame(split.test[0], columns=names))
             rows.append((told.prediction == split.test[1], float(told.spent.mean())))
             chosen.append(model.chosen_.method)
-    ground = Ground(len(y), X.shape[1], int(y.max()) + 1, split.costs, 0.1 * whole, "mean", seed)
-    return rows, chosen, len(candidates("auto", ground))
+    return rows, chosen
 
 
 # What was measured.
@@ -178,7 +184,7 @@ class Result:
     row : ndarray of int64, shape (n_rows,)
         The test rows, ascending.
     notes : dict
-        Sizes, seconds, and for ours the number of fits and who was chosen.
+        Sizes, seconds, the number of fits to choose by, and for ours who was chosen.
     """
 
     right: NDArray[np.bool_]
@@ -187,17 +193,18 @@ class Result:
     notes: dict[str, Any]
 
     @classmethod
-    def measure(cls, name: str, seed: int, method: str) -> Result:
-        """Fit and test on every fold."""
+    def measure(cls, name: str, seed: int, method: str, memory: Path) -> Result:
+        """Fit and test on every fold; our fits are kept in a folder."""
         begin = time.process_time()
-        notes: dict[str, Any] = {"chosen": [], "fits": N_FITS}
+        notes: dict[str, Any] = {"chosen": []}
         rights, spends, numbers = [], [], []
         for split, test in splits(name, seed):
+            notes["fits"] = n_fits(split)
             if method == OURS:
-                rows, chosen, notes["fits"] = ours(split, seed)
+                rows, chosen = ours(split, seed, memory)
                 notes["chosen"] += chosen
             else:
-                rows = rival(method, split, N_FITS)
+                rows = rival(method, split, notes["fits"])
             whole = split.costs.total(split.costs.features)
             rights.append(np.array([row[0] for row in rows]))
             spends.append(np.repeat([[row[1] / whole] for row in rows], len(test), axis=1))
@@ -280,12 +287,11 @@ def write(name: str, results: dict[str, list[Result]], say: Callable[[str], None
     how = f"{len(notes)} random splits" if name in DRAWN else f"{N_FOLDS} folds, {len(notes)} times"
     rows = ", ".join(f"{size:,}" for size in sizes)
     say(f"\n### {name}: {rows} rows, {n_features} features, {n_classes} classes; {how}\n")
-    say(f"| method | {' | '.join(f'{share:.0%}' for share in SHARES)} | mean | fits | seconds |")
-    say("|---|" + "---|" * (len(SHARES) + 3))
+    say(f"| method | {' | '.join(f'{share:.0%}' for share in SHARES)} | mean | fits |")
+    say("|---|" + "---|" * (len(SHARES) + 2))
     for method, found in results.items():
         cells = [f"{a:.4f} ({s:.1%})" for a, s in zip(accuracy[method], spend[method], strict=True)]
-        seconds = np.mean([r.notes["seconds"] for r in found])
-        tail = f"{accuracy[method].mean():.4f} | {found[0].notes['fits']} | {seconds:.0f}"
+        tail = f"{accuracy[method].mean():.4f} | {found[0].notes['fits']}"
         say(f"| {method} | {' | '.join(cells)} | {tail} |")
     best = max(RIVALS, key=lambda m: float(accuracy[m].mean()))
     mean, error = gaps_of(name, results[OURS], results[best])
@@ -323,9 +329,7 @@ def page(kept: Path, seeds: list[int], folder: Path) -> None:
         "|---|---|---|---|---|",
         *(verdict.row() for verdict in verdicts),
     ]
-    text = HEAD.format(
-        n_rounds=N_ROUNDS, n_folds=N_FOLDS, n_fits=N_FITS, summary="\n".join(summary), **SETTINGS
-    )
+    text = HEAD.format(n_rounds=N_ROUNDS, n_folds=N_FOLDS, summary="\n".join(summary), **SETTINGS)
     (folder / "front_door.md").write_text(text + "\n".join(lines) + "\n")
     print("\n".join(summary))
 
@@ -336,14 +340,14 @@ HEAD = """# The front door against LightGBM
 
 {summary}
 
-- `BudgetedClassifier` tries what it tries by default. Each rival has {n_fits} fits, no fewer than it:
+- `BudgetedClassifier` tries what it tries by default. Each rival has as many fits, or more:
   LightGBM with its coupled penalty, with its lazy penalty, and without a penalty on a static subset, half of
   them the features of most gain, half those of most gain per price. They have {n_rounds} rounds of depth
   {max_depth}, learning rate {learning_rate}, ridge {l2}, leaves of at least {min_rows_leaf} rows, and every
   round of every fit is a model to choose from.
 - Budgets are shares of what all features cost together, and hold in the mean over validation rows. A cell is
   the accuracy on test rows, and in brackets what they spent. What was chosen is fitted again with the
-  validation rows. Seconds are of one core, for the six budgets together.
+  validation rows.
 - heart_cleveland, pima_diabetes, hepatitis and thyroid have their real prices and groups, which LightGBM
   cannot be told: its penalties are the prices of features alone, and its bill is by the groups. They have
   {n_folds} folds, a third of whose rows choose. The others have random integer prices from 1 to 50, drawn
@@ -369,7 +373,7 @@ def main() -> None:
             for method in methods:
                 file = file_of(args.kept, name, seed, method)
                 if not file.exists():
-                    result = Result.measure(name, seed, method)
+                    result = Result.measure(name, seed, method, file.with_suffix(".memory"))
                     result.save(file)
                     seconds = result.notes["seconds"]
                     print(

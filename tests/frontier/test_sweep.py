@@ -93,7 +93,7 @@ def test_auto_begins_with_the_method_of_the_best_rank(heart):
 def test_auto_is_lean_and_all_is_all(heart, n_classes):
     ground = Ground(99, 13, n_classes, heart.costs, 20.0)
     lean, full = (candidates(word, ground) for word in ("auto", "all"))
-    assert 15 <= len(lean) <= 30
+    assert 12 <= len(lean) <= 30
     assert {c.method for c in lean} < {c.method for c in full} or n_classes is None
     assert len(full) > len(lean)
     by_name = candidates([c.method for c in full[:1]], ground)

@@ -16,7 +16,7 @@ from farthing.trees import CostRule, Forest, Grower, Impurity
 
 @register(
     grid={"budget": [None], "max_depth": [2, 4, 8, None], "impurity": ["entropy", "pairs"]},
-    auto={"budget": [None], "max_depth": [2, 4, 8]},
+    auto={"budget": [None], "max_depth": [4]},
     rank=6,
     trials=[
         {"impurity": "pairs", "budget": 3.0},

@@ -6,7 +6,8 @@ import inspect
 import json
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -355,10 +356,19 @@ def _points(candidate: Candidate, folds: Sequence[Any], overlap: float) -> list[
                 float(shares @ rows[:, 2]),
                 float(np.sqrt(overlap * np.sum(errors**2))),
                 float(shares @ rows[:, 4]),
-                clone(candidate.estimator).set_params(**first[0]),
+                _with(candidate.estimator, first[0]),
             )
         )
     return found
+
+
+def _with(estimator: Any, params: Mapping[str, Any]) -> Any:
+    """Return an unfitted estimator with other parameters; there are hundreds, and a clone takes a while."""
+    made = copy(estimator)
+    for name, value in params.items():
+        outer, _, inner = name.partition("__")
+        setattr(made, outer, _with(getattr(made, outer), {inner: value}) if inner else value)
+    return made
 
 
 def _variants(model: Any) -> Iterator[tuple[dict[str, Any], Any]]:

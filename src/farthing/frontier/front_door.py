@@ -1,4 +1,4 @@
-"""The front door: a table, prices and a budget in, the best model that fits out; what its estimators share."""
+"""The front door: a table, prices and a budget in, the best model that fits out; what estimators share."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ class BudgetedClassifier(FrontDoor, ContractClassifier):
         if self.calibrate and len(self.classes_) > 1:
             options = None if rows.weights is None else {"sample_weight": rows.weights}
             held_out = cross_val_predict(
-                clone(self.chosen_.estimator), rows.X, rows.y, cv=3, method="predict_proba", params=options
+                clone(self.model_), rows.X, rows.y, cv=3, method="predict_proba", params=options
             )
             codes = np.searchsorted(self.classes_, rows.y)
             self.temperature_ = temperature_of(held_out, codes)

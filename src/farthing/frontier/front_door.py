@@ -19,7 +19,7 @@ from farthing.base.inputs import check_cap, n_threads
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import BudgetWarning
 from farthing.frontier.candidates import Kind
-from farthing.frontier.points import Frontier, Point
+from farthing.frontier.points import SLACK, Frontier, Point
 from farthing.frontier.sweep import Part, sweep
 from farthing.table import Encoded, Schema
 from farthing.walks import Policy
@@ -35,8 +35,8 @@ PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
         What a row may spend: a number, or a share of the cost of all features such as "20%". None is no
         limit.
     kind : {{"mean", "hard"}}
-        Whether the budget is for the mean over the rows, as the rows that chose the model see it, or for
-        every row.
+        Whether the budget is for the mean over the rows, as the rows that chose the model and those that it
+        was fitted on see it, or for every row.
     methods : "auto", "all" or list
         What to try, as in `farthing.sweep`: "auto" is a choice of some twenty fits, "all" is every
         registered method that can learn the target.
@@ -151,6 +151,8 @@ class FrontDoor(BudgetedEstimator):
         )
         self.chosen_ = _choose(self.frontier_, budget, hard=self.kind == "hard")
         self.model_ = clone(self.chosen_.estimator).fit(rows.X, rows.y, rows.weights)
+        if self.kind == "mean" and budget is not None:
+            self.model_ = _held_to(budget, self.model_, rows)
         if not isinstance(self.model_, BudgetedEstimator):
             raise TypeError(
                 f"{self.chosen_.method} does not keep the contract, so it cannot be the model; "
@@ -239,6 +241,26 @@ def budget_of(budget: Any, sheet: CostSheet) -> float | None:
             raise ValueError(f"budget must be a number or a share such as '20%'; got {budget!r}")
         return check_cap(float(found[1]) / 100 * sheet.total(sheet.features))
     return check_cap(budget)
+
+
+def _held_to(budget: float, model: Any, rows: Part) -> Any:
+    """Return a model that was fitted again on more rows, or a variant that keeps the mean budget on them.
+
+    More rows let trees grow, and so spend. Of the variants within the budget those with the fewest parameters
+    changed are the nearest, and of these the dearest is taken; the cheapest of all if none is within.
+    """
+
+    def spend(variant: Any) -> float:
+        return float(np.average(variant.spend(rows.X), weights=rows.weights))
+
+    limit = budget * SLACK
+    if not isinstance(model, BudgetedEstimator) or spend(model) <= limit:
+        return model
+    tried = [(len(params), spend(variant), variant) for params, variant in model.variants()]
+    within = [(-changed, spent, variant) for changed, spent, variant in tried if spent <= limit]
+    if within:
+        return max(within, key=lambda one: one[:2])[2]
+    return min(tried, key=lambda one: one[1])[2]
 
 
 def _listed(methods: Any) -> list[Any]:

@@ -14,7 +14,7 @@ from farthing.frontier.choice import choose
 from farthing.store import register_codec
 
 # What all comparisons with a budget allow for rounding, as in `CostSheet`.
-_SLACK: Final = 1 + 1e-12
+SLACK: Final = 1 + 1e-12
 # Half the width of a 95 % interval, in standard errors.
 _WIDTH: Final = 1.96
 _NUMBERS: Final = ("spend", "max_spend", "score", "error", "loss")
@@ -201,7 +201,7 @@ class Frontier:
         hard : bool
             Whether every row must keep it.
         """
-        fitting = [p for p in self.pareto(hard=hard) if _spend(p, hard=hard) <= budget * _SLACK]
+        fitting = [p for p in self.pareto(hard=hard) if _spend(p, hard=hard) <= budget * SLACK]
         return fitting[-1] if fitting else None
 
     def choose(self, budget: float | None = None, *, hard: bool = False) -> Point | None:
@@ -216,7 +216,7 @@ class Frontier:
         hard : bool
             Whether every row must keep it.
         """
-        limit = math.inf if budget is None else budget * _SLACK
+        limit = math.inf if budget is None else budget * SLACK
         return choose(point for point in self.points if _spend(point, hard=hard) <= limit)
 
     def table(self, budgets: Iterable[float] | None = None) -> str:

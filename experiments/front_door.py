@@ -1,36 +1,38 @@
 """Accuracy at six budgets: `farthing.BudgetedClassifier` against LightGBM with cost penalties or on subsets.
 
 ``python -m experiments.front_door`` writes docs/results/front_door.md. What was measured is kept in a folder,
-one file for each table and seed, so a long run can be made in parts: ``--tables dna --seeds 0``.
-FARTHING_DATA must name the folder of the larger tables; see `farthing.datasets.load_table`.
+one file for each table, seed and method, so a long run can be made in parts: ``--tables dna --seeds 0 --who
+ours``. FARTHING_DATA must name the folder of the larger tables; see `farthing.datasets.load_table`.
 
-Everybody chooses by the same validation rows: at each budget the model with the best accuracy on them, among
-those whose validation rows spend no more in the mean. The chosen setting is then fitted again on training and
-validation rows together, as `BudgetedClassifier` does, for the rivals, too.
+Everybody chooses by the same validation rows, among models whose validation rows spend no more than the
+budget in the mean. The chosen setting is then fitted again on training and validation rows together, as
+`BudgetedClassifier` does, for the rivals, too.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
-import lightgbm
 import numpy as np
 import pandas as pd
-from experiments.mean_budgets import Followed, Split, follow
-from experiments.miser_accuracy import SHARES, grid, prior
-from experiments.penalised_lightgbm import penalised_classifier
+from experiments.front_door_rivals import N_ROUNDS, RIVALS, SETTINGS, Row, rival, together
+from experiments.mean_budgets import Split
+from experiments.miser_accuracy import SHARES
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 
-from farthing import BudgetedClassifier
+from farthing import BudgetedClassifier, load
+from farthing.cascades import MiserCascadeClassifier
 from farthing.costs import CostSheet
 from farthing.datasets import (
     Dataset,
@@ -40,7 +42,9 @@ from farthing.datasets import (
     load_table,
     load_thyroid,
 )
+from farthing.forests import PrunedForestClassifier
 from farthing.frontier.candidates import Ground, candidates
+from farthing.frontier.memory import digest
 
 ROOT = Path(__file__).parents[1]
 RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "front_door"
@@ -60,172 +64,99 @@ DRAWN = {
     "letter": 8000,
 }
 N_FOLDS = 5
-N_ROUNDS = 60
-SETTINGS: dict[str, Any] = {"max_depth": 4, "learning_rate": 0.1, "l2": 1.0, "min_rows_leaf": 5}
 OURS = "BudgetedClassifier"
-COUPLED, LAZY, BY_GAIN, BY_RATIO = (
-    "LightGBM coupled",
-    "LightGBM lazy",
-    "LightGBM, subset by gain",
-    "LightGBM, subset by gain per price",
-)
+METHODS = (OURS, *RIVALS)
 
 
 # The tables.
 
 
-def splits(name: str, seed: int) -> Iterator[Split]:
-    """Yield the folds of a table with real prices, or one random split at prices drawn with the seed."""
+def splits(name: str, seed: int) -> Iterator[tuple[Split, NDArray[np.int64]]]:
+    """Yield the folds of a table with real prices, or one random split at prices drawn with the seed.
+
+    With each come the numbers of its test rows.
+    """
     rng = np.random.default_rng(seed)
     data = REAL[name](frame=True) if name in REAL else load_table(name)
     frame = data.X.apply(lambda c: c.cat.codes.replace(-1, np.nan) if c.dtype.name == "category" else c)
     X = frame.to_numpy(dtype=np.float64)
     y = np.unique(data.y, return_inverse=True)[1].astype(np.int64)
+
+    def split(costs: CostSheet, *parts: NDArray[np.int64]) -> tuple[Split, NDArray[np.int64]]:
+        return Split(name, costs, *((X[part], y[part]) for part in parts)), parts[-1]
+
     if name in DRAWN:
         costs = CostSheet(rng.integers(1, 51, size=X.shape[1]).astype(float))
         rows = rng.permutation(len(y))[: DRAWN[name]]
-        parts = np.split(rows, [len(rows) // 2, len(rows) * 7 // 10])
-        yield Split(name, costs, *((X[part], y[part]) for part in parts))
+        yield split(costs, *np.split(rows, [len(rows) // 2, len(rows) * 7 // 10]))
         return
     for learn, test in StratifiedKFold(N_FOLDS, shuffle=True, random_state=seed).split(X, y):
         # A third of what a fold learns from chooses.
         inner = StratifiedKFold(3, shuffle=True, random_state=seed)
         train, held = next(inner.split(X[learn], y[learn]))
-        parts = (learn[train], learn[held], test)
-        yield Split(name, data.costs, *((X[part], y[part]) for part in parts))
-
-
-# The rivals.
-
-
-@dataclass(frozen=True)
-class Setting:
-    """A fit of LightGBM: a penalty of its own, or the first columns of an order.
-
-    Attributes
-    ----------
-    family : str
-        The rival whose setting it is.
-    tradeoff : float
-        Relative to the initial loss.
-    columns : tuple of int or None
-        Those that it may use; None is all.
-    """
-
-    family: str
-    tradeoff: float = 0.0
-    columns: tuple[int, ...] | None = None
-
-    def fit(self, split: Split, list_prices: NDArray[np.float64]) -> Followed:
-        """Return the model after each round, as validation and test rows see it."""
-        X, y = split.train
-        hidden = X
-        if self.columns is not None:
-            hidden = np.full_like(X, np.nan)
-            hidden[:, self.columns] = X[:, self.columns]
-        forest = penalised_classifier(
-            hidden,
-            y,
-            list_prices,
-            penalty="lazy" if self.family == LAZY else "coupled",
-            tradeoff=self.tradeoff,
-            n_rounds=N_ROUNDS,
-            **SETTINGS,
-        )
-        return follow(forest, split)
-
-
-def list_prices(costs: CostSheet) -> NDArray[np.float64]:
-    """Return what each feature costs alone, its group's part included, shape (n_features,)."""
-    return np.array([costs.price(feature) for feature in costs.features])
-
-
-def settings(split: Split, n_fits: int) -> list[Setting]:
-    """Return a quarter of the fits for each family: trade-offs for the penalties, sizes for the subsets."""
-    each = n_fits // 4
-    found = [Setting(family, float(t)) for family in (COUPLED, LAZY) for t in grid(each)]
-    gains = gains_of(split)
-    prices = list_prices(split.costs)
-    orders = {BY_GAIN: gains, BY_RATIO: gains / np.maximum(prices, 1e-9)}
-    whole = split.costs.total(split.costs.features)
-    for family, key in orders.items():
-        order = np.argsort(-key, kind="stable")
-        names = [split.costs.features[column] for column in order]
-        spent = np.array([split.costs.total(names[: n + 1]) for n in range(len(names))]) / whole
-        # The largest prefix within each budget, and within others between them, as many as there are fits.
-        shares = np.unique(np.concatenate([SHARES, np.geomspace(0.005, 1.0, each)]))
-        sizes = {int(np.searchsorted(spent, share, side="right")) for share in shares}
-        found += [Setting(family, columns=tuple(order[:size])) for size in sorted(sizes - {0})[:each]]
-    return found
-
-
-def gains_of(split: Split) -> NDArray[np.float64]:
-    """Return what each feature gains in a booster that knows no prices."""
-    X, y = split.train
-    n_classes = int(y.max()) + 1
-    options: dict[str, Any] = {"objective": "binary" if n_classes == 2 else "multiclass", "verbosity": -1}
-    if n_classes > 2:
-        options["num_class"] = n_classes
-    options |= {"max_depth": 4, "num_leaves": 16, "learning_rate": 0.1, "num_threads": 1}
-    booster = lightgbm.train(options, lightgbm.Dataset(X, y), N_ROUNDS)
-    return np.asarray(booster.feature_importance("gain"), dtype=np.float64)
-
-
-Row = tuple[NDArray[np.bool_], float]  # which test rows are right; what they spend in the mean
-
-
-def together(split: Split) -> Split:
-    """Return the split with all rows but those of the test to learn from."""
-    rows = [np.concatenate(pair) for pair in zip(split.train, split.validation, strict=True)]
-    return replace(split, train=(rows[0], rows[1]))
-
-
-def rivals(split: Split, n_fits: int) -> dict[str, list[Row]]:
-    """Return each family's answers at the six budgets."""
-    prices = list_prices(split.costs)
-    tried = settings(split, n_fits)
-    fits = [setting.fit(split, prices) for setting in tried]
-    whole = split.costs.total(split.costs.features)
-    everything = together(split)
-    again: dict[Setting, Followed] = {}
-    found: dict[str, list[Row]] = {}
-    for family in (COUPLED, LAZY, BY_GAIN, BY_RATIO):
-        own = [place for place, setting in enumerate(tried) if setting.family == family]
-        models = Followed.joined([prior(split), *(fits[place] for place in own)])
-        origin = [(-1, 0), *((place, r) for place in own for r in range(len(fits[place].spend)))]
-        for share in SHARES:
-            chosen = models.within(share * whole)
-            assert chosen is not None  # the prior fits
-            place, after = origin[chosen]
-            if place < 0:
-                refitted = prior(everything)
-            else:
-                if tried[place] not in again:
-                    again[tried[place]] = tried[place].fit(everything, prices)
-                refitted = again[tried[place]]
-            after = min(after, len(refitted.test_spend) - 1)
-            found.setdefault(family, []).append((refitted.right[after], float(refitted.test_spend[after])))
-    return found
+        yield split(data.costs, learn[train], learn[held], test)
 
 
 # Ours.
 
 
-def ours(split: Split, methods: Any, seed: int) -> tuple[list[Row], list[str], int]:
-    """Return the answers at the six budgets, who was chosen, and the number of fits."""
+@contextmanager
+def once_for_all_budgets(folder: Path, *methods: Any) -> Iterator[None]:
+    """Fit a method whose ``at`` gives the models of all budgets once for the same rows and settings.
+
+    The models are the same; six budgets take a sixth of the time. They are kept in a folder, so that what was
+    interrupted goes on.
+    """
+
+    def once(fit: Any) -> Any:
+        def wrapped(self: Any, X: Any, y: Any, *rest: Any, **options: Any) -> Any:
+            params = self.get_params(deep=False)
+            aims = {name: params.pop(name) for name in ("budget", "kind") if name in params}
+            key = digest(type(self).__name__, repr(sorted(params.items())), X.to_numpy(), np.asarray(y))
+            file = folder / f"{key}.farthing"
+            if not file.exists():
+                fit(clone(self), X, y, *rest, **options).save(file)
+            made = load(file)._variant(aims).at(aims["budget"])
+            self.__dict__.update(made.__dict__)
+            return self
+
+        return wrapped
+
+    patches = [patch.object(method, "fit", once(method.fit)) for method in methods]
+    try:
+        for one in patches:
+            one.start()
+        yield
+    finally:
+        for one in patches:
+            one.stop()
+
+
+def n_fits(split: Split) -> int:
+    """Return how many fits the front door makes by default to choose by."""
+    X, y = split.train
+    ground = Ground(len(y), X.shape[1], int(y.max()) + 1, split.costs, 1.0)
+    return len(candidates("auto", ground))
+
+
+def ours(split: Split, seed: int, memory: Path) -> tuple[list[Row], list[str]]:
+    """Return the answers at the six budgets, and who was chosen; fits are kept in a folder."""
     X, y = together(split).train
     held = np.concatenate([np.full(len(split.train[1]), -1), np.zeros(len(split.validation[1]), int)])
     whole = split.costs.total(split.costs.features)
     names = list(split.costs.features)
     rows: list[Row] = []
     chosen: list[str] = []
-    with tempfile.TemporaryDirectory() as memory, warnings.catch_warnings():
+    memory.mkdir(parents=True, exist_ok=True)
+    with (
+        once_for_all_budgets(memory, MiserCascadeClassifier, PrunedForestClassifier),
+        warnings.catch_warnings(),
+    ):
         warnings.simplefilter("ignore")
         for share in SHARES:
             model = BudgetedClassifier(
                 costs=split.costs,
                 budget=share * whole,
-                methods=methods,
                 cv=PredefinedSplit(held),
                 memory=memory,
                 random_state=seed,
@@ -234,84 +165,173 @@ def ours(split: Split, methods: Any, seed: int) -> tuple[list[Row], list[str], i
             told = model.decide(pd.DataFrame(split.test[0], columns=names))
             rows.append((told.prediction == split.test[1], float(told.spent.mean())))
             chosen.append(model.chosen_.method)
-    ground = Ground(len(split.train[1]), X.shape[1], int(y.max()) + 1, split.costs, 0.1 * whole, "mean", seed)
-    return rows, chosen, len(candidates(methods, ground))
+    return rows, chosen
 
 
-def measure(name: str, seed: int, methods: Any) -> dict[str, Any]:
-    """Return accuracies, spends and standard errors of one table and seed, by method."""
-    result: dict[str, Any] = {"accuracy": {}, "spend": {}, "errors": {}, "chosen": [], "fits": []}
-    begin = time.process_time()
-    for split in splits(name, seed):
-        whole = split.costs.total(split.costs.features)
-        mine, chosen, n_fits = ours(split, methods, seed)
-        found = {OURS: mine, **rivals(split, n_fits)}
-        right = {family: np.array([row[0] for row in rows], dtype=float) for family, rows in found.items()}
-        for family, rows in found.items():
-            result["accuracy"].setdefault(family, []).append(right[family].mean(axis=1).tolist())
-            result["spend"].setdefault(family, []).append([spent / whole for _, spent in rows])
-            if family != OURS:
-                gap = (right[OURS] - right[family]).mean(axis=0)
-                result["errors"].setdefault(family, []).append(float(gap.std() / np.sqrt(len(gap))))
-        result["chosen"].append(chosen)
-        result["fits"].append(n_fits)
-        sizes = [len(part[1]) for part in (split.train, split.validation, split.test)]
-        result["shape"] = [*sizes, split.train[0].shape[1], int(split.train[1].max()) + 1]
-    result["seconds"] = time.process_time() - begin
-    return result
+# What was measured.
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one method did on one table and seed.
+
+    Attributes
+    ----------
+    right : ndarray of bool, shape (n_budgets, n_rows)
+        Which test rows, of all folds, are told their class.
+    spend : ndarray of float64, shape (n_budgets, n_rows)
+        The mean over its fold of what a test row spent, as a share of the whole price.
+    row : ndarray of int64, shape (n_rows,)
+        The test rows, ascending.
+    notes : dict
+        Sizes, seconds, the number of fits to choose by, and for ours who was chosen.
+    """
+
+    right: NDArray[np.bool_]
+    spend: NDArray[np.float64]
+    row: NDArray[np.int64]
+    notes: dict[str, Any]
+
+    @classmethod
+    def measure(cls, name: str, seed: int, method: str, memory: Path) -> Result:
+        """Fit and test on every fold; our fits are kept in a folder."""
+        begin = time.process_time()
+        notes: dict[str, Any] = {"chosen": []}
+        rights, spends, numbers = [], [], []
+        for split, test in splits(name, seed):
+            notes["fits"] = n_fits(split)
+            if method == OURS:
+                rows, chosen = ours(split, seed, memory)
+                notes["chosen"] += chosen
+            else:
+                rows = rival(method, split, notes["fits"])
+            whole = split.costs.total(split.costs.features)
+            rights.append(np.array([row[0] for row in rows]))
+            spends.append(np.repeat([[row[1] / whole] for row in rows], len(test), axis=1))
+            numbers.append(test)
+            sizes = [len(part[1]) for part in (split.train, split.validation, split.test)]
+            notes["shape"] = [*sizes, split.train[0].shape[1], int(split.train[1].max()) + 1]
+        notes["seconds"] = time.process_time() - begin
+        row = np.concatenate(numbers)
+        order = np.argsort(row)
+        right, spend = (np.concatenate(part, axis=1)[:, order] for part in (rights, spends))
+        return cls(right, spend, row[order], notes)
+
+    def save(self, file: Path) -> None:
+        """Write it to a file."""
+        notes = np.array(json.dumps(self.notes))
+        np.savez_compressed(file, right=self.right, spend=self.spend, row=self.row, notes=notes)
+
+    @classmethod
+    def load(cls, file: Path) -> Result:
+        """Read it from a file."""
+        with np.load(file) as kept:
+            return cls(kept["right"], kept["spend"], kept["row"], json.loads(str(kept["notes"])))
+
+
+def file_of(kept: Path, name: str, seed: int, method: str) -> Path:
+    """Return where a result is kept."""
+    return kept / f"{name}-{seed}-{method.replace(' ', '_')}.npz"
 
 
 # The page.
 
 
-def write(name: str, results: list[dict[str, Any]], say: Callable[[str], None]) -> tuple[str, float, float]:
-    """Print one table; return its name, how far ours is ahead of the best rival, and the standard error."""
-    accuracy = {m: np.concatenate([r["accuracy"][m] for r in results]) for m in results[0]["accuracy"]}
-    spend = {m: np.concatenate([r["spend"][m] for r in results]) for m in accuracy}
-    *sizes, n_features, n_classes = results[0]["shape"]
-    how = f"{len(results)} splits" if name in DRAWN else f"{N_FOLDS} folds, {len(results)} times"
+def gaps_of(name: str, ours: list[Result], theirs: list[Result]) -> tuple[NDArray[np.float64], ...]:
+    """Return by how much we are ahead, at each budget and in the mean over them, and the standard errors.
+
+    Errors are over test rows, in pairs. Folds of other seeds test the same rows again, so these are averaged
+    first; random splits have prices of their own, and count as independent.
+    """
+    by_row = [
+        np.vstack([gap, gap.mean(axis=0)])
+        for gap in (a.right.astype(float) - b.right for a, b in zip(ours, theirs, strict=True))
+    ]
+    if name in REAL:
+        by_row = [np.mean(by_row, axis=0)]
+    errors = np.array([gap.std(axis=1) / np.sqrt(gap.shape[1]) for gap in by_row])
+    mean = np.mean([gap.mean(axis=1) for gap in by_row], axis=0)
+    return mean, np.sqrt((errors**2).sum(axis=0)) / len(by_row)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """How we did on one table: in the mean over budgets, against the best rival."""
+
+    name: str
+    ours: float
+    rival: str
+    theirs: float
+    error: float
+    lost: str
+
+    @property
+    def gap(self) -> float:
+        """By how much we are ahead."""
+        return self.ours - self.theirs
+
+    def row(self) -> str:
+        """Return a row of the summary."""
+        ahead = "ahead" if self.gap > 0 else "level" if self.gap == 0 else "behind"
+        word = ahead if abs(self.gap) > self.error else f"{ahead}, within a standard error"
+        gap = f"{self.gap:+.4f} +- {self.error:.4f}"
+        return f"| {self.name} | {self.ours:.4f} | {self.theirs:.4f} ({self.rival}) | {gap} | {word} |"
+
+
+def write(name: str, results: dict[str, list[Result]], say: Callable[[str], None]) -> Verdict:
+    """Print one table."""
+    accuracy = {m: np.mean([r.right.mean(axis=1) for r in found], axis=0) for m, found in results.items()}
+    spend = {m: np.mean([r.spend.mean(axis=1) for r in found], axis=0) for m, found in results.items()}
+    notes = [result.notes for result in results[OURS]]
+    *sizes, n_features, n_classes = notes[0]["shape"]
+    how = f"{len(notes)} random splits" if name in DRAWN else f"{N_FOLDS} folds, {len(notes)} times"
     rows = ", ".join(f"{size:,}" for size in sizes)
-    fits = int(np.mean([n for r in results for n in r["fits"]]))
-    say(f"\n### {name}: {rows} rows, {n_features} features, {n_classes} classes; {how}; {fits} fits\n")
-    say(f"| method | {' | '.join(f'{share:.0%}' for share in SHARES)} | mean |")
-    say("|---|" + "---|" * (len(SHARES) + 1))
-    for method, values in accuracy.items():
-        cells = [
-            f"{a:.4f} ({s:.1%})" for a, s in zip(values.mean(axis=0), spend[method].mean(axis=0), strict=True)
-        ]
-        say(f"| {method} | {' | '.join(cells)} | {values.mean():.4f} |")
-    best = max((m for m in accuracy if m != OURS), key=lambda m: accuracy[m].mean())
-    gaps = accuracy[OURS].mean(axis=1) - accuracy[best].mean(axis=1)
-    if name in DRAWN:
-        error = float(np.sqrt(np.mean([r["errors"][best][0] ** 2 for r in results]) / len(results)))
-        if len(gaps) > 1:
-            error = max(error, float(gaps.std(ddof=1) / np.sqrt(len(gaps))))
-    else:
-        error = float(gaps.std(ddof=1) / np.sqrt(len(gaps)))
-    names = [method for r in results for one in r["chosen"] for method in one]
+    say(f"\n### {name}: {rows} rows, {n_features} features, {n_classes} classes; {how}\n")
+    say(f"| method | {' | '.join(f'{share:.0%}' for share in SHARES)} | mean | fits |")
+    say("|---|" + "---|" * (len(SHARES) + 2))
+    for method, found in results.items():
+        cells = [f"{a:.4f} ({s:.1%})" for a, s in zip(accuracy[method], spend[method], strict=True)]
+        tail = f"{accuracy[method].mean():.4f} | {found[0].notes['fits']}"
+        say(f"| {method} | {' | '.join(cells)} | {tail} |")
+    best = max(RIVALS, key=lambda m: float(accuracy[m].mean()))
+    mean, error = gaps_of(name, results[OURS], results[best])
+    names = [method for note in notes for method in note["chosen"]]
     counts = ", ".join(f"{m} {names.count(m)}" for m in sorted(set(names), key=names.count, reverse=True))
-    say(f"\n- Against {best}, the best rival: {gaps.mean():+.4f} +- {error:.4f}. Chosen: {counts}.")
-    return name, float(gaps.mean()), error
+    behind = [
+        f"{share:.0%} ({gap:+.4f} +- {by:.4f})"
+        for share, gap, by in zip(SHARES, mean, error, strict=False)
+        if gap < -by
+    ]
+    lost = f"By budget it loses by more than a standard error at {', '.join(behind)}." if behind else ""
+    say(f"\nAgainst {best}, the best rival: {mean[-1]:+.4f} +- {error[-1]:.4f}. {lost}".rstrip())
+    say(f"Chosen: {counts}.")
+    ours_mean, theirs_mean = (float(accuracy[m].mean()) for m in (OURS, best))
+    return Verdict(name, ours_mean, best, theirs_mean, float(error[-1]), lost)
 
 
-def page(kept: Path, folder: Path) -> None:
-    """Write the page of all that was measured."""
+def page(kept: Path, seeds: list[int], folder: Path) -> None:
+    """Write the page of all that was measured with every method."""
     lines: list[str] = []
     verdicts = []
     for name in (*REAL, *DRAWN):
-        files = sorted(kept.glob(f"{name}-*.json"))
-        if files:
-            verdicts.append(write(name, [json.loads(file.read_text()) for file in files], lines.append))
-    ahead = sum(gap > 0 for _, gap, _ in verdicts)
-    behind = [name for name, gap, error in verdicts if gap < -error]
-    summary = f"Higher in the mean over budgets on {ahead} of {len(verdicts)} tables; " + (
-        f"worse by more than a standard error on {', '.join(behind)}."
-        if behind
-        else "worse by more than a standard error on none."
-    )
-    text = HEAD.format(n_rounds=N_ROUNDS, n_folds=N_FOLDS, summary=summary, **SETTINGS)
+        files = [[file_of(kept, name, seed, method) for method in METHODS] for seed in seeds]
+        done = [row for row in files if all(file.exists() for file in row)]
+        if done:
+            found = {m: [Result.load(row[place]) for row in done] for place, m in enumerate(METHODS)}
+            verdicts.append(write(name, found, lines.append))
+    ahead = sum(verdict.gap > 0 for verdict in verdicts)
+    behind = [verdict.name for verdict in verdicts if verdict.gap < -verdict.error]
+    summary = [
+        f"Higher in the mean over budgets on {ahead} of {len(verdicts)} tables; worse by more than a "
+        f"standard error on {', '.join(behind) or 'none'}.",
+        "",
+        "| table | BudgetedClassifier | best rival | difference | |",
+        "|---|---|---|---|---|",
+        *(verdict.row() for verdict in verdicts),
+    ]
+    text = HEAD.format(n_rounds=N_ROUNDS, n_folds=N_FOLDS, summary="\n".join(summary), **SETTINGS)
     (folder / "front_door.md").write_text(text + "\n".join(lines) + "\n")
-    print("\n".join([*lines, "", summary]))
+    print("\n".join(summary))
 
 
 HEAD = """# The front door against LightGBM
@@ -320,19 +340,20 @@ HEAD = """# The front door against LightGBM
 
 {summary}
 
-- `BudgetedClassifier` tries what it tries by default. The rivals share as many fits: a quarter each for
-  LightGBM's coupled and lazy penalties, for LightGBM on the features of most gain, and on those of most gain
-  per price; {n_rounds} rounds of depth {max_depth}, learning rate {learning_rate}, ridge {l2}, leaves of at
-  least {min_rows_leaf} rows, and every round is a model to choose from.
+- `BudgetedClassifier` tries what it tries by default. Each rival has as many fits, or more:
+  LightGBM with its coupled penalty, with its lazy penalty, and without a penalty on a static subset, half of
+  them the features of most gain, half those of most gain per price. They have {n_rounds} rounds of depth
+  {max_depth}, learning rate {learning_rate}, ridge {l2}, leaves of at least {min_rows_leaf} rows, and every
+  round of every fit is a model to choose from.
 - Budgets are shares of what all features cost together, and hold in the mean over validation rows. A cell is
   the accuracy on test rows, and in brackets what they spent. What was chosen is fitted again with the
   validation rows.
 - heart_cleveland, pima_diabetes, hepatitis and thyroid have their real prices and groups, which LightGBM
   cannot be told: its penalties are the prices of features alone, and its bill is by the groups. They have
-  {n_folds} folds; the standard error is over folds, whose training rows overlap. The others have random
-  integer prices from 1 to 50, drawn with each split, half of the rows to learn from and a fifth to choose by;
-  the standard error is over test rows in pairs, or over splits if that is larger.
-- The best rival is the one that did best on the test rows: a choice that only the rivals have.
+  {n_folds} folds, a third of whose rows choose. The others have random integer prices from 1 to 50, drawn
+  with each split, half of the rows to learn from and a fifth to choose by.
+- Standard errors are over test rows, in pairs. The best rival is the one that did best on the test rows: a
+  choice that only the rivals have.
 """
 
 
@@ -341,18 +362,25 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tables", nargs="*", default=[*REAL, *DRAWN])
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1])
+    parser.add_argument("--who", choices=["ours", "rivals", "both"], default="both")
     parser.add_argument("--kept", type=Path, default=KEPT, help="the folder of what is measured")
     parser.add_argument("--page", action="store_true", help="only write the page of what is measured")
     args = parser.parse_args()
     args.kept.mkdir(parents=True, exist_ok=True)
+    methods = {"ours": (OURS,), "rivals": RIVALS, "both": METHODS}[args.who]
     for name in args.tables if not args.page else ():
         for seed in args.seeds:
-            file = args.kept / f"{name}-{seed}.json"
-            if not file.exists():
-                result = measure(name, seed, "auto")
-                file.write_text(json.dumps(result))
-                print(f"measured {name}, seed {seed}, {result['seconds']:.0f} s", flush=True)
-    page(args.kept, RESULTS)
+            for method in methods:
+                file = file_of(args.kept, name, seed, method)
+                if not file.exists():
+                    result = Result.measure(name, seed, method, file.with_suffix(".memory"))
+                    result.save(file)
+                    seconds = result.notes["seconds"]
+                    print(
+                        f"{name}, seed {seed}, {method}: {result.right.mean():.4f}, {seconds:.0f} s",
+                        flush=True,
+                    )
+    page(args.kept, args.seeds, RESULTS)
 
 
 if __name__ == "__main__":

@@ -24,9 +24,9 @@ from typing import Any
 
 import numpy as np
 from benchmarks.service import serving
+from farthing._trial import NAMES, TOTAL, fit, problems, source_of
 
 import farthing
-from farthing._trial import NAMES, TOTAL, fit, problems, source_of
 from farthing.base import get, registered, trials
 from farthing.service import Client, RemoteWalk, Settings, create_app
 from farthing.walks import REFUSED

@@ -83,6 +83,20 @@ def test_a_lower_threshold_never_buys_more(table, plain):
     assert bought[0].sum() < bought[-1].sum()
 
 
+def test_every_variant_is_what_a_fit_with_its_parameters_gives(table):
+    X, y = table
+    miser = GreedyMiserClassifier(n_trees=12, max_depth=2, tradeoff=0.01, relative=True, costs=SHEET)
+    model = EarlyExit(miser, every=2).fit(X, y)
+    variants = list(model.variants())
+    assert len({params.get("estimator__n_trees") for params, _ in variants}) > 2
+    for params, variant in variants[::7]:
+        again = EarlyExit(GreedyMiserClassifier(**miser.get_params()), every=2).set_params(**params).fit(X, y)
+        assert np.array_equal(again.predict_proba(X), variant.predict_proba(X))
+        assert np.array_equal(again.spend(X), variant.spend(X))
+        assert variant.get_params()["estimator__n_trees"] == params.get("estimator__n_trees", 12)
+    assert miser.n_trees == model.estimator.n_trees == 12
+
+
 def test_the_budget_of_the_model_within_is_kept(table):
     X, y = table
     inner = GreedyMiserClassifier(n_trees=12, costs=SHEET, budget=6.0)

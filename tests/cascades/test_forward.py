@@ -16,7 +16,9 @@ def nursery_of(X, y, sheet):
     folds = [Fold(rows[~held], rows[held])]
     settings = Settings(8, None, 0.3, 3, None, 2, 1.0, 1)
     bins = Bins(X, Schema.learn(X))
-    return Nursery(bins, SQUARED, y, np.ones(len(y)), sheet=sheet, folds=folds, settings=settings)
+    return Nursery(
+        bins, SQUARED, y, np.ones(len(y)), sheet=sheet, folds=folds, learned=folds[0].learn, settings=settings
+    )
 
 
 def every_purchase_tried(nursery, free, most):

@@ -155,6 +155,30 @@ def test_folds_hold_out_what_they_say(tables, n_folds):
         assert len(fold.learn) + len(fold.held) == len(y)
 
 
+@pytest.mark.parametrize("n_folds", [1, 3])
+def test_boosters_are_grown_on_all_rows_in_the_end(tables, n_folds):
+    X, y = tables[0]
+    model = MiserCascadeClassifier(SHEET, n_folds=n_folds, **SMALL).fit(X, y)
+    roots = model.forest_.offsets[:-1]
+    grown = roots[model.forest_.feature[roots] >= 0]
+    shares = np.bincount(y) / len(y)
+    # The cover is the sum of p (1 - p) over the rows, where p is at first the share of the class.
+    assert model.forest_.cover[grown[:3]] == pytest.approx(len(y) * shares * (1 - shares))
+
+
+def test_every_variant_is_what_a_fit_with_its_parameters_gives(tables):
+    train, _, test = tables
+    model = MiserCascadeClassifier(SHEET, 5.0, n_folds=2, **SMALL).fit(*train)
+    variants = list(model.variants())
+    assert sum(params.get("kind") == "hard" for params, _ in variants) > 10
+    near = [params["budget"] for params, _ in variants if "kind" not in params and "budget" in params]
+    assert sum(4.0 <= budget <= 6.0 for budget in near) >= 10
+    for params, variant in variants[::9]:
+        again = MiserCascadeClassifier(SHEET, 5.0, n_folds=2, **SMALL).set_params(**params).fit(*train)
+        assert np.array_equal(again.predict_proba(test[0]), variant.predict_proba(test[0]))
+        assert np.array_equal(again.spend(test[0]), variant.spend(test[0]))
+
+
 def test_error_costs_move_labels_and_are_weighed_against_prices(tables):
     train, held, (X, y) = tables
     costs = np.where(np.eye(3, dtype=bool), 0.0, 30.0)

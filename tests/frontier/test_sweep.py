@@ -16,6 +16,7 @@ import farthing
 from farthing.boosting import AdaBoostClassifier, GreedyMiserClassifier, GreedyMiserRanker
 from farthing.datasets import load_heart_disease
 from farthing.forests import BudgetTreeClassifier
+from farthing.frontier.candidates import Ground, candidates
 
 TREES = ("BudgetTreeClassifier", {"max_depth": [1, 2, 3], "tradeoff": [0.0, 0.001], "cost_rule": ["penalty"]})
 
@@ -80,20 +81,40 @@ def test_the_estimator_of_a_point_gives_its_model(heart):
     assert not hasattr(frontier.points[0].estimator, "forest_")
 
 
-def test_auto_tries_all_that_suit(heart):
+def test_auto_begins_with_the_method_of_the_best_rank(heart):
     frontier = farthing.sweep(
         "auto", heart.X[:80], heart.y[:80], heart.costs, time_limit=0, cv=None
     )  # the first method alone
-    assert len(frontier.methods) == 1
-    assert frontier.n_skipped > 20
+    assert frontier.methods == ("MiserCascadeClassifier",)
+    assert frontier.n_skipped > 10
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, None])
+def test_auto_is_lean_and_all_is_all(heart, n_classes):
+    ground = Ground(99, 13, n_classes, heart.costs, 20.0)
+    lean, full = (candidates(word, ground) for word in ("auto", "all"))
+    assert 12 <= len(lean) <= 30
+    assert {c.method for c in lean} < {c.method for c in full} or n_classes is None
+    assert len(full) > len(lean)
+    by_name = candidates([c.method for c in full[:1]], ground)
+    assert by_name[0].method == full[0].method
+
+
+def test_auto_has_cascades_pruned_forests_and_boosters_on_subsets(heart):
+    lean = candidates("auto", Ground(99, 13, 2, heart.costs, 20.0))
+    penalties = [c.params["penalty"] for c in lean if c.method == "PrunedForestClassifier"]
+    assert len(set(penalties)) > 2
+    cascade = next(c.estimator for c in lean if c.method == "MiserCascadeClassifier")
+    model = cascade.set_params(n_trees=5, n_folds=2).fit(heart.X, heart.y)
+    subsets = [v for params, v in model.variants() if params.get("kind") == "hard"]
+    assert len(subsets) > 5
+    assert all(len(np.unique(v.acquired(heart.X), axis=0)) == 1 for v in subsets)
 
 
 def test_binary_methods_are_not_tried_on_three_classes(heart):
-    from farthing.frontier.candidates import Ground, candidates  # noqa: PLC0415
-
     two, three = ({c.method for c in candidates("auto", Ground(99, 13, n, heart.costs))} for n in (2, 3))
     assert {"AdaBoostClassifier", "AdaBoostBTClassifier"} <= two - three
-    assert "GreedyMiserClassifier" in three
+    assert "EarlyExit" in three
     numbers = {c.method for c in candidates("auto", Ground(99, 13, None, heart.costs))}
     assert "GreedyMiserRegressor" in numbers
     assert not numbers & two

@@ -41,6 +41,7 @@ SOFT = Loss(_soft_start, logistic_steps, soft_values)
 
 @register(
     grid={"gamma": [1e-4, 1e-3, 1e-2], "relative": [True], "p_full": [0.1, 0.3, 0.5, 0.7]},
+    auto=False,
     trials=[
         {"n_trees": 5, "gamma": 0.2, "p_full": 0.8, "n_alternations": 2, "leaf": "gradient", "n_folds": 2}
     ],

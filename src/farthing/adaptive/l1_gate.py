@@ -22,6 +22,7 @@ from farthing.costs import CostSheet
 
 @register(
     grid={"C": [1e-3, 1e-2, 1e-1, 1.0], "send_weight": [0.3, 0.5, 0.7, 0.9]},
+    auto=False,
 )
 @documented(TEXTS)
 class L1GateClassifier(AdaptClassifier):

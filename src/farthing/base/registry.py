@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 Grid: TypeAlias = Mapping[str, Any] | Callable[..., Mapping[str, Any]]
 Method = TypeVar("Method", bound=type)
+
+LAST: Final = 100
+"""The rank of a method that says nothing about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +24,10 @@ class Entry:
     grid : mapping, callable or None
         Settings that a sweep tries by default: parameter names to lists of values, or a callable that gives
         such a mapping.
+    auto : mapping, callable or bool
+        The settings among them for one who names no method; True is all of them, False none.
+    rank : int
+        Methods of a lower one are tried first.
     trials : tuple of mappings
         Settings, besides the defaults, at which the contract is to be checked.
     check_defaults : bool
@@ -29,6 +36,8 @@ class Entry:
 
     method: type
     grid: Grid | None = None
+    auto: Grid | bool = True
+    rank: int = LAST
     trials: tuple[Mapping[str, Any], ...] = ()
     check_defaults: bool = True
 
@@ -37,14 +46,24 @@ _ENTRIES: dict[str, Entry] = {}
 
 
 def register(
-    *, grid: Grid | None = None, trials: Sequence[Mapping[str, Any]] = (), check_defaults: bool = True
+    *,
+    grid: Grid | None = None,
+    auto: Grid | bool = True,
+    rank: int = LAST,
+    trials: Sequence[Mapping[str, Any]] = (),
+    check_defaults: bool = True,
 ) -> Callable[[Method], Method]:
     """Enter a class in the registry, under its own name.
 
     Parameters
     ----------
     grid : mapping or callable, optional
-        Default settings for a sweep.
+        Settings for a sweep that names the method, or all methods.
+    auto : mapping, callable or bool
+        Settings for a sweep that leaves the choice of methods to us: fewer of them, or True for ``grid``, or
+        False for none.
+    rank : int
+        Where the method stands in such a sweep: lower ones come first, which matters if time is short.
     trials : sequence of mappings
         Settings, besides the defaults, at which the contract is to be checked: one for each branch of the
         method that walks, pays or predicts in a way of its own.
@@ -74,7 +93,7 @@ def register(
                 f"a method named {name!r} is already registered by {present.method.__module__}; "
                 f"rename the one of {method.__module__}, since files are loaded by this name"
             )
-        _ENTRIES[name] = Entry(method, grid, tuple(trials), check_defaults)
+        _ENTRIES[name] = Entry(method, grid, auto, rank, tuple(trials), check_defaults)
         return method
 
     return enter
@@ -86,8 +105,21 @@ def get(name: str) -> Any:
 
 
 def default_grid(name: str) -> Grid | None:
-    """Return the default settings for a sweep that the class was registered with."""
+    """Return the settings for a sweep that the class was registered with."""
     return _entry(name).grid
+
+
+def auto_grid(name: str) -> Grid | None:
+    """Return the settings for a sweep that names no method; None leaves this one out."""
+    entry = _entry(name)
+    if isinstance(entry.auto, bool):
+        return entry.grid if entry.auto else None
+    return entry.auto
+
+
+def rank(name: str) -> int:
+    """Return where the method stands among others: the lowest is first."""
+    return _entry(name).rank
 
 
 def trials(name: str) -> tuple[Any, ...]:

@@ -19,6 +19,8 @@ from farthing.table import Bins
 
 @register(
     grid={"n_rounds": [300], "curtail": [False, True]},
+    auto={"n_rounds": [300], "curtail": [True]},
+    rank=5,
     trials=[
         {"n_rounds": 12, "max_depth": 3, "intercept": False},
         {"n_rounds": 30, "curtail": True},

@@ -26,6 +26,7 @@ _COLUMNS: Final = ("round", "feature", "edge", "cost", "spent", "left")
 
 @register(
     grid={"rule": ["basic", "greedy", "smoothed"], "budget": [None]},
+    rank=4,
     trials=[
         {"budget": 3.0, "rule": "smoothed", "tau": 0.5, "n_rounds": 40},
         {"budget": 4.0, "rule": "hybrid", "n_rounds": 40, "exhaust": True},

@@ -17,6 +17,8 @@ from farthing.trees import Forest, Grower, Grown
 
 @register(
     grid={"n_trees": [10, 30, 100, 300], "learning_rate": [0.1], "max_leaves": [8, 31]},
+    auto={"n_trees": [30, 100, 300], "learning_rate": [0.1], "max_leaves": [31]},
+    rank=3,
     trials=[{"n_trees": 20, "max_depth": 2, "max_leaves": None, "l2": 1.0}],
 )
 class GradientBoostingRegressor(TreesMixin, ContractRegressor):

@@ -17,6 +17,7 @@ from farthing.boosting.miser_parameters import SHARED, Charge, Leaf
 
 @register(
     grid=miser_grid,
+    auto=False,  # early exits give its models, too
     trials=[
         {"n_trees": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "leaf": "gradient"},
         {"n_trees": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},

@@ -16,6 +16,7 @@ from farthing.boosting.miser_parameters import SHARED
 
 @register(
     grid=miser_grid,
+    rank=2,
     trials=[
         {"n_trees": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2},
         {"n_trees": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},

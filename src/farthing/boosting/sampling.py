@@ -37,6 +37,7 @@ _READY: WeakKeyDictionary[AdaBoostRSClassifier, PlanSampler] = WeakKeyDictionary
 
 @register(
     grid={"sampling": ["weight", "cost", "top"], "n_rounds": [100, 500]},
+    auto=False,
     trials=[
         {"sampling": "cost", "n_rounds": 25},
         {"sampling": "top", "n_rounds": 25},

@@ -13,7 +13,7 @@ from farthing.base import ContractClassifier, documented, register, row_sums, si
 from farthing.base.calibration import temperature_of
 from farthing.boosting import GreedyMiserClassifier
 from farthing.boosting.losses import Loss
-from farthing.cascades.cascade_grid import cascade_grid
+from farthing.cascades.cascade_grid import cascade_auto, cascade_grid
 from farthing.cascades.miser_cascade import TEXTS, BudgetKind, Floats, MiserCascade
 from farthing.cascades.nursery import Booster, Nursery
 
@@ -22,6 +22,8 @@ Exit: TypeAlias = Literal["confidence", "learned"]
 
 @register(
     grid=cascade_grid,
+    auto=cascade_auto,
+    rank=1,
     trials=[
         {"n_stages": 2, "n_trees": 2, "max_depth": 2, "n_folds": 2},
         {

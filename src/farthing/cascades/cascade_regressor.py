@@ -10,13 +10,15 @@ from numpy.typing import NDArray
 from farthing.base import ContractRegressor, documented, register
 from farthing.boosting import GreedyMiserRegressor
 from farthing.boosting.losses import SQUARED, Loss
-from farthing.cascades.cascade_grid import cascade_grid
+from farthing.cascades.cascade_grid import cascade_auto, cascade_grid
 from farthing.cascades.miser_cascade import TEXTS, BudgetKind, Floats, MiserCascade
 from farthing.cascades.nursery import Booster, Nursery
 
 
 @register(
     grid=cascade_grid,
+    auto=cascade_auto,
+    rank=1,
     trials=[{"n_stages": 2, "n_trees": 3, "max_depth": 2, "n_folds": 2, "learning_rate": 0.5}],
     check_defaults=False,  # as for classes
 )

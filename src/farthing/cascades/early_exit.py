@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import ContractClassifier, TreesMixin, register
@@ -18,14 +19,18 @@ from farthing.costs import RowLedger
 from farthing.table import Encoded
 from farthing.walks import ForestPolicy, Policy
 
-# What the variants of a fitted model try.
-_THRESHOLDS: Final = (0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995)
+# What the variants of a fitted model try; at 1 no row leaves early.
+_THRESHOLDS: Final = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 1.0)
+# And for every third of the model's own variants, which have fewer trees.
+_FEWER: Final = (0.65, 0.8, 0.9, 0.97, 1.0)
+_STEP: Final = 3
 
 
 def _grid(ground: Any) -> dict[str, list[Any]]:
     """Return exits from misers of every other default trade-off, for both ways to charge."""
+    cap = ground.budget if ground.kind == "hard" else None
     misers = [
-        GreedyMiserClassifier(tradeoff=tradeoff, relative=True, charge=charge)
+        GreedyMiserClassifier(tradeoff=tradeoff, relative=True, charge=charge, budget=cap)
         for tradeoff in tradeoffs(ground)[::2]
         for charge in ("model", "row")
     ]
@@ -34,6 +39,7 @@ def _grid(ground: Any) -> dict[str, list[Any]]:
 
 @register(
     grid=_grid,
+    rank=2,
     trials=[{"estimator": GreedyMiserClassifier(n_trees=8, max_depth=2), "threshold": 0.5, "every": 1}],
 )
 class EarlyExit(Wrapper, ContractClassifier):
@@ -118,12 +124,21 @@ class EarlyExit(Wrapper, ContractClassifier):
         return self._fit_model(lambda model: model.fit(X, y, sample_weight, **options))
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
-        """Yield other thresholds, see `BudgetedEstimator.variants`; the model itself comes last."""
+        """Yield other thresholds and fewer rounds, see `BudgetedEstimator.variants`; itself comes last."""
         check_is_fitted(self)
+        if self.estimator is not None:
+            *fewer, _ = self.model_.variants()
+            for params, model in fewer[::-_STEP]:
+                short = self._variant({"estimator": clone(self.estimator).set_params(**params)}, model_=model)
+                nested = {f"estimator__{name}": value for name, value in params.items()}
+                for threshold in _FEWER:
+                    yield {**nested, "threshold": threshold}, short._at(threshold)
         for threshold in _THRESHOLDS:
-            params = {"threshold": threshold}
-            yield params, self._variant(params, threshold_=threshold)
+            yield {"threshold": threshold}, self._at(threshold)
         yield {}, self
+
+    def _at(self, threshold: float) -> Self:
+        return self._variant({"threshold": threshold}, threshold_=threshold)
 
     def _default_model(self) -> TreesMixin:
         return GreedyMiserClassifier()

@@ -85,5 +85,6 @@ class Ground:
             (self.weights * counts)[rows],
             sheet=self.sheet,
             folds=folds,
+            learned=numbers,
             settings=self.settings,
         )

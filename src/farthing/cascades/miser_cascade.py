@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import UnionType
-from typing import Any, ClassVar, Final, Literal, TypeVar
+from typing import Any, ClassVar, Final, Literal, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,8 @@ Floats = NDArray[np.float64]
 Miser = TypeVar("Miser", bound=GreedyMiser)
 BudgetKind = Literal["mean", "hard"]
 
+# And as parts of the model's own mean budget, since other rows will not spend quite what rows held out do.
+_PARTS_OF_BUDGET: Final = (0.8, 0.85, 0.9, 0.94, 0.97, 1.03, 1.06, 1.1, 1.15, 1.2)
 # Below so many rows every row is held out once; above, one part of them is.
 _FEW_ROWS: Final = 4000
 _FOLDS: Final = 5
@@ -56,8 +58,8 @@ TEXTS: Final = {
         As in `GreedyMiserClassifier`.
     n_folds : int, optional
         Rows that exits are set and probabilities calibrated by are never those that the trees saw: with 2 or
-        more every row is held out once, and the boosters are then grown anew on all rows; with 1, one row in
-        five is held out and left out of the trees. None is 5 below 4,000 rows, else 1.
+        more every row is held out once; with 1, one row in five is held out. Then the boosters are grown anew
+        on all rows. None is 5 below 4,000 rows, else 1.
     random_state : int, RandomState or None
         Of the rows held out.
     n_jobs : int, optional
@@ -118,6 +120,7 @@ class MiserCascade(AimedMixin, ValidatedMixin, Staged):
         "path_thresholds_": np.ndarray,
     }
 
+    _path_by_budget = True
     _shares = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 
     # Where boosters grow, and who sets the exits; an experiment may put others in their place.
@@ -214,6 +217,7 @@ class MiserCascade(AimedMixin, ValidatedMixin, Staged):
             weights,
             sheet=sheet,
             folds=folds,
+            learned=np.arange(n_learned),
             settings=self._settings(),
         )
         self.prior_ = nursery.loss.start(target[:n_learned], weights[:n_learned])
@@ -328,6 +332,24 @@ class MiserCascade(AimedMixin, ValidatedMixin, Staged):
             model._aim(spend)
             points.append(CascadePoint(spend, float(self.path_risk_[place]), model))
         return points
+
+    def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
+        """Yield other budgets, see `BudgetedEstimator.variants`; the model itself comes last.
+
+        With a mean budget there are also the models of hard ones: all rows have the same features then, the
+        best set that the budget can pay.
+        """
+        check_is_fitted(self)
+        whole = self.costs_.total(self.costs_.features)
+        budgets = [share * whole for share in self._shares]
+        own = [] if self.budget is None or self.kind == "hard" else [self.budget]
+        for budget in sorted({*budgets, *(part * budget for part in _PARTS_OF_BUDGET for budget in own)}):
+            yield {"budget": budget}, self.at(budget)
+        if self.kind == "mean":
+            for budget in sorted({*budgets, *own}):
+                params = {"kind": "hard", "budget": budget}
+                yield params, self._variant(params).at(budget)
+        yield {}, self
 
     def _aim(self, cap: float | None) -> None:
         """Choose the chain and the thresholds of a budget."""

@@ -75,6 +75,8 @@ class Nursery:
         The prices, in the order of the columns.
     folds : sequence of Fold
         Who learns and who is held out; several folds hold out every row once.
+    learned : ndarray of int64, shape (n_learned,)
+        The rows that the final boosters are grown on, ascending.
     settings : Settings
         How trees are grown.
     """
@@ -88,6 +90,7 @@ class Nursery:
         *,
         sheet: CostSheet,
         folds: Sequence[Fold],
+        learned: NDArray[np.int64],
         settings: Settings,
     ) -> None:
         self.bins = bins
@@ -99,19 +102,18 @@ class Nursery:
         self.settings = settings
         #: The rows held out by some fold, ascending.
         self.held: NDArray[np.int64] = np.sort(np.concatenate([fold.held for fold in folds]))
-        #: The rows that the final boosters are grown on.
-        self.learned: NDArray[np.int64] = np.unique(np.concatenate([fold.learn for fold in folds]))
+        self.learned = learned
         self._plain = self.grower(0.0)
 
-    def with_folds(self, folds: Sequence[Fold]) -> Nursery:
-        """Return a nursery of the same table with other rows held out."""
-        return self._like(folds, self.settings)
+    def with_folds(self, folds: Sequence[Fold], learned: NDArray[np.int64]) -> Nursery:
+        """Return a nursery of the same table with other rows to learn from and held out."""
+        return self._like(folds, learned, self.settings)
 
     def with_settings(self, settings: Settings) -> Nursery:
         """Return a nursery of the same rows whose trees grow in another way."""
-        return self._like(self.folds, settings)
+        return self._like(self.folds, self.learned, settings)
 
-    def _like(self, folds: Sequence[Fold], settings: Settings) -> Nursery:
+    def _like(self, folds: Sequence[Fold], learned: NDArray[np.int64], settings: Settings) -> Nursery:
         return Nursery(
             self.bins,
             self.loss,
@@ -119,6 +121,7 @@ class Nursery:
             self.weights,
             sheet=self.sheet,
             folds=folds,
+            learned=learned,
             settings=settings,
         )
 
@@ -183,8 +186,8 @@ class Nursery:
     def booster(self, columns: Columns) -> Booster:
         """Grow a booster on a set of columns, with as many rounds as suit the rows held out.
 
-        The folds grow side by side. With one fold its booster is the one returned; with several, a booster
-        of all their rows with that number of rounds is.
+        The folds grow side by side. Then a booster of that number of rounds is grown on all rows to learn
+        from, unless a fold has just done so.
         """
         settings = self.settings
         makings = [self.boosting(fold.learn) for fold in self.folds]
@@ -202,12 +205,12 @@ class Nursery:
                 best, least, n_rounds = held.copy(), loss, number
             elif settings.patience is not None and number - n_rounds >= settings.patience:
                 break
-        if len(makings) > 1:
+        if len(self.folds[0].learn) < len(self.learned):
             return Booster(self.grown(columns, n_rounds), best, n_rounds)
         return Booster(self._forest(makings[0], n_rounds), best, n_rounds)
 
     def grown(self, columns: Columns, n_rounds: int) -> Forest:
-        """Grow a booster of so many rounds on a set of columns, from all rows that any fold learns from."""
+        """Grow a booster of so many rounds on a set of columns, from all rows to learn from."""
         making = self.boosting(self.learned)
         grow = self.grow(self.learned, columns)
         for _ in range(n_rounds if len(columns) else 0):

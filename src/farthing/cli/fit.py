@@ -16,7 +16,12 @@ from farthing.frontier import BudgetedClassifier, BudgetedRegressor
 Table = Annotated[Path, typer.Argument(help="A CSV or Parquet file.")]
 Target = Annotated[str, typer.Argument(help="The column to predict.")]
 Costs = Annotated[Path | None, typer.Option(help="The price list: TOML, JSON or CSV.")]
-Methods = Annotated[str, typer.Option(help="Methods to try, by name, with commas; auto is all that suit.")]
+Methods = Annotated[
+    str,
+    typer.Option(
+        help="Methods to try, by name, with commas; auto is some that suit most tables, all is all."
+    ),
+]
 Scoring = Annotated[str | None, typer.Option(help="A scorer of scikit-learn by name.")]
 TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which no new fit is begun.")]
 MemoryFolder = Annotated[

@@ -38,6 +38,7 @@ class _Candidate:
 
 @register(
     grid={"budget": [None], "max_trees": [10, 40], "impurity": ["entropy", "pairs"]},
+    auto=False,
     trials=[
         {
             "impurity": "pairs",

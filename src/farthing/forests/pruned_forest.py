@@ -26,6 +26,8 @@ _PARTS: Final = 4
 
 @register(
     grid={"penalty": [0.1, 1.0, 3.0, 10.0], "max_features": ["sqrt", None]},
+    auto={"penalty": [0.1, 1.0, 3.0, 10.0], "max_features": [None]},
+    rank=3,
     trials=[{"max_trees": 5, "penalty": 0.1, "max_features": None}],
     check_defaults=False,  # forty trees for each of a hundred small fits
 )
@@ -84,6 +86,8 @@ class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
         "path_costs_": np.ndarray,
         "path_errors_": np.ndarray,
     }
+
+    _path_by_budget = True
 
     def __init__(
         self,

@@ -16,6 +16,8 @@ from farthing.trees import CostRule, Forest, Grower, Impurity
 
 @register(
     grid={"budget": [None], "max_depth": [2, 4, 8, None], "impurity": ["entropy", "pairs"]},
+    auto={"budget": [None], "max_depth": [4]},
+    rank=6,
     trials=[
         {"impurity": "pairs", "budget": 3.0},
         {"impurity": "powers", "power": 3.0, "max_depth": 4},

@@ -1,6 +1,7 @@
 """The frontier: what each method pays and how often it is right, and the best model within a budget."""
 
-from farthing.frontier.front_door import BudgetedClassifier, BudgetedRegressor
+from farthing.frontier.budgeted_classifier import BudgetedClassifier
+from farthing.frontier.budgeted_regressor import BudgetedRegressor
 from farthing.frontier.points import Failure, Frontier, Point
 from farthing.frontier.scoring import ErrorCosts
 from farthing.frontier.sweep import sweep

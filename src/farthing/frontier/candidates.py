@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection import ParameterGrid
 
 from farthing.base import BudgetedEstimator, registered
-from farthing.base.registry import default_grid, get
+from farthing.base.registry import Grid, auto_grid, default_grid, get, rank
 from farthing.costs import CostSheet
 
 Kind: TypeAlias = Literal["mean", "hard"]
+
+# Words that stand for many methods, and the settings of each that they mean.
+_GRIDS: Final[Mapping[str, Callable[[str], Grid | None]]] = {"auto": auto_grid, "all": default_grid}
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +76,10 @@ def candidates(methods: Any, ground: Ground) -> list[Candidate]:
 
     Parameters
     ----------
-    methods : "auto", or iterable of names, classes, estimators and pairs of one of these and a grid
-        "auto" is every registered method with a grid of its own that can learn the target. A name or a class
-        stands for its registered grid, an estimator for itself alone; a pair has the grid to go over, as in
-        scikit-learn's ``ParameterGrid``.
+    methods : "auto", "all", or iterable of names, classes, estimators and pairs of one of these and a grid
+        "auto" is what the registered methods that can learn the target offer one who names none: some twenty
+        fits; "all" is the whole grid of every one. A name or a class stands for its registered grid, an
+        estimator for itself alone; a pair has the grid to go over, as in scikit-learn's ``ParameterGrid``.
     ground : Ground
         The table.
     """
@@ -101,12 +104,15 @@ def _expand(methods: Any, ground: Ground) -> list[Any]:
         raise ValueError("methods must name at least one method")
     found: list[Any] = []
     for one in given:
-        found += _all_suited(ground) if isinstance(one, str) and one == "auto" else [one]
+        grid_of = _GRIDS.get(one) if isinstance(one, str) else None
+        found += [one] if grid_of is None else _offered(grid_of, ground)
     return found
 
 
-def _all_suited(ground: Ground) -> list[str]:
-    return [name for name in registered() if default_grid(name) is not None and suits(get(name), ground)]
+def _offered(grid_of: Callable[[str], Grid | None], ground: Ground) -> list[Any]:
+    """Return the methods that suit, with their grids, by rank."""
+    grids = {name: grid_of(name) for name in sorted(registered(), key=rank)}
+    return [(name, grid) for name, grid in grids.items() if grid is not None and suits(get(name), ground)]
 
 
 def _settings(given: Any, ground: Ground) -> Iterator[Candidate]:

@@ -1,4 +1,4 @@
-"""The front door: give a table, prices and a budget, get the best model that fits."""
+"""The front door: a table, prices and a budget in, the best model that fits out; what estimators share."""
 
 from __future__ import annotations
 
@@ -12,19 +12,14 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.model_selection import cross_val_predict
 from sklearn.utils.validation import check_consistent_length, column_or_1d
 
-from farthing.base import BudgetedEstimator, ContractClassifier, ContractRegressor, documented, register
-from farthing.base.calibration import temper, temperature_of
+from farthing.base import BudgetedEstimator
 from farthing.base.inputs import check_cap, n_threads
-from farthing.boosting import GreedyMiserClassifier, GreedyMiserRegressor
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import BudgetWarning
-from farthing.forests import BudgetTreeClassifier
 from farthing.frontier.candidates import Kind
-from farthing.frontier.points import Frontier, Point
-from farthing.frontier.scoring import ErrorCosts
+from farthing.frontier.points import SLACK, Frontier, Point
 from farthing.frontier.sweep import Part, sweep
 from farthing.table import Encoded, Schema
 from farthing.walks import Policy
@@ -34,16 +29,17 @@ _SHARE: Final = re.compile(r"\s*([0-9][0-9.eE+-]*)\s*%\s*")
 _FEW_ROWS: Final = 3000
 _FOLDS: Final = 5
 
-_PARAMETERS = """costs : CostSheet, mapping, array, Series, path or None
+PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None is 1 each.
     budget : float, str or None
         What a row may spend: a number, or a share of the cost of all features such as "20%". None is no
         limit.
     kind : {{"mean", "hard"}}
-        Whether the budget is for the mean over the rows, as the rows that chose the model see it, or for
-        every row.
-    methods : "auto" or list
-        What to try, as in `farthing.sweep`: "auto" is every registered method that can learn the target.
+        Whether the budget is for the mean over the rows, as the rows that chose the model and those that it
+        was fitted on see it, or for every row.
+    methods : "auto", "all" or list
+        What to try, as in `farthing.sweep`: "auto" is a choice of some twenty fits, "all" is every
+        registered method that can learn the target.
     scoring : {scoring}
         What is best; see `farthing.sweep`.
     cv : int, splitter or None
@@ -155,6 +151,8 @@ class FrontDoor(BudgetedEstimator):
         )
         self.chosen_ = _choose(self.frontier_, budget, hard=self.kind == "hard")
         self.model_ = clone(self.chosen_.estimator).fit(rows.X, rows.y, rows.weights)
+        if self.kind == "mean" and budget is not None:
+            self.model_ = _held_to(budget, self.model_, rows)
         if not isinstance(self.model_, BudgetedEstimator):
             raise TypeError(
                 f"{self.chosen_.method} does not keep the contract, so it cannot be the model; "
@@ -178,9 +176,8 @@ class FrontDoor(BudgetedEstimator):
         # Objects that were tried, or judged, are not part of what was chosen.
         params = super()._file_params()
         methods = params["methods"]
-        named = methods == "auto" or (
-            isinstance(methods, list | tuple) and all(isinstance(name, str) for name in methods)
-        )
+        listed = methods if isinstance(methods, list | tuple) else [methods]
+        named = all(isinstance(name, str) for name in listed)
         params["methods"] = methods if named else "auto"
         for name in ("scoring", "cv", "memory"):
             params[name] = params[name] if isinstance(params[name], str | int | NoneType) else None
@@ -211,196 +208,6 @@ class FrontDoor(BudgetedEstimator):
             raise ValueError("the columns and costs must be those of the model within")
         if not np.array_equal(self._model_prior(), self.prior_):
             raise ValueError("prior_ must be that of the model within")
-
-
-@register(
-    trials=[
-        {"methods": [BudgetTreeClassifier(max_depth=4)], "budget": "100%", "cv": 2},
-        {
-            "methods": [GreedyMiserClassifier(n_trees=4, learning_rate=0.5)],
-            "budget": 3.0,
-            "kind": "hard",
-            "cv": 2,
-            "calibrate": True,
-        },
-    ],
-    check_defaults=False,
-)
-@documented({"parameters": _PARAMETERS.format(scoring="str, scorer or ErrorCosts")})
-class BudgetedClassifier(FrontDoor, ContractClassifier):
-    """The best classifier within a budget, of all methods that there are.
-
-    Parameters
-    ----------
-    {parameters}
-    calibrate : bool
-        Whether to make the probabilities milder or sharper, by the temperature that suits rows not learned
-        from best. Labels stay.
-
-    Attributes
-    ----------
-    model_ : estimator
-        The chosen model, fitted on all rows.
-    frontier_ : Frontier
-        What every setting pays and scores; not kept in files.
-    chosen_ : Point
-        The one taken; a file keeps it without its estimator, which is that of ``model_``.
-    temperature_ : float
-        1 without ``calibrate``.
-    error_costs_ : ndarray of float64, shape (n_classes, n_classes), or None
-        With ``scoring=ErrorCosts(...)``, what decides the label.
-
-    Examples
-    --------
-    >>> from farthing.datasets import load_heart_disease
-    >>> heart = load_heart_disease()
-    >>> model = BudgetedClassifier(costs=heart.costs, budget=10, methods=["BudgetTreeClassifier"])
-    >>> model = model.fit(heart.X, heart.y)
-    >>> model.chosen_.spend <= 10
-    True
-    """
-
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {
-        "temperature_": float,
-        "error_costs_": np.ndarray | NoneType,
-    }
-
-    def __init__(
-        self,
-        costs: Any = None,
-        budget: float | str | None = None,
-        *,
-        kind: Kind = "mean",
-        methods: Any = "auto",
-        scoring: Any = "accuracy",
-        cv: Any = None,
-        time_limit: float | None = None,
-        calibrate: bool = False,
-        memory: Any = None,
-        progress: bool = False,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            costs,
-            budget,
-            kind=kind,
-            methods=methods,
-            scoring=scoring,
-            cv=cv,
-            time_limit=time_limit,
-            memory=memory,
-            progress=progress,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-        self.calibrate = calibrate
-
-    def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
-        return BudgetTreeClassifier(costs=sheet, max_depth=4)
-
-    def _adopt_model(self, rows: Part) -> None:
-        self.classes_ = self.model_.classes_
-        self.error_costs_ = None
-        if isinstance(self.scoring, ErrorCosts):
-            self.error_costs_ = self.scoring.over(self.classes_).costs
-        self.temperature_ = 1.0
-        if self.calibrate and len(self.classes_) > 1:
-            options = None if rows.weights is None else {"sample_weight": rows.weights}
-            held_out = cross_val_predict(
-                clone(self.chosen_.estimator), rows.X, rows.y, cv=3, method="predict_proba", params=options
-            )
-            codes = np.searchsorted(self.classes_, rows.y)
-            self.temperature_ = temperature_of(held_out, codes)
-
-    def _said(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        return temper(self.model_._conclude(outputs), self.temperature_)
-
-    def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        return outputs
-
-    def _results(self, outputs: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-        if self.error_costs_ is None:
-            return super()._results(outputs)
-        return self.classes_[ErrorCosts(self.error_costs_).decide(outputs)], outputs
-
-    def _conclude_row(
-        self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]
-    ) -> tuple[Any, dict[Any, float] | None]:
-        label, probabilities = super()._conclude_row(outputs, looked)
-        if self.error_costs_ is not None:
-            label = self._results(self._settle(outputs, looked))[0].tolist()[0]
-        return label, probabilities
-
-    def _check_stored(self) -> None:
-        if not 0 < self.temperature_ < np.inf:
-            raise ValueError(f"temperature_ must be above zero; got {self.temperature_!r}")
-        if self.error_costs_ is not None:
-            ErrorCosts(self.error_costs_).over(self.classes_)
-        super()._check_stored()
-        if not np.array_equal(self.model_.classes_, self.classes_):
-            raise ValueError("the classes must be those of the model within")
-
-
-@register(
-    trials=[{"methods": [GreedyMiserRegressor(n_trees=4)], "budget": "60%", "cv": 2}],
-    check_defaults=False,
-)
-@documented({"parameters": _PARAMETERS.format(scoring="str or scorer")})
-class BudgetedRegressor(FrontDoor, ContractRegressor):
-    """The best regressor within a budget, of all methods that there are.
-
-    Parameters
-    ----------
-    {parameters}
-
-    Attributes
-    ----------
-    model_ : estimator
-        The chosen model, fitted on all rows.
-    frontier_ : Frontier
-        What every setting pays and scores; not kept in files.
-    chosen_ : Point
-        The one taken; a file keeps it without its estimator, which is that of ``model_``.
-    """
-
-    def __init__(
-        self,
-        costs: Any = None,
-        budget: float | str | None = None,
-        *,
-        kind: Kind = "mean",
-        methods: Any = "auto",
-        scoring: Any = "neg_mean_squared_error",
-        cv: Any = None,
-        time_limit: float | None = None,
-        memory: Any = None,
-        progress: bool = False,
-        random_state: int = 0,
-        n_jobs: int | None = None,
-    ) -> None:
-        super().__init__(
-            costs,
-            budget,
-            kind=kind,
-            methods=methods,
-            scoring=scoring,
-            cv=cv,
-            time_limit=time_limit,
-            memory=memory,
-            progress=progress,
-            random_state=random_state,
-            n_jobs=n_jobs,
-        )
-
-    def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
-        return GreedyMiserRegressor(costs=sheet)
-
-    def _adopt_model(self, rows: Part) -> None:
-        """Numbers need nothing more."""
-
-    def _said(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self.model_._conclude(outputs)[:, np.newaxis])
 
 
 class _Spoken:
@@ -436,12 +243,32 @@ def budget_of(budget: Any, sheet: CostSheet) -> float | None:
     return check_cap(budget)
 
 
+def _held_to(budget: float, model: Any, rows: Part) -> Any:
+    """Return a model that was fitted again on more rows, or a variant that keeps the mean budget on them.
+
+    More rows let trees grow, and so spend. Of the variants within the budget those with the fewest parameters
+    changed are the nearest, and of these the dearest is taken; the cheapest of all if none is within.
+    """
+
+    def spend(variant: Any) -> float:
+        return float(np.average(variant.spend(rows.X), weights=rows.weights))
+
+    limit = budget * SLACK
+    if not isinstance(model, BudgetedEstimator) or spend(model) <= limit:
+        return model
+    tried = [(len(params), spend(variant), variant) for params, variant in model.variants()]
+    within = [(-changed, spent, variant) for changed, spent, variant in tried if spent <= limit]
+    if within:
+        return max(within, key=lambda one: one[:2])[2]
+    return min(tried, key=lambda one: one[1])[2]
+
+
 def _listed(methods: Any) -> list[Any]:
     return [methods] if isinstance(methods, str | type) or hasattr(methods, "fit") else list(methods)
 
 
 def _choose(frontier: Frontier, budget: float | None, *, hard: bool) -> Point:
-    found = frontier.best if budget is None else frontier.within(budget, hard=hard)
+    found = frontier.choose(budget, hard=hard)
     if found is None:
         reasons = sorted({f"{failure.method}: {failure.reason}" for failure in frontier.failures})
         raise ValueError(f"no method could be fitted: {'; '.join(reasons[:3])}")

@@ -10,13 +10,14 @@ from typing import Any, Final
 
 import numpy as np
 
+from farthing.frontier.choice import choose
 from farthing.store import register_codec
 
 # What all comparisons with a budget allow for rounding, as in `CostSheet`.
-_SLACK: Final = 1 + 1e-12
+SLACK: Final = 1 + 1e-12
 # Half the width of a 95 % interval, in standard errors.
 _WIDTH: Final = 1.96
-_NUMBERS: Final = ("spend", "max_spend", "score", "error")
+_NUMBERS: Final = ("spend", "max_spend", "score", "error", "loss")
 
 _MARKS: Final = ("o", "^", "s", "D")
 
@@ -37,6 +38,9 @@ class Point:
         Larger is better.
     error : float
         Standard error of the score; NaN if there is none.
+    loss : float
+        What tells scores apart that are as good: the Brier score of the probabilities if the score is the
+        accuracy, else NaN.
     estimator : estimator
         What to fit to get such a model: all parameters are set, and nothing is learned.
     """
@@ -47,6 +51,7 @@ class Point:
     max_spend: float
     score: float
     error: float = math.nan
+    loss: float = math.nan
     estimator: Any = field(default=None, repr=False, compare=False)
 
     @property
@@ -196,11 +201,26 @@ class Frontier:
         hard : bool
             Whether every row must keep it.
         """
-        fitting = [p for p in self.pareto(hard=hard) if _spend(p, hard=hard) <= budget * _SLACK]
+        fitting = [p for p in self.pareto(hard=hard) if _spend(p, hard=hard) <= budget * SLACK]
         return fitting[-1] if fitting else None
 
+    def choose(self, budget: float | None = None, *, hard: bool = False) -> Point | None:
+        """Return the point to take within a budget, see `farthing.frontier.choice`; None if none fits.
+
+        It need not be the one of the best score: among scores that are as good as equal, luck decides.
+
+        Parameters
+        ----------
+        budget : float or None
+            What a row may pay in the mean; None is no limit.
+        hard : bool
+            Whether every row must keep it.
+        """
+        limit = math.inf if budget is None else budget * SLACK
+        return choose(point for point in self.points if _spend(point, hard=hard) <= limit)
+
     def table(self, budgets: Iterable[float] | None = None) -> str:
-        """Return a table as text: the best point within each budget.
+        """Return a table as text: the point to take within each budget.
 
         Parameters
         ----------
@@ -211,7 +231,7 @@ class Frontier:
             budgets = [share * self.full_cost for share in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)]
         lines = [("budget", "spend", self.score_name, "95 % interval", "model")]
         for budget in budgets:
-            point = self.within(budget)
+            point = self.choose(budget)
             if point is None:
                 lines.append((f"{budget:.4g}", "", "", "", "nothing fits"))
                 continue

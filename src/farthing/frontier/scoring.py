@@ -137,10 +137,14 @@ class ErrorCosts:
 
 @dataclass(frozen=True)
 class RowScore:
-    """A mean over the rows."""
+    """A mean over the rows.
+
+    ``loss`` is a smoother measure, smaller is better, that tells models of nearly the same score apart.
+    """
 
     name: str
     of_rows: Callable[[Told], Floats]
+    loss: Callable[[Told], float] | None = None
 
     def __call__(self, told: Told) -> tuple[float, float]:
         """Return the mean and its standard error."""
@@ -207,7 +211,7 @@ def judge_of(scoring: Any, *, classifies: bool) -> Judge:
     if scoring is None:
         scoring = "accuracy" if classifies else "neg_mean_squared_error"
     if scoring == "accuracy":
-        return RowScore(scoring, lambda told: (told.prediction == told.y).astype(np.float64))
+        return RowScore(scoring, lambda told: (told.prediction == told.y).astype(np.float64), brier)
     if scoring == "neg_mean_squared_error":
         return RowScore(scoring, lambda told: -((told.prediction - told.y) ** 2))
     if isinstance(scoring, str) and (kind := scoring.partition("@"))[1]:
@@ -218,6 +222,26 @@ def judge_of(scoring: Any, *, classifies: bool) -> Judge:
         return RankScore(scoring, _RANKINGS[kind[0]], int(kind[2]))
     scorer = check_scoring(_Classes() if classifies else _Numbers(), scoring)
     return ScorerScore(scoring if isinstance(scoring, str) else "score", scorer)
+
+
+def brier(told: Told) -> float:
+    """Return the mean over rows of the squared distance of the probabilities from the truth.
+
+    A model without probabilities is held to be sure of its labels.
+
+    Examples
+    --------
+    >>> told = Told(np.array([0, 1]), np.array([0, 1]), np.array([[0.8, 0.2], [0.5, 0.5]]), np.zeros(2),
+    ...     classes=np.array([0, 1]))
+    >>> round(brier(told), 4)
+    0.29
+    """
+    if told.probabilities is None or told.classes is None:
+        return told.mean(2.0 * (told.prediction != told.y))
+    truth = told.y[:, np.newaxis] == told.classes
+    # What has no column was held to be impossible.
+    unknown = (~truth.any(axis=1)).astype(np.float64)
+    return told.mean(((told.probabilities - truth) ** 2).sum(axis=1) + unknown)
 
 
 class _Speaker(BaseEstimator):  # type: ignore[misc]

@@ -6,7 +6,8 @@ import inspect
 import json
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +35,7 @@ from farthing.frontier.scoring import Floats, Judge, Told, judge_of
 from farthing.table import Schema
 
 # Results of an older way of sweeping are not read again.
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,9 +152,10 @@ def sweep(
 
     Parameters
     ----------
-    methods : "auto", or iterable of names, classes, estimators and pairs of one of these and a grid
-        "auto" is every registered method that can learn the target, each with the grid that it registered.
-        An estimator stands for itself alone. One that does not keep the contract pays for every feature.
+    methods : "auto", "all", or iterable of names, classes, estimators and pairs of one of these and a grid
+        "auto" is a choice of some twenty fits that suit most tables; "all" is every registered method that
+        can learn the target with the whole grid that it registered, many times as many. An estimator stands
+        for itself alone. One that does not keep the contract pays for every feature.
     X : array or frame, shape (n_rows, n_features)
     y : array, shape (n_rows,)
         Labels or numbers.
@@ -268,7 +270,8 @@ def _try(
         for params, variant in _variants(model):
             told = listen(variant, judge, bench.costs, bench.cap)
             score, error = bench.judge(told)
-            rows.append([dict(params), told.mean(told.spend), float(told.spend.max()), score, error])
+            loss = _loss(bench.judge, told)
+            rows.append([dict(params), told.mean(told.spend), float(told.spend.max()), score, error, loss])
         result: Any = {"rows": rows, "weight": _weight(judge)}
     except Exception as error:  # whatever a method raises is one point that failed
         result = {"error": f"{type(error).__name__}: {error}"}
@@ -276,6 +279,11 @@ def _try(
         result = json.loads(json.dumps(result))  # what a memory would give back
     memory.put(name, result)
     return task, result
+
+
+def _loss(judge: Judge, told: Told) -> float:
+    loss = getattr(judge, "loss", None)
+    return math.nan if loss is None else loss(told)
 
 
 def listen(model: Any, part: Part, costs: CostSheet, cap: float | None) -> Told:
@@ -347,10 +355,20 @@ def _points(candidate: Candidate, folds: Sequence[Any], overlap: float) -> list[
                 float(rows[:, 1].max()),
                 float(shares @ rows[:, 2]),
                 float(np.sqrt(overlap * np.sum(errors**2))),
-                clone(candidate.estimator).set_params(**first[0]),
+                float(shares @ rows[:, 4]),
+                _with(candidate.estimator, first[0]),
             )
         )
     return found
+
+
+def _with(estimator: Any, params: Mapping[str, Any]) -> Any:
+    """Return an unfitted estimator with other parameters; there are hundreds, and a clone takes a while."""
+    made = copy(estimator)
+    for name, value in params.items():
+        outer, _, inner = name.partition("__")
+        setattr(made, outer, _with(getattr(made, outer), {inner: value}) if inner else value)
+    return made
 
 
 def _variants(model: Any) -> Iterator[tuple[dict[str, Any], Any]]:

@@ -33,6 +33,7 @@ def _grid(ground: Any) -> dict[str, list[Any]]:
 
 @register(
     grid=_grid,
+    auto=False,
     trials=[
         {"estimator": _SMALL, "n_neighbors": "exact", "alpha": 0.02, "confidence": 1.0},
         {"estimator": _SMALL, "n_neighbors": 9, "alpha": 0.1, "unmeasured": "missing"},

@@ -218,7 +218,7 @@ def _held_out(chosen: Point, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
 
 def _line(budget: float, model: FrontDoor, X: Any, y: NDArray[Any]) -> BudgetLine:
     hard = model.kind == "hard"
-    point = model.frontier_.within(budget, hard=hard)
+    point = model.frontier_.choose(budget, hard=hard)
     if point is None:
         return BudgetLine(budget, None, tuple(0.0 for _ in model.costs_.features))
     fitted = clone(point.estimator).fit(X, y)

@@ -85,6 +85,7 @@ class Found:
     seconds: dict[str, float]
     done: dict[str, tuple[int, int]]
     code: dict[str, str]
+    systems: dict[str, int]
     n_validation: int
     levels: list[Dot] = field(default_factory=list)
 
@@ -238,7 +239,7 @@ def read(name: str) -> Found | None:
     curves = {method: [Dot(**dot) for dot in found] for method, found in plain["curves"].items()}
     done = {method: (count, of) for method, (count, of) in plain["done"].items()}
     levels_of = [Dot(**dot) for dot in plain["levels"]]
-    more = plain["code"], plain["n_validation"], levels_of
+    more = plain["code"], plain["systems"], plain["n_validation"], levels_of
     return Found(Dot(**plain["full"]), curves, plain["seconds"], done, *more)
 
 
@@ -376,6 +377,7 @@ def found_of(ground: Ground, runs: dict[str, Run], n_validation: int) -> Found:
         {method: run.seconds for method, run in runs.items()},
         {method: (run.done, run.of) for method, run in runs.items()},
         {method: run.code for method, run in runs.items()},
+        {method: len(run.points) for method, run in runs.items()},
         n_validation,
     )
 
@@ -476,6 +478,7 @@ def nest(sweep: Sweep) -> Found:
         {"one stage": one.seconds["ADAPT-GBRT"], "two stages": two.seconds},
         {"one stage": one.done["ADAPT-GBRT"], "two stages": (two.done, two.of)},
         {"one stage": one.code["ADAPT-GBRT"], "two stages": two.code},
+        {"one stage": one.systems["ADAPT-GBRT"], "two stages": len(two.points)},
         one.n_validation,
     )
 

@@ -296,7 +296,11 @@ def l1_settings(n_features: int) -> list[dict[str, Any]]:
 
 
 def misers(task: Task, sweep: Sweep) -> Works:
-    """Return the Greedy Miser with as many trees as gate and f1 have together, stopped at each 10 rounds."""
+    """Return the Greedy Miser, stopped at each 10 rounds.
+
+    Of two classes it has as many trees as gate and f1 together. Of more, where a round is a tree a class, the
+    gate's trees are few beside those of f1, and it has as many rounds as f1.
+    """
 
     def work(tradeoff: float, **params: Any) -> list[Dot]:
         model = GreedyMiserClassifier(relative=True, **params)
@@ -306,8 +310,9 @@ def misers(task: Task, sweep: Sweep) -> Works:
         return [Dot(p.validation_spend, p.validation_score, p.spend, p.score) for p in path]
 
     tradeoffs = (0.0, *np.geomspace(1e-5, 1e-1, 9).tolist())
+    rounds = sweep.n_trees * (2 if len(np.unique(task.train.y)) == 2 else 1)
     settings = product(
-        n_trees=[2 * sweep.n_trees], tradeoff=tradeoffs, max_depth=sweep.depths, learning_rate=sweep.rates
+        n_trees=[rounds], tradeoff=tradeoffs, max_depth=sweep.depths, learning_rate=sweep.rates
     )
     return {named(params): partial(work, **params) for params in settings}
 

@@ -340,9 +340,10 @@ def page(sweep: Sweep, full: bool) -> str:
         f"rows. ADAPT-GBRT: {len(sweep.gammas)} gammas x {len(sweep.p_fulls)} shares P_full x "
         f"{len(sweep.rates)} learning rates, {sweep.n_trees} trees each for gate and f1, "
         f"{sweep.n_alternations} turns; each gate at the threshold 0 and at {len(SHARES)} others. Trees have "
-        "4 levels; on covtype they have 8, since more rows bear deeper trees, as a "
-        "sample of training and validation rows showed. The Greedy Miser has as many trees, as deep, "
-        "and 10 trade-offs; BudgetPrune starts from the forest that is f0, and from one that splits among "
+        "4 levels; on covtype they have 8, since more rows bear deeper trees, as a sample of training and "
+        "validation rows showed. The Greedy Miser has as many trees as gate and f1 together, on covtype as "
+        "many rounds as f1, as deep, and 10 trade-offs; BudgetPrune starts from the forest that is f0, and "
+        "from one that splits among "
         "all features. Costs are 1 for each feature. Letters: 12,000 / 4,000 / 4,000 rows, those before N "
         "against the rest; covtype: a seeded sample of 36,603 / 15,688 / 58,101; miniboone is the balanced "
         "sample of 5,000 rows, since the full table is not to be had.",

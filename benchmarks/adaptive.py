@@ -50,6 +50,6 @@ def run(threads: int) -> list[Line]:
             lambda: stays.predict_proba(fresh),
             lambda: twice.predict_proba(fresh),
             goal=1,
-            turns=15,
+            turns=31,
         ),
     ]

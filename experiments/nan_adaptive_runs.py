@@ -85,6 +85,7 @@ class Found:
     seconds: dict[str, float]
     done: dict[str, tuple[int, int]]
     code: dict[str, str]
+    systems: dict[str, int]
     n_validation: int
     levels: list[Dot] = field(default_factory=list)
 
@@ -238,7 +239,7 @@ def read(name: str) -> Found | None:
     curves = {method: [Dot(**dot) for dot in found] for method, found in plain["curves"].items()}
     done = {method: (count, of) for method, (count, of) in plain["done"].items()}
     levels_of = [Dot(**dot) for dot in plain["levels"]]
-    more = plain["code"], plain["n_validation"], levels_of
+    more = plain["code"], plain["systems"], plain["n_validation"], levels_of
     return Found(Dot(**plain["full"]), curves, plain["seconds"], done, *more)
 
 
@@ -295,7 +296,11 @@ def l1_settings(n_features: int) -> list[dict[str, Any]]:
 
 
 def misers(task: Task, sweep: Sweep) -> Works:
-    """Return the Greedy Miser with as many trees as gate and f1 have together, stopped at each 10 rounds."""
+    """Return the Greedy Miser, stopped at each 10 rounds.
+
+    Of two classes it has as many trees as gate and f1 together. Of more, where a round is a tree a class, the
+    gate's trees are few beside those of f1, and it has as many rounds as f1.
+    """
 
     def work(tradeoff: float, **params: Any) -> list[Dot]:
         model = GreedyMiserClassifier(relative=True, **params)
@@ -305,8 +310,9 @@ def misers(task: Task, sweep: Sweep) -> Works:
         return [Dot(p.validation_spend, p.validation_score, p.spend, p.score) for p in path]
 
     tradeoffs = (0.0, *np.geomspace(1e-5, 1e-1, 9).tolist())
+    rounds = sweep.n_trees * (2 if len(np.unique(task.train.y)) == 2 else 1)
     settings = product(
-        n_trees=[2 * sweep.n_trees], tradeoff=tradeoffs, max_depth=sweep.depths, learning_rate=sweep.rates
+        n_trees=[rounds], tradeoff=tradeoffs, max_depth=sweep.depths, learning_rate=sweep.rates
     )
     return {named(params): partial(work, **params) for params in settings}
 
@@ -376,6 +382,7 @@ def found_of(ground: Ground, runs: dict[str, Run], n_validation: int) -> Found:
         {method: run.seconds for method, run in runs.items()},
         {method: (run.done, run.of) for method, run in runs.items()},
         {method: run.code for method, run in runs.items()},
+        {method: len(run.points) for method, run in runs.items()},
         n_validation,
     )
 
@@ -476,6 +483,7 @@ def nest(sweep: Sweep) -> Found:
         {"one stage": one.seconds["ADAPT-GBRT"], "two stages": two.seconds},
         {"one stage": one.done["ADAPT-GBRT"], "two stages": (two.done, two.of)},
         {"one stage": one.code["ADAPT-GBRT"], "two stages": two.code},
+        {"one stage": one.systems["ADAPT-GBRT"], "two stages": len(two.points)},
         one.n_validation,
     )
 

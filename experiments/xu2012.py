@@ -148,7 +148,7 @@ def compare(problem: Problem, methods: dict[str, list[Model]], say: Callable[[st
 def ranking(part: str, args: argparse.Namespace, folder: Path, say: Callable[[str], None]) -> None:
     """Compare the methods on one ranking table and draw its figures."""
     problem = mslr() if part == "mslr" else yahoo(args.rows, int(part.removeprefix("yahoo-")))
-    methods, path = methods_on(problem, args.trees, args.jobs)
+    methods, path = methods_on(problem, args.trees, args.jobs, args.tradeoffs)
     seed = "" if part == "mslr" else f", seed {part.removeprefix('yahoo-')}"
     say(f"\n### {problem.name}{seed}\n")
     compare(problem, methods, say)
@@ -192,6 +192,9 @@ def main() -> None:
         "--rows", type=int, default=N_ROWS, help="documents before replication; the paper: 473,134"
     )
     parser.add_argument("--trees", type=int, default=N_TREES, help="rounds of boosting; the paper: 3,000")
+    parser.add_argument(
+        "--tradeoffs", type=int, help="how many to find by what documents spend, in place of the fixed grid"
+    )
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()
     kept, results = KEPT, RESULTS

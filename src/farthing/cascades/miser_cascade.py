@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import UnionType
-from typing import Any, ClassVar, Final, Literal, Self, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import n_threads
-from farthing.base.inputs import check_cap, check_weights
+from farthing.base import AimedMixin, ValidatedMixin, n_threads
+from farthing.base.inputs import check_cap
 from farthing.boosting.losses import Loss
 from farthing.boosting.miser import GreedyMiser
 from farthing.cascades.chain import chains_of
@@ -31,8 +31,6 @@ Floats = NDArray[np.float64]
 Miser = TypeVar("Miser", bound=GreedyMiser)
 BudgetKind = Literal["mean", "hard"]
 
-# What the variants of a fitted model try, as shares of the cost of all features.
-_SHARES: Final = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 # Below so many rows every row is held out once; above, one part of them is.
 _FEW_ROWS: Final = 4000
 _FOLDS: Final = 5
@@ -71,8 +69,8 @@ TEXTS: Final = {
     ends_ : ndarray of int64, shape (n_sets,)
         The end of the trees of each.
     chains_ : ndarray of int64, shape (n_chains, n_stages)
-        The sets of each chain, in the order of its stages; -1 behind the end of a short one. The first is for
-        all budgets, the others for small ones.
+        The sets of each chain, in the order of its stages; -1 behind the end of a short one. The first is the
+        miser's, the second that of forward selection, the others are for small budgets.
     chain_ : ndarray of int64, shape (n_stages,)
         The chain of the budget.
     thresholds_ : ndarray of float64, shape (n_stages,)
@@ -108,7 +106,7 @@ class CascadePoint:
     model: Any
 
 
-class MiserCascade(Staged):
+class MiserCascade(AimedMixin, ValidatedMixin, Staged):
     """Learning, and the path of budgets; the two estimators add the loss, the calibration and the risk."""
 
     _stored: ClassVar[Mapping[str, type | UnionType]] = {
@@ -119,6 +117,8 @@ class MiserCascade(Staged):
         "path_chain_": np.ndarray,
         "path_thresholds_": np.ndarray,
     }
+
+    _shares = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 
     # Where boosters grow, and who sets the exits; an experiment may put others in their place.
     _nursery: ClassVar[type[Nursery]] = Nursery
@@ -170,10 +170,6 @@ class MiserCascade(Staged):
         """Return what the boosters minimise."""
 
     @abstractmethod
-    def _known_target(self, y: Any) -> NDArray[Any]:
-        """Check the target of validation rows and return it as ``_fit`` gets that of training rows."""
-
-    @abstractmethod
     def _calibrate(self, nursery: Nursery, boosters: list[Booster]) -> None:
         """Learn from the rows held out how to read the scores of each set."""
 
@@ -190,26 +186,6 @@ class MiserCascade(Staged):
         return weights
 
     # Learning.
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X : array or frame, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are welcome.
-        y : array, shape (n_rows,)
-            Labels or numbers.
-        sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is as if it were not there.
-        validation : tuple (X, y) or (X, y, sample_weight), optional
-            Rows to hold out, in place of ``n_folds``.
-
-        Returns
-        -------
-        self
-        """
-        return self._learn(X, y, sample_weight, validation=validation)
 
     def _fit(
         self,
@@ -330,20 +306,6 @@ class MiserCascade(Staged):
         miser.set_params(**{name: getattr(self, name) for name in names})
         return miser
 
-    def _given_rows(self, validation: Any) -> tuple[NDArray[np.floating], NDArray[Any], Floats]:
-        """Return validation rows as `fit` takes them."""
-        if not isinstance(validation, tuple) or len(validation) not in (2, 3):
-            raise ValueError(
-                f"validation must be (X, y) or (X, y, sample_weight); got {type(validation).__name__}"
-            )
-        encoded = self.schema_.encode(validation[0], type(self).__name__)
-        encoded.check()
-        target = self._known_target(validation[1])
-        weights = check_weights(validation[2] if len(validation) > 2 else None, len(encoded.values))
-        if len(target) != len(encoded.values):
-            raise ValueError(f"validation has {len(encoded.values)} rows, but {len(target)} targets")
-        return encoded.values, target, weights
-
     def _check_parameters(self) -> None:
         if self.kind not in ("mean", "hard"):
             raise ValueError(f"kind must be 'mean' or 'hard'; got {self.kind!r}")
@@ -357,24 +319,6 @@ class MiserCascade(Staged):
 
     # The path.
 
-    def at(self, budget: float | None) -> Self:
-        """Return the model of another budget, of the same ``kind``; it shares the trees.
-
-        Parameters
-        ----------
-        budget : float or None
-            As the parameter; None is no limit.
-
-        Returns
-        -------
-        estimator
-            What `fit` with that budget gives.
-        """
-        check_is_fitted(self)
-        made = self._variant({"budget": budget})
-        made._aim(check_cap(budget))
-        return made
-
     def path(self) -> list[CascadePoint]:
         """Return the models of all mean budgets, cheapest first, with what rows held out pay and risk."""
         check_is_fitted(self)
@@ -384,15 +328,6 @@ class MiserCascade(Staged):
             model._aim(spend)
             points.append(CascadePoint(spend, float(self.path_risk_[place]), model))
         return points
-
-    def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
-        """Yield other budgets, see `BudgetedEstimator.variants`; the model itself comes last."""
-        check_is_fitted(self)
-        whole = self.costs_.total(self.costs_.features)
-        for share in _SHARES:
-            params = {"budget": share * whole}
-            yield params, self.at(params["budget"])
-        yield {}, self
 
     def _aim(self, cap: float | None) -> None:
         """Choose the chain and the thresholds of a budget."""

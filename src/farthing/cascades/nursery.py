@@ -103,6 +103,18 @@ class Nursery:
         self.learned: NDArray[np.int64] = np.unique(np.concatenate([fold.learn for fold in folds]))
         self._plain = self.grower(0.0)
 
+    def with_folds(self, folds: Sequence[Fold]) -> Nursery:
+        """Return a nursery of the same table with other rows held out."""
+        return Nursery(
+            self.bins,
+            self.loss,
+            self.target,
+            self.weights,
+            sheet=self.sheet,
+            folds=folds,
+            settings=self.settings,
+        )
+
     def grower(self, tradeoff: float) -> Grower:
         """Return a grower whose model ledger charges for what is not owned."""
         settings = self.settings

@@ -17,9 +17,7 @@ from farthing.metrics import ndcg_by_query
 
 K = 5
 EVERY = 10  # rounds between two looks
-# So many trade-offs, spread by what validation documents spend; 0, plain stage-wise boosting, is one of them.
-N_TRADEOFFS = 16
-# A cross-validation needs the same for all folds: relative to the first loss, close where the curve bends.
+# Relative trade-offs, close together where the curve bends; 0 is plain stage-wise boosting.
 TRADEOFFS = (0.0, 3e-6, 1e-5, 3e-5, 1e-4, 2e-4, 4e-4, 8e-4, 2e-3, 5e-3, 2e-2)
 MARGINS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 THRESHOLDS = (1.0, 20.0, 100.0, 200.0)  # those of the paper
@@ -150,8 +148,14 @@ def exits(problem: Problem, n_rounds: int, n_jobs: int) -> list[Model]:
     return models
 
 
-def methods_on(problem: Problem, n_trees: int, n_jobs: int) -> tuple[dict[str, list[Model]], CostPath]:
-    """Return the models of every method, and the miser's path."""
+def methods_on(
+    problem: Problem, n_trees: int, n_jobs: int, n_tradeoffs: int | None = None
+) -> tuple[dict[str, list[Model]], CostPath]:
+    """Return the models of every method, and the miser's path.
+
+    ``n_tradeoffs`` is how many trade-offs to find by what validation documents spend; None is the grid above.
+    A cross-validation has the grid in any case, since its folds need the same trade-offs.
+    """
 
     def path(make: Callable[..., CostPath], **more: Any) -> CostPath:
         charge = more.pop("charge", "model")
@@ -172,7 +176,8 @@ def methods_on(problem: Problem, n_trees: int, n_jobs: int) -> tuple[dict[str, l
 
         return path_of(problem, follow)
 
-    tradeoffs = N_TRADEOFFS if len(problem.choosing) == 1 else TRADEOFFS
+    found = n_tradeoffs is not None and len(problem.choosing) == 1
+    tradeoffs = n_tradeoffs if found else TRADEOFFS
     miser = path(miser_path, tradeoffs=tradeoffs)
     by_row = path(miser_path, tradeoffs=tradeoffs, charge="row")
     subsets = path(subset_path, thresholds=THRESHOLDS)

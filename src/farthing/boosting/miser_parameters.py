@@ -14,7 +14,7 @@ PARAMETERS = """tradeoff : float
         error to the negative gradient, times the row's weight, plus tradeoff times the price of what the tree
         newly buys. So its unit is that of the summed loss per unit of price: twice the rows, or weights twice
         as large, bear twice the lambda. 0, the default, is the cost-blind booster: which trade-off is right
-        depends on the table and on what may be spent, and `miser_path` tries a grid of them.
+        depends on the table and on what may be spent, and `miser_path` tries several, or finds them.
     relative : bool
         Whether ``tradeoff`` is a share of the loss before the first tree, summed over the rows, rather than a
         sum itself: at 0.01, a feature of price 1 has to take away 1 % of that loss in the tree that buys it.

@@ -54,7 +54,7 @@ SETTINGS: dict[int, dict[str, Any]] = {
         "branch_share": 0.25,
         "choose_rows": 6000,
         "grow_rows": 50_000,
-        "n_trees": 70,
+        "n_trees": 140,
         "learning_rate": 0.2,
         "max_depth": 6,
     },

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from farthing.cascades import MiserCascadeClassifier
 from farthing.cascades.chain import cut, free_columns, miser_order, prefix_costs
 from farthing.cascades.exits import ALWAYS, Exits, Point
+from farthing.cascades.forward import forward_order
 from farthing.cascades.nursery import Booster, Columns, Nursery
 from farthing.costs import CostSheet
 from farthing.trees import Forest
@@ -29,11 +30,28 @@ TABLES = ("dna", "miniboone_tiny", "splice")
 
 
 class OneChain(MiserCascadeClassifier):
-    """Without the chains for small budgets."""
+    """The miser's chain for all budgets alone."""
 
     def _chains(self, nursery: Nursery) -> tuple[list[Columns], list[list[int]]]:
         sets, chains = super()._chains(nursery)
         return sets[: len(chains[0])], chains[:1]
+
+
+class NoForward(MiserCascadeClassifier):
+    """Without the chain of forward selection."""
+
+    def _chains(self, nursery: Nursery) -> tuple[list[Columns], list[list[int]]]:
+        sets, chains = super()._chains(nursery)
+        return sets, [chains[0], *chains[2:]]
+
+
+class Forward(MiserCascadeClassifier):
+    """One chain, that of forward selection."""
+
+    def _chains(self, nursery: Nursery) -> tuple[list[Columns], list[list[int]]]:
+        free = free_columns(nursery.sheet)
+        order = forward_order(nursery, free, nursery.bins.n_features)
+        return _cut_chain(self, nursery.sheet, order)
 
 
 class BlindChain(MiserCascadeClassifier):
@@ -124,19 +142,6 @@ class Common(MiserCascadeClassifier):
     _exits = CommonExits
 
 
-class BackwardExits(Exits):
-    """Dynamic programming alone, without the descent."""
-
-    def _descend(self, thresholds: NDArray[np.float64], tradeoff: float) -> NDArray[np.float64]:  # noqa: ARG002
-        return thresholds
-
-
-class Backward(MiserCascadeClassifier):
-    """Dynamic programming alone."""
-
-    _exits = BackwardExits
-
-
 class HullExits(Exits):
     """The corners of the convex hull alone, without the thresholds between them."""
 
@@ -164,7 +169,9 @@ class Uncalibrated(MiserCascadeClassifier):
 
 CHANGES: dict[str, Callable[..., Any]] = {
     "as it is": MiserCascadeClassifier,
-    "chain: without those for small budgets": OneChain,
+    "chain: without forward selection": NoForward,
+    "chain: one, the miser's": OneChain,
+    "chain: one, forward selection": Forward,
     "chain: one, gain over price ranked once": GainChain,
     "chain: one, a miser blind to prices": BlindChain,
     "boosters: continued, one chain": Continued,
@@ -172,7 +179,6 @@ CHANGES: dict[str, Callable[..., Any]] = {
     "stages: 8": lambda *a, **k: MiserCascadeClassifier(*a, **k, n_stages=8),
     "stages: 40": lambda *a, **k: MiserCascadeClassifier(*a, **k, n_stages=40),
     "thresholds: one common": Common,
-    "thresholds: dynamic programming alone": Backward,
     "thresholds: corners of the hull alone": Hull,
     "calibration: none": Uncalibrated,
     "trust: 0, errors made": lambda *a, **k: MiserCascadeClassifier(*a, **k, trust=0.0),
@@ -209,7 +215,7 @@ def main() -> None:
                         continue
                     left = None if left is None else left - 1
                     split = split_of(name, seed) if split is None else split
-                    np.savez_compressed(file, **measure(split, changed(split, make)))
+                    np.savez_compressed(file, **measure(split, changed(split, make), by_budget=True))
                 accuracy = np.load(file)["right"].mean(axis=1)
                 found.setdefault(change, {}).setdefault(name, []).append(float(accuracy.mean()))
                 print(f"{name} {seed} {change:45} {accuracy.round(4)} mean {accuracy.mean():.4f}", flush=True)

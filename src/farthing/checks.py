@@ -15,7 +15,7 @@ import itertools
 import pickle
 import tempfile
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -58,12 +58,12 @@ from farthing.errors import BudgetError, WalkError
 __all__ = ["yield_checks"]
 
 Check: TypeAlias = Callable[[], None]
-OnEstimator: TypeAlias = Callable[[Any], None]
+OnModels: TypeAlias = Callable[["_Models"], None]
 OnProblem: TypeAlias = Callable[[Any, Problem], None]
 
 # Name, what is checked, and the parameters without which an estimator has no part in it; all in the order of
 # the design.
-_CHECKS: list[tuple[str, OnEstimator, tuple[str, ...]]] = []
+_CHECKS: list[tuple[str, OnModels, tuple[str, ...]]] = []
 # Names of the checks that predict a row without its neighbours, or with others; they are for estimators whose
 # rows are predicted one by one, as those of a class that says ``_rows_alone = False`` are not.
 _ROWS_ALONE: set[str] = set()
@@ -112,13 +112,26 @@ def yield_checks(estimator: Any, *, plain: Any = None) -> Iterator[tuple[str, Ch
     has = {name for name, value in estimator.get_params().items() if name != "tradeoff" or value is not None}
     if _rate_of(estimator) is not None:
         has.add("tradeoff")
+    models = _Models(estimator)
     for name, check, needed in _CHECKS:
         if name in _ROWS_ALONE and not getattr(estimator, "_rows_alone", True):
             continue
         if has.issuperset(needed):
-            yield name, partial(check, estimator)
+            yield name, partial(check, models)
     if plain is not None:
         yield "free is free: with zero costs it is the plain model", partial(_check_plain, estimator, plain)
+
+
+class _Models:
+    """The estimator, and what it gives when it is fitted on every small table: once, for many checks."""
+
+    def __init__(self, estimator: Any) -> None:
+        self.estimator = estimator
+
+    @cached_property
+    def fitted(self) -> list[tuple[Any, Problem]]:
+        """The models, each with its table; a check must not change them."""
+        return [(fit(self.estimator, problem), problem) for problem in problems(self.estimator)]
 
 
 def _rate_name(estimator: Any) -> str:
@@ -135,9 +148,9 @@ def _check(name: str, *needed: str) -> Callable[[OnProblem], OnProblem]:
     """Enter a check of an estimator, to be run on every small table."""
 
     def enter(check: OnProblem) -> OnProblem:
-        def run(estimator: Any) -> None:
-            for problem in problems(estimator):
-                check(estimator, problem)
+        def run(models: _Models) -> None:
+            for problem in problems(models.estimator):
+                check(models.estimator, problem)
 
         _CHECKS.append((name, run, needed))
         return check
@@ -149,9 +162,13 @@ def _model_check(name: str, *, rows_alone: bool = False) -> Callable[[OnProblem]
     """Enter a check of a model, to be run on one fitted on every small table."""
 
     def enter(check: OnProblem) -> OnProblem:
+        def run(models: _Models) -> None:
+            for model, problem in models.fitted:
+                check(model, problem)
+
         if rows_alone:
             _ROWS_ALONE.add(name)
-        _check(name)(lambda estimator, problem: check(fit(estimator, problem), problem))
+        _CHECKS.append((name, run, ()))
         return check
 
     return enter
@@ -557,7 +574,8 @@ def _check_weights(estimator: Any, problem: Problem) -> None:
         assert_raises(ValueError, call_it, f"sample_weight={wrong[:3]}...")
 
 
-def _check_scikit_learn(estimator: Any) -> None:
+def _check_scikit_learn(models: _Models) -> None:
+    estimator = models.estimator
     exempt = () if getattr(estimator, "_rows_alone", True) else _SKLEARN_ROWS_ALONE
     expected = dict.fromkeys(exempt, "a row is predicted within its query")
     check_estimator(clone(estimator), on_skip=None, expected_failed_checks=expected)

@@ -34,16 +34,16 @@ def brute_force(exits, risks, tradeoff):
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([0.0, 0.01, 0.05, 0.2]))
-def test_no_change_of_one_threshold_betters_the_solution(seed, tradeoff):
+def test_each_threshold_is_the_best_for_rows_that_begin_at_its_stage(seed, tradeoff):
     costs, risks, errors, weights = problem(seed)
-    exits = Exits(costs, risks, errors, weights)
-    found = exits.solve(tradeoff)
-    reached = lagrangian(exits, found, tradeoff)
+    found = Exits(costs, risks, errors, weights).solve(tradeoff)
     for stage in range(len(costs) - 1):
+        rest = Exits(costs[stage:], risks[stage:], errors[stage:], weights)
+        reached = lagrangian(rest, found[stage:], tradeoff)
         for other in candidates(risks[stage]):
-            changed = found.copy()
-            changed[stage] = other
-            assert lagrangian(exits, changed, tradeoff) >= reached - 1e-12
+            changed = found[stage:].copy()
+            changed[0] = other
+            assert lagrangian(rest, changed, tradeoff) >= reached - 1e-12
 
 
 @settings(max_examples=40, deadline=None)

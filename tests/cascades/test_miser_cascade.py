@@ -51,7 +51,7 @@ def test_chains_are_nested_and_those_of_small_budgets_begin_within_them(model):
         sets = chain[chain >= 0]
         costs = SHEET.total_rows(model._owned(sets))
         assert (np.diff(costs) > 0).all()
-        if number:
+        if number > 1:  # the first two are those of the miser and of forward selection
             assert costs[1] <= 0.16 * whole * (1 + 1e-12)
 
 

@@ -9,6 +9,8 @@ pytest.importorskip("matplotlib")
 
 from experiments import edge, online_gate
 
+from farthing.adaptive.exp3 import Rates
+
 
 def test_the_slope_of_a_known_power_is_found():
     rounds = np.array([500.0, 1000.0, 2000.0, 4000.0])
@@ -22,10 +24,22 @@ def test_the_slope_of_a_known_power_is_found():
 def test_runs_side_by_side_are_those_of_the_gate(monkeypatch, name):
     monkeypatch.setattr(online_gate, "N_RUNS", 4)
     for horizon in (700, None):
-        regrets, drawn = online_gate.regrets(name, 700, horizon)
+        regrets, best, drawn = online_gate.regrets(name, 700, horizon)
         online_gate.check(name, 700, horizon, drawn)
-        assert regrets.shape == (4,)
+        assert regrets.shape == best.shape == (4,)
         assert (regrets > 0).all()
+
+
+@pytest.mark.parametrize("mode", ["known", "doubling"])
+def test_what_learning_costs_is_what_is_left_without_exploration(mode):
+    # A regret made of its parts, with a = 2 and a best expert that loses 0.1 a round.
+    n_rounds, best, regret = 1000, 0.1, 0.0
+    phases = [(1000, 1000)] if mode == "known" else [(2**k, min(2**k, 1001 - 2**k)) for k in range(10)]
+    for length, played in phases:
+        gamma = Rates.of(length, online_gate.N_EXPERTS + 1, online_gate.COST).gamma
+        regret += gamma * played * (online_gate.COST - best) + 2 * (1 - gamma) * played ** (2 / 3)
+    found = online_gate.learning(np.array([regret]), np.array([best * n_rounds]), n_rounds, mode)
+    assert found == pytest.approx([2 * n_rounds ** (2 / 3)])
 
 
 def test_relu_gates_recover_from_a_small_error(monkeypatch):

@@ -1,6 +1,7 @@
 """The contract as a base class, and the registry of methods."""
 
 from farthing.base import nested  # noqa: F401  (registers its codec)
+from farthing.base.aimed import AimedMixin
 from farthing.base.classifier import ContractClassifier
 from farthing.base.documents import documented
 from farthing.base.ensemble import TreesMixin, ladder
@@ -10,12 +11,15 @@ from farthing.base.inputs import n_threads
 from farthing.base.links import normalise, row_sums, sigmoid, softmax
 from farthing.base.registry import default_grid, get, register, registered, trials
 from farthing.base.regressor import ContractRegressor
+from farthing.base.validated import ValidatedMixin
 
 __all__ = [
+    "AimedMixin",
     "BudgetedEstimator",
     "ContractClassifier",
     "ContractRegressor",
     "TreesMixin",
+    "ValidatedMixin",
     "default_grid",
     "documented",
     "get",

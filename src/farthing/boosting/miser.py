@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import ladder, n_threads
-from farthing.base.inputs import check_weights
+from farthing.base import ValidatedMixin, ladder, n_threads
 from farthing.boosting.booster import Boosting, Floats, Grow, Weighting, constants
 from farthing.boosting.draws import draw_rows, subkey
 from farthing.boosting.ledgers import EachRowLedger, Ledger, ModelLedger, trees_within
@@ -31,7 +30,7 @@ from farthing.trees import Forest, Grower, Grown, Predictor, Progress, RowLedger
 LEAST_HESSIAN = 1e-6
 
 
-class GreedyMiser(MiserParameters, StagedTrees):
+class GreedyMiser(MiserParameters, ValidatedMixin, StagedTrees):
     """The booster behind the three estimators; they add the loss and the meaning of the target."""
 
     _hard_budget = True
@@ -45,10 +44,6 @@ class GreedyMiser(MiserParameters, StagedTrees):
     @abstractmethod
     def _loss(self, target: NDArray[Any], qid: NDArray[np.int64] | None) -> Loss:
         """Return what is minimised on these rows."""
-
-    @abstractmethod
-    def _known_target(self, y: Any) -> NDArray[Any]:
-        """Check the target of validation rows and return it as ``_fit`` gets that of training rows."""
 
     def _judge(
         self,
@@ -66,26 +61,6 @@ class GreedyMiser(MiserParameters, StagedTrees):
         return None
 
     # Learning.
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X : array or frame, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are welcome.
-        y : array, shape (n_rows,)
-            Labels or numbers.
-        sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is as if it were not there.
-        validation : tuple (X, y) or (X, y, sample_weight), optional
-            Rows that choose the number of rounds, in place of ``validation_fraction``.
-
-        Returns
-        -------
-        self
-        """
-        return self._learn(X, y, sample_weight, validation=validation)
 
     def _fit(
         self,
@@ -105,7 +80,7 @@ class GreedyMiser(MiserParameters, StagedTrees):
         self.prior_ = self._loss(rows.target, rows.qid).start(rows.target, rows.weights)
         chance = self.subsample < 1 or self.validation_fraction is not None
         key = _key(self.random_state) if chance else 0
-        watched = None if validation is None else self._given_rows(validation).reweighed(factors)
+        watched = None if validation is None else self._watched_rows(validation).reweighed(factors)
         if watched is None and self.validation_fraction is not None:
             rows, watched = rows.apart(self.validation_fraction, subkey(key, 0))
         if bins is None:
@@ -240,22 +215,9 @@ class GreedyMiser(MiserParameters, StagedTrees):
                 if self.patience is not None and watch.idle >= self.patience:
                     return
 
-    def _given_rows(self, validation: Any) -> Rows:
+    def _watched_rows(self, validation: Any) -> Rows:
         """Return validation rows as `fit` takes them."""
-        if not isinstance(validation, tuple) or len(validation) not in (2, 3):
-            raise ValueError(
-                f"validation must be (X, y) or (X, y, sample_weight); got {type(validation).__name__}"
-            )
-        return self._validation_rows(*validation)
-
-    def _validation_rows(self, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Rows:
-        encoded = self.schema_.encode(X, type(self).__name__)
-        encoded.check()
-        target = self._known_target(y)
-        weights = check_weights(sample_weight, len(encoded.values))
-        if len(target) != len(encoded.values):
-            raise ValueError(f"validation has {len(encoded.values)} rows, but {len(target)} targets")
-        return Rows(encoded.values, target, weights, qid)
+        return Rows(*self._given_rows(validation), None)
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield the models of fewer rounds, see `BudgetedEstimator.variants`; the model itself comes last."""

@@ -138,14 +138,14 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
             return lambdamart(qid, len(target), n_threads(self.n_jobs))
         raise ValueError(f"loss must be 'squared' or 'lambdamart'; got {self.loss!r}")
 
-    def _given_rows(self, validation: Any) -> Rows:
+    def _watched_rows(self, validation: Any) -> Rows:
         if not isinstance(validation, tuple) or len(validation) not in (2, 3, 4):
             raise ValueError(
                 "validation must be (X, y), (X, y, qid) or (X, y, qid, sample_weight); "
                 f"got {type(validation).__name__}"
             )
         X, y, qid, weights = (*validation, None, None)[:4]
-        return self._validation_rows(X, y, weights, None if qid is None else query_codes(qid))
+        return Rows(*self._validation_rows(X, y, weights), None if qid is None else query_codes(qid))
 
     def _known_target(self, y: Any) -> NDArray[Any]:
         return self._learn_target(y)

@@ -42,11 +42,12 @@ Exit: TypeAlias = Literal["confidence", "learned"]
 class MiserCascadeClassifier(MiserCascade, ContractClassifier):
     """Stages that own more and more features, boosted trees at each, and exits set together for the budget.
 
-    A miser of falling trade-off says which features to buy, and in which order. Each stage owns the first so
-    many of them and has a booster over all it owns, which is free by then; its probabilities are calibrated
-    on rows held out. A row stops at the first stage where its risk, the error that the probabilities expect,
-    is at most the stage's threshold. The thresholds of all stages are set together for every mean budget at
-    once (`farthing.cascades.exits`), so one fit gives the whole frontier: `at`, `path`.
+    A miser of falling trade-off says which features to buy, and in which order; forward selection on rows
+    held out gives another order, and misers with hard budgets give those for small budgets. Each stage owns
+    the first so many of them and has a booster over all it owns, which is free by then; its probabilities are
+    calibrated on rows held out. A row stops at the first stage where its risk, the error that the
+    probabilities expect, is at most the stage's threshold. The thresholds of all stages are set together for
+    every mean budget at once (`farthing.cascades.exits`), so one fit gives the whole frontier: `at`, `path`.
 
     With ``kind="hard"`` no row stops before it must: each goes to the last stage that it can pay.
 

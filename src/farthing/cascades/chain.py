@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.cascades.forward import forward_order
 from farthing.cascades.nursery import Columns, Nursery, Purse
 from farthing.costs import CostSheet, RowLedger
 
@@ -18,22 +19,25 @@ _LEAST_TRADEOFF: Final = 1e-6
 _ROUNDS_BETWEEN: Final = 2
 # Hard budgets of the chains for small budgets, as shares of the price of all features.
 _CAPS: Final = (0.01, 0.02, 0.04, 0.08, 0.16)
+# Purchases of forward selection, at most, for each stage that there may be.
+_PURCHASES: Final = 4
 
 
 def chains_of(nursery: Nursery, n_stages: int) -> tuple[list[Columns], list[list[int]]]:
     """Return sets of columns, and the chains that lead through them.
 
-    The first chain is that of `miser_order`, cut into stages of a common ratio in cost. The others are for
-    small budgets, where what is best for its price is often too dear: a miser with a hard budget buys what it
-    can, stage by stage, and behind it the chain goes on with the sets of the first that cost more.
+    The first chain is that of `miser_order`, cut into stages of a common ratio in cost. The second is that of
+    `forward_order`. The others are for small budgets, where what is best for its price is often too dear: a
+    miser with a hard budget buys what it can, stage by stage. Behind their ends the chains go on with the
+    sets of the first that cost more. Rows held out say which chain is best for which budget.
 
     Parameters
     ----------
     nursery : Nursery
         The table, the prices, and how trees are grown.
     n_stages : int
-        Most stages that cost something of the first chain; the others have at most a quarter as many before
-        they join it.
+        Most stages that cost something of the first chain; before they join it, the second has at most half
+        as many, the others a quarter.
 
     Returns
     -------
@@ -45,29 +49,29 @@ def chains_of(nursery: Nursery, n_stages: int) -> tuple[list[Columns], list[list
     """
     sheet = nursery.sheet
     free = free_columns(sheet)
+    whole = sheet.total(sheet.features)
+    most = max(1, n_stages // 4)
+    orders = [(miser_order(nursery, None), n_stages)]
+    orders.append((forward_order(nursery, free, _PURCHASES * n_stages), max(1, n_stages // 2)))
+    orders += [(miser_order(nursery, share * whole), most) for share in _CAPS]
     places: dict[bytes, int] = {}
     sets: list[Columns] = []
-
-    def place(columns: Columns) -> int:
-        key = np.sort(columns).tobytes()
-        if key not in places:
-            places[key] = len(sets)
-            sets.append(np.sort(columns))
-        return places[key]
-
-    whole = sheet.total(sheet.features)
-    order = miser_order(nursery, None)
-    costs = prefix_costs(sheet, order)
-    main = cut(costs, len(free), n_stages)
-    chains = [[place(order[:owned]) for owned in main]]
-    for share in _CAPS:
-        order = miser_order(nursery, share * whole)
-        if len(order) == len(free):
+    # Of the first chain: the place of each set, and what it costs.
+    main: list[tuple[int, float]] = []
+    chains: list[list[int]] = []
+    for order, n_own in orders:
+        if main and len(order) == len(free):
             continue
-        own = prefix_costs(sheet, order)
-        chain = [place(order[:owned]) for owned in cut(own, len(free), max(1, n_stages // 4))]
-        joined = [at for at, owned in zip(chains[0], main, strict=True) if costs[owned] > own[-1]]
-        chains.append([*chain, *joined])
+        costs = prefix_costs(sheet, order)
+        chain = []
+        for owned in cut(costs, len(free), n_own):
+            columns = np.sort(order[:owned])
+            chain.append(places.setdefault(columns.tobytes(), len(sets)))
+            if chain[-1] == len(sets):
+                sets.append(columns)
+            if not chains:
+                main.append((chain[-1], float(costs[owned])))
+        chains.append(chain + [place for place, cost in main if cost > costs[-1]])
     return sets, chains
 
 

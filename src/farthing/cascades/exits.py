@@ -6,15 +6,10 @@ not pass; the last stage takes all. The thresholds for a trade-off lambda are to
 
     mean over rows of error(stage where the row stops) + lambda * costs[that stage]
 
-over rows held out. Two steps find them:
-
-1. Dynamic programming, from the last stage back. The value of going on from stage m is, for each row, what
-   the thresholds behind m make of it; the threshold of m is the best of all cuts of the rows by their risk.
-   If the risk at a stage is all that tells how a row will fare later (a Markov chain of risks), these are the
-   best thresholds there are.
-2. Descent, threshold by threshold: each is set to its exact optimum, over the rows that reach its stage, with
-   the others fixed, until none moves. The Lagrangian never rises, so what comes out is no worse than step 1,
-   and no change of a single threshold betters it.
+over rows held out. Dynamic programming finds them, from the last stage back: the value of going on from stage
+m is, for each row, what the thresholds behind m make of it; the threshold of m is the best of all cuts of the
+rows by their risk. If the risk at a stage is all that tells how a row will fare later (a Markov chain of
+risks), these are the best thresholds there are; with two stages they are in any case.
 
 Whatever minimises the Lagrangian has the least error of all thresholds that spend no more than it does.
 """
@@ -35,7 +30,6 @@ Point: TypeAlias = tuple[float, float, Floats]
 # Thresholds of stages where no row stops, and where all do.
 NEVER: Final = -np.inf
 ALWAYS: Final = np.inf
-_MOST_TURNS: Final = 5
 # Between two points of the path the spend grows by at most this share, or there are so many points.
 _STEP: Final = 0.04
 _MOST_STEPS: Final = 16
@@ -152,7 +146,13 @@ class Exits:
 
     def solve(self, tradeoff: float) -> Floats:
         """Return the thresholds of one trade-off, shape (n_stages,)."""
-        return self._descend(self._backward(tradeoff), tradeoff)
+        thresholds = np.full(len(self._costs), ALWAYS)
+        value = self._errors[-1]
+        for stage in range(len(self._costs) - 2, -1, -1):
+            later = value + tradeoff * (self._costs[stage + 1] - self._costs[stage])
+            thresholds[stage] = self._cut(stage, later - self._errors[stage])
+            value = np.where(self._risks[stage] <= thresholds[stage], self._errors[stage], later)
+        return thresholds
 
     def judge(self, thresholds: Floats) -> tuple[float, float]:
         """Return mean spend and mean error of the rows."""
@@ -163,42 +163,9 @@ class Exits:
             float(self._errors[stops, rows] @ self._weights),
         )
 
-    def _backward(self, tradeoff: float) -> Floats:
-        thresholds = np.full(len(self._costs), ALWAYS)
-        value = self._errors[-1]
-        for stage in range(len(self._costs) - 2, -1, -1):
-            later = value + tradeoff * (self._costs[stage + 1] - self._costs[stage])
-            thresholds[stage] = self._cut(stage, later - self._errors[stage], None)
-            value = np.where(self._risks[stage] <= thresholds[stage], self._errors[stage], later)
-        return thresholds
-
-    def _descend(self, thresholds: Floats, tradeoff: float) -> Floats:
-        rows = np.arange(self._risks.shape[1])
-        for _ in range(_MOST_TURNS):
-            before = thresholds.copy()
-            stops = self._risks <= thresholds[:, np.newaxis]
-            # Earlier stages are looked at as they were: thresholds change from the last stage to the first.
-            gone = np.logical_or.accumulate(stops, axis=0)
-            # Where a row would stop behind each stage.
-            next_stop = np.full(len(rows), len(stops) - 1)
-            for stage in range(len(stops) - 2, -1, -1):
-                reach = ~gone[stage - 1] if stage else None
-                later = self._errors[next_stop, rows]
-                later = later + tradeoff * (self._costs[next_stop] - self._costs[stage])
-                thresholds[stage] = self._cut(stage, later - self._errors[stage], reach)
-                stops[stage] = self._risks[stage] <= thresholds[stage]
-                next_stop = np.where(stops[stage], stage, next_stop)
-            if np.array_equal(before, thresholds):
-                break
-        return thresholds
-
-    def _cut(self, stage: int, gains: Floats, reach: NDArray[np.bool_] | None) -> float:
-        """Return the threshold whose rows gain most by stopping, of those that reach the stage."""
+    def _cut(self, stage: int, gains: Floats) -> float:
+        """Return the threshold whose rows gain most by stopping."""
         order = self._orders[stage]
-        if reach is not None:
-            order = order[reach[order]]
-            if not len(order):
-                return NEVER
         risks = self._risks[stage][order]
         sums = np.cumsum((gains * self._weights)[order])
         ends = np.append(risks[1:] > risks[:-1], True)  # rows of the same risk stop together

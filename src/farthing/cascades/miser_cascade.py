@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import n_threads
-from farthing.base.inputs import check_cap, check_weights
+from farthing.base import AimedMixin, ValidatedMixin, n_threads
+from farthing.base.inputs import check_cap
 from farthing.boosting.losses import Loss
 from farthing.boosting.miser import GreedyMiser
 from farthing.cascades.chain import chains_of
@@ -31,10 +31,6 @@ Floats = NDArray[np.float64]
 Miser = TypeVar("Miser", bound=GreedyMiser)
 BudgetKind = Literal["mean", "hard"]
 
-# What the variants of a fitted model try, as shares of the cost of all features.
-_SHARES: Final = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
-# And as parts of the model's own mean budget, since other rows will not spend quite what rows held out do.
-_PARTS_OF_BUDGET: Final = (0.8, 0.85, 0.9, 0.94, 0.97, 1.03, 1.06, 1.1, 1.15, 1.2)
 # Below so many rows every row is held out once; above, one part of them is.
 _FEW_ROWS: Final = 4000
 _FOLDS: Final = 5
@@ -73,8 +69,8 @@ TEXTS: Final = {
     ends_ : ndarray of int64, shape (n_sets,)
         The end of the trees of each.
     chains_ : ndarray of int64, shape (n_chains, n_stages)
-        The sets of each chain, in the order of its stages; -1 behind the end of a short one. The first is for
-        all budgets, the others for small ones.
+        The sets of each chain, in the order of its stages; -1 behind the end of a short one. The first is the
+        miser's, the second that of forward selection, the others are for small budgets.
     chain_ : ndarray of int64, shape (n_stages,)
         The chain of the budget.
     thresholds_ : ndarray of float64, shape (n_stages,)
@@ -110,7 +106,7 @@ class CascadePoint:
     model: Any
 
 
-class MiserCascade(Staged):
+class MiserCascade(AimedMixin, ValidatedMixin, Staged):
     """Learning, and the path of budgets; the two estimators add the loss, the calibration and the risk."""
 
     _stored: ClassVar[Mapping[str, type | UnionType]] = {
@@ -122,7 +118,8 @@ class MiserCascade(Staged):
         "path_thresholds_": np.ndarray,
     }
 
-    _path_by_budget = True
+    _shares = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
+
     # Where boosters grow, and who sets the exits; an experiment may put others in their place.
     _nursery: ClassVar[type[Nursery]] = Nursery
     _exits: ClassVar[type[Exits]] = Exits
@@ -173,10 +170,6 @@ class MiserCascade(Staged):
         """Return what the boosters minimise."""
 
     @abstractmethod
-    def _known_target(self, y: Any) -> NDArray[Any]:
-        """Check the target of validation rows and return it as ``_fit`` gets that of training rows."""
-
-    @abstractmethod
     def _calibrate(self, nursery: Nursery, boosters: list[Booster]) -> None:
         """Learn from the rows held out how to read the scores of each set."""
 
@@ -193,26 +186,6 @@ class MiserCascade(Staged):
         return weights
 
     # Learning.
-
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X : array or frame, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are welcome.
-        y : array, shape (n_rows,)
-            Labels or numbers.
-        sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is as if it were not there.
-        validation : tuple (X, y) or (X, y, sample_weight), optional
-            Rows to hold out, in place of ``n_folds``.
-
-        Returns
-        -------
-        self
-        """
-        return self._learn(X, y, sample_weight, validation=validation)
 
     def _fit(
         self,
@@ -241,7 +214,7 @@ class MiserCascade(Staged):
             weights,
             sheet=sheet,
             folds=folds,
-            learned=np.arange(n_learned),
+            final=np.arange(n_learned),
             settings=self._settings(),
         )
         self.prior_ = nursery.loss.start(target[:n_learned], weights[:n_learned])
@@ -334,20 +307,6 @@ class MiserCascade(Staged):
         miser.set_params(**{name: getattr(self, name) for name in names})
         return miser
 
-    def _given_rows(self, validation: Any) -> tuple[NDArray[np.floating], NDArray[Any], Floats]:
-        """Return validation rows as `fit` takes them."""
-        if not isinstance(validation, tuple) or len(validation) not in (2, 3):
-            raise ValueError(
-                f"validation must be (X, y) or (X, y, sample_weight); got {type(validation).__name__}"
-            )
-        encoded = self.schema_.encode(validation[0], type(self).__name__)
-        encoded.check()
-        target = self._known_target(validation[1])
-        weights = check_weights(validation[2] if len(validation) > 2 else None, len(encoded.values))
-        if len(target) != len(encoded.values):
-            raise ValueError(f"validation has {len(encoded.values)} rows, but {len(target)} targets")
-        return encoded.values, target, weights
-
     def _check_parameters(self) -> None:
         if self.kind not in ("mean", "hard"):
             raise ValueError(f"kind must be 'mean' or 'hard'; got {self.kind!r}")
@@ -360,24 +319,6 @@ class MiserCascade(Staged):
                 raise ValueError(f"{name} must be an integer of at least {bound}; got {value!r}")
 
     # The path.
-
-    def at(self, budget: float | None) -> Self:
-        """Return the model of another budget, of the same ``kind``; it shares the trees.
-
-        Parameters
-        ----------
-        budget : float or None
-            As the parameter; None is no limit.
-
-        Returns
-        -------
-        estimator
-            What `fit` with that budget gives.
-        """
-        check_is_fitted(self)
-        made = self._variant({"budget": budget})
-        made._aim(check_cap(budget))
-        return made
 
     def path(self) -> list[CascadePoint]:
         """Return the models of all mean budgets, cheapest first, with what rows held out pay and risk."""
@@ -396,16 +337,11 @@ class MiserCascade(Staged):
         best set that the budget can pay.
         """
         check_is_fitted(self)
-        whole = self.costs_.total(self.costs_.features)
-        budgets = [share * whole for share in _SHARES]
-        own = [] if self.budget is None or self.kind == "hard" else [self.budget]
-        for budget in sorted({*budgets, *(part * budget for part in _PARTS_OF_BUDGET for budget in own)}):
-            yield {"budget": budget}, self.at(budget)
         if self.kind == "mean":
-            for budget in sorted({*budgets, *own}):
+            for budget in self._other_budgets():
                 params = {"kind": "hard", "budget": budget}
                 yield params, self._variant(params).at(budget)
-        yield {}, self
+        yield from super().variants()
 
     def _aim(self, cap: float | None) -> None:
         """Choose the chain and the thresholds of a budget."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from types import UnionType
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import ContractClassifier, TreesMixin, n_threads, normalise, register
+from farthing.base import AimedMixin, ContractClassifier, TreesMixin, n_threads, normalise, register
 from farthing.base.inputs import check_cap
 from farthing.costs import CostSheet
 from farthing.forests.bootstrap import Units
@@ -23,8 +22,6 @@ from farthing.trees import CostRule, Forest, pruned
 
 # One part of so many is held out to prune by.
 _PARTS: Final = 4
-# What the variants of a fitted model try, as shares of the cost of all features.
-_SHARES: Final = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.5, 0.7, 1.0)
 
 
 @register(
@@ -34,7 +31,7 @@ _SHARES: Final = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.5, 0.7, 1
     trials=[{"max_trees": 5, "penalty": 0.1, "max_features": None}],
     check_defaults=False,  # forty trees for each of a hundred small fits
 )
-class PrunedForestClassifier(TreesMixin, ContractClassifier):
+class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
     """A forest grown at the prices of its features and pruned to a mean budget.
 
     A quarter of the rows is held out of the trees. They pay for what they look at, and BudgetPrune finds the
@@ -89,8 +86,6 @@ class PrunedForestClassifier(TreesMixin, ContractClassifier):
         "path_costs_": np.ndarray,
         "path_errors_": np.ndarray,
     }
-
-    _path_by_budget = True
 
     def __init__(
         self,
@@ -165,33 +160,6 @@ class PrunedForestClassifier(TreesMixin, ContractClassifier):
         forest.classes_ = self.classes_
         forest._given = (None, None)
         return forest._fit_encoded(self.schema_, sheet, values, target, weights)
-
-    def at(self, budget: float | None) -> Self:
-        """Return the model of another budget; it shares the trees before pruning.
-
-        Parameters
-        ----------
-        budget : float or None
-            As the parameter; None is no limit.
-
-        Returns
-        -------
-        estimator
-            What `fit` with that budget gives.
-        """
-        check_is_fitted(self)
-        made = self._variant({"budget": budget})
-        made._aim(check_cap(budget))
-        return made
-
-    def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
-        """Yield other budgets, see `BudgetedEstimator.variants`; the model itself comes last."""
-        check_is_fitted(self)
-        whole = self.costs_.total(self.costs_.features)
-        for share in _SHARES:
-            params = {"budget": share * whole}
-            yield params, self.at(params["budget"])
-        yield {}, self
 
     def _aim(self, cap: float | None) -> None:
         """Prune to the least error within a budget, and among equals to the least spend."""

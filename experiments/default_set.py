@@ -1,9 +1,9 @@
 """What the front door tries by default, and how it chooses, on tables that no page of the front door reports.
 
 ``python -m experiments.default_set`` writes docs/results/default_set.md. Every method is fitted with its
-whole grid on training rows; what each model pays and scores on validation rows, and how often it is right on test
-rows, is kept in a folder, one file for each table, seed and fold. Then any set of methods and any rule of
-choice can be tried without a fit. FARTHING_DATA must name the folder of the tables.
+whole grid on training rows; what each model pays and scores on validation rows, and how often it is right on
+test rows, is kept in a folder, one file for each table, seed and fold. Then any set of methods and any rule
+of choice can be tried without a fit. FARTHING_DATA must name the folder of the tables.
 """
 
 from __future__ import annotations

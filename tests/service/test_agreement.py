@@ -12,8 +12,8 @@ import pytest
 from tests.serving import running
 
 import farthing
-from farthing._trial import CATEGORICAL, NAMES, TOTAL, fit, problems, row_of, source_of
 from farthing.base import get, registered, trials
+from farthing.checks.trial import CATEGORICAL, NAMES, TOTAL, fit, problems, row_of, source_of
 from farthing.service import AsyncClient, Client, Settings
 from farthing.walks import REFUSED, Decision
 

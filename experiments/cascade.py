@@ -27,12 +27,13 @@ from experiments.miser_accuracy import (
     SETTINGS,
     SHARES,
     grid,
+    largest_of,
     lightgbm_fit,
-    miser_fit,
-    plan,
+    miser_fits,
     prior,
     row_errors,
 )
+from joblib import Parallel
 from numpy.typing import NDArray
 
 from farthing.adaptive import AdaptGbrtClassifier, adapt_path
@@ -113,8 +114,8 @@ def told_at(model: MiserCascadeClassifier, split: Split) -> Iterator[Followed]:
 
 def miser(split: Split) -> Iterator[Followed]:
     """Give every round of every fit, with exits and without."""
-    for fit in plan(N_FITS):
-        yield miser_fit(split, fit, N_ROUNDS)[1]
+    for _, with_exits in miser_fits(split, largest_of(split), N_FITS, N_ROUNDS, Parallel(n_jobs=1)):
+        yield with_exits
 
 
 def coupled(split: Split) -> Iterator[Followed]:
@@ -368,8 +369,8 @@ ridge {l2} and leaves of at least {min_rows_leaf} rows. The cascade is **one** f
 the training rows, and its chains, calibration and exits are set by the validation rows, those by which every
 rival chooses among its models.
 
-- "miser": {n_fits} fits of `GreedyMiserClassifier`, trade-offs and hard budgets; every round of every fit is
-  a model, with early exits at four thresholds and without.
+- "miser": {n_fits} fits of `GreedyMiserClassifier`, trade-offs that are found by what validation rows spend, and
+  hard budgets; every round of every fit is a model, with early exits at four thresholds and without.
 - "LightGBM coupled", "LightGBM lazy": {n_fits} trade-offs each, every round a model.
 - "best subset": LightGBM on the first features by gain over price, as many sets, every round a model.
 - "BudgetPrune": eight forests of 40 trees, seven of which know the prices (ratio of price and gain, or a

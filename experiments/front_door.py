@@ -319,6 +319,7 @@ def page(kept: Path, seeds: list[int], folder: Path) -> None:
         if done:
             found = {m: [Result.load(row[place]) for row in done] for place, m in enumerate(METHODS)}
             verdicts.append(write(name, found, lines.append))
+    missing = [name for name in (*REAL, *DRAWN) if name not in {verdict.name for verdict in verdicts}]
     ahead = sum(verdict.gap > 0 for verdict in verdicts)
     behind = [verdict.name for verdict in verdicts if verdict.gap < -verdict.error]
     summary = [
@@ -328,6 +329,7 @@ def page(kept: Path, seeds: list[int], folder: Path) -> None:
         "| table | BudgetedClassifier | best rival | difference | |",
         "|---|---|---|---|---|",
         *(verdict.row() for verdict in verdicts),
+        *(["", f"Not measured yet: {', '.join(missing)}."] if missing else []),
     ]
     text = HEAD.format(n_rounds=N_ROUNDS, n_folds=N_FOLDS, summary="\n".join(summary), **SETTINGS)
     (folder / "front_door.md").write_text(text + "\n".join(lines) + "\n")

@@ -184,6 +184,11 @@ def miser_fits(
     return by_row + follow_all(Fit("model", tradeoff, share) for share in SHARES[:n_hard])
 
 
+def largest_of(split: Split) -> float | None:
+    """Return the largest trade-off at which the miser buys anything."""
+    return largest_tradeoff(lambda tradeoff: _first_cost(split, tradeoff) > 0)
+
+
 def _first_cost(split: Split, tradeoff: float) -> float:
     """Return what the first splits of the first round cost together."""
     settings = {**SETTINGS, "max_depth": 1}
@@ -214,7 +219,7 @@ def followed_by(
     """Return all models of each method, and the seconds that its fits took, side by side."""
     found: dict[str, tuple[Followed, float]] = {}
     begin = time.perf_counter()
-    largest = largest_tradeoff(lambda tradeoff: _first_cost(split, tradeoff) > 0)
+    largest = largest_of(split)
     ours = miser_fits(split, largest, n_fits, n_rounds, pool)
     lapse = time.perf_counter() - begin
     for name, models in zip((MISER, WITH_EXITS), zip(*ours, strict=True), strict=True):

@@ -17,7 +17,7 @@ def nursery_of(X, y, sheet):
     settings = Settings(8, None, 0.3, 3, None, 2, 1.0, 1)
     bins = Bins(X, Schema.learn(X))
     return Nursery(
-        bins, SQUARED, y, np.ones(len(y)), sheet=sheet, folds=folds, learned=folds[0].learn, settings=settings
+        bins, SQUARED, y, np.ones(len(y)), sheet=sheet, folds=folds, final=folds[0].learn, settings=settings
     )
 
 

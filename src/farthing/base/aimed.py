@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base.estimator import BudgetedEstimator
 from farthing.base.inputs import check_cap
 
+# Parts of the model's own mean budget that `variants` tries: other rows will not spend quite what those did
+# by which the model was moved to it.
+_PARTS: Final = (0.8, 0.85, 0.9, 0.94, 0.97, 1.03, 1.06, 1.1, 1.15, 1.2)
+
 
 class AimedMixin(BudgetedEstimator):
-    """Other budgets of one fit: a method says in ``_aim`` how a fitted model is moved to a budget."""
+    """Other budgets of one fit: a method says in ``_aim`` how a fitted model is moved to a budget.
+
+    Rows held out within the fit compare the budgets, so of two the dearer is held to be better.
+    """
 
     # What `variants` tries, as shares of the cost of all features.
     _shares: ClassVar[Sequence[float]] = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.5, 0.7, 1.0)
@@ -39,11 +46,16 @@ class AimedMixin(BudgetedEstimator):
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield other budgets, see `BudgetedEstimator.variants`; the model itself comes last."""
         check_is_fitted(self)
-        whole = self.costs_.total(self.costs_.features)
-        for share in self._shares:
-            params = {"budget": share * whole}
-            yield params, self.at(params["budget"])
+        for budget in self._other_budgets():
+            yield {"budget": budget}, self.at(budget)
         yield {}, self
+
+    def _other_budgets(self) -> list[float]:
+        """Return what `variants` tries, ascending."""
+        whole = self.costs_.total(self.costs_.features)
+        own = getattr(self, "budget", None)
+        near = [] if own is None or self._hard_budget else [part * own for part in _PARTS]
+        return sorted({*(share * whole for share in self._shares), *near})
 
     @abstractmethod
     def _aim(self, cap: float | None) -> None:

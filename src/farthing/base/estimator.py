@@ -74,10 +74,6 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     # exempt from the checks of row independence.
     _rows_alone: ClassVar[bool] = True
 
-    # Whether `variants` that differ in ``budget`` alone were compared on rows held out within the fit, so
-    # that of two the dearer is held to be better.
-    _path_by_budget: ClassVar[bool] = False
-
     # What a method fills in.
 
     @abstractmethod

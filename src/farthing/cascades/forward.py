@@ -92,7 +92,7 @@ def _inner(nursery: Nursery) -> Nursery:
     rows = np.random.default_rng(0).permutation(nursery.learned)
     n_held = max(1, len(rows) // _PARTS)
     learn = np.sort(rows[n_held:] if len(rows) > 1 else rows)
-    return nursery.with_folds([Fold(learn, np.sort(rows[:n_held]))], learn)
+    return nursery.with_folds([Fold(learn, np.sort(rows[:n_held]))])
 
 
 class _Trial:

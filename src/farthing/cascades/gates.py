@@ -76,7 +76,7 @@ def grow_gates(
                 nursery.weights,
                 sheet=nursery.sheet,
                 folds=folds,
-                learned=held,
+                final=held,
                 settings=settings,
             ).booster(columns)
         )

@@ -85,6 +85,6 @@ class Ground:
             (self.weights * counts)[rows],
             sheet=self.sheet,
             folds=folds,
-            learned=numbers,
+            final=numbers,
             settings=self.settings,
         )

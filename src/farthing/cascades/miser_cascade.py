@@ -31,8 +31,6 @@ Floats = NDArray[np.float64]
 Miser = TypeVar("Miser", bound=GreedyMiser)
 BudgetKind = Literal["mean", "hard"]
 
-# And as parts of the model's own mean budget, since other rows will not spend quite what rows held out do.
-_PARTS_OF_BUDGET: Final = (0.8, 0.85, 0.9, 0.94, 0.97, 1.03, 1.06, 1.1, 1.15, 1.2)
 # Below so many rows every row is held out once; above, one part of them is.
 _FEW_ROWS: Final = 4000
 _FOLDS: Final = 5
@@ -120,7 +118,6 @@ class MiserCascade(AimedMixin, ValidatedMixin, Staged):
         "path_thresholds_": np.ndarray,
     }
 
-    _path_by_budget = True
     _shares = (0.005, 0.01, 0.015, 0.02, 0.03, 0.04, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0)
 
     # Where boosters grow, and who sets the exits; an experiment may put others in their place.
@@ -217,7 +214,7 @@ class MiserCascade(AimedMixin, ValidatedMixin, Staged):
             weights,
             sheet=sheet,
             folds=folds,
-            learned=np.arange(n_learned),
+            final=np.arange(n_learned),
             settings=self._settings(),
         )
         self.prior_ = nursery.loss.start(target[:n_learned], weights[:n_learned])
@@ -340,16 +337,11 @@ class MiserCascade(AimedMixin, ValidatedMixin, Staged):
         best set that the budget can pay.
         """
         check_is_fitted(self)
-        whole = self.costs_.total(self.costs_.features)
-        budgets = [share * whole for share in self._shares]
-        own = [] if self.budget is None or self.kind == "hard" else [self.budget]
-        for budget in sorted({*budgets, *(part * budget for part in _PARTS_OF_BUDGET for budget in own)}):
-            yield {"budget": budget}, self.at(budget)
         if self.kind == "mean":
-            for budget in sorted({*budgets, *own}):
+            for budget in self._other_budgets():
                 params = {"kind": "hard", "budget": budget}
                 yield params, self._variant(params).at(budget)
-        yield {}, self
+        yield from super().variants()
 
     def _aim(self, cap: float | None) -> None:
         """Choose the chain and the thresholds of a budget."""

@@ -75,7 +75,7 @@ class Nursery:
         The prices, in the order of the columns.
     folds : sequence of Fold
         Who learns and who is held out; several folds hold out every row once.
-    learned : ndarray of int64, shape (n_learned,)
+    final : ndarray of int64, shape (n_final,)
         The rows that the final boosters are grown on, ascending.
     settings : Settings
         How trees are grown.
@@ -90,7 +90,7 @@ class Nursery:
         *,
         sheet: CostSheet,
         folds: Sequence[Fold],
-        learned: NDArray[np.int64],
+        final: NDArray[np.int64],
         settings: Settings,
     ) -> None:
         self.bins = bins
@@ -102,18 +102,20 @@ class Nursery:
         self.settings = settings
         #: The rows held out by some fold, ascending.
         self.held: NDArray[np.int64] = np.sort(np.concatenate([fold.held for fold in folds]))
-        self.learned = learned
+        #: The rows that some fold learns from, ascending: those that purchases are chosen by.
+        self.learned: NDArray[np.int64] = np.unique(np.concatenate([fold.learn for fold in folds]))
+        self.final = final
         self._plain = self.grower(0.0)
 
-    def with_folds(self, folds: Sequence[Fold], learned: NDArray[np.int64]) -> Nursery:
-        """Return a nursery of the same table with other rows to learn from and held out."""
-        return self._like(folds, learned, self.settings)
+    def with_folds(self, folds: Sequence[Fold]) -> Nursery:
+        """Return a nursery of the same table with other rows held out."""
+        return self._like(folds, self.settings)
 
     def with_settings(self, settings: Settings) -> Nursery:
         """Return a nursery of the same rows whose trees grow in another way."""
-        return self._like(self.folds, self.learned, settings)
+        return self._like(self.folds, settings)
 
-    def _like(self, folds: Sequence[Fold], learned: NDArray[np.int64], settings: Settings) -> Nursery:
+    def _like(self, folds: Sequence[Fold], settings: Settings) -> Nursery:
         return Nursery(
             self.bins,
             self.loss,
@@ -121,7 +123,7 @@ class Nursery:
             self.weights,
             sheet=self.sheet,
             folds=folds,
-            learned=learned,
+            final=self.final,
             settings=settings,
         )
 
@@ -186,8 +188,8 @@ class Nursery:
     def booster(self, columns: Columns) -> Booster:
         """Grow a booster on a set of columns, with as many rounds as suit the rows held out.
 
-        The folds grow side by side. Then a booster of that number of rounds is grown on all rows to learn
-        from, unless a fold has just done so.
+        The folds grow side by side. Then a booster of that number of rounds is grown on the final rows,
+        unless a fold has just done so.
         """
         settings = self.settings
         makings = [self.boosting(fold.learn) for fold in self.folds]
@@ -205,14 +207,14 @@ class Nursery:
                 best, least, n_rounds = held.copy(), loss, number
             elif settings.patience is not None and number - n_rounds >= settings.patience:
                 break
-        if len(self.folds[0].learn) < len(self.learned):
+        if len(self.folds[0].learn) < len(self.final):
             return Booster(self.grown(columns, n_rounds), best, n_rounds)
         return Booster(self._forest(makings[0], n_rounds), best, n_rounds)
 
     def grown(self, columns: Columns, n_rounds: int) -> Forest:
         """Grow a booster of so many rounds on a set of columns, from all rows to learn from."""
-        making = self.boosting(self.learned)
-        grow = self.grow(self.learned, columns)
+        making = self.boosting(self.final)
+        grow = self.grow(self.final, columns)
         for _ in range(n_rounds if len(columns) else 0):
             making.round(grow)
         return self._forest(making, len(making.trees) // len(making.scores))
@@ -225,7 +227,7 @@ class Nursery:
         )
 
     def _forest(self, making: Boosting, n_rounds: int) -> Forest:
-        start = self.loss.start(self.target[self.learned], self.weights[self.learned])
+        start = self.loss.start(self.target[self.final], self.weights[self.final])
         first = constants(start, self.bins.n_features, self.bins.category_widths)
         return Forest.concat([first, *making.trees[: n_rounds * len(start)]])
 

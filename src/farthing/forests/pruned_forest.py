@@ -87,8 +87,6 @@ class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
         "path_errors_": np.ndarray,
     }
 
-    _path_by_budget = True
-
     def __init__(
         self,
         costs: Any = None,

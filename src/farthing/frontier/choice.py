@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from farthing.base import AimedMixin
+
 if TYPE_CHECKING:
     from farthing.frontier.points import Point
 
@@ -17,7 +19,7 @@ def choose(fitting: Iterable[Point]) -> Point | None:
     """Return the point to take of those within a budget; None if there is none.
 
     Among hundreds of points on a few hundred rows the best accuracy belongs to a lucky one. So, first, of the
-    models that one fit gives for many budgets (`BudgetedEstimator._path_by_budget`) only the dearest stands:
+    models that one fit gives for many budgets (`farthing.base.AimedMixin`) only the dearest stands:
     rows held out within the fit have said already that it is the best of them, and these were more. Then, of
     the scores within half a standard error of the best, the one of the least ``loss`` is taken, which depends
     on luck much less than the share of right labels.
@@ -55,7 +57,7 @@ def _ends(points: list[Point]) -> list[Point]:
     kept: dict[object, Point] = {}
     for number, point in enumerate(points):
         key: object = number
-        if getattr(point.estimator, "_path_by_budget", False):
+        if isinstance(point.estimator, AimedMixin):
             others = {name: value for name, value in point.params.items() if name != "budget"}
             key = point.method, repr(sorted(others.items()))
         if key not in kept or kept[key].spend < point.spend:

@@ -369,8 +369,8 @@ ridge {l2} and leaves of at least {min_rows_leaf} rows. The cascade is **one** f
 the training rows, and its chains, calibration and exits are set by the validation rows, those by which every
 rival chooses among its models.
 
-- "miser": {n_fits} fits of `GreedyMiserClassifier`, trade-offs that are found by what validation rows spend, and
-  hard budgets; every round of every fit is a model, with early exits at four thresholds and without.
+- "miser": {n_fits} fits of `GreedyMiserClassifier`, trade-offs that are found by what validation rows spend,
+  and hard budgets; every round of every fit is a model, with early exits at four thresholds and without.
 - "LightGBM coupled", "LightGBM lazy": {n_fits} trade-offs each, every round a model.
 - "best subset": LightGBM on the first features by gain over price, as many sets, every round a model.
 - "BudgetPrune": eight forests of 40 trees, seven of which know the prices (ratio of price and gain, or a

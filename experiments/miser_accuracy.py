@@ -412,8 +412,8 @@ TAIL = """
   behind. On the three splits of miniboone_tiny here, LightGBM with spread trade-offs is as far behind its own
   fixed grid as the miser is; there are too few splits to tell.
 - Choosing by log loss, or by log loss among models within 1 % or 3 % of the best accuracy, was tried there
-  for all methods. It gained up to 0.002 on miniboone_tiny and nothing on heart_cleveland, and was dropped.
-- The larger tables may have fewer splits than the three seeds that the command runs by default; the headings
+  for all methods. It gained up to 0.003 on miniboone_tiny and nothing on heart_cleveland, and was dropped.
+- Tables may have fewer splits or repetitions than the three seeds of the command; the headings
   say how many.
 - A standard error over test rows knows nothing of other splits, other prices or the luck of a grid of
   trade-offs.

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-
 from experiments.cascade_mnist import SIDE, moved
 
 

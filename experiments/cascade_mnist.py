@@ -7,14 +7,15 @@ maximize mutual information for dynamic feature selection, ICML 2023) publish.
 
 One piece per k (``--k 20``), and one more with ``--moved``: each training image then counts five times, as it
 is and moved by one pixel in each direction. Branches and results that are done lie in the folder ``--kept``,
-so a run that was ended goes on where it was. ``--validate`` learns from 50,000 training rows and judges by
-the other 10,000.
+so a run that was ended goes on where it was.
+
+``--trial 6000 n_branches=8 n_trees=20`` tries other settings: it learns from so many training rows and judges
+by 10,000 others of them. The page lists all trials that were made.
 """
 
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import time
 from pathlib import Path
@@ -54,7 +55,7 @@ SETTINGS: dict[int, dict[str, Any]] = {
         "branch_share": 0.25,
         "choose_rows": 6000,
         "grow_rows": 50_000,
-        "n_trees": 140,
+        "n_trees": 70,
         "learning_rate": 0.2,
         "max_depth": 6,
     },
@@ -93,14 +94,14 @@ class Remembering(BranchingCascadeClassifier):
         return float(sum(joblib.load(path)[1] for path in paths))
 
 
-def tables(validate: bool) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the rows to learn from and those to judge by: X, y, X, y."""
+def tables(n_rows: int | None) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
+    """Return the rows to learn from and those to judge by: X, y, X, y; in a trial, of the training rows."""
     data = load_table("mnist")
     X, y = data.X.to_numpy(dtype=np.float32), np.asarray(data.y)
     train, test = np.flatnonzero(data.split == "train"), np.flatnonzero(data.split == "test")
-    if validate:
+    if n_rows is not None:
         lots = np.random.default_rng(0).permutation(train)
-        train, test = np.sort(lots[10_000:]), np.sort(lots[:10_000])
+        train, test = np.sort(lots[10_000 : 10_000 + n_rows]), np.sort(lots[:10_000])
     return X[train], y[train], X[test], y[test]
 
 
@@ -111,26 +112,29 @@ def moved(X: NDArray[Any], down: int, right: int) -> NDArray[Any]:
     return images[:, rows, columns].reshape(X.shape)
 
 
-def name(k: int, move: bool, validate: bool) -> str:
-    """Return the name of the folder of a piece."""
-    return f"{'validate' if validate else 'test'}_{k}{'_moved' if move else ''}"
-
-
 def run(k: int, move: bool, args: argparse.Namespace) -> dict[str, Any]:
     """Learn and judge at one k, unless that is done."""
-    folder = args.kept / name(k, move, args.validate)
+    n_rows = None if args.trial is None else int(args.trial[0])
+    others = dict(entry.split("=") for entry in (args.trial or [])[1:])
+    name = [f"{'test' if n_rows is None else 'trial'}_{k}{'_moved' if move else ''}", *(args.trial or [])]
+    folder = args.kept / "_".join(name)
     folder.mkdir(parents=True, exist_ok=True)
     done = folder / "result.json"
     if not done.exists():
-        X, y, fresh, truth = tables(args.validate)
+        X, y, fresh, truth = tables(n_rows)
         if move:
             ways = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)]
             X, y = np.concatenate([moved(X, *way) for way in ways]), np.tile(y, len(ways))
-        model = Remembering(budget=k, n_jobs=args.jobs, **COMMON, **SETTINGS[k])
+        given = {name: json.loads(value) for name, value in others.items()}
+        model = Remembering(budget=k, n_jobs=args.jobs, **{**COMMON, **SETTINGS[k], **given})
         model.folder = folder
         model.fit(X, y)
         decided = model.decide(fresh)
         result = {
+            "k": k,
+            "moved": move,
+            "rows": n_rows,
+            "others": others,
             "judged": len(fresh),
             "accuracy": float(np.mean(decided.prediction == truth)),
             "most": int(decided.acquired.sum(axis=1).max()),
@@ -142,22 +146,27 @@ def run(k: int, move: bool, args: argparse.Namespace) -> dict[str, Any]:
     return dict(json.loads(done.read_text()))
 
 
-def line(k: int, move: bool, result: dict[str, Any]) -> str:
-    """Return a line of the table."""
-    accuracy, published = result["accuracy"], PUBLISHED[k]
-    error = np.sqrt(accuracy * (1 - accuracy) / result["judged"])
-    entries = [
-        str(k),
-        "300,000 (moved)" if move else "60,000",
-        result["most"],
-        result["pixels"],
-        result["branches"],
-        f"{accuracy:.4f} +- {error:.4f}",
-        f"{published:.3f}",
-        "above" if accuracy > published else "below",
-        f"{result['seconds']:.0f}",
-    ]
-    return "| " + " | ".join(map(str, entries)) + " |"
+def line(result: dict[str, Any]) -> str:
+    """Return a line of the table of results."""
+    k, accuracy = result["k"], result["accuracy"]
+    verdict = "above" if accuracy > PUBLISHED[k] else "below"
+    rows = "300,000 (moved)" if result["moved"] else "60,000"
+    counts = f"{result['most']} | {result['pixels']} | {result['branches']}"
+    told = f"{spread(result)} | {PUBLISHED[k]:.3f} | {verdict} | {result['seconds']:.0f}"
+    return f"| {k} | {rows} | {counts} | {told} |"
+
+
+def trial_line(result: dict[str, Any]) -> str:
+    """Return a line of the table of trials."""
+    rows = f"{result['rows']}{', moved' if result['moved'] else ''}"
+    others = ", ".join(f"`{name}={value}`" for name, value in result["others"].items())
+    return f"| {result['k']} | {rows} | {others} | {spread(result)} |"
+
+
+def spread(result: dict[str, Any]) -> str:
+    """Return an accuracy with its standard error."""
+    accuracy = result["accuracy"]
+    return f"{accuracy:.4f} +- {np.sqrt(accuracy * (1 - accuracy) / result['judged']):.4f}"
 
 
 def settings(k: int) -> str:
@@ -171,19 +180,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--k", type=int, nargs="+", choices=sorted(PUBLISHED), default=sorted(PUBLISHED))
     parser.add_argument("--moved", action="store_true")
+    parser.add_argument("--trial", nargs="+", metavar="ROWS NAME=VALUE")
     parser.add_argument("--kept", type=Path, default=Path("build/cascade_mnist"))
-    parser.add_argument("--validate", action="store_true")
     parser.add_argument("--jobs", type=int, default=1)
     args = parser.parse_args()
     for k in args.k:
-        print(line(k, args.moved, run(k, args.moved, args)), flush=True)
-    if not args.validate:
-        pieces = list(itertools.product(PUBLISHED, (False, True)))
-        done = [piece for piece in pieces if (args.kept / name(*piece, False) / "result.json").exists()]
-        lines = [line(*piece, run(*piece, args)) for piece in done]
-        used = [settings(k) for k in PUBLISHED if (k, False) in done or (k, True) in done]
-        text = PAGE.format(table="\n".join(lines), settings="\n".join(used))
-        (RESULTS / "cascade_mnist.md").write_text(text)
+        print(spread(run(k, args.moved, args)), flush=True)
+    results = [json.loads(path.read_text()) for path in args.kept.glob("*/result.json")]
+    results.sort(key=lambda result: (result["k"], result["moved"], result["rows"] or 0, result["accuracy"]))
+    tests = [result for result in results if result["rows"] is None]
+    text = PAGE.format(
+        table="\n".join(map(line, tests)),
+        trials="\n".join(trial_line(result) for result in results if result["rows"] is not None),
+        settings="\n".join(settings(k) for k in sorted({result["k"] for result in tests})),
+    )
+    (RESULTS / "cascade_mnist.md").write_text(text)
 
 
 PAGE = """# At most k pixels of MNIST
@@ -200,12 +211,30 @@ all branches, on one thread; the routes take a minute or two more.
 |---|---|---|---|---|---|---|---|---|
 {table}
 
-## Settings
+## What it shows
+
+At five pixels the cascade is above the rival by five standard errors. At ten it is level, at twenty more
+than one standard error below, at fifty clearly below. Two things limit it. A branch buys the same pixels for
+all of its rows, and every branch is grown apart: more branches follow the rows better, but each has fewer
+rows near it. And trees need many rows and many rounds to make use of pixels, as the trials show; the settings
+here keep each piece below five minutes. At twenty and fifty pixels only moved images were learned from;
+without them the accuracy would be lower, by the trial at twenty.
+
+## Trials
+
+Settings were tried on a part of the training rows, and judged by 10,000 others of the training rows
+(`--trial`). A first run at ten pixels, with 40 branches, 20,000 rows and 50 rounds each, had an accuracy of
+0.856 on the test rows, and was the reason to try more branches. The other pieces were run once.
+
+| k | rows to learn from | settings | accuracy on training rows held out |
+|---|---|---|---|
+{trials}
+
+## Settings of the pieces
 
 {settings}
 
-The rest are the defaults. They come from trials on 6,000 to 12,000 of the training rows, judged by 10,000
-others of the training rows; the test rows chose nothing.
+The rest are the defaults.
 """
 
 

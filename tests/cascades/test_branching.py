@@ -46,6 +46,12 @@ def test_rows_buy_what_their_first_answer_calls_for(tables):
     assert np.mean(static.predict(fresh) == truth) < 0.9
 
 
+def test_branches_may_learn_from_their_own_rows_alone(tables):
+    (X, y), (fresh, truth) = tables
+    model = BranchingCascadeClassifier(budget=2, **SMALL, outside=0.0).fit(X, y)
+    assert np.mean(model.predict(fresh) == truth) > 0.95
+
+
 def test_walks_go_down_the_routes_and_ask_one_feature_at_a_time(tables):
     (X, y), (fresh, _) = tables
     model = BranchingCascadeClassifier(budget=3, **SMALL).fit(X, y)

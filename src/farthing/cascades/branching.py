@@ -233,6 +233,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
             What its rows own, and their budget; changed by what is bought.
         """
         counts = np.where(own, 1.0, self.outside)
+        order = order[counts[order] > 0]
         columns = columns_of(ledger).tolist()
         rows = np.sort(order[: self.choose_rows])
         columns += shop(ground.nursery(rows, counts, n_folds=2), ground.coarse[:, rows], ledger)

@@ -42,15 +42,16 @@ Part: TypeAlias = tuple[Floats, NDArray[np.bool_]]
 
 
 def thresholds(n_rounds: int, chunk: int) -> Iterator[Part]:
-    """Stochastic: a local model that is a coin within 0.5 of zero, and gates that send on what is near zero.
+    """Stochastic: a local model that is wrong within 0.5 of zero, and gates that send on what is near zero.
 
-    They send on what is within 0, 0.5, 1, ... of zero. Each run draws its own contexts and labels.
+    One sends on nothing, the others what is within 0.5, 1.5, 2.5, ... of zero; the best loses 0.14 less than
+    the next. With gates that are closer, the shorter streams end before they are told apart. Each run draws
+    its own contexts.
     """
     rng = np.random.default_rng([n_rounds, 0])
     for begin in range(0, n_rounds, chunk):
         x = np.abs(rng.normal(size=(min(chunk, n_rounds - begin), N_RUNS, 1)))
-        wrong = (rng.random(x.shape) < 0.5) & (x < 0.5)
-        yield 0.5 * np.arange(N_EXPERTS) - x, np.broadcast_to(wrong, (*x.shape[:2], N_EXPERTS))
+        yield np.arange(N_EXPERTS) - 0.5 - x, np.broadcast_to(x < 0.5, (*x.shape[:2], N_EXPERTS))
 
 
 def one_better(n_rounds: int, chunk: int) -> Iterator[Part]:
@@ -280,10 +281,10 @@ def page() -> str:
             slope, spread = fit_line(np.array(ROUNDS, dtype=float), np.array(found))
             means = np.array(found).mean(axis=1)
             last = np.log(means[-1] / means[-2]) / np.log(ROUNDS[-1] / ROUNDS[-2])
-            slow, cells = slope <= 2 / 3 + 2 * spread, "below zero | "
+            slow, cells = slope <= 2 / 3 + 3 * spread, "below zero | "
             if (np.mean(learned, axis=1) > 0).all():
                 part, part_spread = fit_line(np.array(ROUNDS, dtype=float), np.array(learned))
-                slow |= part <= 2 / 3 + 2 * part_spread
+                slow |= part <= 2 / 3 + 3 * part_spread
                 cells = f"{part:.3f} | {part_spread:.3f}"
             slopes.append(
                 f"| {name} | {'yes' if mode == 'known' else 'no'} | {slope:.3f} | {spread:.3f} "
@@ -309,7 +310,8 @@ def page() -> str:
         "the stream. If the second does, too, the regret is a T^(2/3) - b T^(1/3), and its slope comes down "
         "to 2/3 from above, which no finite T reaches. The fit of what learning costs says whether it does: "
         "it is the regret without the first part, divided by 1 - gamma; with doubling the phases are added "
-        "up. Where it is below zero, learning gains on the best single expert.",
+        "up. Where it is below zero, learning gains on the best single expert. The last column asks for "
+        "one of the two slopes to be at most 2/3 and three standard errors.",
     ]
     lines += ["", said, "", *slopes, *slow, "", "![Mean regret against rounds, log-log](online_gate.png)"]
     return "\n".join(lines) + "\n"

@@ -14,7 +14,7 @@ demo: $(VENV)/.built
 
 # One worker a core: threads within them would only stand in each other's way.
 test: $(VENV)/.built
-	OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto
+	OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.built
 	$(BIN)/ruff check .

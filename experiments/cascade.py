@@ -381,9 +381,9 @@ A cell is the accuracy on test rows, and in brackets what they spent. Standard e
 pairs. Seconds are of one core. That boosters are fresh, the order of the chain and ``trust`` were chosen on
 splits of the training and validation rows of another seed; chains for small budgets and thresholds between
 the corners of the hull were added after a look at seed 0 of adult, so seeds 1 and 2 are the cleaner evidence.
-Forward selection was added by what it brought on seeds from 100 on. That the cascade is taken as ``at(budget)``
-gives it, and not chosen again among the six by the rows that set it, was decided after a look at seed 0 of
-mslr_fold1_10k.
+Forward selection was added by what it brought on seeds from 100 on. That the cascade is taken as
+``at(budget)`` gives it, and not chosen again among the six by the rows that set it, was decided after a look
+at seed 0 of mslr_fold1_10k.
 
 | table | cascade | best rival | difference |
 |---|---|---|---|"""

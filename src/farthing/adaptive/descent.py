@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache
-from typing import Any, Protocol, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from threadpoolctl import ThreadpoolController
 
 from farthing.adaptive.pairs import LinearPair
 from farthing.adaptive.projection import Floats
+from farthing.base.threads import one_thread
 from farthing.table import Schema
 
 # From scores, shape (n_outputs, n_rows), to what is minimised and its gradient, of the same shape.
@@ -125,19 +124,6 @@ def descend(
     """
     with one_thread():
         return _descend(design, start, smooth, bend, penalty, max_steps, tolerance)
-
-
-def one_thread() -> Any:
-    """Return a context in which products of matrices have one thread.
-
-    Products of such narrow matrices are no faster with more, and the bits do not depend on it.
-    """
-    return _controller().limit(limits=1, user_api="blas")
-
-
-@cache
-def _controller() -> Any:
-    return ThreadpoolController()
 
 
 def _descend(  # noqa: PLR0917 - the arguments of `descend`

@@ -14,6 +14,7 @@ from farthing.neighbors.local import check_floats, check_rows
 from farthing.neighbors.margins import Margins
 from farthing.store import register_codec
 from farthing.table import Schema
+from farthing.table.moments import moments
 
 # Two different categories are as far apart as their indicators.
 _APART = 2.0
@@ -101,25 +102,6 @@ class Kept:
             alpha=alpha,
             confidence=confidence,
         )
-
-
-def moments(column: Floats, weights: Floats) -> tuple[float, float]:
-    """Return the weighted mean and variance of the finite values, 0 and 0 if there are none.
-
-    Examples
-    --------
-    >>> moments(np.array([1.0, 3.0, np.nan]), np.array([1.0, 1.0, 9.0]))
-    (2.0, 1.0)
-    """
-    seen = np.isfinite(column)
-    if not seen.any():
-        return 0.0, 0.0
-    largest = float(np.abs(column[seen]).max()) or 1.0  # squares of large values would overflow
-    parts, shares = column[seen] / largest, weights[seen] / weights[seen].sum()
-    mean = float(parts @ shares)
-    variance = float((parts - mean) ** 2 @ shares)
-    with np.errstate(over="ignore"):
-        return mean * largest, min(float(np.float64(variance) * largest * largest), 1e300)
 
 
 def _impurity(codes: Floats, weights: Floats) -> float:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.neighbors.columns import ByColumn, Floats
-from farthing.neighbors.kept import moments
 from farthing.store import register_codec
 from farthing.table import Schema
+from farthing.table.moments import moments
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,7 +9,6 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.adaptive.descent import one_thread
 from farthing.adaptive.edge.blocks import (
     ACTIVATIONS,
     Activation,
@@ -21,6 +20,7 @@ from farthing.adaptive.edge.blocks import (
 )
 from farthing.adaptive.edge.relaxed import Relaxation
 from farthing.adaptive.projection import Floats
+from farthing.base.threads import one_thread
 
 # From target and shares of rows to their loss: what classes and numbers differ in.
 LossOf: TypeAlias = Callable[[NDArray[Any], Floats], Loss]

@@ -9,8 +9,11 @@ One piece per k (``--k 20``), and one more with ``--moved``: each training image
 is and moved by one pixel in each direction. Branches and results that are done lie in the folder ``--kept``,
 so a run that was ended goes on where it was.
 
+With ``--reader`` networks read what the branches bought, and answer together with their boosters.
+
 ``--trial 6000 n_branches=8 n_trees=20`` tries other settings: it learns from so many training rows and judges
-by 10,000 others of them. The page lists all trials that were made.
+by 10,000 others of them. ``--reader n_steps=3000`` does the same for the reader. The page lists all trials
+that were made.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +29,7 @@ import joblib
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.cascades import BranchingCascadeClassifier
+from farthing.cascades import BranchingCascadeClassifier, NetworkReader
 from farthing.datasets import load_table
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -69,6 +73,13 @@ SETTINGS: dict[int, dict[str, Any]] = {
         "max_depth": 6,
     },
 }
+READERS: dict[int, dict[str, Any]] = {
+    5: {"n_units": 256, "n_steps": 3000},
+    10: {"n_units": 256, "n_steps": 4000},
+    20: {"n_units": 384, "n_steps": 9000},
+    50: {"n_units": 384, "n_steps": 9000},
+}
+SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the reader, that a trial tells of
 SIDE = 28  # pixels
 
 
@@ -88,10 +99,34 @@ class Remembering(BranchingCascadeClassifier):
             path.with_suffix(".part").rename(path)
         return joblib.load(path)[0]
 
+    def _grow_routes(self, *args: Any) -> Any:
+        path = self.folder / "routes.joblib"
+        if not path.exists():
+            joblib.dump(super()._grow_routes(*args), path)
+        return joblib.load(path)
+
     def seconds(self) -> float:
-        """Return what all branches took."""
+        """Return what all branches took, and the reader."""
         paths = [self.folder / f"branch_{number}.joblib" for number in range(self.n_made)]
+        paths += [] if self.reader is None else self.reader.paths
         return float(sum(joblib.load(path)[1] for path in paths))
+
+
+class RememberingReader(NetworkReader):
+    """A reader whose networks are made once and kept in a folder."""
+
+    folder: Path
+    paths: list[Path]
+
+    def _network(self, lessons: Any, seed: int) -> Any:
+        settings = "_".join(f"{name}={value}" for name, value in self.get_params().items() if name != "share")
+        path = self.folder / f"network_{settings}_{seed}.joblib"
+        self.paths.append(path)
+        if not path.exists():
+            begin = time.process_time()
+            made = super()._network(lessons, seed)
+            joblib.dump((made, time.process_time() - begin), path)
+        return joblib.load(path)[0]
 
 
 def tables(n_rows: int | None) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], NDArray[Any]]:
@@ -119,15 +154,20 @@ def run(k: int, move: bool, args: argparse.Namespace) -> dict[str, Any]:
     name = [f"{'test' if n_rows is None else 'trial'}_{k}{'_moved' if move else ''}", *(args.trial or [])]
     folder = args.kept / "_".join(name)
     folder.mkdir(parents=True, exist_ok=True)
-    done = folder / "result.json"
+    reader = None if args.reader is None else {**READERS[k], **given(args.reader)}
+    done = folder / (
+        "_".join(["result", *(f"{name}={value}" for name, value in (reader or {}).items())]) + ".json"
+    )
     if not done.exists():
         X, y, fresh, truth = tables(n_rows)
         if move:
             ways = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)]
             X, y = np.concatenate([moved(X, *way) for way in ways]), np.tile(y, len(ways))
-        given = {name: json.loads(value) for name, value in others.items()}
-        model = Remembering(budget=k, n_jobs=args.jobs, **{**COMMON, **SETTINGS[k], **given})
+        model = Remembering(budget=k, n_jobs=args.jobs, **{**COMMON, **SETTINGS[k], **given(others)})
         model.folder = folder
+        if reader is not None:
+            model.reader = RememberingReader(**reader)
+            model.reader.folder, model.reader.paths = folder, []
         model.fit(X, y)
         decided = model.decide(fresh)
         result = {
@@ -135,6 +175,7 @@ def run(k: int, move: bool, args: argparse.Namespace) -> dict[str, Any]:
             "moved": move,
             "rows": n_rows,
             "others": others,
+            "reader": reader,
             "judged": len(fresh),
             "accuracy": float(np.mean(decided.prediction == truth)),
             "most": int(decided.acquired.sum(axis=1).max()),
@@ -142,8 +183,25 @@ def run(k: int, move: bool, args: argparse.Namespace) -> dict[str, Any]:
             "branches": len(model.ends_),
             "seconds": model.seconds(),
         }
+        if n_rows is not None and reader is not None:
+            result["shares"] = by_share(model, fresh, truth)
         done.write_text(json.dumps(result))
     return dict(json.loads(done.read_text()))
+
+
+def given(entries: list[str] | dict[str, str]) -> dict[str, Any]:
+    """Return settings from the command line, as values."""
+    pairs = entries.items() if isinstance(entries, dict) else (entry.split("=") for entry in entries)
+    return {name: json.loads(value) for name, value in pairs}
+
+
+def by_share(model: BranchingCascadeClassifier, X: NDArray[Any], y: NDArray[Any]) -> dict[str, float]:
+    """Return the accuracy if the reader has other shares of the answer."""
+    reader, found = model.reader_, {}
+    for share in SHARES:
+        model.reader_ = replace(reader, share=share)
+        found[f"{share:g}"] = float(np.mean(model.predict(X) == y))
+    return found
 
 
 def line(result: dict[str, Any]) -> str:
@@ -180,9 +238,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--k", type=int, nargs="+", choices=sorted(PUBLISHED), default=sorted(PUBLISHED))
     parser.add_argument("--moved", action="store_true")
+    parser.add_argument("--reader", nargs="*", metavar="NAME=VALUE")
     parser.add_argument("--trial", nargs="+", metavar="ROWS NAME=VALUE")
     parser.add_argument("--kept", type=Path, default=Path("build/cascade_mnist"))
     parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--page", type=Path, default=RESULTS / "cascade_mnist.md")
     args = parser.parse_args()
     for k in args.k:
         print(spread(run(k, args.moved, args)), flush=True)
@@ -194,7 +254,7 @@ def main() -> None:
         trials="\n".join(trial_line(result) for result in results if result["rows"] is not None),
         settings="\n".join(settings(k) for k in sorted({result["k"] for result in tests})),
     )
-    (RESULTS / "cascade_mnist.md").write_text(text)
+    args.page.write_text(text)
 
 
 PAGE = """# At most k pixels of MNIST

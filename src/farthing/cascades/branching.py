@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from types import UnionType
+from types import NoneType, UnionType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,16 +13,19 @@ from sklearn.utils import check_random_state
 from farthing.base import ContractClassifier, TreesMixin, n_threads, register, sigmoid, softmax
 from farthing.boosting import GreedyMiserClassifier
 from farthing.boosting.booster import Floats
-from farthing.boosting.losses import Loss
+from farthing.cascades.branch_checks import check_branches
 from farthing.cascades.branch_walk import BranchPolicy
 from farthing.cascades.chain import free_columns
 from farthing.cascades.ground import Ground
 from farthing.cascades.nursery import Columns, Settings
-from farthing.cascades.shopping import coarse_codes, columns_of, shop
+from farthing.cascades.reader import Lessons, NetworkReader, Reader
+from farthing.cascades.reading import Reading
+from farthing.cascades.routes import nearest, no_one_stays, path, told
+from farthing.cascades.shopping import columns_of, shop
 from farthing.costs import CostSheet, RowLedger
+from farthing.forests.bootstrap import Units
 from farthing.table import Bins, Encoded
 from farthing.trees import Forest, Grower, Predictor, Progress
-from farthing.trees.forest import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
 from farthing.walks import Policy, walk_rows
 
 
@@ -45,6 +47,12 @@ from farthing.walks import Policy, walk_rows
             "min_rows_leaf": 1,
             "budget": 6.0,
         },
+        {
+            "n_branches": 3,
+            "min_rows_branch": 1,
+            "n_trees": 2,
+            "reader": NetworkReader(n_units=8, n_steps=5, n_networks=2),
+        },
     ],
     check_defaults=False,  # sixty rounds, for each of a hundred small fits
 )
@@ -59,6 +67,9 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
 
     So no row pays for features that only tell apart classes which its first answers have ruled out, and yet
     boosters learn from many rows. The budget is hard.
+
+    A reader may answer together with the boosters: small networks that learn from all rows, each through what
+    its branch has bought, and so share between the branches what every booster learns alone.
 
     Parameters
     ----------
@@ -81,10 +92,13 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         Weight of the rows of other branches, 0 to 1.
     n_trees : int
         Rounds of each branch's booster.
+    reader : NetworkReader, optional
+        The reader that answers together with the boosters; None is none.
     learning_rate, max_depth, max_leaves, min_rows_leaf, l2, max_bins, class_weight
         As in `GreedyMiserClassifier`.
     random_state : int, RandomState or None
-        Of the rows held out in choosing, and of which rows serve where there are more than enough.
+        Of the rows held out in choosing, of which rows serve where there are more than enough, and of the
+        reader.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same model.
 
@@ -101,6 +115,8 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         The boosters of all branches, one after another.
     ends_ : ndarray of int64, shape (n_branches,)
         The end of the trees of each.
+    reader_ : Reader or None
+        The networks that answer with the boosters.
 
     Examples
     --------
@@ -117,6 +133,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         "routes_": Forest,
         "bought_": np.ndarray,
         "ends_": np.ndarray,
+        "reader_": Reader | NoneType,
     }
 
     def __init__(
@@ -137,6 +154,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         min_rows_leaf: int = 5,
         l2: float = 1.0,
         max_bins: int = 64,
+        reader: NetworkReader | None = None,
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -156,6 +174,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         self.min_rows_leaf = min_rows_leaf
         self.l2 = l2
         self.max_bins = max_bins
+        self.reader = reader
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -185,7 +204,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads)
         cap = sheet.total(sheet.features) if self.budget_ is None else self.budget_
         routes = self._grow_routes(bins, target, weights, sheet, self.branch_share * cap)
-        self.routes_ = self._told(routes, loss, target, weights)
+        self.routes_ = told(routes, loss, target, weights, len(self.classes_))
         branch_of = self._branches_of(values)
         chance = check_random_state(self.random_state)
         seed = int(chance.randint(2**31 - 1))
@@ -195,7 +214,6 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
             self.schema_,
             self.max_bins,
             bins,
-            coarse_codes(bins, weights),
             loss,
             target,
             weights,
@@ -206,15 +224,22 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         made = []
         for branch, leaf in enumerate(np.flatnonzero(routes.feature < 0).tolist()):
             ledger = RowLedger(sheet, cap)
-            for column in [*_path(routes, leaf), *free_columns(sheet).tolist()]:
+            for column in [*path(routes, leaf), *free_columns(sheet).tolist()]:
                 ledger.buy(column)
-            order = self._nearest(routes, branch_of, branch, lots)
+            order = nearest(routes, branch_of, branch, lots)
             made.append(self._make_branch(ground, branch_of == branch, order, ledger))
         self.bought_ = np.full((len(made), max(1, *(len(columns) for columns, _ in made))), -1, np.int64)
         for branch, (columns, _) in enumerate(made):
             self.bought_[branch, : len(columns)] = columns
         self.forest_ = Forest.concat([forest for _, forest in made])
         self.ends_ = np.cumsum([forest.n_trees for _, forest in made], dtype=np.int64)
+        self.reader_ = None
+        if self.reader is not None:
+            bought = np.array([self._looks_at(branch) for branch in range(len(made))])
+            reading = Reading.learn(values, weights, self.schema_, np.flatnonzero(bought.any(axis=0)))
+            units = Units.of(values, target, weights)
+            lessons = Lessons(reading, values, target, units, branch_of, bought, len(self.classes_))
+            self.reader_ = self.reader.learn(lessons, seed)
 
     def _make_branch(
         self, ground: Ground, own: NDArray[np.bool_], order: NDArray[np.int64], ledger: RowLedger
@@ -253,37 +278,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
             budget=cap,
             n_threads=n_threads(self.n_jobs),
         )
-        tree = grower.classes(target, weights, len(self.classes_)).tree
-        inner = tree.feature >= 0
-        # A value that is missing goes with most rows, unless training rows without it went elsewhere.
-        more = np.where(tree.cover[tree.left] >= tree.cover[tree.right], MISSING_LEFT, MISSING_RIGHT)
-        stays = inner & (tree.missing == MISSING_STAY)
-        return replace(tree, missing=np.where(stays, more, tree.missing).astype(np.uint8))
-
-    def _told(self, routes: Forest, loss: Loss, target: NDArray[Any], weights: Floats) -> Forest:
-        """Return the routes with the branch and the scores of each node for values."""
-        labels = np.arange(len(self.classes_))
-        prior = np.bincount(target, weights=weights, minlength=len(labels)) / weights.sum()
-        branches = np.full(routes.n_nodes, -1.0)
-        leaves = routes.feature < 0
-        branches[leaves] = np.arange(leaves.sum())
-        # A row's worth of the prior, so that no class is ruled out by a few rows.
-        scores = [loss.start(labels, counts + prior) for counts in routes.value]
-        return replace(routes, value=np.column_stack([branches, scores]), n_outputs=1 + len(self.prior_))
-
-    def _nearest(
-        self, routes: Forest, branch_of: NDArray[np.int64], branch: int, lots: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
-        """Return all rows: those of a branch, then those of others, by the divergence of their classes.
-
-        Lots decide among the rows of one branch.
-        """
-        counts = routes.value[routes.feature < 0]
-        shares = counts + counts.sum(axis=0) / counts.sum() + np.finfo(np.float64).tiny
-        logs = np.log(shares / shares.sum(axis=1, keepdims=True))
-        divergence = (np.exp(logs[branch]) * (logs[branch] - logs)).sum(axis=1)
-        divergence[branch] = -1.0
-        return np.lexsort((lots, divergence[branch_of]))
+        return no_one_stays(grower.classes(target, weights, len(self.classes_)).tree)
 
     def _settings(self) -> Settings:
         return Settings(
@@ -305,6 +300,8 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
                 continue
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise ValueError(f"{name} must be an integer of at least 1; got {value!r}")
+        if self.reader is not None:
+            self.reader.check()
         for name in ("branch_share", "outside"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must lie between 0 and 1; got {getattr(self, name)!r}")
@@ -333,7 +330,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
             rows = np.flatnonzero(branch_of == branch)
             acquired[np.ix_(rows, self._columns(branch))] = True
             self._look(progress, branch, rows)
-        outputs = progress.outputs
+        outputs = self._read(progress.outputs, values, acquired)
         if budget is not None:
             # Who cannot pay all of it may take another way.
             poor = np.flatnonzero(self.costs_.total_rows(acquired) > budget * (1 + 1e-12))
@@ -353,10 +350,20 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         columns: Columns = self.bought_[branch]
         return columns[columns >= 0]
 
+    def _looks_at(self, branch: int) -> NDArray[np.bool_]:
+        """Return the same as flags, shape (n_features,)."""
+        flags = np.zeros(len(self.schema_.names), dtype=np.bool_)
+        flags[self._columns(branch)] = True
+        return flags
+
     def _look(self, progress: Progress, branch: int, rows: NDArray[np.int64]) -> None:
         """Send rows down the trees of a branch."""
         begin = int(self.ends_[branch - 1]) if branch else 0
         self._ready().advance(progress, begin, int(self.ends_[branch]), rows)
+
+    def _read(self, outputs: Floats, values: NDArray[np.floating], known: NDArray[np.bool_]) -> Floats:
+        """Return what boosters say, and the reader with them, shape (n_rows, n_outputs)."""
+        return outputs if self.reader_ is None else self.reader_.mixed(outputs, values, known)
 
     def _conclude(self, outputs: Floats) -> Floats:
         return sigmoid(outputs) if len(self.classes_) == 2 else softmax(outputs)
@@ -365,52 +372,4 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
 
     def _check_stored(self) -> None:
         super()._check_stored()
-        n_features, n_branches, routes = len(self.schema_.names), len(self.ends_), self.routes_
-        n_scores = 1 if len(self.classes_) == 2 else len(self.classes_)
-        if len(self.prior_) != n_scores:
-            raise ValueError(f"{len(self.classes_)} classes need {n_scores} scores; got {len(self.prior_)}")
-        if (routes.n_trees, routes.n_features, routes.width) != (1, n_features, 1 + n_scores):
-            raise ValueError("routes_ must be one tree of a branch and the scores over the table's features")
-        leaves = routes.feature < 0
-        if not np.isin(routes.value[leaves, 0], np.arange(n_branches)).all():
-            raise ValueError("routes_ must end at branches")
-        if (routes.missing[~leaves] == MISSING_STAY).any():
-            raise ValueError("routes_ must send every row to a leaf")
-        bought = self.bought_
-        if bought.dtype != np.int64 or bought.shape != (n_branches, bought.shape[-1]):
-            raise ValueError("bought_ must have columns for each branch")
-        if not n_branches or bought.min() < -1 or bought.max() >= n_features:
-            raise ValueError("bought_ must be of columns")
-        ends = np.append(0, self.ends_)
-        if ends.dtype != np.int64 or (np.diff(ends) <= 0).any() or ends[-1] != self.forest_.n_trees:
-            raise ValueError("ends_ must ascend to the number of trees")
-        self._check_looks()
-
-    def _check_looks(self) -> None:
-        """Check that a branch asks for all that its routes and its trees test: no looking without paying."""
-        for leaf in np.flatnonzero(self.routes_.feature < 0).tolist():
-            branch = int(self.routes_.value[leaf, 0])
-            begin = int(self.ends_[branch - 1]) if branch else 0
-            nodes = slice(*self.forest_.offsets[[begin, int(self.ends_[branch])]].tolist())
-            tested = np.unique(self.forest_.feature[nodes])
-            known = [-1, *self._columns(branch).tolist()]
-            if not np.isin([*tested.tolist(), *_path(self.routes_, leaf)], known).all():
-                raise ValueError("a branch tests a feature that it does not buy")
-
-
-def _path(routes: Forest, leaf: int) -> list[int]:
-    """Return the columns that are tested on the way to a leaf, from the root on.
-
-    Examples
-    --------
-    >>> stump = Forest.from_arrays(
-    ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
-    ...     value=[[0.0], [-1.0], [1.0]])
-    >>> _path(stump, 2)
-    [1]
-    """
-    tested: list[int] = []
-    while leaf > 0:
-        leaf = int(np.flatnonzero((routes.left == leaf) | (routes.right == leaf))[0])
-        tested.insert(0, int(routes.feature[leaf]))
-    return list(dict.fromkeys(tested))
+        check_branches(self)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils import check_random_state
 from farthing.boosting.booster import Floats
 from farthing.boosting.losses import Loss
 from farthing.cascades.nursery import Fold, Nursery, Settings
+from farthing.cascades.shopping import coarse_codes
 from farthing.costs import CostSheet
 from farthing.forests.folds import deal
 from farthing.table import Bins, Schema
@@ -31,8 +33,6 @@ class Ground:
         Most bins of a column.
     bins : Bins
         The same in bins.
-    coarse : ndarray of uint8, shape (n_features, n_rows)
-        The same in few bins.
     loss : Loss
         What is minimised.
     target, weights : ndarray, shape (n_rows,)
@@ -49,13 +49,17 @@ class Ground:
     schema: Schema
     max_bins: int
     bins: Bins
-    coarse: NDArray[np.uint8]
     loss: Loss
     target: NDArray[Any]
     weights: Floats
     sheet: CostSheet
     settings: Settings
     seed: int
+
+    @cached_property
+    def coarse(self) -> NDArray[np.uint8]:
+        """The same in few bins, shape (n_features, n_rows)."""
+        return coarse_codes(self.bins, self.weights)
 
     def nursery(self, rows: NDArray[np.int64], counts: Floats, n_folds: int = 1) -> Nursery:
         """Return a nursery of some rows alone.

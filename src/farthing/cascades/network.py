@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
@@ -10,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.boosting.booster import Floats
-from farthing.cascades.dynamic.entries import Entries
 from farthing.store import register_codec
 
 # Weights and what units say lie on grids and within bounds. A product has at most 23 + 20 bits and 2^9 units
@@ -30,19 +30,19 @@ class Network:
     Parameters
     ----------
     weights : list of ndarray, shapes (n_inputs, n_units), ..., (n_units, n_outputs)
-        Float64 on a grid; or float32 in learning, where sums are rounded.
+        On a grid, and within bounds.
     biases : list of ndarray, shapes (n_units,), ..., (n_outputs,)
-        Of the same type.
+        Likewise.
 
     Examples
     --------
     >>> network = Network([np.ones((2, 1)), np.full((1, 1), 0.5)], [np.zeros(1), np.ones(1)])
-    >>> network.outputs(network.sums(np.array([[1.0, 2.0], [0.0, -1.0]]))).ravel()
+    >>> network.outputs(np.array([[1.0, 2.0], [0.0, -1.0]])).ravel()
     array([2.5, 1. ])
     """
 
-    weights: list[NDArray[np.floating]]
-    biases: list[NDArray[np.floating]]
+    weights: list[Floats]
+    biases: list[Floats]
 
     @property
     def n_inputs(self) -> int:
@@ -54,56 +54,28 @@ class Network:
         """Outputs."""
         return len(self.biases[-1])
 
-    def rounded(self) -> Network:
-        """Return the network with its weights on the grid, in float64: the one whose sums are exact."""
+    @classmethod
+    def of(cls, weights: Sequence[NDArray[np.floating]], biases: Sequence[NDArray[np.floating]]) -> Network:
+        """Return the network of weights and biases that are brought onto the grid."""
 
         def on_grid(array: NDArray[np.floating]) -> Floats:
             return np.clip(np.rint(array.astype(np.float64) * _GRID) / _GRID, -_MOST, _MOST)
 
-        return Network([on_grid(array) for array in self.weights], [on_grid(array) for array in self.biases])
+        return cls([on_grid(array) for array in weights], [on_grid(array) for array in biases])
 
-    def sums(self, inputs: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the sums of the first layer, shape (n_rows, n_units)."""
-        return np.asarray(inputs @ self.weights[0] + self.biases[0])
-
-    def hear(
-        self,
-        sums: NDArray[np.floating],
-        entries: Entries,
-        columns: NDArray[np.int64],
-        rows: NDArray[np.int64] | None = None,
-    ) -> None:
-        """Add one entry to the sums of each row, in place.
+    def outputs(self, inputs: NDArray[np.floating]) -> NDArray[np.floating]:
+        """Return the outputs, shape (n_rows, n_outputs).
 
         Parameters
         ----------
-        sums : ndarray of float, shape (n_rows, n_units)
-            Of the first layer.
-        entries : Entries
-            What there is to hear.
-        columns : ndarray of int64, shape (n_rows,)
-            The column that each row hears.
-        rows : ndarray of int64, shape (n_rows,), optional
-            Its row in the entries; None is one after another.
+        inputs : ndarray of float, shape (n_rows, n_inputs)
+            On a grid of 2^-8, and between -4 and 4, for sums to be exact.
         """
-        rows = np.arange(len(sums)) if rows is None else rows
-        first = self.weights[0]
-        sums += entries.amount[rows, columns][:, np.newaxis] * first[entries.place[rows, columns]]
-        sums += entries.status[rows, columns][:, np.newaxis] * first[entries.n_places + columns]
-
-    def outputs(self, sums: NDArray[np.floating]) -> NDArray[np.floating]:
-        """Return the outputs, shape (n_rows, n_outputs), from the sums of the first layer."""
-        exact = sums.dtype == np.float64
+        sums = inputs @ self.weights[0] + self.biases[0]
         for weights, biases in zip(self.weights[1:], self.biases[1:], strict=True):
-            said = np.maximum(sums, 0)
-            if exact:
-                said *= _SAID_GRID
-                np.rint(said, out=said)
-                said *= 1 / _SAID_GRID
-                np.minimum(said, _MOST_SAID, out=said)
-            sums = said @ weights
-            sums += biases
-        return sums
+            said = np.minimum(np.rint(np.maximum(sums, 0.0) * _SAID_GRID) / _SAID_GRID, _MOST_SAID)
+            sums = said @ weights + biases
+        return np.asarray(sums)
 
 
 def _encode(network: Network) -> dict[str, object]:

@@ -1,0 +1,205 @@
+"""One reader for all branches: networks that answer whatever a row has bought."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from farthing.base.threads import one_thread
+from farthing.boosting.booster import Floats
+from farthing.cascades.learner import Learner, Singles
+from farthing.cascades.network import MOST_UNITS, Network
+from farthing.cascades.reading import Reading
+from farthing.forests.bootstrap import Units
+from farthing.store import register_codec
+
+# Rows of a step.
+_BATCH: Final = 256
+# Part of the rows of a step that are read as if another branch had bought for them.
+_ELSEWHERE: Final = 0.1
+# The last steps are this part as long as the first.
+_LAST_RATE: Final = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Networks whose scores are mixed with those of the boosters.
+
+    Attributes
+    ----------
+    reading : Reading
+        What they read, and how.
+    networks : list of Network
+        Each gives one score a class.
+    share : float
+        Their part of the answer, 0 to 1, that of the boosters is the rest.
+    """
+
+    reading: Reading
+    networks: list[Network]
+    share: float
+
+    def mixed(self, outputs: Floats, values: NDArray[np.floating], known: NDArray[np.bool_]) -> Floats:
+        """Return the scores of boosters mixed with those of the networks: log probabilities are averaged.
+
+        Parameters
+        ----------
+        outputs : ndarray of float64, shape (n_rows, n_outputs)
+            Of the boosters: a score for each class, or the log-odds of the second of two.
+        values : ndarray, shape (n_rows, n_features)
+            The encoded table.
+        known : ndarray of bool, shape (n_rows, n_features)
+            What is known of each row.
+        """
+        inputs = self.reading.inputs(values, known)
+        scores = sum(network.outputs(inputs) for network in self.networks) / len(self.networks)
+        if outputs.shape[1] == 1:
+            scores = scores[:, 1:] - scores[:, :1]
+        return np.asarray((1 - self.share) * outputs + self.share * scores)
+
+
+@dataclass(frozen=True, eq=False)
+class Lessons:
+    """What networks learn from: rows, and what the branches would have bought for them.
+
+    Attributes
+    ----------
+    reading : Reading
+        How values become inputs.
+    values : ndarray, shape (n_rows, n_features)
+        The encoded table.
+    target : ndarray of int64, shape (n_rows,)
+        Classes as numbers.
+    units : Units
+        The rows as units to draw.
+    branch_of : ndarray of int64, shape (n_rows,)
+        The branch of each row.
+    bought : ndarray of bool, shape (n_branches, n_features)
+        What each branch buys.
+    n_classes : int
+        Classes.
+    """
+
+    reading: Reading
+    values: NDArray[np.floating]
+    target: NDArray[np.int64]
+    units: Units
+    branch_of: NDArray[np.int64]
+    bought: NDArray[np.bool_]
+    n_classes: int
+
+    def network(self, n_units: int, n_steps: int, rate: float, dropped: float, seed: int) -> Network:
+        """Teach a network of two layers of so many units; parameters as of `NetworkReader`."""
+        chance = np.random.default_rng(seed)
+        learner = Learner([self.reading.n_inputs, n_units, n_units, self.n_classes], chance, dropped)
+        rows_of = self.units.rows
+        mean_weight = float(self.units.weight[rows_of].mean())
+        waiting = np.zeros(0, dtype=np.int64)
+        with one_thread():
+            for step in range(n_steps):
+                while len(waiting) < _BATCH:  # every unit once before any comes again
+                    waiting = np.concatenate([waiting, rows_of[chance.permutation(len(rows_of))]])
+                rows, waiting = waiting[:_BATCH], waiting[_BATCH:]
+                weights = self.units.weight[rows, np.newaxis] / (mean_weight * _BATCH)
+                slopes = self._slopes(learner, rows, chance) * weights.astype(np.float32)
+                fading = (1 + float(np.cos(np.pi * step / n_steps))) / 2
+                learner.step(slopes, rate * (_LAST_RATE + (1 - _LAST_RATE) * fading))
+        return learner.network()
+
+    def _slopes(self, learner: Learner, rows: NDArray[np.int64], chance: np.random.Generator) -> Singles:
+        """Return how the log loss of some rows rises with their scores, shape (n_rows, n_classes)."""
+        branches = self.branch_of[rows]
+        elsewhere = chance.random(len(rows)) < _ELSEWHERE
+        branches[elsewhere] = chance.integers(0, len(self.bought), size=int(elsewhere.sum()))
+        scores = learner.outputs(self.reading.inputs(self.values[rows], self.bought[branches], np.float32))
+        scores -= scores.max(axis=1, keepdims=True)
+        slopes = np.exp(scores)
+        slopes /= slopes.sum(axis=1, keepdims=True)
+        slopes[np.arange(len(rows)), self.target[rows]] -= 1
+        return slopes
+
+
+class NetworkReader(BaseEstimator):  # type: ignore[misc]
+    """How a reader learns: the ``reader`` of a `BranchingCascadeClassifier`.
+
+    Parameters
+    ----------
+    share : float
+        Its part of the answer, above 0 and at most 1. The rest is that of the boosters.
+    n_units : int
+        Units of each of the two layers of a network, at most 512.
+    n_steps : int
+        Steps that each network learns for, of 256 rows.
+    learning_rate : float
+        Length of the first steps, by Adam; the last are near zero.
+    dropout : float
+        Part of the units that are silent in a step, at least 0 and below 1.
+    n_networks : int
+        Networks whose scores are averaged.
+    """
+
+    def __init__(
+        self,
+        share: float = 0.5,
+        *,
+        n_units: int = 256,
+        n_steps: int = 5000,
+        learning_rate: float = 0.001,
+        dropout: float = 0.0,
+        n_networks: int = 1,
+    ) -> None:
+        self.share = share
+        self.n_units = n_units
+        self.n_steps = n_steps
+        self.learning_rate = learning_rate
+        self.dropout = dropout
+        self.n_networks = n_networks
+
+    def check(self) -> None:
+        """Raise ValueError if a parameter is none."""
+        for name, most in (("n_units", MOST_UNITS), ("n_steps", np.inf), ("n_networks", np.inf)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or not 1 <= value <= most:
+                raise ValueError(f"{name} must be an integer from 1 to {most}; got {value!r}")
+        if not 0 < self.share <= 1:
+            raise ValueError(f"share must be above 0 and at most 1; got {self.share!r}")
+        if not 0 < self.learning_rate < np.inf:
+            raise ValueError(f"learning_rate must be above 0; got {self.learning_rate!r}")
+        if not 0 <= self.dropout < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1; got {self.dropout!r}")
+
+    def learn(self, lessons: Lessons, seed: int) -> Reader:
+        """Teach all networks."""
+        networks = [self._network(lessons, seed + number) for number in range(self.n_networks)]
+        return Reader(lessons.reading, networks, float(self.share))
+
+    def _network(self, lessons: Lessons, seed: int) -> Network:
+        return lessons.network(self.n_units, self.n_steps, self.learning_rate, self.dropout, seed)
+
+
+def _encode(reader: Reader) -> dict[str, object]:
+    return {"reading": reader.reading, "networks": list(reader.networks), "share": reader.share}
+
+
+def _decode(fields: dict[str, Any]) -> Reader:
+    reading, networks, share = fields["reading"], fields["networks"], fields["share"]
+    if not isinstance(reading, Reading) or not isinstance(share, float) or not 0 <= share <= 1:
+        raise ValueError("a reader has a reading, and a share between 0 and 1")
+    if not isinstance(networks, list) or not networks:
+        raise ValueError("a reader has networks")
+    for network in networks:
+        if not isinstance(network, Network) or network.n_inputs != reading.n_inputs:
+            raise ValueError(f"the networks of a reader must have {reading.n_inputs} inputs")
+        if network.n_outputs != networks[0].n_outputs:
+            raise ValueError("the networks of a reader must have the same outputs")
+    return Reader(reading, networks, share)
+
+
+register_codec("Reader", Reader, _encode, _decode)
+register_codec(
+    "NetworkReader", NetworkReader, BaseEstimator.get_params, lambda fields: NetworkReader(**fields)
+)

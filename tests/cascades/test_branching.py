@@ -105,9 +105,9 @@ def test_shopping_takes_the_most_gain_per_price_first_and_stays_within_the_budge
     X = rng.normal(size=(600, 4))
     y = (X[:, 0] + 2 * X[:, 1] > 0).astype(np.int64)
     schema, sheet = Schema.learn(X), CostSheet([1, 20, 1, 1])
-    bins, weights = Bins(X, schema), np.ones(600)
+    weights = np.ones(600)
     settings = Settings(10, None, 0.3, 3, None, 5, 1.0, 1)
-    ground = Ground(X, schema, 255, bins, LOGISTIC, y, weights, sheet, settings, seed=0)
+    ground = Ground(X, schema, 255, LOGISTIC, y, weights, sheet, settings, seed=0)
     coarse = ground.coarse
     for budget, first, rest in ((2.0, 0, {2, 3}), (21.0, 0, {1})):
         bought = shop(ground.nursery(np.arange(600), weights, n_folds=2), coarse, RowLedger(sheet, budget))

@@ -24,7 +24,7 @@ from farthing.cascades.routes import nearest, no_one_stays, path, told
 from farthing.cascades.shopping import columns_of, shop
 from farthing.costs import CostSheet, RowLedger
 from farthing.forests.bootstrap import Units
-from farthing.table import Bins, Encoded
+from farthing.table import Encoded
 from farthing.trees import Forest, Grower, Predictor, Progress
 from farthing.walks import Policy, walk_rows
 
@@ -200,27 +200,16 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         weights = weights if factors is None else weights * factors[target]
         loss = miser._loss(target, None)
         self.prior_ = loss.start(target, weights)
-        threads = n_threads(self.n_jobs)
-        bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads)
         cap = sheet.total(sheet.features) if self.budget_ is None else self.budget_
-        routes = self._grow_routes(bins, target, weights, sheet, self.branch_share * cap)
-        self.routes_ = told(routes, loss, target, weights, len(self.classes_))
-        branch_of = self._branches_of(values)
         chance = check_random_state(self.random_state)
         seed = int(chance.randint(2**31 - 1))
-        lots = chance.permutation(len(values))
         ground = Ground(
-            values,
-            self.schema_,
-            self.max_bins,
-            bins,
-            loss,
-            target,
-            weights,
-            sheet,
-            self._settings(),
-            seed,
+            values, self.schema_, self.max_bins, loss, target, weights, sheet, self._settings(), seed
         )
+        routes = self._grow_routes(ground, self.branch_share * cap)
+        self.routes_ = told(routes, loss, target, weights, len(self.classes_))
+        branch_of = self._branches_of(values)
+        lots = chance.permutation(len(values))
         made = []
         for branch, leaf in enumerate(np.flatnonzero(routes.feature < 0).tolist()):
             ledger = RowLedger(sheet, cap)
@@ -265,20 +254,18 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         rows = np.sort(order[: self.grow_rows])
         return columns, ground.nursery(rows, counts).grown(columns_of(ledger), self.n_trees)
 
-    def _grow_routes(
-        self, bins: Bins, target: NDArray[Any], weights: Floats, sheet: CostSheet, cap: float
-    ) -> Forest:
+    def _grow_routes(self, ground: Ground, cap: float) -> Forest:
         """Grow the tree of the routes, whose paths cost no more than the cap; no row stays half way."""
         grower = Grower(
-            bins,
-            sheet,
+            ground.bins,
+            ground.sheet,
             max_leaves=self.n_branches,
             min_rows_leaf=self.min_rows_branch,
             cost_rule="ratio",
             budget=cap,
             n_threads=n_threads(self.n_jobs),
         )
-        return no_one_stays(grower.classes(target, weights, len(self.classes_)).tree)
+        return no_one_stays(grower.classes(ground.target, ground.weights, len(self.classes_)).tree)
 
     def _settings(self) -> Settings:
         return Settings(

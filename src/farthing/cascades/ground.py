@@ -31,8 +31,6 @@ class Ground:
         Its columns.
     max_bins : int
         Most bins of a column.
-    bins : Bins
-        The same in bins.
     loss : Loss
         What is minimised.
     target, weights : ndarray, shape (n_rows,)
@@ -48,7 +46,6 @@ class Ground:
     values: NDArray[np.floating]
     schema: Schema
     max_bins: int
-    bins: Bins
     loss: Loss
     target: NDArray[Any]
     weights: Floats
@@ -57,8 +54,13 @@ class Ground:
     seed: int
 
     @cached_property
+    def bins(self) -> Bins:
+        """The same in bins."""
+        return Bins(self.values, self.schema, max_bins=self.max_bins, n_threads=self.settings.n_threads)
+
+    @cached_property
     def coarse(self) -> NDArray[np.uint8]:
-        """The same in few bins, shape (n_features, n_rows)."""
+        """The same in fewer bins, shape (n_features, n_rows)."""
         return coarse_codes(self.bins, self.weights)
 
     def nursery(self, rows: NDArray[np.int64], counts: Floats, n_folds: int = 1) -> Nursery:

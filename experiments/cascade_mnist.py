@@ -74,10 +74,10 @@ SETTINGS: dict[int, dict[str, Any]] = {
     },
 }
 READERS: dict[int, dict[str, Any]] = {
-    5: {"n_units": 256, "n_steps": 3000},
-    10: {"n_units": 256, "n_steps": 4000},
-    20: {"n_units": 384, "n_steps": 9000},
-    50: {"n_units": 384, "n_steps": 9000},
+    5: {"n_units": 256, "n_steps": 3000, "n_networks": 2},
+    10: {"n_units": 256, "n_steps": 4000, "n_networks": 3},
+    20: {"n_units": 384, "n_steps": 9000, "n_networks": 2},
+    50: {"n_units": 384, "n_steps": 9000, "n_networks": 2},
 }
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the reader, that a trial tells of
 SIDE = 28  # pixels

@@ -30,6 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.cascades import BranchingCascadeClassifier, NetworkReader
+from farthing.cascades.reader import School
 from farthing.datasets import load_table
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -74,12 +75,13 @@ SETTINGS: dict[int, dict[str, Any]] = {
     },
 }
 READERS: dict[int, dict[str, Any]] = {
-    5: {"n_units": 256, "n_steps": 3000, "n_networks": 2},
-    10: {"n_units": 256, "n_steps": 4000, "n_networks": 3},
-    20: {"n_units": 384, "n_steps": 9000, "n_networks": 2},
-    50: {"n_units": 384, "n_steps": 9000, "n_networks": 2},
+    5: {"n_units": 256, "n_steps": 8000},
+    10: {"n_units": 256, "n_steps": 12_000},
+    20: {"n_units": 384, "n_steps": 16_000},
+    50: {"n_units": 512, "n_steps": 20_000, "dropout": 0.2},
 }
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the reader, that a trial tells of
+STEPS = 500  # of a network, after which it is kept
 SIDE = 28  # pixels
 
 
@@ -119,13 +121,27 @@ class RememberingReader(NetworkReader):
     paths: list[Path]
 
     def _network(self, lessons: Any, seed: int) -> Any:
-        settings = "_".join(f"{name}={value}" for name, value in self.get_params().items() if name != "share")
+        alike = {
+            name: value for name, value in self.get_params().items() if name not in {"share", "n_networks"}
+        }
+        settings = "_".join(f"{name}={value}" for name, value in alike.items())
         path = self.folder / f"network_{settings}_{seed}.joblib"
         self.paths.append(path)
         if not path.exists():
-            begin = time.process_time()
-            made = super()._network(lessons, seed)
-            joblib.dump((made, time.process_time() - begin), path)
+            school, half, spent = School(lessons, self, seed), path.with_suffix(".half"), 0.0
+            if half.exists():
+                (school.learner, school.chance, school.waiting, school.n_done), spent = joblib.load(half)
+            begin, finished = time.process_time() - spent, False
+            while not finished:
+                finished = school.go_on(STEPS)
+                spent = time.process_time() - begin
+                joblib.dump(
+                    ((school.learner, school.chance, school.waiting, school.n_done), spent),
+                    half.with_suffix(".part"),
+                )
+                half.with_suffix(".part").rename(half)
+            joblib.dump((school.learner.network(), spent), path)
+            half.unlink()
         return joblib.load(path)[0]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -56,7 +57,7 @@ class Reader:
             What is known of each row.
         """
         inputs = self.reading.inputs(values, known)
-        scores = sum(network.outputs(inputs) for network in self.networks) / len(self.networks)
+        scores = np.asarray(sum(network.outputs(inputs) for network in self.networks)) / len(self.networks)
         if outputs.shape[1] == 1:
             scores = scores[:, 1:] - scores[:, :1]
         return np.asarray((1 - self.share) * outputs + self.share * scores)
@@ -92,26 +93,16 @@ class Lessons:
     bought: NDArray[np.bool_]
     n_classes: int
 
-    def network(self, n_units: int, n_steps: int, rate: float, dropped: float, seed: int) -> Network:
-        """Teach a network of two layers of so many units; parameters as of `NetworkReader`."""
-        chance = np.random.default_rng(seed)
-        learner = Learner([self.reading.n_inputs, n_units, n_units, self.n_classes], chance, dropped)
-        rows_of = self.units.rows
-        mean_weight = float(self.units.weight[rows_of].mean())
-        waiting = np.zeros(0, dtype=np.int64)
-        with one_thread():
-            for step in range(n_steps):
-                while len(waiting) < _BATCH:  # every unit once before any comes again
-                    waiting = np.concatenate([waiting, rows_of[chance.permutation(len(rows_of))]])
-                rows, waiting = waiting[:_BATCH], waiting[_BATCH:]
-                weights = self.units.weight[rows, np.newaxis] / (mean_weight * _BATCH)
-                slopes = self._slopes(learner, rows, chance) * weights.astype(np.float32)
-                fading = (1 + float(np.cos(np.pi * step / n_steps))) / 2
-                learner.step(slopes, rate * (_LAST_RATE + (1 - _LAST_RATE) * fading))
-        return learner.network()
+    @cached_property
+    def _mean_weight(self) -> float:
+        return float(self.units.weight[self.units.rows].mean())
 
-    def _slopes(self, learner: Learner, rows: NDArray[np.int64], chance: np.random.Generator) -> Singles:
-        """Return how the log loss of some rows rises with their scores, shape (n_rows, n_classes)."""
+    def drawn(self, chance: np.random.Generator) -> NDArray[np.int64]:
+        """Return the rows of all units, in an order by lot."""
+        return self.units.rows[chance.permutation(len(self.units.rows))]
+
+    def slopes(self, learner: Learner, rows: NDArray[np.int64], chance: np.random.Generator) -> Singles:
+        """Return how the mean log loss of some rows rises with their scores, shape (n_rows, n_classes)."""
         branches = self.branch_of[rows]
         elsewhere = chance.random(len(rows)) < _ELSEWHERE
         branches[elsewhere] = chance.integers(0, len(self.bought), size=int(elsewhere.sum()))
@@ -120,7 +111,44 @@ class Lessons:
         slopes = np.exp(scores)
         slopes /= slopes.sum(axis=1, keepdims=True)
         slopes[np.arange(len(rows)), self.target[rows]] -= 1
-        return slopes
+        weight = self.units.weight[rows] / (self._mean_weight * len(rows))
+        return np.asarray(slopes * weight.astype(np.float32)[:, np.newaxis])
+
+
+class School:
+    """A network that learns from lessons, step by step.
+
+    Parameters
+    ----------
+    lessons : Lessons
+        What it learns from.
+    plan : NetworkReader
+        How it learns.
+    seed : int
+        For all lots.
+    """
+
+    def __init__(self, lessons: Lessons, plan: NetworkReader, seed: int) -> None:
+        self._lessons, self._plan = lessons, plan
+        self.chance = np.random.default_rng(seed)
+        sizes = [lessons.reading.n_inputs, plan.n_units, plan.n_units, lessons.n_classes]
+        self.learner = Learner(sizes, self.chance, plan.dropout)
+        self.waiting = np.zeros(0, dtype=np.int64)
+        self.n_done = 0
+
+    def go_on(self, n_steps: int) -> bool:
+        """Learn for so many steps, or to the end; tell whether that is reached."""
+        plan = self._plan
+        with one_thread():
+            for _ in range(min(n_steps, plan.n_steps - self.n_done)):
+                while len(self.waiting) < _BATCH:  # every unit once before any comes again
+                    self.waiting = np.concatenate([self.waiting, self._lessons.drawn(self.chance)])
+                rows, self.waiting = self.waiting[:_BATCH], self.waiting[_BATCH:]
+                slopes = self._lessons.slopes(self.learner, rows, self.chance)
+                fading = (1 + float(np.cos(np.pi * self.n_done / plan.n_steps))) / 2
+                self.learner.step(slopes, plan.learning_rate * (_LAST_RATE + (1 - _LAST_RATE) * fading))
+                self.n_done += 1
+        return self.n_done == plan.n_steps
 
 
 class NetworkReader(BaseEstimator):  # type: ignore[misc]
@@ -178,7 +206,9 @@ class NetworkReader(BaseEstimator):  # type: ignore[misc]
         return Reader(lessons.reading, networks, float(self.share))
 
     def _network(self, lessons: Lessons, seed: int) -> Network:
-        return lessons.network(self.n_units, self.n_steps, self.learning_rate, self.dropout, seed)
+        school = School(lessons, self, seed)
+        school.go_on(self.n_steps)
+        return school.learner.network()
 
 
 def _encode(reader: Reader) -> dict[str, object]:

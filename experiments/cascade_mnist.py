@@ -78,7 +78,7 @@ READERS: dict[int, dict[str, Any]] = {
     5: {"n_units": 256, "n_steps": 8000},
     10: {"n_units": 256, "n_steps": 12_000},
     20: {"n_units": 384, "n_steps": 16_000},
-    50: {"n_units": 512, "n_steps": 20_000, "dropout": 0.2},
+    50: {"n_units": 512, "n_steps": 20_000},
 }
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the reader, that a trial tells of
 STEPS = 500  # of a network, after which it is kept
@@ -225,16 +225,32 @@ def line(result: dict[str, Any]) -> str:
     k, accuracy = result["k"], result["accuracy"]
     verdict = "above" if accuracy > PUBLISHED[k] else "below"
     rows = "300,000 (moved)" if result["moved"] else "60,000"
+    who = "boosters" if result.get("reader") is None else "boosters and reader"
     counts = f"{result['most']} | {result['pixels']} | {result['branches']}"
     told = f"{spread(result)} | {PUBLISHED[k]:.3f} | {verdict} | {result['seconds']:.0f}"
-    return f"| {k} | {rows} | {counts} | {told} |"
+    return f"| {k} | {rows} | {who} | {counts} | {told} |"
 
 
 def trial_line(result: dict[str, Any]) -> str:
-    """Return a line of the table of trials."""
-    rows = f"{result['rows']}{', moved' if result['moved'] else ''}"
-    others = ", ".join(f"`{name}={value}`" for name, value in result["others"].items())
-    return f"| {result['k']} | {rows} | {others} | {spread(result)} |"
+    """Return a line of the table of trials of the cascade."""
+    return f"| {result['k']} | {learned_from(result)} | {listed(result['others'])} | {spread(result)} |"
+
+
+def reader_line(result: dict[str, Any]) -> str:
+    """Return a line of the table of trials of the reader."""
+    shares = " | ".join(f"{accuracy:.4f}" for accuracy in result["shares"].values())
+    branches = f"{result['branches']} branches" if result["branches"] > 1 else "1 branch"
+    return f"| {result['k']} | {learned_from(result)}, {branches} | {listed(result['reader'])} | {shares} |"
+
+
+def learned_from(result: dict[str, Any]) -> str:
+    """Return the rows of a trial."""
+    return f"{result['rows']}{', moved' if result['moved'] else ''}"
+
+
+def listed(settings: dict[str, Any]) -> str:
+    """Return settings as text."""
+    return ", ".join(f"`{name}={value}`" for name, value in settings.items())
 
 
 def spread(result: dict[str, Any]) -> str:
@@ -245,8 +261,7 @@ def spread(result: dict[str, Any]) -> str:
 
 def settings(k: int) -> str:
     """Return a line on the settings of one k."""
-    given = {**SETTINGS[k], **COMMON}
-    return f"- k = {k}: " + ", ".join(f"`{name}={value}`" for name, value in given.items())
+    return f"- k = {k}: {listed({**SETTINGS[k], **COMMON})}; the reader {listed(READERS[k])}"
 
 
 def main() -> None:
@@ -262,12 +277,14 @@ def main() -> None:
     args = parser.parse_args()
     for k in args.k:
         print(spread(run(k, args.moved, args)), flush=True)
-    results = [json.loads(path.read_text()) for path in args.kept.glob("*/result.json")]
+    results = [json.loads(path.read_text()) for path in args.kept.glob("*/result*.json")]
     results.sort(key=lambda result: (result["k"], result["moved"], result["rows"] or 0, result["accuracy"]))
     tests = [result for result in results if result["rows"] is None]
+    trials = [result for result in results if result["rows"] is not None]
     text = PAGE.format(
         table="\n".join(map(line, tests)),
-        trials="\n".join(trial_line(result) for result in results if result["rows"] is not None),
+        trials="\n".join(trial_line(result) for result in trials if result.get("reader") is None),
+        readers="\n".join(reader_line(result) for result in trials if result.get("reader") is not None),
         settings="\n".join(settings(k) for k in sorted({result["k"] for result in tests})),
     )
     args.page.write_text(text)

@@ -75,10 +75,10 @@ SETTINGS: dict[int, dict[str, Any]] = {
     },
 }
 READERS: dict[int, dict[str, Any]] = {
-    5: {"n_units": 256, "n_steps": 8000},
+    5: {"n_units": 256, "n_steps": 8000, "learning_rate": 0.004},
     10: {"n_units": 256, "n_steps": 12_000},
-    20: {"n_units": 384, "n_steps": 16_000},
-    50: {"n_units": 512, "n_steps": 20_000},
+    20: {"n_units": 384, "n_steps": 16_000, "learning_rate": 0.004, "n_networks": 2},
+    50: {"n_units": 512, "n_steps": 16_000, "learning_rate": 0.004},
 }
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the reader, that a trial tells of
 STEPS = 500  # of a network, after which it is kept

@@ -135,6 +135,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         "ends_": np.ndarray,
         "reader_": Reader | NoneType,
     }
+    _one_sum: ClassVar[bool] = False
 
     def __init__(
         self,

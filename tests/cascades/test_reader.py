@@ -100,6 +100,13 @@ def test_a_reader_adds_to_shallow_boosters_what_sums_have_to_say(tables):
     assert np.mean(only.predict(fresh) == truth) > 0.8
 
 
+def test_where_nothing_is_bought_nothing_is_read(tables):
+    (X, y), (fresh, _) = tables
+    model = cascade(READER).set_params(budget=0).fit(X, y)
+    assert model.reader_ is None
+    assert not model.acquired(fresh).any()
+
+
 def test_the_same_seed_gives_the_same_reader_and_another_seed_another(tables):
     (X, y), (fresh, _) = tables
     short = NetworkReader(n_units=8, n_steps=5)

@@ -224,8 +224,8 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         self.forest_ = Forest.concat([forest for _, forest in made])
         self.ends_ = np.cumsum([forest.n_trees for _, forest in made], dtype=np.int64)
         self.reader_ = None
-        if self.reader is not None:
-            bought = np.array([self._looks_at(branch) for branch in range(len(made))])
+        bought = np.array([self._looks_at(branch) for branch in range(len(made))])
+        if self.reader is not None and bought.any():
             reading = Reading.learn(values, weights, self.schema_, np.flatnonzero(bought.any(axis=0)))
             units = Units.of(values, target, weights)
             lessons = Lessons(reading, values, target, units, branch_of, bought, len(self.classes_))

@@ -65,11 +65,10 @@ SETTINGS: dict[int, dict[str, Any]] = {
         "max_depth": 6,
     },
     50: {
-        "n_branches": 8,
-        "branch_share": 0.08,
-        "choose_rows": 6000,
+        "n_branches": 1,
+        "choose_rows": 20_000,
         "grow_rows": 100_000,
-        "n_trees": 100,
+        "n_trees": 80,
         "learning_rate": 0.2,
         "max_depth": 6,
     },
@@ -78,7 +77,7 @@ READERS: dict[int, dict[str, Any]] = {
     5: {"n_units": 256, "n_steps": 8000, "learning_rate": 0.004},
     10: {"n_units": 256, "n_steps": 12_000},
     20: {"n_units": 384, "n_steps": 16_000, "learning_rate": 0.004, "n_networks": 2},
-    50: {"n_units": 512, "n_steps": 16_000, "learning_rate": 0.004},
+    50: {"n_units": 512, "n_steps": 16_000, "learning_rate": 0.003},
 }
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the reader, that a trial tells of
 STEPS = 500  # of a network, after which it is kept

@@ -296,7 +296,7 @@ def main() -> None:
 
 PAGE = """# At most k pixels of MNIST
 
-`python -m experiments.cascade_mnist --reader`, and again with `--moved`; without `--reader` the boosters alone
+`python -m experiments.cascade_mnist --reader`, again with `--moved`, and both without `--reader`
 
 Every pixel costs 1; k is a hard budget of each row. `BranchingCascadeClassifier` learns from the 60,000
 training rows, or, "moved", from five copies of each: as it is, and moved by one pixel in each direction. A
@@ -307,7 +307,7 @@ official test rows as they are, with its standard error. Published: Covert et al
 chooses pixel after pixel for each row. Seconds are those of the processor for all branches and networks, on
 one thread; the routes take up to a minute or two more.
 
-| k | rows to learn from | who answers | most pixels of a row | pixels in all | branches | accuracy | published | | seconds |
+| k | rows to learn from | answered by | most pixels | pixels in all | branches | accuracy | published | | seconds |
 |---|---|---|---|---|---|---|---|---|---|
 {table}
 

@@ -307,7 +307,7 @@ official test rows as they are, with its standard error. Published: Covert et al
 chooses pixel after pixel for each row. Seconds are those of the processor for all branches and networks, on
 one thread; the routes take up to a minute or two more.
 
-| k | rows to learn from | answered by | most pixels | pixels in all | branches | accuracy | published | | seconds |
+| k | learns from | answered by | most pixels | pixels in all | branches | accuracy | published | | seconds |
 |---|---|---|---|---|---|---|---|---|---|
 {table}
 

@@ -23,7 +23,6 @@ from farthing.cascades.reading import Reading
 from farthing.cascades.routes import nearest, no_one_stays, path, told
 from farthing.cascades.shopping import columns_of, shop
 from farthing.costs import CostSheet, RowLedger
-from farthing.forests.bootstrap import Units
 from farthing.table import Encoded
 from farthing.trees import Forest, Grower, Predictor, Progress
 from farthing.walks import Policy, walk_rows
@@ -227,8 +226,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         bought = np.array([self._looks_at(branch) for branch in range(len(made))])
         if self.reader is not None and bought.any():
             reading = Reading.learn(values, weights, self.schema_, np.flatnonzero(bought.any(axis=0)))
-            units = Units.of(values, target, weights)
-            lessons = Lessons(reading, values, target, units, branch_of, bought, len(self.classes_))
+            lessons = Lessons(reading, values, target, weights, branch_of, bought, len(self.classes_))
             self.reader_ = self.reader.learn(lessons, seed)
 
     def _make_branch(

@@ -75,8 +75,8 @@ class Lessons:
         The encoded table.
     target : ndarray of int64, shape (n_rows,)
         Classes as numbers.
-    units : Units
-        The rows as units to draw.
+    weights : ndarray of float64, shape (n_rows,)
+        Positive weights.
     branch_of : ndarray of int64, shape (n_rows,)
         The branch of each row.
     bought : ndarray of bool, shape (n_branches, n_features)
@@ -88,10 +88,15 @@ class Lessons:
     reading: Reading
     values: NDArray[np.floating]
     target: NDArray[np.int64]
-    units: Units
+    weights: Floats
     branch_of: NDArray[np.int64]
     bought: NDArray[np.bool_]
     n_classes: int
+
+    @cached_property
+    def units(self) -> Units:
+        """The rows as units to draw."""
+        return Units.of(self.values, self.target, self.weights)
 
     @cached_property
     def _mean_weight(self) -> float:

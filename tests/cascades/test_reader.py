@@ -137,6 +137,7 @@ def test_a_file_has_the_reader_and_is_refused_if_it_was_changed(tables, tmp_path
         ({"n_steps": 0}, "n_steps must be an integer"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
+        ({"outside": -0.1}, "outside must lie between 0 and 1"),
     ],
 )
 def test_bad_parameters_are_named(tables, params, message):

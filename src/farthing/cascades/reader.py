@@ -20,8 +20,6 @@ from farthing.store import register_codec
 
 # Rows of a step.
 _BATCH: Final = 256
-# Part of the rows of a step that are read as if another branch had bought for them.
-_ELSEWHERE: Final = 0.1
 # The last steps are this part as long as the first.
 _LAST_RATE: Final = 0.01
 
@@ -106,10 +104,15 @@ class Lessons:
         """Return the rows of all units, in an order by lot."""
         return self.units.rows[chance.permutation(len(self.units.rows))]
 
-    def slopes(self, learner: Learner, rows: NDArray[np.int64], chance: np.random.Generator) -> Singles:
-        """Return how the mean log loss of some rows rises with their scores, shape (n_rows, n_classes)."""
+    def slopes(
+        self, learner: Learner, rows: NDArray[np.int64], outside: float, chance: np.random.Generator
+    ) -> Singles:
+        """Return how the mean log loss of some rows rises with their scores, shape (n_rows, n_classes).
+
+        A part of them, outside, is read as if another branch had bought for them.
+        """
         branches = self.branch_of[rows]
-        elsewhere = chance.random(len(rows)) < _ELSEWHERE
+        elsewhere = chance.random(len(rows)) < outside
         branches[elsewhere] = chance.integers(0, len(self.bought), size=int(elsewhere.sum()))
         scores = learner.outputs(self.reading.inputs(self.values[rows], self.bought[branches], np.float32))
         scores -= scores.max(axis=1, keepdims=True)
@@ -149,7 +152,7 @@ class School:
                 while len(self.waiting) < _BATCH:  # every unit once before any comes again
                     self.waiting = np.concatenate([self.waiting, self._lessons.drawn(self.chance)])
                 rows, self.waiting = self.waiting[:_BATCH], self.waiting[_BATCH:]
-                slopes = self._lessons.slopes(self.learner, rows, self.chance)
+                slopes = self._lessons.slopes(self.learner, rows, plan.outside, self.chance)
                 fading = (1 + float(np.cos(np.pi * self.n_done / plan.n_steps))) / 2
                 self.learner.step(slopes, plan.learning_rate * (_LAST_RATE + (1 - _LAST_RATE) * fading))
                 self.n_done += 1
@@ -171,6 +174,9 @@ class NetworkReader(BaseEstimator):  # type: ignore[misc]
         Length of the first steps, by Adam; the last are near zero.
     dropout : float
         Part of the units that are silent in a step, at least 0 and below 1.
+    outside : float
+        Part of the rows of a step, 0 to 1, that are read as if another branch had bought for them: the more,
+        the less a network learns by heart of the few rows of a branch.
     n_networks : int
         Networks whose scores are averaged.
     """
@@ -183,6 +189,7 @@ class NetworkReader(BaseEstimator):  # type: ignore[misc]
         n_steps: int = 5000,
         learning_rate: float = 0.001,
         dropout: float = 0.0,
+        outside: float = 0.1,
         n_networks: int = 1,
     ) -> None:
         self.share = share
@@ -190,6 +197,7 @@ class NetworkReader(BaseEstimator):  # type: ignore[misc]
         self.n_steps = n_steps
         self.learning_rate = learning_rate
         self.dropout = dropout
+        self.outside = outside
         self.n_networks = n_networks
 
     def check(self) -> None:
@@ -202,6 +210,8 @@ class NetworkReader(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"share must be above 0 and at most 1; got {self.share!r}")
         if not 0 < self.learning_rate < np.inf:
             raise ValueError(f"learning_rate must be above 0; got {self.learning_rate!r}")
+        if not 0 <= self.outside <= 1:
+            raise ValueError(f"outside must lie between 0 and 1; got {self.outside!r}")
         if not 0 <= self.dropout < 1:
             raise ValueError(f"dropout must be at least 0 and below 1; got {self.dropout!r}")
 

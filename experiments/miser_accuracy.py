@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
+import math
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -74,7 +75,7 @@ THRESHOLDS = (0.6, 0.8, 0.9, 0.97)
 SETTINGS: dict[str, Any] = {"max_depth": 4, "learning_rate": 0.2, "l2": 1.0, "min_rows_leaf": 5}
 N_ROUNDS, N_FITS = 30, 24
 # One in so many of the miser's fits has a hard budget, at this part of the largest trade-off that buys.
-ONE_HARD_IN, HARD_TRADEOFF = 6, 0.01
+ONE_HARD_IN, HARD_TRADEOFF = 3, 0.01
 
 
 T = TypeVar("T")
@@ -166,8 +167,8 @@ def miser_fits(
 ) -> list[tuple[Followed, Followed]]:
     """Follow the miser's fits: trade-offs at which rows pay, and hard budgets of the whole model.
 
-    Where one feature more or less decides, the spend leaps between neighbouring trade-offs; hard budgets, one
-    for each of the smallest shares, land in between.
+    Where one feature more or less decides, the spend leaps between neighbouring trade-offs; hard budgets land
+    in between.
     """
 
     def follow_all(fits: Iterable[Fit]) -> list[tuple[Followed, Followed]]:
@@ -181,7 +182,12 @@ def miser_fits(
         lambda followed: float(followed[0].spend[-1]),
     )
     tradeoff = HARD_TRADEOFF * (largest or 0.0)
-    return by_row + follow_all(Fit("model", tradeoff, share) for share in SHARES[:n_hard])
+    return by_row + follow_all(Fit("model", tradeoff, share) for share in hard_shares()[:n_hard])
+
+
+def hard_shares() -> list[float]:
+    """Return the shares but the last, each followed by the one midway to the next, by ratios."""
+    return [share for low, high in itertools.pairwise(SHARES) for share in (low, math.sqrt(low * high))]
 
 
 def largest_of(split: Split) -> float | None:
@@ -301,16 +307,40 @@ def write(name: str, results: list[dict[str, Any]], say: Callable[[str], None]) 
         ]
         seconds = np.mean([r["seconds"][method] for r in results])
         say(f"| {method} | {' | '.join(cells)} | {accuracy[method].mean():.4f} | {seconds:.0f} |")
-    better = max(PENALTIES, key=lambda method: float(accuracy[method].mean()))
     say("")
-    for method, rival in itertools.product((MISER, WITH_EXITS), (better, SPREAD)):
-        gaps = accuracy[method] - accuracy[rival]
-        if name in SMALL:
-            errors = np.append(gaps, gaps.mean(axis=1, keepdims=True), axis=1).std(axis=0, ddof=1)
-        else:
-            by_split = np.concatenate([r["errors"][f"{method}, {rival}"] for r in results])
-            errors = np.sqrt((by_split**2).mean(axis=0))
-        say(verdict(method, rival, gaps, errors / np.sqrt(len(gaps))))
+    for method, rival in itertools.product((MISER, WITH_EXITS), (better_of(results), SPREAD)):
+        say(verdict(method, rival, *compared(name, results, method, rival)))
+
+
+def better_of(results: list[dict[str, Any]]) -> str:
+    """Return the variant of LightGBM that did better on test rows."""
+    return max(PENALTIES, key=lambda m: float(np.mean(np.concatenate([r["accuracy"][m] for r in results]))))
+
+
+def compared(
+    name: str, results: list[dict[str, Any]], method: str, rival: str
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return what a method is ahead by in each split or fold, and standard errors; see `verdict`."""
+    ours, theirs = (np.concatenate([r["accuracy"][m] for r in results]) for m in (method, rival))
+    gaps = ours - theirs
+    if name in SMALL:
+        errors = np.append(gaps, gaps.mean(axis=1, keepdims=True), axis=1).std(axis=0, ddof=1)
+    else:
+        by_split = np.concatenate([r["errors"][f"{method}, {rival}"] for r in results])
+        errors = np.sqrt((by_split**2).mean(axis=0))
+    return gaps, errors / np.sqrt(len(gaps))
+
+
+def summary(found: dict[str, list[dict[str, Any]]], say: Callable[[str], None]) -> None:
+    """Print one line for each table: by how much the miser is ahead in the mean over the budgets."""
+    say(f"\n| table | better of LightGBM | {MISER} | {WITH_EXITS} |\n|---|---|---|---|")
+    for name, results in found.items():
+        rival = better_of(results)
+        cells = []
+        for method in (MISER, WITH_EXITS):
+            gaps, errors = compared(name, results, method, rival)
+            cells.append(f"{gaps.mean():+.4f} +- {errors[-1]:.4f}: {word(gaps.mean(), errors[-1])}")
+        say(f"| {name} | {rival} | {' | '.join(cells)} |")
 
 
 def verdict(method: str, rival: str, gaps: NDArray[np.float64], errors: NDArray[np.float64]) -> str:
@@ -320,12 +350,16 @@ def verdict(method: str, rival: str, gaps: NDArray[np.float64], errors: NDArray[
     at each budget and over all budgets.
     """
     mean, error = gaps.mean(), errors[-1]
-    word = "ahead" if mean >= 0 else "behind, within a standard error" if mean >= -error else "WORSE"
-    text = f"- {method} against {rival}: {mean:+.4f} +- {error:.4f} in the mean: {word}."
+    text = f"- {method} against {rival}: {mean:+.4f} +- {error:.4f} in the mean: {word(mean, error)}."
     behind = zip(SHARES, gaps.mean(axis=0), errors, strict=False)
     if lost := [f"{share:.0%} ({by:+.4f} +- {of:.4f})" for share, by, of in behind if by < -of]:
         text += f" By budget it loses by more than a standard error at {', '.join(lost)}."
     return text
+
+
+def word(mean: float, error: float) -> str:
+    """Say whether a difference is what we want, may be none, or is not."""
+    return "ahead" if mean >= 0 else "behind, within a standard error" if mean >= -error else "WORSE"
 
 
 def main() -> None:
@@ -359,9 +393,10 @@ def page(kept: Path, folder: Path) -> None:
         name: [json.loads(file.read_text()) for file in sorted(kept.glob(f"{name}-*.json"))]
         for name in (*LARGE, *SMALL)
     }
-    for name, results in found.items():
-        if results:
-            write(name, results, lines.append)
+    measured = {name: results for name, results in found.items() if results}
+    summary(measured, lines.append)
+    for name, results in measured.items():
+        write(name, results, lines.append)
     if missing := [name for name, results in found.items() if not results]:
         lines.append(f"\nNot measured: {', '.join(missing)}.")
     head = HEAD.format(n_fits=N_FITS, n_rounds=N_ROUNDS, **SETTINGS)
@@ -380,9 +415,10 @@ Budgets are shares of what all features cost together, and hold in the mean over
 the accuracy on test rows, and in brackets what they spent. Every round of every fit is a model to choose
 from, for all methods alike; the choice is by accuracy on validation rows, among equals by log loss.
 
-- "miser": 20 fits with charge="row", at a trade-off of 0 and 19 others, which are found by what validation
-  rows spend at those before, so that spends are spread evenly by ratios; `miser_path(tradeoffs=20)` does the
-  same. And 4 fits with charge="model" and a hard budget, one for each of the four smallest shares. "Miser
+- "miser": 16 fits with charge="row", at a trade-off of 0 and 15 others, which are found by what validation
+  rows spend at those before, so that spends are spread evenly by ratios; `miser_path(tradeoffs=16)` does the
+  same. And 8 fits with charge="model" and a hard budget: each of the four smallest shares, and one midway
+  from it to the next. "Miser
   with exits" has the same fits; each may also be chosen with rows leaving early at one of four thresholds
   (`farthing.cascades.EarlyExit`), which takes no fit. To find where trade-offs begin takes a few single
   splits, which are not counted as fits.

@@ -28,10 +28,10 @@ from farthing.boosting import l1_path
 
 ROOT = Path(__file__).parents[1]
 RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "xu2012"
-N_ROWS, N_TREES = 15_000, 300
+N_ROWS, N_TREES, N_TRADEOFFS = 15_000, 300, 16
 N_BUDGETS, N_DRAWS, N_SHARES = 25, 2000, 500
 SHARE, GOAL = 0.99, 0.2
-PARTS = ("yahoo-3", "yahoo-4", "mslr", "satellite")
+PARTS = ("yahoo-3", "yahoo-4", "yahoo-5", "mslr", "satellite")
 
 
 # The comparison.
@@ -193,7 +193,7 @@ def main() -> None:
     )
     parser.add_argument("--trees", type=int, default=N_TREES, help="rounds of boosting; the paper: 3,000")
     parser.add_argument(
-        "--tradeoffs", type=int, help="how many to find by what documents spend, in place of the fixed grid"
+        "--tradeoffs", type=int, default=N_TRADEOFFS, help="how many to find by what documents spend"
     )
     parser.add_argument("--jobs", type=int, default=2)
     args = parser.parse_args()

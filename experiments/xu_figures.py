@@ -19,7 +19,7 @@ def figure_1(name: str, path: CostPath, methods: dict[str, list[Model]], file: P
     for curve, colour in zip(
         path.curves, plt.colormaps["viridis"](np.linspace(0, 0.9, len(path.curves))), strict=True
     ):
-        label = "stage-wise (0)" if curve.setting == 0 else f"{curve.setting:.1g}"
+        label = "stage-wise (0)" if curve.setting == 0 else f"{curve.setting:.2g}"
         points = curve.points[1:]
         left.plot([p.spend for p in points], [p.score for p in points], "--", color=colour, lw=1, label=label)
     circles = sorted(path.best, key=lambda p: p.spend)
@@ -48,7 +48,7 @@ def figure_2(path: CostPath, file: Path) -> None:
     for i, level in enumerate(levels[0]):
         shares = [at[i].n_bought / at[i].n_features for at in levels]
         axis.plot(places, shares, "o-", ms=3, label=f"c = {level.price:g} ({level.n_features})")
-    axis.set_xticks(places, [f"{curve.setting:g}" for curve in path.curves], fontsize=8)
+    axis.set_xticks(places, [f"{curve.setting:.2g}" for curve in path.curves], fontsize=8, rotation=45)
     axis.set(
         title="features bought at the best round", xlabel="trade-off", ylabel="fraction of used features"
     )

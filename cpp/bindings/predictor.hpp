@@ -103,9 +103,9 @@ class Predictor {
 public:
     Predictor(const ForestArrays& arrays, Scores scores, bool single_sums)
         : kept_(arrays), kept_scores_(scores),
-          forest_(std::make_unique<CompiledForest>(arrays.with_scores(scores, single_sums))) {}
+          forest_(std::make_unique<ReadyForest>(arrays.with_scores(scores, single_sums))) {}
 
-    const ForestView& view() const { return forest_->forest(); }
+    const ForestView& view() const { return forest_->trees.forest(); }
 
     template <class T>
     Answers predict(const Table<T>& X, bool want_touched, int n_threads) const {
@@ -161,12 +161,12 @@ public:
 private:
     ForestArrays kept_;
     Scores kept_scores_;
-    std::unique_ptr<CompiledForest> forest_;
+    std::unique_ptr<ReadyForest> forest_;
 
     template <class T>
     std::pair<index_t, index_t> check(const Table<T>& X) const {
         require(static_cast<index_t>(X.shape(1)) == view().n_features, "X: one column for each feature");
-        return {static_cast<index_t>(X.shape(0)), forest_->n_words()};
+        return {static_cast<index_t>(X.shape(0)), forest_->trees.n_words()};
     }
 
     template <class T>

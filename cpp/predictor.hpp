@@ -41,7 +41,12 @@ class Pass {
 public:
     Pass(const ReadyForest& forest, const Matrix<T>& X, const Leg& leg, double* outputs, std::uint64_t* touched)
         : trees_(forest.trees), small_(forest.small), view_(trees_.forest()), X_(X), leg_(leg), outputs_(outputs),
-          touched_(touched), pay_(small_.pay(leg.begin, leg.end)), block_(small_) {}
+          touched_(touched), pay_(small_.pay(leg.begin, leg.end)), block_(small_) {
+        if (trees_.n_words() > CompiledForest::kMaskWords) return;
+        for (index_t t = leg.begin; t < leg.end; ++t) {
+            for (index_t w = 0; w < trees_.n_words(); ++w) tested_[w] |= trees_.tested(t)[w];
+        }
+    }
 
     // Rows [begin, begin + n) of the leg, n <= kRowsInBlock.
     void run(index_t begin, index_t n) {
@@ -52,7 +57,7 @@ public:
         }
         const bool ranked = pay_ && n >= kFewestRows;
         if (ranked) rank();
-        if (touched_) look_what_lacks();
+        if (touched_) open_all();
         for (index_t t = leg_.begin; t < leg_.end;) {
             const index_t together = ranked ? n_together(t) : 0;
             if (together == 0) meet(t);
@@ -65,7 +70,7 @@ public:
 private:
     static constexpr index_t kFewestRows = 32;        // with less, they go through small trees one by one as well
     static constexpr index_t kTogether = 4;           // small trees whose scores are added in one go
-    static constexpr index_t kTreesBetweenLooks = 8;
+    static constexpr index_t kTreesBetweenLooks = 4;
 
     const CompiledForest& trees_;
     const SmallTrees& small_;
@@ -79,7 +84,10 @@ private:
     index_t n_ = 0;
     index_t numbers_[kRowsInBlock];
     const T* rows_[kRowsInBlock];
-    std::uint64_t lacking_[CompiledForest::kMaskWords];  // features that not all rows of the block have touched
+    std::uint64_t tested_[CompiledForest::kMaskWords] = {};   // features that the trees of the leg test
+    std::uint64_t lacking_[CompiledForest::kMaskWords] = {};  // those that some open row has not touched
+    index_t open_[kRowsInBlock];
+    index_t n_open_ = 0;
     index_t since_look_ = 0;
 
     double* outputs(index_t r) const { return outputs_ + numbers_[r] * view_.n_outputs; }
@@ -130,10 +138,12 @@ private:
     void touch(index_t t, const std::uint8_t* stops) const {
         if (trees_.n_words() == 1) {
             const std::uint64_t* masks = small_.masks(t);
-            for (index_t r = 0; r < n_; ++r) touched_[numbers_[r]] |= masks[stops[r]];
+            for (index_t i = 0; i < n_open_; ++i) touched_[numbers_[open_[i]]] |= masks[stops[open_[i]]];
         } else {
             const std::int32_t* places = small_.places(t);
-            for (index_t r = 0; r < n_; ++r) trees_.touch(trees_.tree(t), places[stops[r]], touched(r));
+            for (index_t i = 0; i < n_open_; ++i) {
+                trees_.touch(trees_.tree(t), places[stops[open_[i]]], touched(open_[i]));
+            }
         }
     }
 
@@ -151,28 +161,45 @@ private:
         }
         for (index_t r = 0; r < n_; ++r) view_.add(t, trees_.scores(tree, places[r]), outputs(r));
         if (!lacks(t)) return;
-        for (index_t r = 0; r < n_; ++r) trees_.touch(tree, places[r], touched(r));
+        for (index_t i = 0; i < n_open_; ++i) trees_.touch(tree, places[open_[i]], touched(open_[i]));
     }
 
-    // Whether a tree may touch a feature that some row of the block has not touched yet. Most rows have touched most
-    // features after a few trees, so that there is nothing to write down any more.
+    // The account of touched features. Most rows have touched all that the trees test after a few of them, and then
+    // there is nothing to write down any more; the rows of which this is not true are open.
+
+    // Whether a tree tests a feature that some open row has not touched.
     bool lacks(index_t t) {
         if (!touched_) return false;
         const std::uint64_t* tested = trees_.tested(t);
         if (!tested) return true;
-        if (++since_look_ > kTreesBetweenLooks) look_what_lacks();
-        std::uint64_t open = 0;
-        for (index_t w = 0; w < trees_.n_words(); ++w) open |= tested[w] & lacking_[w];
-        return open != 0;
+        std::uint64_t any = 0;
+        for (index_t w = 0; w < trees_.n_words(); ++w) any |= tested[w] & lacking_[w];
+        if (any != 0 && ++since_look_ > kTreesBetweenLooks) look();
+        return any != 0;
     }
 
-    void look_what_lacks() {
+    void open_all() {
+        n_open_ = n_;
+        for (index_t r = 0; r < n_; ++r) open_[r] = r;
+        if (trees_.n_words() <= CompiledForest::kMaskWords) look();
+    }
+
+    // Looks again which rows are open, and what they lack.
+    void look() {
         since_look_ = 0;
-        if (trees_.n_words() > CompiledForest::kMaskWords) return;
-        for (index_t w = 0; w < trees_.n_words(); ++w) {
-            lacking_[w] = 0;
-            for (index_t r = 0; r < n_; ++r) lacking_[w] |= ~touched(r)[w];
+        std::fill(lacking_, lacking_ + trees_.n_words(), 0);
+        index_t n_open = 0;
+        for (index_t i = 0; i < n_open_; ++i) {
+            std::uint64_t any = 0;
+            for (index_t w = 0; w < trees_.n_words(); ++w) {
+                const std::uint64_t lack = tested_[w] & ~touched(open_[i])[w];
+                lacking_[w] |= lack;
+                any |= lack;
+            }
+            open_[n_open] = open_[i];
+            n_open += any != 0;
         }
+        n_open_ = n_open;
     }
 };
 

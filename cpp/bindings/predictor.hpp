@@ -114,7 +114,9 @@ public:
         std::vector<std::uint64_t> touched(static_cast<std::size_t>(want_touched ? n * words : 0));
         {
             nb::gil_scoped_release unlocked;
-            farthing::predict(*forest_, matrix(X), outputs.data(), want_touched ? touched.data() : nullptr, n_threads);
+            // Vectors are zeros at first, as a first leg wants them.
+            farthing::predict(*forest_, matrix(X), Leg{0, view().n_trees(), {}}, outputs.data(),
+                              want_touched ? touched.data() : nullptr, n_threads);
         }
         return results(n, want_touched ? words : 0, std::move(outputs), std::move(touched));
     }

@@ -357,9 +357,9 @@ def page(sweep: Sweep, full: bool) -> str:
         "By test curve is like for like. The thesis sweeps its settings, keeps the efficient frontier by "
         "validation rows, and draws test accuracy over test cost of these systems (A.2.3 and A.2.4, figures "
         "5.4 and 5.5); what it claims in section 5.4 is the reduction of the cost at test time where test "
-        "accuracy is within 1 % of the top. So its figures are read off the test curve of a frontier that "
-        "validation rows chose. Ours are read in the same way: of the frontier by validation rows, the "
-        "cheapest system whose test accuracy is within 1 % of that of f0.",
+        "accuracy is within 1 % of the top. It names no other rule by which one system was picked, so its "
+        "figures are best understood as read off these curves. Ours are read in the same way: of the "
+        "frontier by validation rows, the cheapest system whose test accuracy is within 1 % of that of f0.",
         goals(),
         "Nobody who has no test labels can pick a system so. The stricter columns pick one on the validation "
         "rows, the cheapest whose accuracy there is within 1 % of that of f0, and ask whether it keeps that "

@@ -28,8 +28,9 @@ from farthing.costs import CostSheet
 from farthing.datasets import load_bupa_liver, load_table
 from farthing.frontier import Frontier, Point
 from farthing.frontier.candidates import Ground, candidates
+from farthing.frontier.parts import Part
 from farthing.frontier.scoring import judge_of
-from farthing.frontier.sweep import Part, listen
+from farthing.frontier.sweep import listen
 
 ROOT = Path(__file__).parents[1]
 RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "default_set"

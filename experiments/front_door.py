@@ -59,9 +59,9 @@ DRAWN = {
     "dna": 3186,
     "miniboone_tiny": 5000,
     "satellite": 6435,
-    "adult": 8000,
+    "adult": 48_842,
     "covtype": 20_000,
-    "letter": 8000,
+    "letter": 20_000,
 }
 N_FOLDS = 5
 OURS = "BudgetedClassifier"

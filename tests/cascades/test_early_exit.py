@@ -7,7 +7,7 @@ import pytest
 
 from farthing import load
 from farthing.boosting import GradientBoostingRegressor, GreedyMiserClassifier
-from farthing.cascades import EarlyExit
+from farthing.cascades import BranchingCascadeClassifier, EarlyExit, MiserCascadeClassifier
 from farthing.cascades.wrapper import exit_trees
 from farthing.costs import CostSheet, Group
 from farthing.errors import FileError
@@ -149,6 +149,8 @@ def test_exits_are_at_whole_rounds():
         ({"every": 0}, ValueError, "every"),
         ({"every": 1.5}, ValueError, "every"),
         ({"estimator": GradientBoostingRegressor()}, TypeError, "EarlyExitRanker"),
+        ({"estimator": MiserCascadeClassifier()}, TypeError, "exits of its own"),
+        ({"estimator": BranchingCascadeClassifier()}, TypeError, "exits of its own"),
     ],
 )
 def test_what_makes_no_exit_is_refused(table, params, kind, message):

@@ -11,8 +11,8 @@ from farthing.cascades import EarlyExit
 from farthing.datasets import load_heart_disease
 from farthing.errors import BudgetWarning, FileError
 from farthing.frontier.front_door import _held_to
+from farthing.frontier.parts import Part
 from farthing.frontier.points import Point
-from farthing.frontier.sweep import Part
 from farthing.store.codec import decode, encode
 
 FEW = [

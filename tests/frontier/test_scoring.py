@@ -1,12 +1,14 @@
 """Scores, and their standard errors."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.metrics import make_scorer, roc_auc_score
+from sklearn.metrics import average_precision_score, make_scorer, roc_auc_score
 
 from farthing.frontier import ErrorCosts
+from farthing.frontier.roc import roc_error
 from farthing.frontier.scoring import Told, judge_of
 from farthing.metrics import ndcg
 
@@ -38,9 +40,23 @@ def test_weights_count_like_copies(told):
 
 
 def test_any_scorer_of_scikit_learn(told):
+    score, error = judge_of("average_precision", classifies=True)(told)
+    assert score == average_precision_score(told.y, told.probabilities[:, 1])
+    assert 0.003 < error < 0.05
+
+
+def test_the_area_has_the_error_of_its_pairs(told):
     score, error = judge_of("roc_auc", classifies=True)(told)
     assert score == roc_auc_score(told.y, told.probabilities[:, 1])
-    assert 0.003 < error < 0.05
+    up = told.probabilities[:, 1].round(1)  # with ties
+    ahead, behind = up[told.y == 1, np.newaxis], up[told.y == 0]
+    pairs = (ahead > behind) + (ahead == behind) / 2
+    assert pairs.mean() == pytest.approx(roc_auc_score(told.y, up))
+    by_pairs = sum(pairs.mean(axis=axis).var(ddof=1) / pairs.shape[1 - axis] for axis in (0, 1))
+    assert roc_error(told.y == 1, up) == pytest.approx(math.sqrt(by_pairs))
+    weighed = replace(told, weights=np.ones(400))  # rows are drawn again for these
+    assert judge_of("roc_auc", classifies=True)(weighed)[1] == pytest.approx(error, rel=0.3)
+    assert math.isnan(roc_error(np.array([True, False, False]), np.array([1.0, 0.0, 0.5])))
 
 
 def test_a_scorer_of_ones_own(told):

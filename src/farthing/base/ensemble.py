@@ -46,6 +46,7 @@ class TreesMixin(BudgetedEstimator):
     """
 
     _stored: ClassVar[Mapping[str, type | UnionType]] = {"forest_": Forest}
+    _one_sum: ClassVar[bool] = True  # False if the trees are several models, of which a row hears some
     _single_sums = False  # whether the sum over the trees is rounded to float32 after each
 
     def _node_scores(self, forest: Forest) -> NDArray[np.float64]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-# Of a whole price list against the whole initial loss.
-_TRADEOFFS: Final = (0.0, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
+# Of the mean price of a feature against the whole initial loss. At the last, a feature of that price has to
+# take away a fifth of the loss in the tree that buys it, so hardly any but cheap ones are bought.
+_TRADEOFFS: Final = (0.0, 0.0006, 0.002, 0.006, 0.02, 0.06, 0.2)
 
 
 def tradeoffs(ground: Any) -> list[float]:
-    """Return trade-offs relative to the initial loss, in the unit of a price list.
+    """Return trade-offs relative to the initial loss, in the unit of a price list's mean.
 
     Parameters
     ----------
@@ -20,8 +21,9 @@ def tradeoffs(ground: Any) -> list[float]:
     -------
     list of float
     """
-    whole = ground.costs.total(ground.costs.features)
-    return [share / whole if whole else share for share in _TRADEOFFS]
+    names = ground.costs.features
+    mean = ground.costs.total(names) / max(1, len(names))
+    return [share / mean if mean else share for share in _TRADEOFFS]
 
 
 def miser_grid(ground: Any) -> dict[str, list[Any]]:

@@ -118,6 +118,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         "bought_": np.ndarray,
         "ends_": np.ndarray,
     }
+    _one_sum: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -232,7 +232,7 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
                 f"estimator must be a regressor or ranker made of trees, such as GreedyMiserRanker; got "
                 f"{type(model).__name__}. For classes, see EarlyExit"
             )
-        return model
+        return self._check_sum(model)
 
     def _learn_exits(self) -> None:
         self.margin_ = float(self.margin)

@@ -149,7 +149,7 @@ class EarlyExit(Wrapper, ContractClassifier):
                 f"estimator must be a classifier made of trees, such as GreedyMiserClassifier; got "
                 f"{type(model).__name__}. For rankings, see EarlyExitRanker"
             )
-        return model
+        return self._check_sum(model)
 
     def _learn_exits(self) -> None:
         self.threshold_ = float(self.threshold)

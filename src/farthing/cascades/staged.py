@@ -43,6 +43,7 @@ class Staged(TreesMixin):
         "chain_": np.ndarray,
         "thresholds_": np.ndarray,
     }
+    _one_sum: ClassVar[bool] = False
 
     # What a method fills in.
 

@@ -96,6 +96,12 @@ class Wrapper(BudgetedEstimator):
         self._take(model)
         return self
 
+    def _check_sum(self, model: TreesMixin) -> TreesMixin:
+        """Return the model if rows can leave between its trees."""
+        if not model._one_sum:
+            raise TypeError(f"a {type(model).__name__} has exits of its own; use it as it is")
+        return model
+
     def _take(self, model: Any) -> None:
         """Adopt a fitted model."""
         self.model_ = self._check_model(model)

@@ -50,25 +50,25 @@ def _check_zero_tradeoff(estimator: Any, problem: Problem) -> None:
 def _check_scale(estimator: Any, problem: Problem) -> None:
     tradeoff, name = rate_of(estimator), rate_name(estimator)
     rates = [{}] if tradeoff is None else [{name: tradeoff}, {name: 0.3}]
-    for rate, capped in itertools.product(rates, (False, True)):
+    cases = itertools.product(rates, (False, True))
+    for (rate, capped), s in zip(cases, itertools.cycle((0.25, 1024.0, 1024.0, 0.25)), strict=False):
         budget = fit_budget(estimator) if capped else None
         try:
             model = fit(estimator, problem, budget=budget, **rate)
         except BudgetError:
             continue  # a mean budget that what must be bought exceeds
-        for s in (0.25, 1024.0):
-            other = fit(
-                estimator,
-                problem,
-                costs=SHEET.scaled(s),
-                budget=fit_budget(estimator, s) if capped else None,
-                **{name: value / s for name, value in rate.items()},
-            )
-            for cap in budgets(len(problem.fresh)):
-                expected = answers_of(model, problem.fresh, budget=cap)
-                expected["spend"] = expected["spend"] * s
-                got = answers_of(other, problem.fresh, budget=None if cap is None else cap * s)
-                assert_same(got, expected, f"with costs and budget={budget} times {s}, {rate} over {s}")
+        other = fit(
+            estimator,
+            problem,
+            costs=SHEET.scaled(s),
+            budget=fit_budget(estimator, s) if capped else None,
+            **{name: value / s for name, value in rate.items()},
+        )
+        for cap in budgets(len(problem.fresh)):
+            expected = answers_of(model, problem.fresh, budget=cap)
+            expected["spend"] = expected["spend"] * s
+            got = answers_of(other, problem.fresh, budget=None if cap is None else cap * s)
+            assert_same(got, expected, f"with costs and budget={budget} times {s}, {rate} over {s}")
 
 
 def check_plain(estimator: Any, plain: Any) -> None:

@@ -33,8 +33,8 @@ class Audit:
     share : ndarray of float64, shape (n_features,)
         Share of the rows that buy each feature.
     uses : ndarray of float64, shape (n_features,)
-        How often a row tests each feature on average, over all trees; a model without trees tests what it
-        buys once.
+        How often a row tests each feature on average, over all trees; a model that is not one sum of trees
+        counts what it buys once.
     few : ndarray of float64, shape (n_features,)
         Share of the rows that test the feature at least once, but no more than ``few_at_most`` times.
     many : ndarray of float64, shape (n_features,)
@@ -166,7 +166,7 @@ def audit(
 
 def _uses(model: BudgetedEstimator, X: Any, acquired: NDArray[np.bool_], threads: int) -> NDArray[np.float64]:
     """Return how often each row tests each feature that it bought, shape (n_rows, n_features)."""
-    if not isinstance(model, TreesMixin):
+    if not isinstance(model, TreesMixin) or not model._one_sum:
         return acquired.astype(np.float64)
     values = model.schema_.encode(X).values
     budget = check_caps(model.budget_, len(values))

@@ -18,8 +18,8 @@ from farthing.costs import CostSheet
 from farthing.forests import BudgetTreeClassifier
 from farthing.frontier.candidates import Kind
 from farthing.frontier.front_door import PARAMETERS, FrontDoor
+from farthing.frontier.parts import Part
 from farthing.frontier.scoring import ErrorCosts
-from farthing.frontier.sweep import Part
 
 
 @register(

@@ -12,7 +12,7 @@ from farthing.boosting import GreedyMiserRegressor
 from farthing.costs import CostSheet
 from farthing.frontier.candidates import Kind
 from farthing.frontier.front_door import PARAMETERS, FrontDoor
-from farthing.frontier.sweep import Part
+from farthing.frontier.parts import Part
 
 
 @register(

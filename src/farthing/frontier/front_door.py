@@ -19,8 +19,9 @@ from farthing.base.inputs import check_cap, n_threads
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import BudgetWarning
 from farthing.frontier.candidates import Kind
+from farthing.frontier.parts import Part
 from farthing.frontier.points import SLACK, Frontier, Point
-from farthing.frontier.sweep import Part, sweep
+from farthing.frontier.sweep import sweep
 from farthing.table import Encoded, Schema
 from farthing.walks import Policy
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import check_scoring
 
+from farthing.frontier.roc import roc_error
 from farthing.metrics import ndcg_by_query, prefix_precision_by_query
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -174,20 +175,33 @@ class ScorerScore:
 
     def __call__(self, told: Told) -> tuple[float, float]:
         """Return the score and the spread of it over resampled rows."""
-        rows = np.arange(len(told.y))
+        n_rows = len(told.y)
         rng = np.random.default_rng(0)
         drawn = []
         for _ in range(_RESAMPLES):
             try:
-                drawn.append(self._score(told, rng.choice(rows, len(rows))))
+                drawn.append(self.score(told, rng.choice(n_rows, n_rows)))
             except ValueError:  # a sample without one of the classes, say
                 continue
         spread = float(np.std(drawn, ddof=1)) if len(drawn) > _RESAMPLES // 2 else math.nan
-        return self._score(told, rows), spread
+        return self.score(told), spread
 
-    def _score(self, told: Told, rows: NDArray[np.int64]) -> float:
+    def score(self, told: Told, rows: NDArray[np.int64] | None = None) -> float:
+        """Return the score of all rows, or of some."""
+        rows = np.arange(len(told.y)) if rows is None else rows
         options = {} if told.weights is None else {"sample_weight": told.weights[rows]}
         return float(self._scorer(_speaker(told), rows, told.y[rows], **options))
+
+
+class AreaScore(ScorerScore):
+    """The area under the ROC curve of two classes, with the standard error of DeLong."""
+
+    def __call__(self, told: Told) -> tuple[float, float]:
+        """Return the area and its standard error; rows that count differently are drawn again for it."""
+        if told.probabilities is None or told.probabilities.shape[1] != 2 or told.weights is not None:
+            return super().__call__(told)
+        assert told.classes is not None
+        return self.score(told), roc_error(told.y == told.classes[1], told.probabilities[:, 1])
 
 
 def judge_of(scoring: Any, *, classifies: bool) -> Judge:
@@ -221,7 +235,8 @@ def judge_of(scoring: Any, *, classifies: bool) -> Judge:
             )
         return RankScore(scoring, _RANKINGS[kind[0]], int(kind[2]))
     scorer = check_scoring(_Classes() if classifies else _Numbers(), scoring)
-    return ScorerScore(scoring if isinstance(scoring, str) else "score", scorer)
+    kind_of_score = AreaScore if scoring == "roc_auc" else ScorerScore
+    return kind_of_score(scoring if isinstance(scoring, str) else "score", scorer)
 
 
 def brier(told: Told) -> float:

@@ -15,60 +15,20 @@ import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import (
-    GroupKFold,
-    GroupShuffleSplit,
-    ShuffleSplit,
-    StratifiedShuffleSplit,
-    check_cv,
-)
-from sklearn.utils import _safe_indexing, column_or_1d
 
 from farthing.base.files import PathLike
-from farthing.base.inputs import check_cap, check_weights
+from farthing.base.inputs import check_cap
 from farthing.costs import CostSheet
 from farthing.frontier.candidates import Candidate, Ground, Kind, candidates
 from farthing.frontier.memory import Memory, digest
+from farthing.frontier.parts import Part, folds_of
 from farthing.frontier.points import Failure, Frontier, Point
 from farthing.frontier.progress import Progress
-from farthing.frontier.scoring import Floats, Judge, Told, judge_of
+from farthing.frontier.scoring import Judge, Told, judge_of
 from farthing.table import Schema
 
 # Results of an older way of sweeping are not read again.
-_VERSION = 2
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """Some rows of a table with all that belongs to them."""
-
-    X: Any
-    y: NDArray[Any]
-    weights: Floats | None = None
-    qid: NDArray[Any] | None = None
-
-    @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Part:
-        """Take what a user gives, with the weights checked."""
-        target = column_or_1d(y)
-        weights = None if sample_weight is None else check_weights(sample_weight, len(target))
-        table = X if hasattr(X, "columns") else np.asarray(X)
-        return cls(table, target, weights, None if qid is None else np.asarray(qid))
-
-    def counted(self) -> Part:
-        """Leave out rows that count nothing."""
-        if self.weights is None or self.weights.all():
-            return self
-        return self.take(np.flatnonzero(self.weights))
-
-    def take(self, rows: NDArray[np.int64]) -> Part:
-        """Return some of the rows."""
-        return Part(
-            _safe_indexing(self.X, rows),
-            self.y[rows],
-            None if self.weights is None else self.weights[rows],
-            None if self.qid is None else self.qid[rows],
-        )
+_VERSION = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,11 +174,11 @@ def sweep(
     schema = Schema.learn(whole.X, "sweep")
     sheet = CostSheet.of(costs, schema.names)
     tried = candidates(methods, _ground(whole, schema, sheet, cap, kind, random_state))
-    classifies = is_classifier(tried[0].estimator) if tried else _are_classes(whole.y)
+    classifies = is_classifier(tried[0].estimator) if tried else whole.has_classes()
     bench = Bench(
         whole,
         held,
-        [] if held is not None else _folds(whole, cv, test_size, random_state, classifies=classifies),
+        [] if held is not None else folds_of(whole, cv, test_size, random_state, classifies=classifies),
         judge_of(scoring, classifies=classifies),
         sheet,
         cap if kind == "hard" else None,
@@ -272,7 +232,7 @@ def _try(
             score, error = bench.judge(told)
             loss = _loss(bench.judge, told)
             rows.append([dict(params), told.mean(told.spend), float(told.spend.max()), score, error, loss])
-        result: Any = {"rows": rows, "weight": _weight(judge)}
+        result: Any = {"rows": rows, "weight": judge.weight()}
     except Exception as error:  # whatever a method raises is one point that failed
         result = {"error": f"{type(error).__name__}: {error}"}
     else:
@@ -404,38 +364,8 @@ def _plain(X: Any) -> Any:
     )
 
 
-def _weight(part: Part) -> float:
-    return float(len(part.y) if part.weights is None else part.weights.sum())
-
-
-def _are_classes(y: NDArray[Any]) -> bool:
-    return y.dtype.kind != "f"
-
-
 def _ground(  # noqa: PLR0917 - all that there is to know
     part: Part, schema: Schema, sheet: CostSheet, cap: float | None, kind: Kind, random_state: int
 ) -> Ground:
-    n_classes = len(np.unique(part.y)) if _are_classes(part.y) else None
+    n_classes = len(np.unique(part.y)) if part.has_classes() else None
     return Ground(len(part.y), len(schema.names), n_classes, sheet, cap, kind, random_state)
-
-
-def _folds(
-    part: Part, cv: Any, test_size: float, random_state: int, *, classifies: bool
-) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    rows: NDArray[np.int64] = np.arange(len(part.y))
-    splitter: Any
-    if cv is None and part.qid is not None:
-        splitter = GroupShuffleSplit(1, test_size=test_size, random_state=random_state)
-    elif cv is None:
-        kind = StratifiedShuffleSplit if classifies and _enough(part.y) else ShuffleSplit
-        splitter = kind(1, test_size=test_size, random_state=random_state)
-    elif isinstance(cv, int) and part.qid is not None:
-        splitter = GroupKFold(cv)
-    else:
-        splitter = check_cv(cv, part.y, classifier=classifies)
-    return list(splitter.split(rows[:, np.newaxis], part.y, part.qid))
-
-
-def _enough(y: NDArray[Any]) -> bool:
-    """Tell whether every class has two rows, so that both sides of a split can have one."""
-    return bool(np.unique(y, return_counts=True)[1].min() > 1)

@@ -20,6 +20,7 @@ import numpy as np
 from experiments.nan_adaptive_runs import (
     CACHE,
     DEFAULT,
+    FINE,
     FULL,
     LEVELS,
     SETS,
@@ -365,7 +366,10 @@ def page(sweep: Sweep, full: bool) -> str:
         "rows, the cheapest whose accuracy there is within 1 % of that of f0, and ask whether it keeps that "
         "on the test rows. With a margin of one standard error of f0's accuracy on these rows, since of "
         "hundreds of systems that seem to be within 1 %, the cheapest is among the luckiest; and without. "
-        f"The standard errors: {margins()}.",
+        f"The standard errors: {margins()}. The sets that end in fine have the same f0, and {len(FINE.gammas)} "
+        f"gammas x {len(FINE.p_fulls)} shares x {len(FINE.rates)} learning rates between "
+        f"{min(FINE.gammas):g} and {max(FINE.gammas):g} and {min(FINE.rates):g} and {max(FINE.rates):g}: they "
+        "tell whether it is the default sweep that limits what the margin leaves.",
         "All methods, one system of each picked on the validation rows with the margin:",
         reductions(1),
         "The same without a margin, which trusts the validation rows to the last of them:",
@@ -374,7 +378,7 @@ def page(sweep: Sweep, full: bool) -> str:
         "\n\n".join(
             at_costs(name, found) + "\n\n" + standing(name, found)
             for name in there
-            if (found := read(name)) is not None
+            if (found := read(name)) is not None and len(found.curves) > 1
         ),
         "## Synthetic-1 (figure 5.2)",
         figure_5_2(),

@@ -366,10 +366,11 @@ def page(sweep: Sweep, full: bool) -> str:
         "rows, the cheapest whose accuracy there is within 1 % of that of f0, and ask whether it keeps that "
         "on the test rows. With a margin of one standard error of f0's accuracy on these rows, since of "
         "hundreds of systems that seem to be within 1 %, the cheapest is among the luckiest; and without. "
-        f"The standard errors: {margins()}. The sets that end in fine have the same f0, and {len(FINE.gammas)} "
-        f"gammas x {len(FINE.p_fulls)} shares x {len(FINE.rates)} learning rates between "
-        f"{min(FINE.gammas):g} and {max(FINE.gammas):g} and {min(FINE.rates):g} and {max(FINE.rates):g}: they "
-        "tell whether it is the default sweep that limits what the margin leaves.",
+        f"The standard errors: {margins()}. Whether it is the default sweep that limits what the margin "
+        "leaves, the sets that end in fine tell. They have the same f0, and "
+        f"{len(FINE.gammas)} gammas from {min(FINE.gammas):g} to {max(FINE.gammas):g} x "
+        f"{len(FINE.p_fulls)} shares x {len(FINE.rates)} learning rates from {min(FINE.rates):g} to "
+        f"{max(FINE.rates):g}.",
         "All methods, one system of each picked on the validation rows with the margin:",
         reductions(1),
         "The same without a margin, which trusts the validation rows to the last of them:",

@@ -464,6 +464,11 @@ def with_forest(name: str, task: Task, sweep: Sweep) -> Found:
     return replace(found, levels=seen.points)
 
 
+def holds(found: Found, dot: Dot) -> bool:
+    """Tell whether a system is within 1 % of f0's accuracy on the test rows; 40 errors more in 4,000 are."""
+    return dot.score >= found.full.score - 0.01 - 1e-9
+
+
 def near(found: Found, method: str, errors: float, loss: float = 0.01) -> Dot | None:
     """Return the cheapest system within ``loss`` of f0's accuracy on the validation rows.
 

@@ -365,8 +365,8 @@ HEAD = """# The front door against LightGBM
   choice that only the rivals have.
 - The default set and the rule of choice were chosen on other tables ([default_set.md](default_set.md)). That
   a mean budget must hold on the rows of the last fit, too, was added after a look at what dna spent with seed
-  0; the rivals are not held to it. The miser's default trade-offs were widened after a first run of this page,
-  by trials on other seeds; before, hepatitis was 0.0011 behind and nine tables were ahead.
+  0; the rivals are not held to it. The default trade-offs of the miser were widened after a first run, by
+  trials on other seeds; before, hepatitis was 0.0011 behind and the other nine tables were ahead.
 """
 
 

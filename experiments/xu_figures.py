@@ -19,7 +19,7 @@ def figure_1(name: str, path: CostPath, methods: dict[str, list[Model]], file: P
     for curve, colour in zip(
         path.curves, plt.colormaps["viridis"](np.linspace(0, 0.9, len(path.curves))), strict=True
     ):
-        label = "stage-wise (0)" if curve.setting == 0 else f"{curve.setting:.2g}"
+        label = "stage-wise (0)" if curve.setting == 0 else f"{curve.setting:.1g}"
         points = curve.points[1:]
         left.plot([p.spend for p in points], [p.score for p in points], "--", color=colour, lw=1, label=label)
     circles = sorted(path.best, key=lambda p: p.spend)

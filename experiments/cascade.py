@@ -49,11 +49,11 @@ TABLES = {
     "dna": 3186,
     "miniboone_tiny": 5000,
     "satellite": 6435,
-    "adult": 8000,
+    "adult": 48_842,
     "splice": 3190,
     "thyroid_ann": 7200,
     "covtype": 20_000,
-    "letter": 8000,
+    "letter": 20_000,
     "mslr_fold1_10k": 10_000,
     "mnist": 10_000,
 }

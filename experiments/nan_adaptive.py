@@ -20,13 +20,16 @@ import numpy as np
 from experiments.nan_adaptive_runs import (
     CACHE,
     DEFAULT,
+    FINE,
     FULL,
     LEVELS,
     SETS,
     SHARES,
     WAY,
+    Dot,
     Found,
     Sweep,
+    holds,
     near,
     read,
     save,
@@ -205,20 +208,26 @@ def reductions(errors: float) -> str:
                 lines.append(f"{head} never within 1 % | | | | | |")
                 continue
             cut = 1 - dot.spend / full.spend
-            holds = "yes" if dot.score >= full.score - 0.01 else f"no, {full.score - dot.score:.2%} below"
-            seen = [d.spend for d in found.curves[method] if d.score >= full.score - 0.01]
-            read_off = f"{1 - min(seen) / full.spend:.1%}" if seen else "never"
+            kept = "yes" if holds(found, dot) else f"no, {full.score - dot.score:.2%} below"
+            seen = read_off(found, method)
+            curve = "never" if seen is None else f"{1 - seen.spend / full.spend:.1%}"
             mark = f"{due:.0%}" if due and "ADAPT-GBRT" in method else ""
-            cells = f"{dot.score:.4f} | {dot.spend:.2f} | {cut:.1%} | {holds} | {read_off} | {mark} |"
+            cells = f"{dot.score:.4f} | {dot.spend:.2f} | {cut:.1%} | {kept} | {curve} | {mark} |"
             lines.append(f"{head} {cells}")
     return "\n".join(lines)
 
 
+def read_off(found: Found, method: str) -> Dot | None:
+    """Return the cheapest system of a frontier whose test accuracy is within 1 % of f0's."""
+    kept = [dot for dot in found.curves[method] if holds(found, dot)]
+    return min(kept, key=lambda dot: dot.spend, default=None)
+
+
 def goals() -> str:
-    """Return a table of the goals: ADAPT-GBRT's reduction, and whether it holds on the test rows."""
+    """Return a table of the goals: ADAPT-GBRT's reduction, by the test curve and by one system picked."""
     lines = [
-        "| set | goal | with a margin | | without | |",
-        "|---|---|---|---|---|---|",
+        "| set | thesis | by test curve | | picked on validation rows, by a margin | | without one | |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for name in SETS:
         due = next((v for key, v in PUBLISHED.items() if name.startswith(key)), None)
@@ -226,13 +235,12 @@ def goals() -> str:
         if found is None or due is None or "ADAPT-GBRT" not in found.curves:
             continue
         cells = []
-        for errors in (1, 0):
-            dot = near(found, "ADAPT-GBRT", errors)
+        for dot in (read_off(found, "ADAPT-GBRT"), *(near(found, "ADAPT-GBRT", errors) for errors in (1, 0))):
             if dot is None:
                 cells += ["never", "missed"]
                 continue
             cut, gain = 1 - dot.spend / found.full.spend, dot.score - found.full.score
-            verdict = "met" if cut >= due and gain >= -0.01 else "missed"
+            verdict = "met" if cut >= due and holds(found, dot) else "missed"
             cells += [f"{cut:.1%}, accuracy {gain:+.2%}", verdict]
         lines.append(f"| {name} | {due:.0%} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -245,6 +253,21 @@ def margins() -> str:
         for name in SETS
         if (found := read(name)) is not None
     )
+
+
+def limit() -> str:
+    """Return what the margin leaves by the default sweep and by the finer one, on the validation rows."""
+    said = []
+    for name in SETS:
+        both = [read(name), read(f"{name}_fine")]
+        if any(found is None for found in both):
+            continue
+        dots = [(found.full, near(found, "ADAPT-GBRT", 1)) for found in both if found is not None]
+        cuts = [f"{1 - dot.validation_spend / full.validation_spend:.1%}" for full, dot in dots if dot]
+        said.append(f"{' and '.join(cuts)} on {name}")
+    if not said:
+        return ""
+    return f"By validation cost, the margin leaves {', '.join(said)}, by the default sweep and the finer one."
 
 
 def best_at(found: Found, method: str, fraction: float) -> float | None:
@@ -348,13 +371,23 @@ def page(sweep: Sweep, full: bool) -> str:
         "against the rest; covtype: a seeded sample of 36,603 / 15,688 / 58,101; miniboone is the balanced "
         "sample of 5,000 rows, since the full table is not to be had.",
         "## Cost reduction within 1 % of the expensive model's accuracy",
-        "The cheapest system of each method whose validation accuracy is within 1 % of that of f0, by a "
-        "margin of one standard error of f0's accuracy on these rows: of hundreds of systems that seem to be "
-        f"within 1 %, the cheapest is among the luckiest. The standard errors: {margins()}. The goal is at "
-        "least the thesis's reduction, at most 1 % less accurate on the test rows.",
+        "By test curve is like for like. The thesis sweeps its settings, keeps the efficient frontier by "
+        "validation rows, and draws test accuracy over test cost of these systems (A.2.3 and A.2.4, figures "
+        "5.4 and 5.5); what it claims in section 5.4 is the reduction of the cost at test time where test "
+        "accuracy is within 1 % of the top. It names no other rule by which one system was picked, so its "
+        "figures are best understood as read off these curves. Ours are read in the same way: of the "
+        "frontier by validation rows, the cheapest system whose test accuracy is within 1 % of that of f0.",
         goals(),
-        "All methods, with the margin. By test curve: the largest reduction of a frontier system whose test "
-        "accuracy is within 1 %, which is how one reads the thesis's figures.",
+        "Nobody who has no test labels can pick a system so. The stricter columns pick one on the validation "
+        "rows, the cheapest whose accuracy there is within 1 % of that of f0, and ask whether it keeps that "
+        "on the test rows. With a margin of one standard error of f0's accuracy on these rows, since of "
+        "hundreds of systems that seem to be within 1 %, the cheapest is among the luckiest; and without. "
+        f"The standard errors: {margins()}. Whether it is the default sweep that limits what the margin "
+        "leaves, the sets that end in fine tell. They have the same f0, and "
+        f"{len(FINE.gammas)} gammas from {min(FINE.gammas):g} to {max(FINE.gammas):g} x "
+        f"{len(FINE.p_fulls)} shares x {len(FINE.rates)} learning rates from {min(FINE.rates):g} to "
+        f"{max(FINE.rates):g}. {limit()}",
+        "All methods, one system of each picked on the validation rows with the margin:",
         reductions(1),
         "The same without a margin, which trusts the validation rows to the last of them:",
         reductions(0),
@@ -362,7 +395,7 @@ def page(sweep: Sweep, full: bool) -> str:
         "\n\n".join(
             at_costs(name, found) + "\n\n" + standing(name, found)
             for name in there
-            if (found := read(name)) is not None
+            if (found := read(name)) is not None and len(found.curves) > 1
         ),
         "## Synthetic-1 (figure 5.2)",
         figure_5_2(),

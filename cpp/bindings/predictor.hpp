@@ -103,9 +103,9 @@ class Predictor {
 public:
     Predictor(const ForestArrays& arrays, Scores scores, bool single_sums)
         : kept_(arrays), kept_scores_(scores),
-          forest_(std::make_unique<CompiledForest>(arrays.with_scores(scores, single_sums))) {}
+          forest_(std::make_unique<ReadyForest>(arrays.with_scores(scores, single_sums))) {}
 
-    const ForestView& view() const { return forest_->forest(); }
+    const ForestView& view() const { return forest_->trees.forest(); }
 
     template <class T>
     Answers predict(const Table<T>& X, bool want_touched, int n_threads) const {
@@ -114,7 +114,9 @@ public:
         std::vector<std::uint64_t> touched(static_cast<std::size_t>(want_touched ? n * words : 0));
         {
             nb::gil_scoped_release unlocked;
-            farthing::predict(*forest_, matrix(X), outputs.data(), want_touched ? touched.data() : nullptr, n_threads);
+            // Vectors are zeros at first, as a first leg wants them.
+            farthing::predict(*forest_, matrix(X), Leg{0, view().n_trees(), {}}, outputs.data(),
+                              want_touched ? touched.data() : nullptr, n_threads);
         }
         return results(n, want_touched ? words : 0, std::move(outputs), std::move(touched));
     }
@@ -161,12 +163,12 @@ public:
 private:
     ForestArrays kept_;
     Scores kept_scores_;
-    std::unique_ptr<CompiledForest> forest_;
+    std::unique_ptr<ReadyForest> forest_;
 
     template <class T>
     std::pair<index_t, index_t> check(const Table<T>& X) const {
         require(static_cast<index_t>(X.shape(1)) == view().n_features, "X: one column for each feature");
-        return {static_cast<index_t>(X.shape(0)), forest_->n_words()};
+        return {static_cast<index_t>(X.shape(0)), forest_->trees.n_words()};
     }
 
     template <class T>

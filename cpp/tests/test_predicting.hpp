@@ -134,9 +134,9 @@ inline void walk(const ForestView& forest, const Sheet& sheet, const double* row
     }
 }
 
-inline void predictions_are_those_of_a_walk() {
+inline void predictions_are_those_of_a_walk(index_t n_trees) {
     for (const index_t n_features : {1, 2, 7, 64, 65, 300}) {
-        const Woods woods(n_features, 7, 31);
+        const Woods woods(n_features, n_trees, 31);
         const Prices prices(n_features);
         for (const index_t n_rows : {1, 7, 8, 9, 127, 129, 600}) {
             const auto X = make_rows(n_rows, n_features, 32);
@@ -150,7 +150,7 @@ inline void predictions_are_those_of_a_walk() {
                              expected.outputs.data() + i * 3,
                              expected.touched.data() + i * Bitset::n_words(n_features));
                     }
-                    const CompiledForest compiled(forest);
+                    const ReadyForest compiled(forest);
                     for (const int n_threads : {1, 2}) {
                         Answers found(n_rows, n_features);
                         predict(compiled, matrix, found.outputs.data(), found.touched.data(), n_threads);
@@ -162,6 +162,62 @@ inline void predictions_are_those_of_a_walk() {
             }
         }
     }
+}
+
+inline void predictions_of_few_trees_are_those_of_a_walk() { predictions_are_those_of_a_walk(7); }
+
+// So many that the small ones among them meet blocks of ranks, but for the widest table.
+inline void predictions_of_many_trees_are_those_of_a_walk() {
+    predictions_are_those_of_a_walk(150);
+    CHECK(ReadyForest(Woods(7, 150, 31).view_of()).small.pay(0, 150));
+    CHECK(!ReadyForest(Woods(300, 150, 31).view_of()).small.pay(0, 150));
+}
+
+inline void legs_add_up_to_one_pass() {
+    const index_t n_rows = 333;
+    const index_t n_features = 7;
+    const Woods woods(n_features, 150, 40);
+    const ReadyForest forest(woods.view_of());
+    const auto X = make_rows(n_rows, n_features, 41);
+    const Matrix<double> matrix{X.data(), n_rows, n_features, n_features, 1};
+    Answers whole(n_rows, n_features);
+    predict(forest, matrix, whole.outputs.data(), whole.touched.data(), 1);
+    Answers parts(n_rows, n_features);
+    std::fill(parts.outputs.begin(), parts.outputs.end(), 0.0);
+    std::fill(parts.touched.begin(), parts.touched.end(), 0);
+    std::vector<index_t> even;
+    std::vector<index_t> odd;
+    for (index_t i = 0; i < n_rows; ++i) (i % 2 ? odd : even).push_back(i);
+    for (const auto& [begin, end] : {std::pair<index_t, index_t>{0, 3}, {3, 70}, {70, 150}}) {
+        for (const auto* rows : {&even, &odd}) {
+            predict(forest, matrix, Leg{begin, end, view(*rows)}, parts.outputs.data(), parts.touched.data(), 2);
+        }
+    }
+    CHECK(parts == whole);
+}
+
+// A feature has more thresholds than a byte can count: the first trees are ranked, the others are not.
+inline void trees_whose_thresholds_are_too_many_go_their_own_way() {
+    Woods woods(1, 60, 42);
+    Random random(43);
+    for (double& threshold : woods.threshold) threshold = random.uniform() - 0.5;
+    const ForestView forest = woods.view_of();
+    const ReadyForest ready(forest);
+    index_t n_small = 0;
+    for (index_t t = 0; t < forest.n_trees(); ++t) n_small += ready.small.has(t);
+    CHECK(0 < n_small && n_small < forest.n_trees());
+    CHECK(ready.small.ranks().n_thresholds(0) > Ranks::kMost - 12);
+    const index_t n_rows = 500;
+    const auto X = make_numbers(n_rows, 44);
+    Answers found(n_rows, 1);
+    predict(ready, Matrix<double>{X.data(), n_rows, 1, 1, 1}, found.outputs.data(), found.touched.data(), 1);
+    const Prices prices(1);
+    Answers expected(n_rows, 1);
+    for (index_t i = 0; i < n_rows; ++i) {
+        walk(forest, prices.sheet(), X.data() + i, kInfinity, expected.outputs.data() + i * 3,
+             expected.touched.data() + i);
+    }
+    CHECK(found == expected);
 }
 
 inline void budgets_hold_and_are_those_of_a_walk() {
@@ -208,7 +264,7 @@ inline void tables_of_floats_and_of_columns_are_read_in_place() {
     for (index_t i = 0; i < n_rows; ++i) {
         for (index_t j = 0; j < n_features; ++j) columns[j * n_rows + i] = widened[i * n_features + j];
     }
-    const CompiledForest forest(woods.view_of());
+    const ReadyForest forest(woods.view_of());
     Answers a(n_rows, n_features);
     Answers b(n_rows, n_features);
     Answers c(n_rows, n_features);
@@ -251,12 +307,15 @@ inline void grown_trees_send_their_rows_to_their_leaves() {
     forest.category_widths = view(widths);
     forest.scores = view(grown.tree.value);
     std::vector<double> outputs(static_cast<std::size_t>(n));
-    predict(CompiledForest(forest), values.matrix(), outputs.data(), nullptr, 2);
+    predict(ReadyForest(forest), values.matrix(), outputs.data(), nullptr, 2);
     for (index_t i = 0; i < n; ++i) CHECK(outputs[i] == grown.tree.value[grown.leaf_of_row[i]]);
 }
 
 inline void test_predicting() {
-    RUN(predictions_are_those_of_a_walk);
+    RUN(predictions_of_few_trees_are_those_of_a_walk);
+    RUN(predictions_of_many_trees_are_those_of_a_walk);
+    RUN(legs_add_up_to_one_pass);
+    RUN(trees_whose_thresholds_are_too_many_go_their_own_way);
     RUN(budgets_hold_and_are_those_of_a_walk);
     RUN(tables_of_floats_and_of_columns_are_read_in_place);
     RUN(grown_trees_send_their_rows_to_their_leaves);

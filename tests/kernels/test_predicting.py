@@ -20,7 +20,12 @@ THRESHOLDS = np.array([*WILD, 0.1, float(np.float32(0.1)), -0.1, 3.4e38])
 
 
 def random_forest(
-    rng: np.random.Generator, n_features: int, n_trees: int, comparator: str = "<=", dtype: str = "float64"
+    rng: np.random.Generator,
+    n_features: int,
+    n_trees: int,
+    comparator: str = "<=",
+    dtype: str = "float64",
+    width: int = 2,
 ) -> Forest:
     """Return trees of random shape and rules; every third feature is categorical, with 70 codes."""
     widths = np.where(np.arange(n_features) % 3 == 2, 2, 0)
@@ -62,7 +67,7 @@ def random_forest(
         category=category,
         category_words=np.array(words, dtype=np.uint64),
         category_widths=widths,
-        value=rng.normal(size=(len(feature), 2)),
+        value=rng.normal(size=(len(feature), width)),
         comparator=comparator,
         dtype=dtype,
     ).validate()
@@ -100,6 +105,23 @@ FORESTS = {
 @given(st.fixed_dictionaries(FORESTS), st.integers(1, 20), SEEDS)
 @settings(deadline=None)
 def test_predictions_equal_the_twin(shape: dict[str, Any], n_rows: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    forest = random_forest(rng, **shape)
+    X = random_rows(rng, n_rows, forest)
+    assert_same_answers(forest, X, Predictor(forest).predict(X))
+
+
+MANY = {
+    **FORESTS,
+    "n_features": st.sampled_from([1, 5, 20]),
+    "n_trees": st.integers(20, 60),
+    "width": st.sampled_from([1, 2]),
+}
+
+
+@given(st.fixed_dictionaries(MANY), st.integers(20, 150), SEEDS)
+@settings(deadline=None, max_examples=20)
+def test_many_trees_for_many_rows_equal_the_twin(shape: dict[str, Any], n_rows: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     forest = random_forest(rng, **shape)
     X = random_rows(rng, n_rows, forest)

@@ -19,7 +19,6 @@ from farthing.adaptive.held_out import (
     WithValidation,
     apart,
     check_share,
-    given_rows,
     lowest_threshold,
     share_threshold,
 )
@@ -145,7 +144,7 @@ class AdaptClassifier(WithValidation, ContractClassifier):
         budget = check_cap(self.budget)
         rows = Rows(values, target, weights)
         chance = check_random_state(self.random_state)
-        held = None if validation is None else given_rows(validation, self.schema_, type(self).__name__)
+        held = self._held_rows(validation)
         # Where nothing costs anything, no budget binds.
         binds = budget is not None and sheet.total(sheet.features) > 0
         if binds and held is None:

@@ -2,42 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from farthing.adaptive.expensive import Rows
 from farthing.adaptive.pairs import SLACK
 from farthing.adaptive.projection import Floats
-from farthing.base import BudgetedEstimator
-from farthing.base.inputs import check_weights
-from farthing.table import Schema
+from farthing.base import ValidatedMixin
 
 
-class WithValidation(BudgetedEstimator):
-    """A method whose mean budget sets a threshold on rows that it does not learn from."""
+class WithValidation(ValidatedMixin):
+    """A method whose mean budget sets a threshold on rows that it does not learn from.
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
-        """Learn from a table.
+    Validation rows are these rows; their labels are counted, and not looked at.
+    """
 
-        Parameters
-        ----------
-        X : array or frame, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are welcome.
-        y : array, shape (n_rows,)
-            Labels or numbers.
-        sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is as if it were not there.
-        validation : tuple (X, y) or (X, y, sample_weight), optional
-            Rows that set the threshold of a budget, in place of ``validation_fraction``; their labels are
-            not looked at.
+    def _known_target(self, y: Any) -> NDArray[np.int64]:
+        return np.zeros(len(column_or_1d(y)), dtype=np.int64)
 
-        Returns
-        -------
-        self
-        """
-        return self._learn(X, y, sample_weight, validation=validation)
+    def _held_rows(self, validation: Any) -> Rows | None:
+        """Return the validation rows that `fit` was given, if any."""
+        return None if validation is None else Rows(*self._given_rows(validation))
 
 
 def check_share(name: str, share: float) -> None:
@@ -58,22 +46,6 @@ def apart(rows: Rows, fraction: float, chance: np.random.RandomState) -> tuple[R
     held = np.zeros(n_rows, dtype=np.bool_)
     held[chance.permutation(n_rows)[:n_held]] = True
     return rows.take(~held), rows.take(held)
-
-
-def given_rows(validation: Any, schema: Schema, estimator: str) -> Rows:
-    """Return validation rows that were given as (X, y) or (X, y, sample_weight); y is not looked at."""
-    if not isinstance(validation, tuple) or len(validation) not in (2, 3):
-        raise ValueError(
-            f"validation must be (X, y) or (X, y, sample_weight); got {type(validation).__name__}"
-        )
-    X, y, *more = validation
-    encoded = schema.encode(X, estimator)
-    encoded.check()
-    labels = column_or_1d(y)
-    if len(labels) != len(encoded.values):
-        raise ValueError(f"validation has {len(encoded.values)} rows, but {len(labels)} labels")
-    weights = check_weights(more[0] if more else None, len(encoded.values))
-    return Rows(encoded.values, np.zeros(len(labels), dtype=np.int64), weights)
 
 
 def lowest_threshold(scores: Floats, prices: Floats, limit: float) -> float:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,34 +12,15 @@ from sklearn.utils import check_random_state
 
 from farthing import store
 from farthing.adaptive.exp3 import DOUBLING, Rates, Weights, bound
-from farthing.adaptive.experts import AdaptExperts, Experts, Look, as_experts
+from farthing.adaptive.experts import Experts, Look, as_experts
+from farthing.adaptive.online_files import first_arguments, resume, state_of
+from farthing.adaptive.online_rounds import History, Lots, Pending
 from farthing.adaptive.projection import Floats
 from farthing.base.files import PathLike, register_reader
 from farthing.boosting.checking import check_whole
-from farthing.boosting.draws import random_bits
 from farthing.errors import FileError, RoundError
 
 Loss: TypeAlias = Callable[[Any, Any], float]
-
-# Lots drawn at a time; any number gives the same lots.
-_BLOCK: Final = 256
-# Columns of the history, with their type in memory and in arrays.
-_HISTORY: Final = {"remote": ("b", np.bool_), "expert": ("q", np.int64), "chance": ("d", np.float64)}
-_STATE: Final = (
-    "experts",
-    "n_experts",
-    "cost",
-    "horizon",
-    "own_loss",
-    "keep_history",
-    "key",
-    "n_rounds",
-    "logs",
-    "estimates",
-    "paid",
-    "pending",
-    "history",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +40,6 @@ class GateDecision:
     remote: bool
     prediction: Any
     expert: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    """A round whose label is awaited."""
-
-    asks: NDArray[np.bool_]
-    predictions: Any
-    chance: float
 
 
 class OnlineGate:
@@ -156,11 +127,10 @@ class OnlineGate:
         self.n_rounds = 0
         self.estimates_ = np.zeros(self.n_experts)
         self._paid = 0.0  # the estimate of what the gate itself has lost
-        self._key = int(check_random_state(random_state).randint(2**63 - 1, dtype=np.int64))
+        self._lots = Lots(int(check_random_state(random_state).randint(2**63 - 1, dtype=np.int64)))
         self._weights = Weights(self.n_experts, self._rates(1))
-        self._pending: _Pending | None = None
-        self._history: dict[str, array[Any]] = {name: array(kind) for name, (kind, _) in _HISTORY.items()}
-        self._lots: list[float] = []
+        self._pending: Pending | None = None
+        self._history = History()
 
     # The stream.
 
@@ -233,7 +203,7 @@ class OnlineGate:
         number = self.n_rounds + 1
         if self.horizon is None and number & (number - 1) == 0:  # a power of two begins a phase
             self._weights.restart(self._rates(number))
-        expert = self._weights.draw(self._lot())
+        expert = self._weights.draw(self._lots[self.n_rounds])
         if expert == self.n_experts - 1:
             remote, said = True, None
         else:
@@ -245,17 +215,14 @@ class OnlineGate:
             asks = np.ones(self.n_experts, dtype=np.bool_)
             np.greater(scores, 0, out=asks[:-1])
             chance = self._weights.chance(asks)
-            self._pending = _Pending(asks, predictions, chance)
+            self._pending = Pending(asks, predictions, chance)
             said = None
         self.n_rounds = number
         if self.keep_history:
-            history = self._history
-            history["remote"].append(remote)
-            history["expert"].append(expert)
-            history["chance"].append(chance)
+            self._history.append(remote, expert, chance)
         return GateDecision(remote, said, expert)
 
-    def _learn(self, pending: _Pending, y: Any) -> None:
+    def _learn(self, pending: Pending, y: Any) -> None:
         estimates = np.full(self.n_experts, self.cost)
         np.copyto(estimates[:-1], self._losses(y, pending.predictions), where=~pending.asks[:-1])
         estimates /= pending.chance
@@ -277,14 +244,10 @@ class OnlineGate:
             )
         return losses
 
-    def _lot(self) -> float:
-        """Return the lot of this round, uniform in [0, 1)."""
-        place = self.n_rounds % _BLOCK
-        if place == 0 or not self._lots:
-            first = self.n_rounds - place
-            bits = random_bits(self._key, np.arange(first, first + _BLOCK, dtype=np.uint64))
-            self._lots = ((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53).tolist()
-        return self._lots[place]
+    @property
+    def _key(self) -> int:
+        """The seed of the lots."""
+        return self._lots.key
 
     def _rates(self, number: int) -> Rates:
         """Return the rates of a round, by its number from 1: those of the horizon, or of its phase."""
@@ -321,7 +284,7 @@ class OnlineGate:
         ``remote``: whether the row was sent on; ``expert``: who was drawn; ``chance``: how likely the row was
         to be sent on, NaN where it stayed. Arrays of shape (n_rounds,).
         """
-        return {name: np.array(self._history[name], dtype=dtype) for name, (_, dtype) in _HISTORY.items()}
+        return self._history.arrays()
 
     def regret_bound(self, n_rounds: int | None = None) -> float:
         """Return what the expected regret does not exceed.
@@ -355,25 +318,7 @@ class OnlineGate:
         A file has no place for functions. Experts that are made of them, and a loss of one's own, are left
         out, and `OnlineGate.load` must be given them again.
         """
-        pending = self._pending
-        state = {
-            "experts": self.experts if isinstance(self.experts, AdaptExperts) else None,
-            "n_experts": self.n_experts,
-            "cost": self.cost,
-            "horizon": self.horizon,
-            "own_loss": self.loss is not None,
-            "keep_history": self.keep_history,
-            "key": self._key,
-            "n_rounds": self.n_rounds,
-            "logs": self._weights.logs,
-            "estimates": self.estimates_,
-            "paid": self._paid,
-            "pending": None
-            if pending is None
-            else {"asks": pending.asks, "predictions": pending.predictions, "chance": pending.chance},
-            "history": self.history_,
-        }
-        store.write(path, "OnlineGate", state)
+        store.write(path, "OnlineGate", state_of(self))
 
     @classmethod
     def load(cls, path: PathLike, *, experts: Any = None, loss: Loss | None = None) -> OnlineGate:
@@ -404,67 +349,8 @@ class OnlineGate:
 
 
 def _restored(state: dict[str, Any], experts: Any = None, loss: Loss | None = None) -> OnlineGate:
-    """Make a gate of what `OnlineGate.save` wrote, checking everything; it may come from a hostile file."""
-    if set(state) != set(_STATE):
-        raise FileError(f"an OnlineGate holds {sorted(_STATE)}; got {sorted(state)}")
-    given = state["experts"] if experts is None else experts
-    if given is None or (state["own_loss"] and loss is None):
-        raise FileError(
-            "the file holds neither the functions that are this gate's experts nor a loss of its own; call "
-            "OnlineGate.load(path, experts=..., loss=...) with the ones it had"
-        )
-    gate = OnlineGate(
-        given, state["cost"], horizon=state["horizon"], loss=loss, keep_history=state["keep_history"]
-    )
-    if gate.n_experts != state["n_experts"]:
-        raise FileError(
-            f"the gate had {state['n_experts']} experts, the one that always asks among them; got "
-            f"{gate.n_experts}"
-        )
-    for name in ("key", "n_rounds"):
-        check_whole(name, state[name], 0, 2**63 - 1)
-    gate._key, gate.n_rounds = state["key"], state["n_rounds"]
-    gate.estimates_ = _floats("estimates", state["estimates"], gate.n_experts)
-    gate._paid = float(state["paid"])
-    if not np.isfinite(gate._paid):
-        raise FileError("paid must be a finite number")
-    gate._weights.resume(_floats("logs", state["logs"], gate.n_experts), gate._rates(max(gate.n_rounds, 1)))
-    gate._pending = _pending(state["pending"], gate.n_experts)
-    gate._history = _history(state["history"], gate.n_rounds if gate.keep_history else 0)
-    return gate
-
-
-def _floats(name: str, given: Any, length: int) -> Floats:
-    if not isinstance(given, np.ndarray) or given.dtype != np.float64 or given.shape != (length,):
-        raise FileError(f"{name} must be floats of shape ({length},)")
-    if not np.isfinite(given).all():
-        raise FileError(f"{name} must be finite")
-    return given
-
-
-def _pending(given: Any, n_experts: int) -> _Pending | None:
-    if given is None:
-        return None
-    asks, predictions, chance = given["asks"], given["predictions"], given["chance"]
-    if not isinstance(asks, np.ndarray) or asks.dtype != np.bool_ or asks.shape != (n_experts,):
-        raise FileError(f"asks must be booleans of shape ({n_experts},)")
-    if not isinstance(predictions, list | np.ndarray) or len(predictions) != n_experts - 1:
-        raise FileError(f"predictions must be a list of {n_experts - 1}")
-    if not isinstance(chance, float) or not 0 < chance <= 1 + 1e-9 or not asks[-1]:
-        raise FileError("a row that waits has a chance above 0, and the last expert asks")
-    return _Pending(asks, predictions, chance)
-
-
-def _history(given: Any, n_rounds: int) -> dict[str, array[Any]]:
-    if not isinstance(given, dict) or set(given) != set(_HISTORY):
-        raise FileError(f"history must hold {sorted(_HISTORY)}")
-    made = {}
-    for name, (kind, dtype) in _HISTORY.items():
-        column = given[name]
-        if not isinstance(column, np.ndarray) or column.dtype != dtype or column.shape != (n_rounds,):
-            raise FileError(f"history of {name} must be {np.dtype(dtype)} of shape ({n_rounds},)")
-        made[name] = array(kind, column.astype(np.int8 if kind == "b" else dtype).tobytes())
-    return made
+    """Make a gate of what `OnlineGate.save` wrote; it may come from a hostile file."""
+    return resume(OnlineGate(**first_arguments(state, experts, loss)), state)
 
 
 register_reader("OnlineGate", _restored)

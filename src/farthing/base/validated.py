@@ -27,7 +27,8 @@ class ValidatedMixin(BudgetedEstimator):
         sample_weight : array, shape (n_rows,), optional
             Weights; a row of weight zero is as if it were not there.
         validation : tuple (X, y) or (X, y, sample_weight), optional
-            Rows to choose by, such as the number of rounds, in place of those that would be held out.
+            Rows to choose by, such as the number of rounds or the threshold of a budget, in place of those
+            that would be held out.
 
         Returns
         -------

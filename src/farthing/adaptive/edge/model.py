@@ -25,7 +25,7 @@ from farthing.adaptive.edge.training import (
     learn_relaxed,
 )
 from farthing.adaptive.expensive import Rows
-from farthing.adaptive.held_out import WithValidation, apart, check_share, given_rows, lowest_threshold
+from farthing.adaptive.held_out import WithValidation, apart, check_share, lowest_threshold
 from farthing.adaptive.pairs import SLACK, LinearPair, fits
 from farthing.adaptive.projection import Floats
 from farthing.base.inputs import check_caps
@@ -180,7 +180,7 @@ class EdgeModel(WithValidation):
         goal, prior, scale = self._prepared(target, weights)
         rows = Rows(values, goal, weights)
         chance = check_random_state(self.random_state)
-        held = None if validation is None else given_rows(validation, self.schema_, type(self).__name__)
+        held = self._held_rows(validation)
         total = sheet.total(sheet.features)
         # Where nothing costs anything, no budget binds.
         limit = np.inf if self.budget is None or total == 0 else float(self.budget)

@@ -50,7 +50,7 @@ EVEN = 5e-5  # differences below this are printed as none
 SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 # Rows to learn from, validation rows, test rows.
 LARGE = {
-    "letter": (5000, 2500, 5000),
+    "letter": (10_000, 5000, 5000),
     "satellite": (3100, 1335, 2000),
     "dna": (1400, 600, 1186),
     "adult": (20_000, 10_000, 18_842),

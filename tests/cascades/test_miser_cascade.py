@@ -10,6 +10,7 @@ from farthing.cascades import MiserCascadeClassifier, MiserCascadeRegressor
 from farthing.cascades.chain import cut
 from farthing.costs import CostSheet, Group
 from farthing.errors import FileError
+from farthing.trees import Predictor
 
 SHEET = CostSheet([1.0, 3.0, 9.0, 9.5, 0.0, 2.0], groups={"lab": Group(2.0, ["x1", "x5"])})
 SMALL = {"n_trees": 12, "learning_rate": 0.3, "max_depth": 3, "min_rows_leaf": 3, "random_state": 0}
@@ -177,6 +178,25 @@ def test_every_variant_is_what_a_fit_with_its_parameters_gives(tables):
         again = MiserCascadeClassifier(SHEET, 5.0, n_folds=2, **SMALL).set_params(**params).fit(*train)
         assert np.array_equal(again.predict_proba(test[0]), variant.predict_proba(test[0]))
         assert np.array_equal(again.spend(test[0]), variant.spend(test[0]))
+
+
+def test_a_hard_variant_is_one_booster_on_the_best_set_that_the_budget_pays(model, tables):
+    X = tables[2][0]
+    hard = [(params["budget"], v) for params, v in model.variants() if params.get("kind") == "hard"]
+    assert len(hard) > 10
+    for budget, variant in hard:
+        acquired = variant.acquired(X)
+        assert (acquired == acquired[0]).all()
+        assert SHEET.total(acquired[0]) <= budget
+        # The last set of each chain that the budget pays, and the one of them that risks least.
+        last = []
+        for chain in model.chains_:
+            sets = chain[chain >= 0]
+            last.append(sets[SHEET.total_rows(model._owned(sets)) <= budget][-1])
+        best = min(last, key=lambda place: model.set_risks_[place])
+        trees = model.forest_.trees(model.ends_[best - 1] if best else 0, model.ends_[best])
+        scores, _ = Predictor(trees).predict(X)
+        assert np.array_equal(variant.decision_function(X), scores / model.temperatures_[best])
 
 
 def test_error_costs_move_labels_and_are_weighed_against_prices(tables):

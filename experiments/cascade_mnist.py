@@ -56,10 +56,11 @@ SETTINGS: dict[int, dict[str, Any]] = {
         "max_depth": 5,
     },
     20: {
-        "n_branches": 24,
-        "branch_share": 0.25,
-        "choose_rows": 6000,
-        "grow_rows": 50_000,
+        "n_branches": 64,
+        "branch_share": 0.35,
+        "choose_rows": 14_000,
+        "grow_rows": 70_000,
+        "outside": 0.5,
         "n_trees": 70,
         "learning_rate": 0.2,
         "max_depth": 6,
@@ -76,7 +77,7 @@ SETTINGS: dict[int, dict[str, Any]] = {
 READERS: dict[int, dict[str, Any]] = {
     5: {"n_units": 256, "n_steps": 8000, "learning_rate": 0.004},
     10: {"n_units": 256, "n_steps": 12_000},
-    20: {"n_units": 384, "n_steps": 16_000, "learning_rate": 0.004},
+    20: {"n_units": 384, "n_steps": 14_000, "n_networks": 3},
     50: {"n_units": 512, "n_steps": 16_000, "learning_rate": 0.003},
 }
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the reader, that a trial tells of
@@ -178,7 +179,8 @@ def run(k: int, move: bool, args: argparse.Namespace) -> dict[str, Any]:
         if move:
             ways = [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)]
             X, y = np.concatenate([moved(X, *way) for way in ways]), np.tile(y, len(ways))
-        model = Remembering(budget=k, n_jobs=args.jobs, **{**COMMON, **SETTINGS[k], **given(others)})
+        chosen = {**COMMON, **SETTINGS[k], **given(others)}
+        model = Remembering(budget=k, n_jobs=args.jobs, **chosen)
         model.folder = folder
         if reader is not None:
             model.reader = RememberingReader(**reader)
@@ -190,6 +192,7 @@ def run(k: int, move: bool, args: argparse.Namespace) -> dict[str, Any]:
             "moved": move,
             "rows": n_rows,
             "others": others,
+            "settings": chosen,
             "reader": reader,
             "judged": len(fresh),
             "accuracy": float(np.mean(decided.prediction == truth)),
@@ -263,11 +266,16 @@ def spread(result: dict[str, Any]) -> str:
     return f"{accuracy:.4f} +- {np.sqrt(accuracy * (1 - accuracy) / result['judged']):.4f}"
 
 
-def settings(k: int, tests: list[dict[str, Any]]) -> str:
-    """Return a line on the settings of one k, and of the readers that were run with them."""
-    readers = [result["reader"] for result in tests if result["k"] == k and result.get("reader") is not None]
-    told = [listed({**SETTINGS[k], **COMMON}), *(f"reader {listed(reader)}" for reader in readers)]
-    return f"- k = {k}: {'; '.join(told)}"
+def settings(tests: list[dict[str, Any]]) -> list[str]:
+    """Return a line on each of the settings that were run, and on the readers that were run with them."""
+    readers: dict[tuple[int, str], list[str]] = {}
+    for result in tests:
+        told = readers.setdefault((result["k"], listed(result["settings"])), [])
+        if result.get("reader") is not None and listed(result["reader"]) not in told:
+            told.append(listed(result["reader"]))
+    return [
+        f"- k = {k}: {'; reader '.join([cascade, *told])}" for (k, cascade), told in sorted(readers.items())
+    ]
 
 
 def main() -> None:
@@ -291,7 +299,7 @@ def main() -> None:
         table="\n".join(map(line, tests)),
         trials="\n".join(trial_line(result) for result in trials if result.get("reader") is None),
         readers="\n".join(reader_line(result) for result in trials if result.get("reader") is not None),
-        settings="\n".join(settings(k, tests) for k in sorted({result["k"] for result in tests})),
+        settings="\n".join(settings(tests)),
     )
     args.page.write_text(text)
 

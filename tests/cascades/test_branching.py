@@ -118,9 +118,37 @@ def test_shopping_takes_the_most_gain_per_price_first_and_stays_within_the_budge
     assert shop(ground.nursery(np.arange(600), weights, n_folds=2), coarse, RowLedger(free, 2.0)) == [1, 0]
 
 
+def test_features_that_are_tried_out_are_seen_with_those_that_are_owned():
+    # x1 and x2 tell the class together, as the sign of their product; x3 tells a little of it alone.
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 5))
+    y = (X[:, 1] * X[:, 2] + 0.4 * X[:, 3] > 0).astype(np.int64)
+    settings = Settings(10, None, 0.3, 4, None, 5, 1.0, 1)
+    sheet, weights = CostSheet([1, 1, 1, 1, 1]), np.ones(2000)
+    ground = Ground(X, Schema.learn(X), 255, LOGISTIC, y, weights, sheet, settings, seed=0)
+    for n_tried, first in ((1, [3]), (5, [2])):
+        ledger = RowLedger(sheet, 2.0)
+        ledger.buy(1)
+        nursery = ground.nursery(np.arange(2000), weights, n_folds=2)
+        assert shop(nursery, ground.coarse, ledger, n_tried=n_tried) == first
+
+
+def test_what_is_tried_out_is_weighed_by_its_price_and_free_features_are_taken_at_once():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(1000, 3))
+    y = (X[:, 0] + X[:, 1] > 0).astype(np.int64)
+    settings, weights = Settings(10, None, 0.3, 3, None, 5, 1.0, 1), np.ones(1000)
+    for prices, bought in (([5, 1, 1], 1), ([1, 5, 1], 0), ([1, 1, 0], 2)):
+        sheet = CostSheet(prices)
+        ground = Ground(X, Schema.learn(X), 255, LOGISTIC, y, weights, sheet, settings, seed=0)
+        nursery = ground.nursery(np.arange(1000), weights, n_folds=2)
+        assert shop(nursery, ground.coarse, RowLedger(sheet, 5.0), n_tried=3)[0] == bought
+
+
 @pytest.mark.parametrize(
     ("params", "message"),
     [
+        ({"n_tried": 0}, "n_tried must be an integer"),
         ({"n_branches": 0}, "n_branches must be an integer"),
         ({"branch_share": 1.5}, "branch_share must lie between 0 and 1"),
         ({"outside": -0.1}, "outside must lie between 0 and 1"),

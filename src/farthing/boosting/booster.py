@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -112,6 +113,16 @@ class Boosting:
             grown_now.append(tree.to_output(output, len(gradients)) if len(gradients) > 1 else tree)
         self.trees += grown_now
         return grown_now
+
+    @contextmanager
+    def on_trial(self) -> Iterator[None]:
+        """Take back, at the end of the block, all rounds made within it."""
+        scores, n_trees = self.scores.copy(), len(self.trees)
+        try:
+            yield
+        finally:
+            self.scores[:] = scores
+            del self.trees[n_trees:]
 
 
 def constants(start: Floats, n_features: int, category_widths: NDArray[np.int64]) -> Forest:

@@ -125,12 +125,9 @@ class _Trial:
 
     def _tried(self, columns: Columns) -> float:
         """Return the loss that rounds over some columns would lead to."""
-        scores, n_trees = self._making.scores.copy(), len(self._making.trees)
-        self._rounds(columns)
-        loss = self._judge()
-        self._making.scores[:] = scores
-        del self._making.trees[n_trees:]
-        return loss
+        with self._making.on_trial():
+            self._rounds(columns)
+            return self._judge()
 
     def _go_on(self, columns: Columns) -> None:
         self._rounds(columns)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import replace
+from itertools import islice
 from typing import Final
 
 import numpy as np
@@ -20,6 +22,8 @@ _DEPTH: Final = 4
 # Rounds on what was owned before, and after each purchase.
 _ROUNDS_BEFORE: Final = 6
 _ROUNDS_BETWEEN: Final = 1
+# Rounds that show what a feature is worth.
+_ROUNDS_TRIED: Final = 2
 # Bins that features are chosen by: enough to see a shape, few enough that each has some rows.
 _COARSE: Final = 8
 # Sums of gradients on a grid of this part of the largest are exact, in whatever order they are added.
@@ -28,12 +32,18 @@ _GRID: Final = 2.0**28
 _DIGITS: Final = 2.0**20
 
 
-def shop(nursery: Nursery, codes: NDArray[np.uint8], ledger: RowLedger, *, ridge: float = 5.0) -> list[int]:
+def shop(
+    nursery: Nursery, codes: NDArray[np.uint8], ledger: RowLedger, *, n_tried: int = 1, ridge: float = 5.0
+) -> list[int]:
     """Buy features one after another, each the one of the most gain per price, until none is worth it.
 
     The folds of the nursery grow boosters on what is owned, side by side. Rows held out by a fold are told by
     its booster, so that their residuals are those of rows never seen: on rows that a booster was grown on, it
     soon looks as if nothing were left to gain.
+
+    Such a gain knows each feature alone. With ``n_tried`` the first so many features are tried out: a few
+    rounds with each of them show by how much the loss of the rows held out falls per price, and the best of
+    them is bought.
 
     Parameters
     ----------
@@ -43,6 +53,8 @@ def shop(nursery: Nursery, codes: NDArray[np.uint8], ledger: RowLedger, *, ridge
         The rows in a few bins; see `coarse_codes`.
     ledger : RowLedger
         What is owned, and the budget; changed by what is bought.
+    n_tried : int
+        Features that are tried out before each purchase; 1 is none, the first is bought.
     ridge : float
         See `Gains`.
 
@@ -51,33 +63,74 @@ def shop(nursery: Nursery, codes: NDArray[np.uint8], ledger: RowLedger, *, ridge
     list of int
         The columns bought, in this order.
     """
-    settings = replace(
-        nursery.settings,
-        learning_rate=_RATE,
-        max_depth=_DEPTH if nursery.settings.max_depth is None else min(_DEPTH, nursery.settings.max_depth),
-    )
-    nursery = nursery.with_settings(settings)
-    makings = [nursery.boosting(fold.learn) for fold in nursery.folds]
-    held = np.empty_like(makings[0].scores)
+    makings = _Makings(nursery)
     gains = Gains(codes)
     bought: list[int] = []
     rounds = _ROUNDS_BEFORE
     while True:
-        owned = np.flatnonzero(ledger.owned).astype(np.int64)
-        for making, fold in zip(makings, nursery.folds, strict=True):
-            grow = nursery.grow(fold.learn, owned)
-            for _ in range(rounds if len(owned) else 0):
-                making.round(grow)
-            held[:, fold.held] = making.scores[:, fold.held]
+        makings.go_on(columns_of(ledger), rounds)
         rounds = _ROUNDS_BETWEEN
-        gradients, hessians = nursery.loss.steps(nursery.target, held)
-        curvature = np.ones_like(gradients) if hessians is None else hessians
-        won = gains(gradients * nursery.weights, curvature * nursery.weights, ridge)
-        column = _best(won, ledger)
-        if column is None:
+        columns = _best(gains(*makings.steps(), ridge), ledger, n_tried)
+        if not columns:
             return bought
+        column = makings.best_of(columns, ledger)
         ledger.buy(column)
         bought.append(column)
+
+
+class _Makings:
+    """The boosters of all folds in the making, and what they say about the rows that they hold out."""
+
+    def __init__(self, nursery: Nursery) -> None:
+        deepest = nursery.settings.max_depth
+        self._nursery = nursery.with_settings(
+            replace(
+                nursery.settings,
+                learning_rate=_RATE,
+                max_depth=_DEPTH if deepest is None else min(_DEPTH, deepest),
+            )
+        )
+        self._makings = [self._nursery.boosting(fold.learn) for fold in nursery.folds]
+
+    def go_on(self, columns: Columns, n_rounds: int) -> None:
+        """Make rounds over some columns."""
+        for making, fold in zip(self._makings, self._nursery.folds, strict=True):
+            grow = self._nursery.grow(fold.learn, columns)
+            for _ in range(n_rounds if len(columns) else 0):
+                making.round(grow)
+
+    def steps(self) -> tuple[Floats, Floats]:
+        """Return weighted negative gradients and second derivatives, both (n_outputs, n_rows)."""
+        nursery = self._nursery
+        gradients, hessians = nursery.loss.steps(nursery.target, self._held())
+        curvature = np.ones_like(gradients) if hessians is None else hessians
+        return gradients * nursery.weights, curvature * nursery.weights
+
+    def best_of(self, columns: list[int], ledger: RowLedger) -> int:
+        """Return the column that takes most off the loss of the rows held out, per price."""
+        prices = np.array([ledger.price(column) for column in columns])
+        if len(columns) == 1 or prices[0] == 0:
+            return columns[0]
+        owned = columns_of(ledger)
+        before = self._tried(owned)
+        falls = np.array([before - self._tried(np.union1d(owned, [column])) for column in columns])
+        worth = np.rint(falls / _power_of_two(before) * _DIGITS) / prices
+        return columns[int(worth.argmax())]
+
+    def _tried(self, columns: Columns) -> float:
+        """Return the loss of the rows held out that some rounds would lead to."""
+        with ExitStack() as trials:
+            for making in self._makings:
+                trials.enter_context(making.on_trial())
+            self.go_on(columns, _ROUNDS_TRIED)
+            return self._nursery.held_loss(self._held())
+
+    def _held(self) -> Floats:
+        """Return scores in which each row held out is told by a booster that has not seen it."""
+        held = np.empty_like(self._makings[0].scores)
+        for making, fold in zip(self._makings, self._nursery.folds, strict=True):
+            held[:, fold.held] = making.scores[:, fold.held]
+        return held
 
 
 def coarse_codes(bins: Bins, weights: Floats) -> NDArray[np.uint8]:
@@ -169,20 +222,20 @@ class Gains:
         return np.asarray(halves(sums).sum(axis=1) - halves(total))
 
 
-def _best(won: Floats, ledger: RowLedger) -> int | None:
-    """Return the affordable column of the most gain per price; free ones first, None if nothing gains."""
+def _best(won: Floats, ledger: RowLedger, most: int) -> list[int]:
+    """Return the affordable columns of the most gain per price, the best first; free ones before all.
+
+    None of them gains nothing, so there may be fewer than asked for, or none.
+    """
     prices = np.array([ledger.price(column) for column in range(len(won))])
     # Gains that differ in their last digits only are equal, so that a weight is the same as repeating a row.
     unit = _power_of_two(float(won.max(initial=0.0)))
     won = np.rint(won / unit * _DIGITS)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = np.where((won > 0) & ~ledger.owned, won / prices, -np.inf)
-    for column in np.argsort(-ratio, kind="stable").tolist():
-        if ratio[column] == -np.inf:
-            return None
-        if ledger.affords(column):
-            return int(column)
-    return None
+    order = np.argsort(-ratio, kind="stable").tolist()
+    gaining = (column for column in order if ratio[column] > -np.inf and ledger.affords(column))
+    return [*islice(gaining, most)]
 
 
 def _power_of_two(value: float) -> float:

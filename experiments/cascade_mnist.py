@@ -309,7 +309,9 @@ def main() -> None:
 
 PAGE = """# At most k pixels of MNIST
 
-`python -m experiments.cascade_mnist --reader`, again with `--moved`, and both without `--reader`
+`python -m experiments.cascade_mnist --reader`, again with `--moved`, and both without `--reader`; and
+`--k 20 --moved --reader n_networks=6`. The lines of 24 branches at twenty pixels and of 8 at fifty are of
+earlier settings, which are listed at the end, and are not run any more.
 
 Every pixel costs 1; k is a hard budget of each row. `BranchingCascadeClassifier` learns from the 60,000
 training rows, or, "moved", from five copies of each: as it is, and moved by one pixel in each direction. A

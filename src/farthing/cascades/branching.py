@@ -88,8 +88,8 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         Rows that a branch chooses its features by, its own first.
     n_tried : int
         Features that are tried out before each purchase of a branch; 1 takes the one that seems to gain most
-        alone. More of them take longer and buy better: on 20 pixels of MNIST, 8 took off a tenth of the
-        errors.
+        alone. More of them take longer and may buy better: with 20 pixels of MNIST, 8 took off three of a
+        hundred errors.
     grow_rows : int, optional
         Rows that a branch grows its booster on, its own first; None is all.
     outside : float

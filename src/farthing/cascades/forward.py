@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 
+from farthing.cascades.makings import Makings
 from farthing.cascades.nursery import Columns, Fold, Nursery
 from farthing.costs import CostSheet, RowLedger
 
@@ -99,44 +100,19 @@ class _Trial:
     """A booster over what is owned, and what a purchase would win it on the rows held out."""
 
     def __init__(self, nursery: Nursery, owned: Columns) -> None:
-        self._nursery = nursery
+        self._makings = Makings(nursery)
         self._owned = owned
-        self._learn = nursery.folds[0].learn
-        self._making = nursery.boosting(self._learn)
+        self._makings.go_on(owned, _ROUNDS)
         #: The loss of the rows held out.
-        self.loss = self._judge()
-        if len(owned):
-            self._go_on(owned)
-        self._alone = self._without()
+        self.loss = self._makings.loss()
+        self._alone = self._makings.loss_after(owned, _ROUNDS)
 
     def gain(self, columns: tuple[int, ...]) -> float:
         """Return what some columns win beyond what is won without them."""
-        return self._alone - self._tried(np.union1d(self._owned, columns))
+        return self._alone - self._makings.loss_after(np.union1d(self._owned, columns), _ROUNDS)
 
     def own(self, columns: tuple[int, ...]) -> None:
         """Go on with more columns."""
         self._owned = np.union1d(self._owned, columns)
-        self._go_on(self._owned)
-        self._alone = self._without()
-
-    def _without(self) -> float:
-        """Return the loss after more rounds over what is owned."""
-        return self._tried(self._owned) if len(self._owned) else self.loss
-
-    def _tried(self, columns: Columns) -> float:
-        """Return the loss that rounds over some columns would lead to."""
-        with self._making.on_trial():
-            self._rounds(columns)
-            return self._judge()
-
-    def _go_on(self, columns: Columns) -> None:
-        self._rounds(columns)
-        self.loss = self._judge()
-
-    def _rounds(self, columns: Columns) -> None:
-        grow = self._nursery.grow(self._learn, columns)
-        for _ in range(_ROUNDS):
-            self._making.round(grow)
-
-    def _judge(self) -> float:
-        return self._nursery.held_loss(self._making.scores)
+        self._makings.go_on(self._owned, _ROUNDS)
+        self._alone = self._makings.loss_after(self._owned, _ROUNDS)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from farthing.boosting.booster import Floats
+from farthing.cascades.makings import Makings
 from farthing.cascades.nursery import Columns, Nursery
 from farthing.costs import RowLedger
 from farthing.table import Bins
@@ -63,7 +63,7 @@ def shop(
     list of int
         The columns bought, in this order.
     """
-    makings = _Makings(nursery)
+    makings = Makings(_quick(nursery))
     gains = Gains(codes)
     bought: list[int] = []
     rounds = _ROUNDS_BEFORE
@@ -73,64 +73,28 @@ def shop(
         columns = _best(gains(*makings.steps(), ridge), ledger, n_tried)
         if not columns:
             return bought
-        column = makings.best_of(columns, ledger)
+        column = _best_tried(makings, columns, ledger)
         ledger.buy(column)
         bought.append(column)
 
 
-class _Makings:
-    """The boosters of all folds in the making, and what they say about the rows that they hold out."""
+def _quick(nursery: Nursery) -> Nursery:
+    """Return a nursery of the same rows whose boosters learn fast and stay shallow."""
+    deepest = nursery.settings.max_depth
+    depth = _DEPTH if deepest is None else min(_DEPTH, deepest)
+    return nursery.with_settings(replace(nursery.settings, learning_rate=_RATE, max_depth=depth))
 
-    def __init__(self, nursery: Nursery) -> None:
-        deepest = nursery.settings.max_depth
-        self._nursery = nursery.with_settings(
-            replace(
-                nursery.settings,
-                learning_rate=_RATE,
-                max_depth=_DEPTH if deepest is None else min(_DEPTH, deepest),
-            )
-        )
-        self._makings = [self._nursery.boosting(fold.learn) for fold in nursery.folds]
 
-    def go_on(self, columns: Columns, n_rounds: int) -> None:
-        """Make rounds over some columns."""
-        for making, fold in zip(self._makings, self._nursery.folds, strict=True):
-            grow = self._nursery.grow(fold.learn, columns)
-            for _ in range(n_rounds if len(columns) else 0):
-                making.round(grow)
-
-    def steps(self) -> tuple[Floats, Floats]:
-        """Return weighted negative gradients and second derivatives, both (n_outputs, n_rows)."""
-        nursery = self._nursery
-        gradients, hessians = nursery.loss.steps(nursery.target, self._held())
-        curvature = np.ones_like(gradients) if hessians is None else hessians
-        return gradients * nursery.weights, curvature * nursery.weights
-
-    def best_of(self, columns: list[int], ledger: RowLedger) -> int:
-        """Return the column that takes most off the loss of the rows held out, per price."""
-        prices = np.array([ledger.price(column) for column in columns])
-        if len(columns) == 1 or prices[0] == 0:
-            return columns[0]
-        owned = columns_of(ledger)
-        before = self._tried(owned)
-        falls = np.array([before - self._tried(np.union1d(owned, [column])) for column in columns])
-        worth = np.rint(falls / _power_of_two(before) * _DIGITS) / prices
-        return columns[int(worth.argmax())]
-
-    def _tried(self, columns: Columns) -> float:
-        """Return the loss of the rows held out that some rounds would lead to."""
-        with ExitStack() as trials:
-            for making in self._makings:
-                trials.enter_context(making.on_trial())
-            self.go_on(columns, _ROUNDS_TRIED)
-            return self._nursery.held_loss(self._held())
-
-    def _held(self) -> Floats:
-        """Return scores in which each row held out is told by a booster that has not seen it."""
-        held = np.empty_like(self._makings[0].scores)
-        for making, fold in zip(self._makings, self._nursery.folds, strict=True):
-            held[:, fold.held] = making.scores[:, fold.held]
-        return held
+def _best_tried(makings: Makings, columns: list[int], ledger: RowLedger) -> int:
+    """Return the column that takes most off the loss of the rows held out, per price; the first if free."""
+    prices = np.array([ledger.price(column) for column in columns])
+    if len(columns) == 1 or prices[0] == 0:
+        return columns[0]
+    owned = columns_of(ledger)
+    before = makings.loss_after(owned, _ROUNDS_TRIED)
+    after = [makings.loss_after(np.union1d(owned, [column]), _ROUNDS_TRIED) for column in columns]
+    worth = np.rint((before - np.array(after)) / _power_of_two(before) * _DIGITS) / prices
+    return columns[int(worth.argmax())]
 
 
 def coarse_codes(bins: Bins, weights: Floats) -> NDArray[np.uint8]:
@@ -225,7 +189,7 @@ class Gains:
 def _best(won: Floats, ledger: RowLedger, most: int) -> list[int]:
     """Return the affordable columns of the most gain per price, the best first; free ones before all.
 
-    None of them gains nothing, so there may be fewer than asked for, or none.
+    Those that gain nothing are left out, so there may be fewer than asked for, or none.
     """
     prices = np.array([ledger.price(column) for column in range(len(won))])
     # Gains that differ in their last digits only are equal, so that a weight is the same as repeating a row.

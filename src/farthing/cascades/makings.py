@@ -1,4 +1,4 @@
-"""Boosters in the making: the fold of each grows its own, and tells the rows that it holds out."""
+"""Boosters in the making: each fold grows its own, and tells the rows that it holds out."""
 
 from __future__ import annotations
 

@@ -107,13 +107,22 @@ def test_neighborhoods(table, n_neighbors, alpha, confidence, seed, data):
 
 @pytest.mark.parametrize("n_neighbors", [5, 60, 900, 2500])
 @pytest.mark.parametrize("few", [True, False])
-def test_neighborhoods_among_many_rows(n_neighbors, few):
-    """The search takes its first bound from a sample of the distances."""
+@pytest.mark.parametrize("weighted", [True, False])
+def test_neighborhoods_among_many_rows(n_neighbors, few, weighted):
+    """The first bound of the search comes from a sample of the distances, the next from the last candidates."""
     rng = np.random.default_rng(n_neighbors + few)
-    values = rng.integers(0, 5, (3000, 4)) * 1.0 if few else rng.normal(size=(3000, 4))
-    reference = random_reference(rng, values, [False] * 4, n_neighbors)
-    X, votes = values[:3] + 0.25, rng.integers(-3, 4, (3, 4)) / 4
-    assert_as_naive(reference, X, votes, CostSheet(np.ones(4)), np.full(3, np.inf), alpha=0.0, confidence=1.0)
+    shape = 3003, 11  # features by eight, by two and alone; rows by eight and a rest
+    values = rng.integers(0, 5, shape) * 1.0 if few else rng.normal(size=shape)
+    values[rng.random(len(values)) < 0.2, 3] = np.nan
+    values[:, 6] = rng.integers(0, 3, len(values))
+    reference = random_reference(rng, values, [feature == 6 for feature in range(11)], n_neighbors)
+    if not weighted:
+        reference.weights[:] = 1.0
+    X, votes = values[:3] + 0.25, rng.integers(-3, 4, (3, 11)) / 4
+    X[:, 6] = 0.0, 1.0, 3.0
+    X[0, 1] = np.nan
+    sheet, budgets = CostSheet(np.ones(11)), np.full(3, np.inf)
+    assert_as_naive(reference, X, votes, sheet, budgets, alpha=0.0, confidence=1.0)
 
 
 def test_a_misleading_sample_of_distances_costs_time_only():

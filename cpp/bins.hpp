@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "common.hpp"
+#include "eights.hpp"
 #include "random.hpp"
 #include "rare.hpp"
 #include "sort.hpp"
@@ -128,6 +129,7 @@ public:
     std::vector<std::uint8_t> codes;   // (k, n)
     std::vector<index_t> first_bin;    // (k + 1,): where a column's bins begin in a histogram of all columns
     RareEntries rare;                  // of codes
+    Eights eights;                     // of codes; may be empty
 
     index_t n_columns() const { return static_cast<index_t>(columns.size()); }
     const std::uint8_t* column(index_t j) const { return codes.data() + j * n_rows; }
@@ -148,6 +150,7 @@ public:
         }
         table.fill(X, n_threads);
         table.rare = RareEntries::of(table.codes, table.first_bin, table.n_rows);
+        table.eights = Eights::of(table.codes, table.rare, X.n_columns, X.n_rows, n_threads);
         return table;
     }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <stdexcept>
 #include <vector>
@@ -49,20 +50,26 @@ class GradientTarget {
 public:
     using Row = std::conditional_t<kSums == Sums::full, GradientRow, std::int64_t>;
     static constexpr bool kCentred = false;  // boosted trees are small and their nodes full
+    static constexpr bool kCarries = kSums == Sums::packed;  // see carry.hpp
     static constexpr index_t kWidth = kSums == Sums::packed ? 1 : kSums == Sums::unit ? 2 : 3;
 
     // min_hessian: a split that leaves a child less than this sum of hessians gains nothing.
+    // step: what values are multiplied by; on_grid: whether they may be rounded to the grid of the sums.
     GradientTarget(Span<const double> gradients, Span<const double> hessians, double l2, double min_hessian = 0,
-                   int n_threads = 1)
+                   int n_threads = 1, double step = 1, bool on_grid = false)
         : row_bits_(kSums == Sums::packed ? bits_for(gradients.size) : 0),
           g_(to_fixed(gradients, 62 - row_bits_, n_threads)),
-          h_(kSums == Sums::full ? to_fixed(hessians, 62, n_threads) : Fixed{}), l2_(l2), min_hessian_(min_hessian) {
+          h_(kSums == Sums::full ? to_fixed(hessians, 62, n_threads) : Fixed{}), l2_(l2), min_hessian_(min_hessian),
+          step_(step) {
         if constexpr (kSums == Sums::packed) {
             const int threads = threads_for(n_threads, gradients.size / 16384);
-            #pragma omp parallel for schedule(static) num_threads(threads)
+            index_t n_fine = 0;
+            #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : n_fine)
             for (index_t i = 0; i < gradients.size; ++i) {
+                n_fine += std::abs(g_.values[i]) >= kFine;
                 g_.values[i] = g_.values[i] * (std::int64_t{1} << row_bits_) + 1;
             }
+            on_grid_ = on_grid && 2 * n_fine >= gradients.size;
         }
     }
 
@@ -100,8 +107,19 @@ public:
     }
     double cover(const std::int64_t* sums) const { return hessian(sums); }
     void values(const std::int64_t* sums, double* out) const {
-        const double h = hessian(sums) + l2_;
-        out[0] = h > 0 ? gradient(sums) / h : 0.0;
+        const double step = mean(sums) * step_;
+        out[0] = on_grid_ ? g_.back(std::llrint(step / g_.unit)) : step;
+    }
+
+    // What carry.hpp asks for. Values are steps on the grid of the sums if that is fine beside the gradients.
+    bool steps_on_grid() const { return on_grid_; }
+    double unit() const { return g_.unit; }
+    index_t n_targets() const { return static_cast<index_t>(g_.values.size()); }
+    // The value of a node with these sums, on the grid.
+    std::int64_t step(const std::int64_t* sums) const { return std::llrint(mean(sums) * step_ / g_.unit); }
+    // A packed sum after all of its rows were moved by a step.
+    std::int64_t moved(std::int64_t sum, std::int64_t step) const {
+        return sum - step * n_rows(&sum) * (std::int64_t{1} << row_bits_);
     }
 
     bool pure(const std::int64_t*) const { return false; }
@@ -118,19 +136,24 @@ public:
     double whole(const std::int64_t* sums) const { return explained(sums); }
 
     // Categories in the order of their mean gradient: some prefix of it is the best subset (Fisher 1958).
-    double order_key(const std::int64_t* sums, index_t) const {
-        double value = 0;
-        values(sums, &value);
-        return value;
-    }
+    double order_key(const std::int64_t* sums, index_t) const { return mean(sums); }
 
 private:
+    // The grid is fine beside the gradients if half of them or more are this many of its steps.
+    static constexpr std::int64_t kFine = std::int64_t{1} << 16;
+
     int row_bits_;
     Fixed g_;
     Fixed h_;
     double l2_;
     double min_hessian_;
+    double step_;
+    bool on_grid_ = false;
 
+    double mean(const std::int64_t* sums) const {
+        const double h = hessian(sums) + l2_;
+        return h > 0 ? gradient(sums) / h : 0.0;
+    }
     double gradient(const std::int64_t* sums) const {
         return g_.back(kSums == Sums::packed ? sums[0] >> row_bits_ : sums[0]);
     }
@@ -217,6 +240,7 @@ struct ClassRow {
 class ClassTarget {
 public:
     using Row = ClassRow;
+    static constexpr bool kCarries = false;
     static constexpr bool kCentred = true;  // trees grow until nodes are pure, and those have gaps
 
     ClassTarget(Span<const index_t> labels, Span<const double> weights, index_t n_classes, ImpurityFunction impurity)

@@ -26,11 +26,14 @@ public:
     // IN workspace.rows: the rows to learn from, ascending; columns: those that may be split on; owned: the model's
     // ledger (ignored by the row ledger). After grow(): owned() has what the tree bought as well.
     // IN OUT ledger: what the rows own, or null; its table must be `table`.
+    // IN OUT carry: what the last tree left for this one, and this one leaves for the next, or null; for all rows and all
+    // columns under the model ledger.
     Grower(const BinnedTable& table, const Target& target, const Sheet& sheet, const GrowOptions& options,
-           std::vector<index_t> columns, Owned owned, Workspace& workspace, RowLedger* ledger = nullptr)
+           std::vector<index_t> columns, Owned owned, Workspace& workspace, RowLedger* ledger = nullptr,
+           Carry* carry = nullptr)
         : table_(table), target_(target), sheet_(sheet), options_(options), ledger_(ledger), width_(target.width()),
           rows_(workspace.rows), room_(workspace.room), offers_(target, sheet, options, std::move(owned), ledger),
-          search_(table, target, options, std::move(columns), offers_, workspace) {
+          search_(table, target, options, std::move(columns), offers_, workspace, carry) {
         tree_.n_values = target.n_values();
     }
 
@@ -45,6 +48,7 @@ public:
             heap_.pop_back();
             split(leaf);
         }
+        search_.finish(leaves_);
         return std::move(tree_);
     }
 
@@ -101,7 +105,7 @@ private:
         leaves_.push_back(std::move(root));
         n_leaves_ = 1;
         if (options_.max_leaves > 1 && search_.splittable(leaves_[0])) {
-            search_.look(leaves_[0], nullptr, false);
+            search_.look_at_root(leaves_[0]);
             open(0);
         }
     }
@@ -162,8 +166,12 @@ private:
         const index_t large = small + 1;
         leaves_.push_back(std::move(small_child));
         leaves_.push_back(std::move(large_child));
-        if (n_leaves_ < options_.max_leaves) {
-            search_.look(leaves_[small], &leaves_[large], parent_histogram >= 0);
+        const bool more = n_leaves_ < options_.max_leaves;
+        if (more || search_.gathers()) {
+            const From from = parent_histogram >= 0 ? From::parent : From::rows;
+            search_.look(leaves_[small], &leaves_[large], from, more);
+        }
+        if (more) {
             open(small);
             open(large);
         }

@@ -45,6 +45,7 @@ struct Leaf {
     index_t end = 0;
     index_t depth = 0;
     index_t histogram = -1;
+    bool carried = false;        // its sums were given to the next tree
     std::uint64_t key = 0;       // of its draws of columns
     std::vector<std::int64_t> sums;
     Bitset constant;             // columns, by place in columns_, known to have one bin only

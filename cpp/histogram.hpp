@@ -53,6 +53,52 @@ inline void add_neighbours(const Target& target, index_t width, const std::uint8
     }
 }
 
+// For rows by number that lie far apart: columns whose codes share a word, from the lowest byte on.
+template <index_t kColumns, class Target>
+inline void add_words(const Target& target, index_t width, const std::uint64_t* words, int shift,
+                      std::int64_t* const* cells, const typename Target::Row* targets, index_t n, const index_t* rows) {
+    constexpr index_t kAhead = 32;  // rows whose words are on their way while one is added
+    std::int64_t* own[kColumns];
+    std::copy(cells, cells + kColumns, own);
+    const auto add = [&](index_t i) {
+        const std::uint64_t word = words[rows[i]] >> shift;
+        const typename Target::Row value = targets[i];
+        for (index_t c = 0; c < kColumns; ++c) target.add(own[c] + ((word >> (8 * c)) & 255) * width, value);
+    };
+    index_t i = 0;
+    for (; i + kAhead < n; ++i) {
+        __builtin_prefetch(words + rows[i + kAhead]);
+        add(i);
+    }
+    for (; i < n; ++i) add(i);
+}
+
+// The histograms of the live columns of one word.
+// IN  live (8,): which columns of the word are wanted.   OUT histogram: their cells zeroed and filled.
+template <class Target>
+void fill_word(const BinnedTable& table, const Target& target, index_t word, const bool* live, const index_t* rows,
+               const typename Target::Row* targets, index_t n, std::int64_t* histogram) {
+    const index_t width = target.width();
+    const bool all = std::all_of(live, live + Eights::kColumns, [](bool is) { return is; });
+    std::vector<std::int64_t> sink(static_cast<std::size_t>(all ? 0 : (kMaxBins + 1) * width));  // for the others
+    std::int64_t* cells[Eights::kColumns];
+    for (index_t c = 0; c < Eights::kColumns; ++c) {
+        const index_t j = table.eights.columns[word * Eights::kColumns + c];
+        cells[c] = live[c] ? histogram + table.first_bin[j] * width : sink.data();
+        if (live[c]) std::fill(cells[c], histogram + table.first_bin[j + 1] * width, 0);
+    }
+    const std::uint64_t* words = table.eights.words.data() + word * table.n_rows;
+    if (width == 1) {
+        add_words<Eights::kColumns>(target, width, words, 0, cells, targets, n, rows);
+        return;
+    }
+    for (index_t c = 0; c < Eights::kColumns; c += kTogether) {
+        add_words<kTogether>(target, width, words, static_cast<int>(8 * c), cells + c, targets, n, rows);
+    }
+}
+
+inline bool are_neighbours(const index_t* rows, index_t n) { return n > 0 && rows[n - 1] - rows[0] == n - 1; }
+
 // Adds the rows to the histograms of columns[0 .. n_columns), at most kTogether.
 // IN  rows (n,) ascending row numbers; targets (n,) their targets.   OUT histogram: zeroed and filled.
 template <class Target>
@@ -68,7 +114,7 @@ void fill_histograms(const BinnedTable& table, const Target& target, const index
         cells[c] = histogram + table.first_bin[j] * width;
         std::fill(cells[c], histogram + table.first_bin[j + 1] * width, 0);
     }
-    const bool neighbours = n > 0 && rows[n - 1] - rows[0] == n - 1;  // as at the root: no row numbers to load
+    const bool neighbours = are_neighbours(rows, n);  // as at the root: no row numbers to load
     const auto add = [&](auto together, index_t c) {
         constexpr index_t kColumns = decltype(together)::value;
         if (neighbours) {

@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "bins.hpp"
+#include "carry.hpp"
 #include "common.hpp"
 #include "growing.hpp"
 #include "histogram.hpp"
+#include "live_columns.hpp"
 #include "offers.hpp"
 #include "random.hpp"
 #include "split.hpp"
@@ -21,14 +23,18 @@ namespace farthing {
 // histogram would clear, subtract and scan.
 constexpr index_t kDirectShare = 2;
 
+// Where the sums of leaves come from: their rows, the parent's less those of the smaller one, or the last tree.
+enum class From { rows, parent, last_tree };
+
 template <class Target>
 class LeafSearch {
 public:
     // IN workspace.rows: the rows to learn from; columns: those that may be split on.
+    // IN OUT carry: null, or for all rows and all columns under the model ledger.
     LeafSearch(const BinnedTable& table, const Target& target, const GrowOptions& options, std::vector<index_t> columns,
-               Offers<Target>& offers, Workspace& workspace)
+               Offers<Target>& offers, Workspace& workspace, Carry* carry)
         : table_(table), target_(target), options_(options), columns_(std::move(columns)), offers_(offers),
-          width_(target.width()), rows_(workspace.rows), bins_(workspace.bins), pool_(workspace.pool),
+          carry_(carry), width_(target.width()), rows_(workspace.rows), bins_(workspace.bins), live_(table), pool_(workspace.pool),
           spare_small_(workspace.spare_small), spare_large_(workspace.spare_large) {
         constexpr std::size_t kInts = sizeof(typename Target::Row) / sizeof(std::int64_t);
         const auto length = static_cast<std::size_t>(table.n_all_bins() * width_);
@@ -39,6 +45,9 @@ public:
         spare_small_.resize(length);
         spare_large_.resize(length);
         pool_.reset(static_cast<index_t>(length), pool_capacity());
+        if constexpr (Target::kCarries) {
+            if (carry_) carry_->begin(table_, target_);
+        }
     }
 
     index_t n_columns() const { return static_cast<index_t>(columns_.size()); }
@@ -49,12 +58,27 @@ public:
                !target_.pure(leaf.sums.data());
     }
 
-    // Histograms and best splits of one leaf (large is null), or of two siblings, column by column in parallel. With
-    // `subtract`, the large one's place holds the parent's histogram.
-    void look(Leaf& small, Leaf* large, bool subtract) {
-        const bool want_small = splittable(small);
-        const bool want_large = large && splittable(*large);
-        if (!want_small && !want_large) {
+    // Whether the sums of all leaves are to be carried to the next tree.
+    bool gathers() const { return Target::kCarries && carry_ && carry_->gathers(); }
+
+    // The root, whose histogram may be that which was carried.
+    void look_at_root(Leaf& root) {
+        if (!Target::kCarries || !carry_ || !carry_->ready()) return look(root, nullptr, From::rows, true);
+        root.histogram = pool_.acquire();
+        std::copy(carry_->root().begin(), carry_->root().end(), pool_.data(root.histogram));
+        look(root, nullptr, From::last_tree, true);
+    }
+
+    // Histograms and best splits of one leaf (large is null), or of two siblings, column by column in parallel. From the
+    // parent, whose histogram is in the large one's place. Without `more`, both stay leaves.
+    void look(Leaf& small, Leaf* large, From from, bool more) {
+        const bool want_small = more && splittable(small);
+        const bool want_large = more && large && splittable(*large);
+        const bool subtract = from == From::parent;
+        if (gathers() && large && !subtract) carry_->give_up();
+        const bool end_small = gathers() && large && !want_small;  // it stays a leaf, and its sums are carried
+        const bool end_large = gathers() && large && !want_large;
+        if (!want_small && !want_large && !end_small) {
             if (large) drop(*large);
             return;
         }
@@ -64,9 +88,9 @@ public:
             if (want_large) look_directly(*large);
             return;
         }
-        const bool fill_small = want_small || subtract;
+        const bool fill_small = subtract || (want_small && from == From::rows);
         const bool fill_large = want_large && !subtract;
-        if (want_small && !is_direct(small)) small.histogram = pool_.acquire();
+        if (want_small && !is_direct(small) && small.histogram < 0) small.histogram = pool_.acquire();
         if (fill_large) large->histogram = pool_.acquire();
         std::int64_t* small_cells = place(small, spare_small_);
         std::int64_t* large_cells = large ? place(*large, spare_large_) : nullptr;
@@ -79,28 +103,26 @@ public:
         const double large_whole = want_large ? target_.whole(large->sums.data()) : 0;
         const index_t n_filled = (fill_small ? small.n() : 0) + (fill_large ? large->n() : 0);
         // Siblings know the same columns to be constant, from their parent; those stay out of all that follows.
-        varying(small);
-        const auto n_varying = static_cast<index_t>(order_.size());
-        std::vector<std::uint8_t> small_constant(order_.size(), 0);
-        std::vector<std::uint8_t> large_constant(order_.size(), 0);
+        live_.choose(columns_, small.constant);
+        const index_t n_varying = live_.size();
+        std::vector<std::uint8_t> small_constant(static_cast<std::size_t>(n_varying), 0);
+        std::vector<std::uint8_t> large_constant(static_cast<std::size_t>(n_varying), 0);
         const bool worth_threads = n_varying * (n_filled + 512) > 65536;
         const int threads = worth_threads ? threads_for(options_.n_threads, n_varying) : 1;
-        // Columns with rare entries are one task, the first; the others go a few together.
-        const index_t n_others = n_varying - n_rare_;
-        const index_t together = std::max<index_t>(1, std::min(kTogether, n_others / threads));
-        const index_t n_tasks = 1 + (n_others + together - 1) / together;
+        live_.part(threads);
+        const auto n_tasks = static_cast<index_t>(live_.tasks().size());
         #pragma omp parallel for schedule(dynamic) num_threads(threads)
-        for (index_t task = 0; task < n_tasks; ++task) {
-            const index_t begin = task == 0 ? 0 : n_rare_ + (task - 1) * together;
-            const index_t end = task == 0 ? n_rare_ : std::min(begin + together, n_varying);
-            if (begin == end) continue;
-            if (fill_small) fill(small, begin, end, small_cells);
-            if (fill_large) fill(*large, begin, end, large_cells);
+        for (index_t t = 0; t < n_tasks; ++t) {
+            const LiveColumns::Task& task = live_.tasks()[static_cast<std::size_t>(t)];
+            if (fill_small) fill(small, task, small_cells);
+            if (fill_large) fill(*large, task, large_cells);
             std::vector<std::int64_t> scratch(static_cast<std::size_t>(4 * width_));
-            for (index_t c = begin; c < end; ++c) {
-                const index_t place = order_[c];
+            for (index_t c = task.begin; c < task.end; ++c) {
+                const index_t place = live_.place(c);
                 const index_t j = columns_[place];
-                if (subtract && want_large) subtract_histogram(table_, width_, j, small_cells, large_cells);
+                if (subtract && (want_large || end_large)) {
+                    subtract_histogram(table_, width_, j, small_cells, large_cells);
+                }
                 if (want_small) {
                     small_splits[place] = search(small, small_whole, j, small_cells, scratch);
                     small_constant[c] = is_constant(small, j, small_cells);
@@ -109,15 +131,42 @@ public:
                     large_splits[place] = search(*large, large_whole, j, large_cells, scratch);
                     large_constant[c] = is_constant(*large, j, large_cells);
                 }
+                if (end_small) carry(small, place, small_cells);
+                if (end_large) carry(*large, place, large_cells);
             }
         }
+        if (end_small) end_with_constants(small);
+        if (end_large) end_with_constants(*large);
         for (index_t c = 0; c < n_varying; ++c) {
-            if (small_constant[c]) small.constant.add(order_[c]);
-            if (large_constant[c]) large->constant.add(order_[c]);
+            if (small_constant[c]) small.constant.add(live_.place(c));
+            if (large_constant[c]) large->constant.add(live_.place(c));
         }
         if (want_small) settle(small, std::move(small_splits));
         if (want_large) settle(*large, std::move(large_splits));
         if (large && !want_large) drop(*large);
+    }
+
+    // After the tree: carries the sums of the leaves that might have been split, and the targets of all.
+    void finish(std::vector<Leaf>& leaves) {
+        if constexpr (Target::kCarries) {
+            for (Leaf& leaf : leaves) {
+                if (!gathers()) return;
+                if (leaf.node < 0 || leaf.carried) continue;
+                if (leaf.histogram < 0) return carry_->give_up();
+                const std::int64_t* cells = pool_.data(leaf.histogram);
+                for (index_t c = 0; c < n_columns(); ++c) {
+                    if (!leaf.constant.has(c)) carry(leaf, c, cells);
+                }
+                end_with_constants(leaf);
+            }
+            if (!gathers()) return;
+            for (const Leaf& leaf : leaves) {
+                if (leaf.node < 0) continue;
+                carry_->expect(target_, rows_.data() + leaf.begin, leaf.n(), target_.step(leaf.sums.data()),
+                               options_.n_threads);
+            }
+            carry_->leave(target_);
+        }
     }
 
     // Ranks the splits that the leaf keeps under the model ledger anew.
@@ -139,14 +188,14 @@ private:
     const GrowOptions& options_;
     std::vector<index_t> columns_;
     Offers<Target>& offers_;
+    Carry* carry_;
     index_t width_;
     const std::vector<index_t>& rows_;
     typename Target::Row* targets_ = nullptr;
     std::vector<std::uint8_t>& bins_;
     std::vector<std::int64_t> scratch_;
-    std::vector<index_t> order_;  // scratch: places in columns_, drawn or not known to be constant
-    std::vector<index_t> live_;   // scratch: the columns in these places
-    index_t n_rare_ = 0;          // scratch: how many of these, the first, have rare entries
+    std::vector<index_t> order_;  // scratch: places in columns_, as drawn
+    LiveColumns live_;            // scratch: of one look
     HistogramPool& pool_;
     std::vector<std::int64_t>& spare_small_;
     std::vector<std::int64_t>& spare_large_;
@@ -212,23 +261,6 @@ private:
         return search.numeric(cells, bins.n_bins, present, drawn_cuts(present, bins.n_bins, options_.max_cuts, draw));
     }
 
-    // Puts the places of the columns that are not known to be constant into order_, and the columns into live_; first those
-    // with rare entries.
-    void varying(const Leaf& leaf) {
-        order_.clear();
-        live_.clear();
-        for (const bool rare : {true, false}) {
-            for (index_t place = 0; place < n_columns(); ++place) {
-                if (leaf.constant.has(place) || is_rare(columns_[place]) != rare) continue;
-                order_.push_back(place);
-                live_.push_back(columns_[place]);
-            }
-            if (rare) n_rare_ = static_cast<index_t>(order_.size());
-        }
-    }
-
-    bool is_rare(index_t column) const { return !table_.rare.columns.empty() && table_.rare.has.has(column); }
-
     bool is_constant(const Leaf& leaf, index_t column, const std::int64_t* cells) const {
         const std::int64_t* cell = cells + table_.first_bin[column] * width_;
         const std::int64_t* end = cells + table_.first_bin[column + 1] * width_;
@@ -246,14 +278,8 @@ private:
         for (index_t i = leaf.begin; i < leaf.end; ++i) targets_[i] = target_.row(rows_[i]);
     }
 
-    void fill(const Leaf& leaf, index_t begin, index_t end, std::int64_t* cells) const {
-        if (begin < n_rare_) {
-            fill_rare(table_, target_, live_.data() + begin, end - begin, rows_.data() + leaf.begin,
-                      targets_ + leaf.begin, leaf.n(), leaf.sums.data(), cells);
-            return;
-        }
-        fill_histograms(table_, target_, live_.data() + begin, end - begin, rows_.data() + leaf.begin,
-                        targets_ + leaf.begin, leaf.n(), cells);
+    void fill(const Leaf& leaf, const LiveColumns::Task& task, std::int64_t* cells) const {
+        live_.fill(task, target_, rows_.data() + leaf.begin, targets_ + leaf.begin, leaf.n(), leaf.sums.data(), cells);
     }
 
     Split search(const Leaf& leaf, double whole, index_t column, const std::int64_t* cells,
@@ -262,6 +288,26 @@ private:
         SplitSearch<Target> search(target_, leaf.sums.data(), whole, options_.min_rows_leaf, scratch.data());
         const std::int64_t* first = cells + table_.first_bin[column] * width_;
         return bins.categorical ? search.categorical(first, bins.n_bins) : search.numeric(first, bins.n_bins);
+    }
+
+    // Carries one column of a leaf.
+    void carry(const Leaf& leaf, index_t place, const std::int64_t* cells) {
+        if constexpr (Target::kCarries) {
+            carry_->add(table_, target_, columns_[place], cells, target_.step(leaf.sums.data()));
+        }
+    }
+
+    // Carries the columns in which all rows of the leaf are in one bin, and notes that the leaf is done.
+    void end_with_constants(Leaf& leaf) {
+        if constexpr (Target::kCarries) {
+            const std::int64_t step = target_.step(leaf.sums.data());
+            for (index_t c = 0; c < n_columns(); ++c) {
+                if (!leaf.constant.has(c)) continue;
+                carry_->add_constant(table_, target_, columns_[c], rows_[leaf.begin], leaf.sums[0], step);
+            }
+            leaf.carried = true;
+            carry_->count();
+        }
     }
 
     void settle(Leaf& leaf, std::vector<Split> splits) {

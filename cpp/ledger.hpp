@@ -104,6 +104,7 @@ public:
         if (capped_) {
             narrowed_ = table;
             narrowed_.rare = {};  // its codes will change
+            narrowed_.eights = {};
             spent_.assign(static_cast<std::size_t>(table.n_rows), 0.0);
         }
         const index_t n_blocks = (table.n_rows + kBlock - 1) / kBlock;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "../bins.hpp"
+#include "../carry.hpp"
 #include "../criterion.hpp"
 #include "../grower.hpp"
 #include "../ledger.hpp"
@@ -160,24 +161,29 @@ public:
 
     Grown gradient(const Vector<double>& gradients, const std::optional<Vector<double>>& hessians, double l2,
                    double min_hessian, const Chosen& columns, const Chosen& rows, const Flags& owned,
-                   const std::optional<double>& budget, Books* ledger, bool send_others) {
+                   const std::optional<double>& budget, Books* ledger, bool send_others,
+                   const std::optional<double>& step) {
         require(static_cast<index_t>(gradients.shape(0)) == table_.n_rows, "gradients: one for each row");
         require(!hessians || static_cast<index_t>(hessians->shape(0)) == table_.n_rows, "hessians: one for each row");
         require(l2 >= 0 && min_hessian >= 0 && (!budget || *budget >= 0), "l2, min_hessian and budget are not negative");
+        require(!step || (*step > 0 && std::isfinite(*step)), "step is above zero");
         require(!ledger || options_.ledger == Ledger::row, "a row ledger needs ledger='row'");
         require(!ledger || ledger->ledger().n_rows() == table_.n_rows, "the ledger is of another table");
         GrowOptions options = options_;
         if (budget) options.budget = *budget;
+        const double times = step.value_or(1.0);
         if (hessians) {
-            return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2, min_hessian, options_.n_threads),
+            return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2, min_hessian, options_.n_threads,
+                                                   times),
                         options, columns, rows, owned, ledger, send_others);
         }
         if (packs_well(table_.n_rows)) {
-            return grow(GradientTarget<Sums::packed>(span(gradients), {}, l2, 0, options_.n_threads), options, columns,
-                        rows, owned, ledger, send_others);
+            return grow(GradientTarget<Sums::packed>(span(gradients), {}, l2, 0, options_.n_threads, times,
+                                                     step.has_value()),
+                        options, columns, rows, owned, ledger, send_others);
         }
-        return grow(GradientTarget<Sums::unit>(span(gradients), {}, l2, 0, options_.n_threads), options, columns, rows,
-                    owned, ledger, send_others);
+        return grow(GradientTarget<Sums::unit>(span(gradients), {}, l2, 0, options_.n_threads, times), options, columns,
+                    rows, owned, ledger, send_others);
     }
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
@@ -213,6 +219,8 @@ public:
         return grown;
     }
 
+    index_t n_carried() const { return carry_.n_ready(); }
+
 private:
     const BinnedTable& table_;  // kept alive by the Python object
     Vector<double> own_;
@@ -221,6 +229,12 @@ private:
     Sheet sheet_;
     GrowOptions options_;
     Workspace workspace_;
+    Carry carry_;
+
+    // Whether the next tree may begin with sums of this one's leaves.
+    bool carries(const Chosen& columns, const Chosen& rows) const {
+        return options_.ledger == Ledger::model && !columns && !rows;
+    }
 
     template <class Target>
     Grown grow(const Target& target, const GrowOptions& options, const Chosen& columns, const Chosen& rows, const Flags& owned,
@@ -243,7 +257,8 @@ private:
             nb::gil_scoped_release unlocked;
             RowLedger* books = rows_ledger ? &rows_ledger->ledger() : nullptr;
             Grower<Target> grower(books ? books->table() : table_, target, sheet_, options, std::move(taken),
-                                  std::move(ledger), workspace_, books);
+                                  std::move(ledger), workspace_, books,
+                                  carries(columns, rows) ? &carry_ : nullptr);
             tree = grower.grow();
             grower.leaves_of_rows({leaf_of_row.data(), table_.n_rows});
             if (send_others) grower.send_others(tree, {leaf_of_row.data(), table_.n_rows});
@@ -259,7 +274,7 @@ void bind_grow(nb::module_& m) {
     nb::class_<BinnedTable>(m, "BinnedTable")
         .def_ro("n_rows", &BinnedTable::n_rows)
         .def_prop_ro("n_columns", &BinnedTable::n_columns)
-        .def_prop_ro("nbytes", [](const BinnedTable& t) { return static_cast<index_t>(t.codes.size()); })
+        .def_prop_ro("nbytes", [](const BinnedTable& t) { return static_cast<index_t>(t.codes.size() + 8 * t.eights.words.size()); })
         .def("n_bins", [](const BinnedTable& t, index_t column) {
             require(column >= 0 && column < t.n_columns(), "no such column");
             return t.columns[column].n_bins;
@@ -289,7 +304,8 @@ void bind_grow(nb::module_& m) {
              "max_leaves"_a, "min_rows_leaf"_a, "ledger"_a, "cost_rule"_a, "tradeoff"_a, "budget"_a, "n_threads"_a)
         .def("gradient", &TreeGrower::gradient, "gradients"_a, "hessians"_a.none(), nb::kw_only(), "l2"_a,
              "min_hessian"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "budget"_a.none(),
-             "ledger"_a.none(), "send_others"_a)
+             "ledger"_a.none(), "send_others"_a, "step"_a.none())
+        .def_prop_ro("n_carried", &TreeGrower::n_carried)
         .def("classes", &TreeGrower::classes, "labels"_a, "weights"_a, "n_classes"_a, nb::kw_only(), "impurity"_a,
              "alpha"_a, "power"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "max_features"_a.none(),
              "max_cuts"_a.none(), "cuts_above"_a, "seed"_a, "stream"_a);

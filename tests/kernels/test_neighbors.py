@@ -109,7 +109,7 @@ def test_neighborhoods(table, n_neighbors, alpha, confidence, seed, data):
 @pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
 def test_neighborhoods_among_many_rows(n_neighbors, few, weighted):
-    """The first bound of the search comes from a sample of the distances, the next from the last candidates."""
+    """The first bound of a search is from a sample of the distances, the next from the last candidates."""
     rng = np.random.default_rng(n_neighbors + few)
     shape = 3003, 11  # features by eight, by two and alone; rows by eight and a rest
     values = rng.integers(0, 5, shape) * 1.0 if few else rng.normal(size=shape)

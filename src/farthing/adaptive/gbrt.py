@@ -320,7 +320,9 @@ class _Side:
         if self.boosting.newton:
             least = LEAST_HESSIAN * self.boosting.weighting.total(len(self.boosting.target))
 
-        def grow(gradients: Floats, hessians: Floats | None, _: int) -> Grown:
-            return ledger.grow(self.grower, gradients, hessians, None, l2=self.l2, min_hessian=least)
+        def grow(gradients: Floats, hessians: Floats | None, _: int, step: float) -> Grown:
+            return ledger.grow(
+                self.grower, gradients, hessians, None, l2=self.l2, min_hessian=least, step=step
+            )
 
         return grow

@@ -14,8 +14,9 @@ from farthing.boosting.losses import Loss
 from farthing.trees import Forest, Grown
 
 Floats: TypeAlias = NDArray[np.float64]
-# (negative gradients, hessians or None, number of the tree) to a tree grown on them.
-Grow: TypeAlias = Callable[[Floats, Floats | None, int], Grown]
+# (negative gradients, hessians or None, number of the tree, step) to a tree grown on them; its values are
+# multiplied by the step.
+Grow: TypeAlias = Callable[[Floats, Floats | None, int, float], Grown]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +108,11 @@ class Boosting:
             if (weights := self.weighting.weights) is not None:
                 gradient *= weights
                 hessian = weights if hessian is None else hessian * weights
-            grown = grow(gradient, hessian, self.n_before + len(self.trees) + output)
-            tree = grown.tree.scaled(self.learning_rate)
-            self.scores[output] += np.take(tree.value[:, 0], grown.leaf_of_row, out=gradient)
+            number = self.n_before + len(self.trees) + output
+            grown = grow(gradient, hessian, number, self.learning_rate)
+            tree = grown.tree
+            # Every leaf is a node; "clip" only spares numpy a copy.
+            self.scores[output] += np.take(tree.value[:, 0], grown.leaf_of_row, out=gradient, mode="clip")
             grown_now.append(tree.to_output(output, len(gradients)) if len(gradients) > 1 else tree)
         self.trees += grown_now
         return grown_now

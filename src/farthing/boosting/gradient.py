@@ -148,8 +148,8 @@ def boost(
     scores = np.full((1, len(target)), start)
     boosting = Boosting(SQUARED, target, weighting, scores, learning_rate)
 
-    def grow(gradients: Floats, hessians: Floats | None, _: int) -> Grown:
-        return grower.gradient(gradients, hessians, l2=l2 / weighting.unit)
+    def grow(gradients: Floats, hessians: Floats | None, _: int, step: float) -> Grown:
+        return grower.gradient(gradients, hessians, l2=l2 / weighting.unit, step=step)
 
     for _ in range(n_trees):
         boosting.round(grow)

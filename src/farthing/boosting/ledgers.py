@@ -39,6 +39,7 @@ class Ledger(Protocol):
         *,
         l2: float,
         min_hessian: float,
+        step: float,
     ) -> Grown:
         """Grow a tree at the prices of what is owned, and enter what it buys in the books.
 
@@ -94,6 +95,7 @@ class ModelLedger:
         *,
         l2: float,
         min_hessian: float,
+        step: float,
     ) -> Grown:
         """Grow a tree at the prices of what is owned, and enter what it buys in the books."""
         cap = None if self._budget is None else self._budget - self._tree_cost * self._n_trees
@@ -106,6 +108,7 @@ class ModelLedger:
             send_others=True,
             l2=l2,
             min_hessian=min_hessian,
+            step=step,
         )
         self.owned = grown.owned
         return grown
@@ -154,6 +157,7 @@ class EachRowLedger:
         *,
         l2: float,
         min_hessian: float,
+        step: float,
     ) -> Grown:
         """Grow a tree at the prices of what is owned, and enter what it sells in the rows' accounts."""
         return grower.gradient(
@@ -164,6 +168,7 @@ class EachRowLedger:
             send_others=True,
             l2=l2,
             min_hessian=min_hessian,
+            step=step,
         )
 
     def left(self, budget: float, evaluation_cost: float) -> float:  # noqa: ARG002

@@ -170,7 +170,7 @@ class GreedyMiser(MiserParameters, ValidatedMixin, StagedTrees):
         return EachRowLedger(ledgers, cap=cap, most_trees=most, n_trees=before.n_trees - n_outputs)
 
     def _grow(self, grower: Grower, ledger: Ledger, weighting: Weighting, key: int) -> Grow:
-        def grow(gradients: Floats, hessians: Floats | None, number: int) -> Grown:
+        def grow(gradients: Floats, hessians: Floats | None, number: int, step: float) -> Grown:
             n_rows = len(gradients)
             drawn = None
             if self.subsample < 1:
@@ -183,6 +183,7 @@ class GreedyMiser(MiserParameters, ValidatedMixin, StagedTrees):
                 drawn,
                 l2=self.l2 / weighting.unit,
                 min_hessian=LEAST_HESSIAN * weighting.total(n_rows) if self.leaf == "newton" else 0.0,
+                step=step,
             )
 
         return grow

@@ -159,9 +159,9 @@ class Nursery:
     def buy(self, grower: Grower, learn: NDArray[np.int64], purse: Purse) -> Grow:
         """Return how a tree is grown that may buy, at the prices of what the purse does not own yet."""
 
-        def grow(gradients: Floats, hessians: Floats | None, number: int) -> Grown:
+        def grow(gradients: Floats, hessians: Floats | None, number: int, step: float) -> Grown:
             buys = self._grow(grower, learn, owned=purse.owned, columns=purse.columns, budget=purse.cap)
-            grown = buys(gradients, hessians, number)
+            grown = buys(gradients, hessians, number, step)
             purse.owned = grown.owned
             return grown
 
@@ -172,12 +172,13 @@ class Nursery:
         weighting = Weighting.of(self.weights)
         total = float(self.weights[learn].sum()) / weighting.unit
 
-        def grow(gradients: Floats, hessians: Floats | None, _: int) -> Grown:
+        def grow(gradients: Floats, hessians: Floats | None, _: int, step: float) -> Grown:
             return grower.gradient(
                 gradients,
                 hessians,
                 rows=rows,
                 send_others=True,
+                step=step,
                 l2=self.settings.l2 / weighting.unit,
                 min_hessian=LEAST_HESSIAN * total,
                 **options,

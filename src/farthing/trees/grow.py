@@ -109,6 +109,11 @@ class Grower:
             n_threads=n_threads,
         )
 
+    @property
+    def n_carried(self) -> int:
+        """Trees so far that began with the sums of the last one's leaves, see ``step`` of `gradient`."""
+        return self._core.n_carried
+
     def gradient(
         self,
         gradients: NDArray[np.float64],
@@ -122,6 +127,7 @@ class Grower:
         ledgers: RowLedgers | None = None,
         min_hessian: float = 0.0,
         send_others: bool = False,
+        step: float | None = None,
     ) -> Grown:
         """Fit negative gradients by least squares; a node's value is G / (H + l2).
 
@@ -147,6 +153,11 @@ class Grower:
             Least sum of hessians of a leaf; of no effect if they are 1 each.
         send_others : bool
             Whether rows that were not learned from are sent down the tree, too, and pay their way.
+        step : float, optional
+            What the values are multiplied by. With hessians of 1 they are then rounded to the grid on which
+            gradients are summed, if its steps are at most 2**-16 of most gradients. So, under the model
+            ledger, the sums of this tree's leaves give those that the next one begins with, if the gradients
+            fall by its values, as those of the squared loss do. None leaves them as they are.
 
         Returns
         -------
@@ -164,6 +175,7 @@ class Grower:
                 ledger=None if ledgers is None else ledgers.core,
                 min_hessian=min_hessian,
                 send_others=send_others,
+                step=step,
             )
         )
 

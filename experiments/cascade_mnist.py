@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.cascades import BranchingCascadeClassifier, NetworkReader
-from farthing.cascades.reader import School
+from farthing.cascades.school import School
 from farthing.datasets import load_table
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
@@ -78,7 +78,16 @@ SETTINGS: dict[int, dict[str, Any]] = {
 READERS: dict[int, dict[str, Any]] = {
     5: {"n_units": 256, "n_steps": 8000, "learning_rate": 0.004},
     10: {"n_units": 256, "n_steps": 12_000},
-    20: {"n_units": 384, "n_steps": 14_000, "n_networks": 3},
+    20: {
+        "n_units": 256,
+        "n_steps": 1200,
+        "learning_rate": 0.002,
+        "outside": 0.85,
+        "n_networks": 3,
+        "by_branch": True,
+        "learn_rows": 180_000,
+        "n_levels": 5,
+    },
     50: {"n_units": 512, "n_steps": 16_000, "learning_rate": 0.003},
 }
 SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)  # of the reader, that a trial tells of
@@ -131,13 +140,13 @@ class RememberingReader(NetworkReader):
         if not path.exists():
             school, half, spent = School(lessons, self, seed), path.with_suffix(".half"), 0.0
             if half.exists():
-                (school.learner, school.chance, school.waiting, school.n_done), spent = joblib.load(half)
+                (school.learner, school.chance, school.decks, school.n_done), spent = joblib.load(half)
             begin, finished = time.process_time() - spent, False
             while not finished:
                 finished = school.go_on(STEPS)
                 spent = time.process_time() - begin
                 joblib.dump(
-                    ((school.learner, school.chance, school.waiting, school.n_done), spent),
+                    ((school.learner, school.chance, school.decks, school.n_done), spent),
                     half.with_suffix(".part"),
                 )
                 half.with_suffix(".part").rename(half)

@@ -90,6 +90,40 @@ def test_numbers_categories_and_missing_values_have_their_inputs_and_the_unknown
     assert reading.inputs(far, known[:2])[:, 0].tolist() == [4, -4]
 
 
+def test_levels_part_the_different_values_evenly():
+    rows = [[0.0, 7.0, "ash"], [4.0, 7.0, "oak"], [9.0, 7.0, "oak"], [np.nan, 7.0, "ash"]]
+    X = np.array(rows, dtype=object)
+    schema = Schema.learn(X)
+    values = schema.encode(X).values
+    reading = Reading.learn(values, np.ones(4), schema, np.arange(3), n_levels=2)
+    known = np.ones((4, 3), dtype=np.bool_)
+    known[1, 1] = False
+    assert reading.inputs(values, known).tolist() == [
+        [-1, -1, -1, -1, 1, 0, 1, 1, 1],
+        [1, -1, 0, 0, 0, 1, 1, 0, 1],
+        [1, 1, -1, -1, 0, 1, 1, 1, 1],
+        [0, 0, -1, -1, 1, 0, -1, 1, 1],
+    ]
+    between = np.array([[2.0, 8.0, 0.0], [6.5, 6.0, 0.0], [-3.0, 7.0, 0.0], [99.0, 7.0, 0.0]])
+    read = reading.inputs(between, np.ones((4, 3), dtype=np.bool_))
+    assert read[:, :4].tolist() == [[0, -1, 1, 1], [1, 0, -1, -1], [-1, -1, -1, -1], [1, 1, -1, -1]]
+
+
+def test_networks_of_branches_read_what_their_branch_has_bought(tables):
+    (X, y), (fresh, truth) = tables
+    plan = NetworkReader(
+        n_units=32, n_steps=200, learning_rate=0.01, by_branch=True, outside=0.7, learn_rows=900, n_levels=3
+    )
+    alone, read = cascade(None).fit(X, y), cascade(plan).fit(X, y)
+    assert len(read.reader_.parts) == len(read.ends_)
+    for branch, part in enumerate(read.reader_.parts):
+        assert part.reading.columns.tolist() == sorted(read._columns(branch).tolist())
+    assert (read.acquired(fresh) == alone.acquired(fresh)).all()
+    assert np.mean(read.predict(fresh) == truth) > np.mean(alone.predict(fresh) == truth) + 0.05
+    one_by_one = [read.predict_proba(row[np.newaxis])[0] for row in fresh[:20]]
+    assert np.array_equal(read.predict_proba(fresh[:20]), one_by_one)
+
+
 def test_a_reader_adds_to_shallow_boosters_what_sums_have_to_say(tables):
     (X, y), (fresh, truth) = tables
     alone, read = cascade(None).fit(X, y), cascade(READER).fit(X, y)
@@ -116,14 +150,15 @@ def test_the_same_seed_gives_the_same_reader_and_another_seed_another(tables):
     assert (first != other).any()
 
 
-def test_a_file_has_the_reader_and_is_refused_if_it_was_changed(tables, tmp_path):
+@pytest.mark.parametrize("more", [{}, {"by_branch": True, "n_levels": 4}])
+def test_a_file_has_the_reader_and_is_refused_if_it_was_changed(tables, tmp_path, more):
     (X, y), (fresh, _) = tables
-    model = cascade(NetworkReader(n_units=8, n_steps=5, n_networks=2)).fit(X, y)
+    model = cascade(NetworkReader(n_units=8, n_steps=5, n_networks=2, **more)).fit(X, y)
     model.save(tmp_path / "model.farthing")
     loaded = load(tmp_path / "model.farthing")
     assert (loaded.predict_proba(fresh) == model.predict_proba(fresh)).all()
     assert loaded.reader.get_params() == model.reader.get_params()
-    model.reader_.networks[0].biases[0][0] += 1e-9
+    model.reader_.parts[0].networks[0].biases[0][0] += 1e-9
     model.save(tmp_path / "model.farthing")
     with pytest.raises(FileError, match="grid"):
         load(tmp_path / "model.farthing")
@@ -138,6 +173,9 @@ def test_a_file_has_the_reader_and_is_refused_if_it_was_changed(tables, tmp_path
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
         ({"dropout": 1.0}, "dropout must be at least 0 and below 1"),
         ({"outside": -0.1}, "outside must lie between 0 and 1"),
+        ({"n_levels": 0}, "n_levels must be an integer from 1 to 256"),
+        ({"learn_rows": 0}, "learn_rows must be an integer"),
+        ({"by_branch": 1}, "by_branch must be True or False"),
     ],
 )
 def test_bad_parameters_are_named(tables, params, message):

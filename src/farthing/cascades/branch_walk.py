@@ -60,4 +60,5 @@ class BranchPolicy:
             return self._routing.output()[1:]
         progress = Progress(self._values, self._model.forest_.n_outputs, self._model.costs_)
         self._model._look(progress, self._branch, np.zeros(1, dtype=np.int64))
-        return np.asarray(self._model._read(progress.outputs, self._values, self._heard)[0])
+        branch = np.array([self._branch])
+        return np.asarray(self._model._read(progress.outputs, self._values, self._heard, branch)[0])

@@ -18,9 +18,9 @@ from farthing.cascades.branch_walk import BranchPolicy
 from farthing.cascades.chain import free_columns
 from farthing.cascades.ground import Ground
 from farthing.cascades.nursery import Columns, Settings
-from farthing.cascades.reader import Lessons, NetworkReader, Reader
-from farthing.cascades.reading import Reading
+from farthing.cascades.reader import NetworkReader, Reader
 from farthing.cascades.routes import nearest, no_one_stays, path, told
+from farthing.cascades.school import Ward
 from farthing.cascades.shopping import columns_of, shop
 from farthing.costs import CostSheet, RowLedger
 from farthing.table import Encoded
@@ -53,6 +53,12 @@ from farthing.walks import Policy, walk_rows
             "n_trees": 2,
             "reader": NetworkReader(n_units=8, n_steps=5, n_networks=2),
         },
+        {
+            "n_branches": 3,
+            "min_rows_branch": 1,
+            "n_trees": 2,
+            "reader": NetworkReader(n_units=8, n_steps=5, by_branch=True, learn_rows=60, n_levels=3),
+        },
     ],
     check_defaults=False,  # sixty rounds, for each of a hundred small fits
 )
@@ -69,7 +75,8 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
     boosters learn from many rows. The budget is hard.
 
     A reader may answer together with the boosters: small networks that learn from all rows, each through what
-    its branch has bought, and so share between the branches what every booster learns alone.
+    its branch has bought, and so share between the branches what every booster learns alone; or networks of
+    each branch, which weigh sums of many features where trees take one at a time.
 
     Parameters
     ----------
@@ -232,9 +239,10 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         self.reader_ = None
         bought = np.array([self._looks_at(branch) for branch in range(len(made))])
         if self.reader is not None and bought.any():
-            reading = Reading.learn(values, weights, self.schema_, np.flatnonzero(bought.any(axis=0)))
-            lessons = Lessons(reading, values, target, weights, branch_of, bought, len(self.classes_))
-            self.reader_ = self.reader.learn(lessons, seed)
+            ward = Ward(values, target, weights, branch_of, bought, len(self.classes_))
+            self.reader_ = self.reader.learn(
+                ward, self.schema_, lambda branch: nearest(routes, branch_of, branch, lots), seed
+            )
 
     def _make_branch(
         self, ground: Ground, own: NDArray[np.bool_], order: NDArray[np.int64], ledger: RowLedger
@@ -324,7 +332,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
             rows = np.flatnonzero(branch_of == branch)
             acquired[np.ix_(rows, self._columns(branch))] = True
             self._look(progress, branch, rows)
-        outputs = self._read(progress.outputs, values, acquired)
+        outputs = self._read(progress.outputs, values, acquired, branch_of)
         if budget is not None:
             # Who cannot pay all of it may take another way.
             poor = np.flatnonzero(self.costs_.total_rows(acquired) > budget * (1 + 1e-12))
@@ -355,9 +363,15 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         begin = int(self.ends_[branch - 1]) if branch else 0
         self._ready().advance(progress, begin, int(self.ends_[branch]), rows)
 
-    def _read(self, outputs: Floats, values: NDArray[np.floating], known: NDArray[np.bool_]) -> Floats:
+    def _read(
+        self,
+        outputs: Floats,
+        values: NDArray[np.floating],
+        known: NDArray[np.bool_],
+        branch_of: NDArray[np.int64],
+    ) -> Floats:
         """Return what boosters say, and the reader with them, shape (n_rows, n_outputs)."""
-        return outputs if self.reader_ is None else self.reader_.mixed(outputs, values, known)
+        return outputs if self.reader_ is None else self.reader_.mixed(outputs, values, known, branch_of)
 
     def _conclude(self, outputs: Floats) -> Floats:
         return sigmoid(outputs) if len(self.classes_) == 2 else softmax(outputs)

@@ -9,7 +9,8 @@ One piece per k (``--k 20``), and one more with ``--moved``: each training image
 is and moved by one pixel in each direction. Branches and results that are done lie in the folder ``--kept``,
 so a run that was ended goes on where it was.
 
-With ``--reader`` networks read what the branches bought, and answer together with their boosters.
+With ``--reader`` networks read what the branches bought, and answer together with their boosters; at twenty
+pixels each branch has networks of its own.
 
 ``--trial 6000 n_branches=8 n_trees=20`` tries other settings: it learns from so many training rows and judges
 by 10,000 others of them. ``--reader n_steps=3000`` does the same for the reader. The page lists all trials
@@ -242,6 +243,8 @@ def line(result: dict[str, Any]) -> str:
     if reader is not None:
         n_networks = reader.get("n_networks", 1)
         readers = "a reader" if n_networks == 1 else f"{n_networks} readers"
+        if reader.get("by_branch"):
+            readers = f"{n_networks} networks of each branch"
         who += f" and {readers}, steps of {reader.get('learning_rate', 0.001)}"
     if (n_tried := result["settings"].get("n_tried", 1)) > 1:
         who += f"; {n_tried} features tried"

@@ -52,8 +52,9 @@ class Reading:
     >>> reading.inputs(X, np.array([[True, False], [True, True]]))
     array([[-1.,  0.,  1.,  0.],
            [ 1.,  0.,  1., -1.]])
-    >>> reading = Reading.learn(X, np.ones(2), Schema.learn(X), np.arange(1), n_levels=2)
-    >>> reading.inputs(np.array([[1.5, 0.0]]), np.array([[True, False]]))
+    >>> X = np.arange(5.0)[:, np.newaxis]
+    >>> reading = Reading.learn(X, np.ones(5), Schema.learn(X), np.arange(1), n_levels=2)
+    >>> reading.inputs(np.array([[1.0]]), np.array([[True]]))
     array([[ 0., -1.,  1.]])
     """
 

@@ -18,9 +18,10 @@ struct Grown {
 
 template <class Target>
 Grown grow(const BinnedTable& table, const Target& target, const Sheet& sheet, const GrowOptions& options,
-           Workspace& workspace) {
+           Workspace& workspace, Carry* carry = nullptr) {
     workspace.rows = count_up(table.n_rows);
-    Grower<Target> grower(table, target, sheet, options, count_up(table.n_columns()), Owned(sheet), workspace);
+    Grower<Target> grower(table, target, sheet, options, count_up(table.n_columns()), Owned(sheet), workspace, nullptr,
+                          carry);
     Grown grown;
     grown.tree = grower.grow();
     grown.leaf_of_row.assign(static_cast<std::size_t>(table.n_rows), -1);
@@ -357,7 +358,41 @@ inline void partitions_are_stable() {
     }
 }
 
+// Forty columns, so that sparse rows read eight at once; rounds of squared loss, so that sums are carried.
+inline void rounds_that_carry_sums_are_retraced_and_are_those_that_count_all_rows() {
+    const Values values = make_values(10000, 40, 23);
+    Prices prices(40);
+    GrowOptions options;
+    options.ledger = Ledger::model;
+    options.max_depth = 3;
+    options.weighing.tradeoff = 0.5;
+    for (const int n_threads : {1, 2}) {
+        options.n_threads = n_threads;
+        const BinnedTable table = values.bin(n_threads);
+        CHECK(table.eights.n_words() > 1);
+        Random random(5);
+        std::vector<double> residuals;
+        for (index_t i = 0; i < table.n_rows; ++i) {
+            const double few = values.at(i, 0);
+            const double many = values.at(i, 6);
+            residuals.push_back(random.uniform() + (std::isnan(few) ? 2 : few) * (std::isnan(many) ? 1 : many));
+        }
+        Workspace workspace;
+        Carry carry;
+        for (int round = 0; round < 6; ++round) {
+            const GradientTarget<Sums::packed> target(view(residuals), {}, 0, 0, n_threads, 0.3, true);
+            Workspace other;
+            const Grown carried = grow(table, target, prices.sheet(), options, workspace, &carry);
+            CHECK(same(carried, grow(table, target, prices.sheet(), options, other)));
+            retrace(values, table, target, carried, false);
+            for (index_t i = 0; i < table.n_rows; ++i) residuals[i] -= carried.tree.value[carried.leaf_of_row[i]];
+        }
+        CHECK(carry.n_ready() >= 3);
+    }
+}
+
 inline void test_growing() {
+    RUN(rounds_that_carry_sums_are_retraced_and_are_those_that_count_all_rows);
     RUN(missing_values_go_where_they_help);
     RUN(partitions_are_stable);
     RUN(trees_of_every_target_are_retraced);

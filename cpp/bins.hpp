@@ -1,9 +1,5 @@
 // bins: a table of numbers becomes a table of bytes, column by column.
 //
-// Memory of `codes`, which the histograms read (n rows, k columns):
-//
-//     column 0: row 0, row 1, ... row n-1 | column 1: row 0, ... | ... column k-1
-//
 // A numeric column has ascending `edges`; bin b holds the values x with edges[b-1] < x <= edges[b], so a split
 // after bin b is the test x <= edges[b]. A categorical column holds codes 0, 1, ...; the 254 most frequent
 // have a bin of their own when there are more than 255. The bin after the last is that of missing values.
@@ -15,8 +11,8 @@
 #include <numeric>
 #include <vector>
 
+#include "codes.hpp"
 #include "common.hpp"
-#include "eights.hpp"
 #include "random.hpp"
 #include "rare.hpp"
 #include "sort.hpp"
@@ -126,13 +122,12 @@ class BinnedTable {
 public:
     index_t n_rows = 0;
     std::vector<ColumnBins> columns;
-    std::vector<std::uint8_t> codes;   // (k, n)
+    Codes codes;
     std::vector<index_t> first_bin;    // (k + 1,): where a column's bins begin in a histogram of all columns
     RareEntries rare;                  // of codes
-    Eights eights;                     // of codes; may be empty
 
     index_t n_columns() const { return static_cast<index_t>(columns.size()); }
-    const std::uint8_t* column(index_t j) const { return codes.data() + j * n_rows; }
+    Column column(index_t j) const { return codes.column(j); }
     index_t n_all_bins() const { return first_bin.back(); }
 
     // n_categories: (k,), 0 for a numeric column.
@@ -142,15 +137,14 @@ public:
         BinnedTable table;
         table.n_rows = X.n_rows;
         table.columns.resize(static_cast<std::size_t>(X.n_columns));
-        table.codes.resize(static_cast<std::size_t>(X.n_rows * X.n_columns));
+        table.codes = Codes(X.n_columns, X.n_rows);
         table.learn(X, n_categories, max_bins, n_sample, n_threads);
         table.first_bin.assign(static_cast<std::size_t>(X.n_columns + 1), 0);
         for (index_t j = 0; j < X.n_columns; ++j) {
             table.first_bin[j + 1] = table.first_bin[j] + table.columns[j].n_bins + 1;
         }
         table.fill(X, n_threads);
-        table.rare = RareEntries::of(table.codes, table.first_bin, table.n_rows);
-        table.eights = Eights::of(table.codes, table.rare, X.n_columns, X.n_rows, n_threads);
+        table.rare = RareEntries::of(table.codes, table.first_bin);
         return table;
     }
 
@@ -225,35 +219,33 @@ private:
             const index_t begin = block * kBlock;
             const index_t end = std::min(begin + kBlock, n_rows);
             for (index_t j = 0; j < k; ++j) {
-                std::uint8_t* out = codes.data() + j * n_rows;
                 if (columns[j].categorical) {
-                    fill_codes(X, j, begin, end, out);
+                    fill_codes(X, j, begin, end);
                 } else {
-                    fill_values(X, j, begin, end, padded.data() + j * 256, out);
+                    fill_values(X, j, begin, end, padded.data() + j * 256);
                 }
             }
         }
     }
 
     template <class T>
-    void fill_values(const Matrix<T>& X, index_t j, index_t begin, index_t end, const double* edges,
-                     std::uint8_t* out) const {
+    void fill_values(const Matrix<T>& X, index_t j, index_t begin, index_t end, const double* edges) {
         const auto missing = static_cast<std::uint8_t>(columns[j].n_bins);
         for (index_t row = begin; row < end; ++row) {
             const auto x = static_cast<double>(X(row, j));
             const std::uint8_t bin = bin_of(edges, x);  // the padding is never below x, plus infinity included
-            out[row] = std::isnan(x) ? missing : bin;
+            codes.set(row, j, std::isnan(x) ? missing : bin);
         }
     }
 
     template <class T>
-    void fill_codes(const Matrix<T>& X, index_t j, index_t begin, index_t end, std::uint8_t* out) const {
+    void fill_codes(const Matrix<T>& X, index_t j, index_t begin, index_t end) {
         const auto missing = static_cast<std::uint8_t>(columns[j].n_bins);
         const auto n_codes = static_cast<double>(columns[j].bin_of_code.size());
         for (index_t row = begin; row < end; ++row) {
             const auto x = static_cast<double>(X(row, j));
             const bool known = x >= 0 && x < n_codes;  // false for NaN
-            out[row] = known ? columns[j].bin_of_code[static_cast<std::size_t>(x)] : missing;
+            codes.set(row, j, known ? columns[j].bin_of_code[static_cast<std::size_t>(x)] : missing);
         }
     }
 };

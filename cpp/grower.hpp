@@ -183,7 +183,7 @@ private:
     void centre(const Leaf& leaf, index_t feature, Split& split) const {
         if (split.categorical) return;
         const ColumnBins& bins = table_.columns[feature];
-        const std::uint8_t* codes = table_.column(feature);
+        const Column codes = table_.column(feature);
         index_t right = bins.n_bins;
         for (index_t i = leaf.begin; i < leaf.end && right > split.bin + 1; ++i) {
             const index_t bin = codes[rows_[i]];

@@ -7,8 +7,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 #include <vector>
 
 #include "bins.hpp"
@@ -21,12 +19,24 @@ namespace farthing {
 // target are loaded once for all of them. More were slower.
 constexpr index_t kTogether = 4;
 
-constexpr bool kBigEndian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+// Rows by number, or neighbours from one on, as at the root: no numbers to load.
+struct Numbered {
+    const index_t* rows;
 
-// The inner loops of all growing: for rows by number,
-template <index_t kColumns, class Target>
-inline void add_rows(const Target& target, index_t width, const std::uint8_t* const* codes, std::int64_t* const* cells,
-                     const typename Target::Row* targets, index_t n, const index_t* rows) {
+    index_t operator[](index_t i) const { return rows[i]; }
+};
+struct Neighbours {
+    index_t first;
+
+    index_t operator[](index_t i) const { return first + i; }
+};
+
+inline bool are_neighbours(const index_t* rows, index_t n) { return n > 0 && rows[n - 1] - rows[0] == n - 1; }
+
+// The inner loops of all growing: for columns wherever they are,
+template <index_t kColumns, class Target, class Rows>
+inline void add_columns(const Target& target, index_t width, const Column* codes, std::int64_t* const* cells,
+                        const typename Target::Row* targets, index_t n, Rows rows) {
     for (index_t i = 0; i < n; ++i) {
         const index_t row = rows[i];
         const typename Target::Row value = targets[i];
@@ -34,29 +44,10 @@ inline void add_rows(const Target& target, index_t width, const std::uint8_t* co
     }
 }
 
-// and for neighbours, from the first on, where the codes of four rows are one load.
-template <index_t kColumns, class Target>
-inline void add_neighbours(const Target& target, index_t width, const std::uint8_t* const* codes,
-                           std::int64_t* const* cells, const typename Target::Row* targets, index_t n, index_t first) {
-    index_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        const typename Target::Row values[4] = {targets[i], targets[i + 1], targets[i + 2], targets[i + 3]};
-        for (index_t c = 0; c < kColumns; ++c) {
-            std::uint32_t four;
-            std::memcpy(&four, codes[c] + first + i, 4);
-            if constexpr (kBigEndian) four = __builtin_bswap32(four);
-            for (index_t r = 0; r < 4; ++r) target.add(cells[c] + ((four >> (8 * r)) & 255) * width, values[r]);
-        }
-    }
-    for (; i < n; ++i) {
-        for (index_t c = 0; c < kColumns; ++c) target.add(cells[c] + codes[c][first + i] * width, targets[i]);
-    }
-}
-
-// For rows by number that lie far apart: columns whose codes share a word, from the lowest byte on.
-template <index_t kColumns, class Target>
-inline void add_words(const Target& target, index_t width, const std::uint64_t* words, int shift,
-                      std::int64_t* const* cells, const typename Target::Row* targets, index_t n, const index_t* rows) {
+// and for columns that share a word, from one of its bytes on.
+template <index_t kColumns, class Target, class Rows>
+inline void add_word(const Target& target, index_t width, const Word& words, int shift, std::int64_t* const* cells,
+                     const typename Target::Row* targets, index_t n, Rows rows) {
     constexpr index_t kAhead = 32;  // rows whose words are on their way while one is added
     std::int64_t* own[kColumns];
     std::copy(cells, cells + kColumns, own);
@@ -67,46 +58,56 @@ inline void add_words(const Target& target, index_t width, const std::uint64_t* 
     };
     index_t i = 0;
     for (; i + kAhead < n; ++i) {
-        __builtin_prefetch(words + rows[i + kAhead]);
+        __builtin_prefetch(words.data + rows[i + kAhead] * kInWord);
         add(i);
     }
     for (; i < n; ++i) add(i);
 }
 
+// Calls add(rows) with the kind that the rows are.
+template <class Add>
+inline void with_rows(const index_t* rows, index_t n, Add&& add) {
+    if (are_neighbours(rows, n)) {
+        add(Neighbours{rows[0]});
+    } else {
+        add(Numbered{rows});
+    }
+}
+
 // The histograms of the live columns of one word.
-// IN  live (8,): which columns of the word are wanted.   OUT histogram: their cells zeroed and filled.
+// IN  live (8,): which columns of the word are wanted; rows (n,) ascending row numbers; targets (n,) their targets.
+// OUT histogram: their cells zeroed and filled.
 template <class Target>
 void fill_word(const BinnedTable& table, const Target& target, index_t word, const bool* live, const index_t* rows,
                const typename Target::Row* targets, index_t n, std::int64_t* histogram) {
     const index_t width = target.width();
-    const bool all = std::all_of(live, live + Eights::kColumns, [](bool is) { return is; });
+    const bool all = std::all_of(live, live + kInWord, [](bool is) { return is; });
     std::vector<std::int64_t> sink(static_cast<std::size_t>(all ? 0 : (kMaxBins + 1) * width));  // for the others
-    std::int64_t* cells[Eights::kColumns];
-    for (index_t c = 0; c < Eights::kColumns; ++c) {
-        const index_t j = table.eights.columns[word * Eights::kColumns + c];
+    std::int64_t* cells[kInWord];
+    for (index_t c = 0; c < kInWord; ++c) {
+        const index_t j = word * kInWord + c;
         cells[c] = live[c] ? histogram + table.first_bin[j] * width : sink.data();
         if (live[c]) std::fill(cells[c], histogram + table.first_bin[j + 1] * width, 0);
     }
-    const std::uint64_t* words = table.eights.words.data() + word * table.n_rows;
-    if (width == 1) {
-        add_words<Eights::kColumns>(target, width, words, 0, cells, targets, n, rows);
-        return;
-    }
-    for (index_t c = 0; c < Eights::kColumns; c += kTogether) {
-        add_words<kTogether>(target, width, words, static_cast<int>(8 * c), cells + c, targets, n, rows);
-    }
+    const Word words = table.codes.word(word);
+    with_rows(rows, n, [&](auto some) {
+        if (width == 1) {
+            add_word<kInWord>(target, width, words, 0, cells, targets, n, some);
+            return;
+        }
+        for (index_t c = 0; c < kInWord; c += kTogether) {
+            add_word<kTogether>(target, width, words, static_cast<int>(8 * c), cells + c, targets, n, some);
+        }
+    });
 }
 
-inline bool are_neighbours(const index_t* rows, index_t n) { return n > 0 && rows[n - 1] - rows[0] == n - 1; }
-
-// Adds the rows to the histograms of columns[0 .. n_columns), at most kTogether.
-// IN  rows (n,) ascending row numbers; targets (n,) their targets.   OUT histogram: zeroed and filled.
+// The same for columns[0 .. n_columns), at most kTogether.
 template <class Target>
 void fill_histograms(const BinnedTable& table, const Target& target, const index_t* columns, index_t n_columns,
                      const index_t* rows, const typename Target::Row* targets, index_t n,
                      std::int64_t* histogram) {
     const index_t width = target.width();
-    const std::uint8_t* codes[kTogether];
+    Column codes[kTogether];
     std::int64_t* cells[kTogether];
     for (index_t c = 0; c < n_columns; ++c) {
         const index_t j = columns[c];
@@ -114,20 +115,13 @@ void fill_histograms(const BinnedTable& table, const Target& target, const index
         cells[c] = histogram + table.first_bin[j] * width;
         std::fill(cells[c], histogram + table.first_bin[j + 1] * width, 0);
     }
-    const bool neighbours = are_neighbours(rows, n);  // as at the root: no row numbers to load
-    const auto add = [&](auto together, index_t c) {
-        constexpr index_t kColumns = decltype(together)::value;
-        if (neighbours) {
-            add_neighbours<kColumns>(target, width, codes + c, cells + c, targets, n, rows[0]);
+    with_rows(rows, n, [&](auto some) {
+        if (n_columns == kTogether) {
+            add_columns<kTogether>(target, width, codes, cells, targets, n, some);
         } else {
-            add_rows<kColumns>(target, width, codes + c, cells + c, targets, n, rows);
+            for (index_t c = 0; c < n_columns; ++c) add_columns<1>(target, width, codes + c, cells + c, targets, n, some);
         }
-    };
-    if (n_columns == kTogether) {
-        add(std::integral_constant<index_t, kTogether>{}, 0);
-    } else {
-        for (index_t c = 0; c < n_columns; ++c) add(std::integral_constant<index_t, 1>{}, c);
-    }
+    });
 }
 
 // The histograms of all columns with rare entries, counted from these; the common bins of columns[0 .. n_columns) alone.
@@ -158,7 +152,7 @@ void fill_rare(const BinnedTable& table, const Target& target, const index_t* co
 
 // The bins of a column that the rows are in.
 // IN  rows (n,).   OUT bins (n,): the bin of each row.
-inline BinSet bins_present(const std::uint8_t* codes, const index_t* rows, index_t n, std::uint8_t* bins) {
+inline BinSet bins_present(const Column& codes, const index_t* rows, index_t n, std::uint8_t* bins) {
     BinSet present{};
     for (index_t i = 0; i < n; ++i) {
         bins[i] = codes[rows[i]];

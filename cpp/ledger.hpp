@@ -104,7 +104,6 @@ public:
         if (capped_) {
             narrowed_ = table;
             narrowed_.rare = {};  // its codes will change
-            narrowed_.eights = {};
             spent_.assign(static_cast<std::size_t>(table.n_rows), 0.0);
         }
         const index_t n_blocks = (table.n_rows + kBlock - 1) / kBlock;
@@ -251,8 +250,7 @@ private:
                 if (due <= low || (due <= high && affords_exactly(row, j))) continue;
                 set(paid, j);
                 if (grouped_) set(paid + words_, j);
-                narrowed_.codes[static_cast<std::size_t>(j * narrowed_.n_rows + row)] =
-                    static_cast<std::uint8_t>(narrowed_.columns[j].n_bins);
+                narrowed_.codes.set(row, j, static_cast<std::uint8_t>(narrowed_.columns[j].n_bins));
                 news = true;
             }
         }

@@ -17,7 +17,7 @@ public:
     struct Task {
         index_t begin = 0;
         index_t end = 0;
-        index_t word = -1;  // of the table's eights that has them, or none
+        index_t word = -1;  // of the table's codes that has them, or none
     };
 
     explicit LiveColumns(const BinnedTable& table) : table_(table) {}
@@ -46,13 +46,13 @@ public:
     void part(int threads) {
         const index_t n_others = size() - n_rare_;
         const index_t together = std::max<index_t>(1, std::min(kTogether, n_others / threads));
-        const bool by_words = n_others >= 2 * threads * Eights::kColumns;
+        const bool by_words = n_others >= 2 * threads * kInWord;
         tasks_.clear();
         if (n_rare_ > 0) tasks_.push_back({0, n_rare_, -1});
         for (index_t begin = n_rare_; begin < size();) {
             const Task shared = by_words ? sharing(begin) : Task{begin, begin, -1};
             Task task{begin, std::min(begin + together, size()), -1};
-            if (2 * (shared.end - begin) > Eights::kColumns) {  // else most of the word would be counted for nothing
+            if (2 * (shared.end - begin) > kInWord) {  // else most of the word would be counted for nothing
                 task = shared;
             } else if (shared.end > begin) {
                 task.end = std::min(task.end, shared.end);
@@ -69,13 +69,9 @@ public:
               const std::int64_t* sums, std::int64_t* histogram) const {
         if (task.begin < n_rare_) {
             fill_rare(table_, target, columns_.data(), n_rare_, rows, targets, n, sums, histogram);
-        } else if (task.word >= 0 && !are_neighbours(rows, n)) {
-            const index_t* in_word = table_.eights.columns.data() + task.word * Eights::kColumns;
-            bool live[Eights::kColumns];
-            for (index_t i = 0, c = task.begin; i < Eights::kColumns; ++i) {
-                live[i] = c < task.end && columns_[c] == in_word[i];
-                c += live[i];
-            }
+        } else if (task.word >= 0) {
+            bool live[kInWord] = {};
+            for (index_t c = task.begin; c < task.end; ++c) live[columns_[c] % kInWord] = true;
             fill_word(table_, target, task.word, live, rows, targets, n, histogram);
         } else {
             for (index_t begin = task.begin; begin < task.end; begin += kTogether) {
@@ -94,14 +90,11 @@ private:
 
     bool is_rare(index_t column) const { return !table_.rare.columns.empty() && table_.rare.has.has(column); }
 
-    // The columns from one on that share its word; none if it is in no word.
+    // The columns from one on that share its word; none if it is in none that is full.
     Task sharing(index_t begin) const {
-        const std::vector<index_t>& all = table_.eights.columns;
-        const auto found = std::lower_bound(all.begin(), all.end(), columns_[begin]);
-        Task task{begin, begin, (found - all.begin()) / Eights::kColumns};
-        if (found == all.end()) return task;
-        const index_t last = all[(task.word + 1) * Eights::kColumns - 1];
-        while (task.end < size() && columns_[task.end] <= last) ++task.end;
+        Task task{begin, begin, columns_[begin] / kInWord};
+        if (task.word >= table_.codes.n_words()) return task;
+        while (task.end < size() && columns_[task.end] / kInWord == task.word) ++task.end;
         return task;
     }
 };

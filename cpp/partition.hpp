@@ -25,8 +25,8 @@ inline std::array<std::uint8_t, 256> goes_left(const Split& split, index_t n_bin
 // Blocks are parted, then copied, each into places that the counts give: the result is the stable partition for any
 // number of threads.
 // IN OUT rows (n,); room (n,) scratch.   Returns the number of rows that went left.
-inline index_t partition_rows(const std::uint8_t* codes, const std::array<std::uint8_t, 256>& left, index_t* rows,
-                              index_t n, index_t* room, int n_threads) {
+inline index_t partition_rows(const Column& codes, const std::array<std::uint8_t, 256>& left, index_t* rows, index_t n,
+                              index_t* room, int n_threads) {
     constexpr index_t kBlock = 8192;
     if (n <= kBlock) {
         index_t n_left = 0;

@@ -91,7 +91,7 @@ private:
         if (filled.empty() || static_cast<index_t>(filled.size()) > kMost + 1) return;
         is_kept_[static_cast<std::size_t>(column)] = 1;
         columns_.push_back({column, first + filled[0]});
-        const std::uint8_t* codes = table_.column(column);
+        const auto codes = table_.column(column);
         for (std::size_t i = 1; i < filled.size(); ++i) {
             is_plane_[first + filled[i]] = 1;
             bins_.push_back(first + filled[i]);

@@ -9,6 +9,7 @@
 #include <limits>
 #include <vector>
 
+#include "codes.hpp"
 #include "common.hpp"
 
 namespace farthing {
@@ -20,8 +21,9 @@ struct RareEntries {
     std::vector<index_t> offsets;          // (n + 1,): where a row's entries begin
     std::vector<std::int32_t> bins;        // of the entries, by column: places in a histogram of all columns
 
-    // IN  codes (k, n); first_bin (k + 1,): where a column's bins begin.
-    static RareEntries of(const std::vector<std::uint8_t>& codes, const std::vector<index_t>& first_bin, index_t n_rows) {
+    // IN  first_bin (k + 1,): where a column's bins begin.
+    static RareEntries of(const Codes& codes, const std::vector<index_t>& first_bin) {
+        const index_t n_rows = codes.n_rows();
         const auto k = static_cast<index_t>(first_bin.size()) - 1;
         RareEntries rare;
         rare.has = Bitset(k);
@@ -29,7 +31,7 @@ struct RareEntries {
         rare.offsets.assign(static_cast<std::size_t>(n_rows + 1), 0);
         if (first_bin.back() > std::numeric_limits<std::int32_t>::max()) return rare;
         for (index_t j = 0; j < k; ++j) {
-            const std::uint8_t* column = codes.data() + j * n_rows;
+            const Column column = codes.column(j);
             if (!most_are(most_frequent(column, n_rows, stride(n_rows)))) continue;
             const Frequent found = most_frequent(column, n_rows, 1);
             if (!most_are(found)) continue;
@@ -42,7 +44,7 @@ struct RareEntries {
         rare.bins.resize(static_cast<std::size_t>(rare.offsets.back()));
         std::vector<index_t> next(rare.offsets.begin(), rare.offsets.end() - 1);
         for (const index_t j : rare.columns) {
-            const std::uint8_t* column = codes.data() + j * n_rows;
+            const Column column = codes.column(j);
             for (index_t row = 0; row < n_rows; ++row) {
                 if (column[row] == rare.common[j]) continue;
                 rare.bins[next[row]++] = static_cast<std::int32_t>(first_bin[j] + column[row]);
@@ -64,7 +66,7 @@ private:
     // Few rows rule out most columns.
     static index_t stride(index_t n_rows) { return std::max<index_t>(1, n_rows / 64); }
 
-    static Frequent most_frequent(const std::uint8_t* column, index_t n_rows, index_t step) {
+    static Frequent most_frequent(const Column& column, index_t n_rows, index_t step) {
         std::array<index_t, 256> counts{};
         Frequent found;
         for (index_t row = 0; row < n_rows; row += step) {

@@ -274,7 +274,7 @@ void bind_grow(nb::module_& m) {
     nb::class_<BinnedTable>(m, "BinnedTable")
         .def_ro("n_rows", &BinnedTable::n_rows)
         .def_prop_ro("n_columns", &BinnedTable::n_columns)
-        .def_prop_ro("nbytes", [](const BinnedTable& t) { return static_cast<index_t>(t.codes.size() + 8 * t.eights.words.size()); })
+        .def_prop_ro("nbytes", [](const BinnedTable& t) { return t.codes.size(); })
         .def("n_bins", [](const BinnedTable& t, index_t column) {
             require(column >= 0 && column < t.n_columns(), "no such column");
             return t.columns[column].n_bins;
@@ -284,8 +284,12 @@ void bind_grow(nb::module_& m) {
             return give(std::vector<double>(t.columns[column].edges));
         }, "column"_a)
         .def("codes", [](const BinnedTable& t) {
-            return give(std::vector<std::uint8_t>(t.codes),
-                        {static_cast<std::size_t>(t.n_columns()), static_cast<std::size_t>(t.n_rows)});
+            std::vector<std::uint8_t> out;
+            out.reserve(static_cast<std::size_t>(t.codes.size()));
+            for (index_t j = 0; j < t.n_columns(); ++j) {
+                for (index_t row = 0; row < t.n_rows; ++row) out.push_back(t.column(j)[row]);
+            }
+            return give(std::move(out), {static_cast<std::size_t>(t.n_columns()), static_cast<std::size_t>(t.n_rows)});
         });
     m.def("bin_table", &bin_table<double>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a, "n_threads"_a);
     m.def("bin_table", &bin_table<float>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a, "n_threads"_a);

@@ -369,7 +369,7 @@ inline void rounds_that_carry_sums_are_retraced_and_are_those_that_count_all_row
     for (const int n_threads : {1, 2}) {
         options.n_threads = n_threads;
         const BinnedTable table = values.bin(n_threads);
-        CHECK(table.eights.n_words() > 1);
+        CHECK(table.codes.n_words() > 1);
         Random random(5);
         std::vector<double> residuals;
         for (index_t i = 0; i < table.n_rows; ++i) {

@@ -329,9 +329,10 @@ Every pixel costs 1; k is a hard budget of each row. `BranchingCascadeClassifier
 training rows, or, "moved", from five copies of each: as it is, and moved by one pixel in each direction. A
 branch ends in a booster; with a reader (`NetworkReader`), small networks that learn from all rows through
 what the branches bought answer together with the boosters, each half, or networks of each branch do; their
-first steps are of the length given. Accuracy is that on the 10,000 official test rows as they are, with its standard error. Published:
-Covert et al. 2023, a neural network that chooses pixel after pixel for each row. Seconds are those of the
-processor for all branches and networks, on one thread; the routes take up to a minute or two more.
+first steps are of the length given. Accuracy is that on the 10,000 official test rows as they are, with its
+standard error. Published: Covert et al. 2023, a neural network that chooses pixel after pixel for each row.
+Seconds are those of the processor for all branches and networks, on one thread; the routes take up to a
+minute or two more.
 
 | k | learns from | answered by | most pixels | pixels in all | branches | accuracy | published | | seconds |
 |---|---|---|---|---|---|---|---|---|---|
@@ -340,20 +341,20 @@ processor for all branches and networks, on one thread; the routes take up to a 
 ## What it shows
 
 The cascade is above the published figure at each k. At five pixels it is above by five standard errors, with
-boosters alone. At ten, without moved images, the reader lifts it by four
-thousandths, to nearly one standard error above; with moved images boosters alone are as good. At fifty it is
-above by nearly four standard errors, with moved images and with one set of pixels for all rows; without moved
-images it is level, below by one row in 10,000. Moved images are a help that the published figure, as far as
-we know, has not had; without them the cascade was not run at twenty.
+boosters alone. At ten, without moved images, the reader lifts it by four thousandths, to nearly one standard
+error above; with moved images boosters alone are as good. At fifty it is above by nearly four standard
+errors, with moved images and with one set of pixels for all rows; without moved images it is level, below by
+one row in 10,000. Moved images are a help that the published figure, as far as we know, has not had; without
+them the cascade was not run at twenty.
 
-At twenty it is above by eleven rows in 10,000, half a standard error. Features that are tried out before they
-are bought (`n_tried`) brought two thousandths there, with the same routes; more branches and longer routes
-brought nothing. Readers for all branches bring little with 64 of them, and harmed with 24, though rows held
-out spoke for them each time. It seems that such a network learns much by heart: a branch has some thousand
-images of its own, and the network sees the others mostly through other sets, while a booster is grown on the
-nearest 70,000 rows as if they had bought what its own have. Networks of each branch learn as its booster does,
-from the nearest rows (`by_branch`), and read a pixel by five levels (`n_levels`): they brought nearly three
-thousandths, three readers for all branches one.
+At twenty it is above by eleven rows in 10,000, half a standard error. Features that are tried out before
+they are bought (`n_tried`) brought two thousandths there, with the same routes; more branches and longer
+routes brought nothing. Readers for all branches bring little with 64 of them, and harmed with 24, though
+rows held out spoke for them each time. It seems that such a network learns much by heart: a branch has some
+thousand images of its own, and the network sees the others mostly through other sets, while a booster is
+grown on the nearest 70,000 rows as if they had bought what its own have. Networks of each branch learn as
+its booster does, from the nearest rows (`by_branch`), and read a pixel by five levels (`n_levels`): they
+brought nearly three thousandths, three readers for all branches one.
 
 A short side trial of networks alone, judged by 10,000 training rows held out of their lessons, decided for
 one set at fifty: after 1,500 steps a network of 256 units had 0.961 through one set, which 6,000 other rows
@@ -375,11 +376,11 @@ which training rows held out had chosen. Trials on 50,000 rows then spoke for 64
 by eight thousandths, and on the test rows nothing of that was left: a trial has a standard error of 0.0024,
 and the rows held out are by the same writers as those learned from, the test rows by others. After that,
 trials spoke for `n_tried`; it was run with three networks, and as these came within five rows of the
-published figure, with six. Networks of each branch were found after that, by trials alone, and were run on the
-test rows once, with settings fixed before. Copies of each training image that were slanted, in four ways, by 0.15 pixels a
-row, had 0.9335 in a trial whose like had 0.9336 without; a second level of branches, by the class that is
-guessed after twelve pixels, had 0.9321 where one level had 0.9283 with 24 branches and 0.9373 with 64. Both
-are gone again. The other pieces were run once.
+published figure, with six. Networks of each branch were found after that, by trials alone, and were run on
+the test rows once, with settings fixed before. Copies of each training image that were slanted, in four
+ways, by 0.15 pixels a row, had 0.9335 in a trial whose like had 0.9336 without; a second level of branches,
+by the class that is guessed after twelve pixels, had 0.9321 where one level had 0.9283 with 24 branches and
+0.9373 with 64. Both are gone again. The other pieces were run once.
 
 | k | rows to learn from | settings | accuracy on training rows held out |
 |---|---|---|---|
@@ -387,11 +388,11 @@ are gone again. The other pieces were run once.
 
 Networks of each branch came out of further trials by hand, on the boosters of the trial of 64 branches with
 `n_tried=8`, which have 0.9383 alone: mixed with the 30 nearest neighbours 0.9391, with one reader for all
-branches 0.9393, with three 0.9398, with one that reads levels 0.9415, with a network of each branch 0.9447 and
-0.9438 (two seeds), with two 0.9439, with eight copies of each image more, distorted by lot, 0.9439. Copies of a
-reader for all that went on learning for one branch, dropout, weight decay, and shorter lists of rows gained
-nothing on 22 of the branches. Their settings were chosen on these 22; on the 42 others a network of each branch
-has 0.9495 and 0.9489, three readers 0.9461, boosters 0.9429.
+branches 0.9393, with three 0.9398, with one that reads levels 0.9415, with a network of each branch 0.9447
+and 0.9438 (two seeds), with two 0.9439, with eight copies of each image more, distorted by lot, 0.9439.
+Copies of a reader for all that went on learning for one branch, dropout, weight decay, and shorter lists of
+rows gained nothing on 22 of the branches. Their settings were chosen on these 22; on the 42 others a network
+of each branch has 0.9495 and 0.9489, three readers 0.9461, boosters 0.9429.
 
 With a reader, the boosters of the same trials, and shares of the reader in the answer from none to all:
 

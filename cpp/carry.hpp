@@ -1,7 +1,7 @@
 // carry: the histogram of the next tree's root, from the leaves of this one.
 //
-// Under squared loss a tree moves the gradients of all rows of a leaf by the same step V. So the sums of the next root are
-// those of the leaves, moved, bin by bin:
+// Under squared loss a tree moves the gradients of all rows of a leaf by the same step V. So the sums of the next root
+// are those of the leaves, moved, bin by bin:
 //
 //     G'(bin) = sum over leaves of G(leaf, bin) - V(leaf) n(leaf, bin)
 //
@@ -42,19 +42,20 @@ public:
         if (gathers_) gathered_.assign(static_cast<std::size_t>(table.n_all_bins()), 0);
     }
 
-    // The tree has too many leaves, or one whose sums are not known.
-    void give_up() { gathers_ = false; }
-
-    // A leaf will be added.
-    void count() {
-        if (--most_leaves_ < 0) {
-            off_ = true;
-            give_up();
-        }
+    // The tree has too many leaves, or one whose sums are not known. So have the next ones, most likely, and what was
+    // gathered would be for nothing again: nothing is carried from here on.
+    void give_up() {
+        off_ = true;
+        gathers_ = false;
     }
 
-    // Adds one column of a leaf: its cells, or the sum of all of its rows, which are in one bin. Columns may be added by many
-    // threads at once.
+    // A leaf was added.
+    void count() {
+        if (--most_leaves_ < 0) give_up();
+    }
+
+    // Adds one column of a leaf: its cells, or the sum of all of its rows, which are in one bin. Columns may be added by
+    // many threads at once.
     template <class Target>
     void add(const BinnedTable& table, const Target& target, index_t column, const std::int64_t* cells,
              std::int64_t step) {

@@ -1,9 +1,9 @@
 // codes: the bins of all entries of a table, one byte each, those of eight columns side by side for each row.
 //
-//     columns 0 to 7: row 0 [8 bytes], row 1, ... | columns 8 to 15: row 0, ... | the last k % 8 columns: row 0 [k % 8 bytes], ...
+//     columns 0 to 7: row 0 [8 bytes], row 1, ... | columns 8 to 15: row 0, ... | the last k % 8 columns: row 0 [fewer], ...
 //
-// The rows of a small node lie far apart. Column by column each of them would cost a line of the cache a column; so it is
-// one for eight, whose codes are loaded as one word.
+// The rows of a small node lie far apart. Column by column each of them would cost a line of the cache a column; so it
+// is one for eight, whose codes are loaded as one word.
 #pragma once
 
 #include <algorithm>

@@ -15,8 +15,8 @@
 
 namespace farthing {
 
-// Columns that are filled in one pass over the rows: their histograms stay in the first-level cache, and a row's number and
-// target are loaded once for all of them. More were slower.
+// Columns that are filled in one pass over the rows: their histograms stay in the first-level cache, and a row's number
+// and target are loaded once for all of them. Those of a word are eight if a cell is one integer; otherwise more were slower.
 constexpr index_t kTogether = 4;
 
 // Rows by number, or neighbours from one on, as at the root: no numbers to load.

@@ -102,10 +102,13 @@ class Ward:
         """The rows as units to draw."""
         return Units.of(self.values, self.target, self.weights)
 
+    @cached_property
+    def _mean_weight(self) -> float:
+        return float(self.units.weight[self.units.rows].mean())
+
     def drawn(self, rows: NDArray[np.int64], inputs: Singles) -> Batch:
         """Return rows as a batch."""
-        weight = self.units.weight
-        return Batch(inputs, self.target[rows], weight[rows] / weight[self.units.rows].mean())
+        return Batch(inputs, self.target[rows], self.units.weight[rows] / self._mean_weight)
 
 
 @dataclass(frozen=True, eq=False)

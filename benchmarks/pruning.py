@@ -26,7 +26,7 @@ from scipy.sparse import coo_array
 from benchmarks.measure import Line, seconds
 from farthing.datasets import load_table
 from farthing.forests import BudgetForestClassifier, PruningPath, prune_path
-from farthing.forests.pruning_case import Case
+from farthing.forests.budget_prune.problem import Case
 
 LETTER_ROWS, LETTER_TREES = 4_000, 40
 COVTYPE_ROWS, COVTYPE_TREES, COVTYPE_TRAINING = 20_000, 100, 36_603

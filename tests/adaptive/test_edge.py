@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 import farthing
 from farthing import CostSheet, Group, store
 from farthing.adaptive import EdgeClassifier, EdgeRegressor, Messages, speak
-from farthing.adaptive.descent import Design
+from farthing.learning.proximal_descent import Design
 from farthing.adaptive.edge.blocks import ACTIVATIONS, Blocks, Cloud
 from farthing.adaptive.edge.devices import Devices
 from farthing.adaptive.edge.relaxed import Relaxation, cheapest_corner, divergence

@@ -13,11 +13,11 @@ from farthing.adaptive import (
     AdaptLstsqClassifier,
     L1GateClassifier,
 )
-from farthing.adaptive.expensive import Rows
-from farthing.adaptive.gbrt import _Nursery
-from farthing.adaptive.objective import Problem
+from farthing.adaptive.adapt.expensive_model import Rows
+from farthing.adaptive.adapt_gbrt.classifier import _Nursery
+from farthing.adaptive.adapt.objective import Problem
 from farthing.boosting import GreedyMiserClassifier
-from farthing.cascades import EarlyExit
+from farthing.cascades import EarlyExitClassifier
 from farthing.costs import CostSheet
 from farthing.forests import BudgetForestClassifier
 from farthing.table import Schema
@@ -214,7 +214,7 @@ def test_bad_parameters_are_named(params, naming, halves):
 
 def test_an_early_exit_may_be_the_expensive_model_before_it_is_fitted(halves, sheet):
     (X, y), (fresh, _) = halves
-    exits = EarlyExit(GreedyMiserClassifier(n_trees=20, max_depth=2), threshold=0.8, every=2)
+    exits = EarlyExitClassifier(GreedyMiserClassifier(n_trees=20, max_depth=2), threshold=0.8, every=2)
     model = AdaptLinClassifier(exits, gamma=0.001, p_full=0.6, costs=sheet, random_state=0).fit(X, y)
     alone = clone(exits).set_params(costs=sheet).fit(X, y)
     assert np.array_equal(model.expensive_.predict_proba(fresh), alone.predict_proba(fresh))

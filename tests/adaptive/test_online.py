@@ -14,8 +14,8 @@ from tests.kernels.naive_exp3 import exp3g
 import farthing
 from farthing import store
 from farthing.adaptive import AdaptExperts, AdaptLinClassifier, OnlineGate, Panel
-from farthing.adaptive.exp3 import DOUBLING, bound
-from farthing.boosting.draws import random_bits
+from farthing.adaptive.online_gate.exp3 import DOUBLING, bound
+from farthing.learning.random_numbers import random_bits
 from farthing.errors import FileError, RoundError
 
 COST = 0.4

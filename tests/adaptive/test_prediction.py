@@ -14,7 +14,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import farthing
 from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, adapt_path
-from farthing.adaptive.expensive import LEAST, Rows, Workshop, deal
+from farthing.adaptive.adapt.expensive_model import LEAST, Rows, ExpensiveModelTrainer, stratified_folds
 from farthing.base import load
 from farthing.boosting import AdaBoostRSClassifier, GreedyMiserClassifier
 from farthing.errors import BudgetError, FileError
@@ -205,7 +205,7 @@ def test_log_probabilities_are_out_of_fold_and_clipped():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, size=200)
     model = AdaptLinClassifier(random_state=0).fit(X, y)
-    shop = Workshop(model.schema_, model.costs_, model.classes_)
+    shop = ExpensiveModelTrainer(model.schema_, model.costs_, model.classes_)
     rows = Rows(X, y, np.ones(200))
     for tree in (DecisionTreeClassifier(), DecisionTreeClassifier().fit(X, y)):
         words = shop.prepare(tree, rows, 5, np.random.RandomState(0)).log_own
@@ -218,14 +218,14 @@ def test_log_probabilities_are_out_of_fold_and_clipped():
 def test_folds_are_dealt_class_by_class():
     target = np.repeat([0, 1, 2], [50, 10, 3])
     rows = Rows(np.arange(63.0)[:, np.newaxis], target, np.ones(63))
-    folds = deal(rows, 5, np.random.RandomState(0))
+    folds = stratified_folds(rows, 5, np.random.RandomState(0))
     counts = np.array([[np.sum((folds == f) & (target == c)) for c in range(3)] for f in range(5)])
     assert (counts.max(axis=0) - counts.min(axis=0) <= 1).all()
     twice = Rows(np.repeat(rows.values, 2, axis=0), np.repeat(target, 2), np.ones(126)).take(
         slice(None, None, -1)
     )
-    assert np.array_equal(deal(twice, 5, np.random.RandomState(0))[::-2], folds)
-    assert deal(rows.take(slice(1)), 5, np.random.RandomState(0)) is None
+    assert np.array_equal(stratified_folds(twice, 5, np.random.RandomState(0))[::-2], folds)
+    assert stratified_folds(rows.take(slice(1)), 5, np.random.RandomState(0)) is None
 
 
 def test_imported_trees_speak_for_themselves(halves, sheet):
@@ -292,8 +292,8 @@ def test_a_file_names_what_it_would_need_to_trust(halves, sheet, tmp_path):
 
 def test_a_hostile_part_raises_a_file_error(halves, sheet, tmp_path):
     model = fit(halves, sheet, SVC())
-    good = farthing.adaptive.outside._encode(model.expensive_)
-    decode = farthing.adaptive.outside._decode
+    good = farthing.adaptive.adapt.sklearn_model._encode(model.expensive_)
+    decode = farthing.adaptive.adapt.sklearn_model._decode
     assert decode(good).columns.tolist() == [0, 1, 2, 3, 4]
     evil = good["schema"].replace("sklearn.svm._classes", "os").replace("SVC", "system")
     for change in ({"schema": evil}, {"schema": "{}"}, {"schema": "no json"}, {"parts": []}):

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import entr, expit, logit
 
-from farthing.adaptive import symmetric
-from farthing.adaptive.descent import Design, descend
-from farthing.adaptive.objective import Problem
-from farthing.adaptive.pairs import LinearPair
-from farthing.adaptive.penalty import BlockPenalty
-from farthing.adaptive.projection import project
+from farthing.adaptive.adapt_lstsq import symmetric_divergence as symmetric
+from farthing.learning.proximal_descent import Design, descend
+from farthing.adaptive.adapt.objective import Problem
+from farthing.adaptive.adapt.gate_pairs import LinearPair
+from farthing.learning.group_penalty import BlockPenalty
+from farthing.adaptive.adapt.projection import project
 from farthing.costs import CostSheet, Group
 from farthing.table import Schema
 

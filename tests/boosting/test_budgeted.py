@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import farthing
 from farthing.boosting import AdaBoostBTClassifier, AdaBoostClassifier
-from farthing.boosting.rules import RULES, best, smoothed
+from farthing.boosting.adaboost_bt.selection_rules import RULES, best, smoothed
 from farthing.costs import CostSheet, Group
 
 BUILT_IN = [*RULES, "hybrid"]

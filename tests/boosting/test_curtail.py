@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from farthing.boosting import AdaBoostBTClassifier, AdaBoostClassifier
-from farthing.boosting.curtail import CurtailedPolicy, Curtailment, ask_order, check_order
+from farthing.learning.voting.curtailment import CurtailedPolicy, Curtailment, ask_order, check_order
 from farthing.costs import CostSheet, Group, RowLedger
 from farthing.trees import Forest, Predictor
 
@@ -118,7 +118,7 @@ def test_stumps_of_one_feature_are_bounded_together() -> None:
         ]
     )
     curtailment = Curtailment(Predictor(forest), np.array([0]))
-    # Up to 1: 1 - 2. Between: -1 - 2. Beyond, or missing: -1 + 2.
+    # Up to 1: 1 - 2. Between: -1 - 2. AfterGate, or missing: -1 + 2.
     assert curtailment.start == (-3.0, 1.0)
 
 

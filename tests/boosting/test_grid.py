@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from farthing.boosting import GreedyMiserClassifier
-from farthing.boosting.miser_grid import tradeoffs
+from farthing.boosting.greedy_miser.grid import tradeoffs
 from farthing.costs import CostSheet
 from farthing.frontier.candidates import Ground
 

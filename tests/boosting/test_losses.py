@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from farthing.boosting import losses
+from farthing.learning import losses
 
 RNG = np.random.default_rng(0)
 CASES = {

@@ -10,8 +10,8 @@ from sklearn.metrics import log_loss
 from tests.kernels import naive
 
 from farthing.boosting import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
-from farthing.boosting.draws import draw_rows, random_bits
-from farthing.boosting.losses import lambdamart
+from farthing.learning.random_numbers import draw_rows, random_bits
+from farthing.learning.losses import lambdamart
 from farthing.costs import CostSheet, Group
 from farthing.metrics import ndcg
 from farthing.table import Bins, Schema

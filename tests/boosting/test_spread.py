@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from farthing.boosting import GreedyMiserClassifier, GreedyMiserRegressor, miser_path
-from farthing.boosting.spread import largest_tradeoff, spread_tradeoffs
+from farthing.boosting.greedy_miser.tradeoff_search import largest_tradeoff, spread_tradeoffs
 
 
 def table(n_rows=300):

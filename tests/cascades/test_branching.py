@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from farthing import load
-from farthing.boosting.losses import LOGISTIC
+from farthing.learning.losses import LOGISTIC
 from farthing.cascades import BranchingCascadeClassifier
-from farthing.cascades.ground import Ground
-from farthing.cascades.nursery import Settings
-from farthing.cascades.shopping import Gains, coarse_codes, shop
+from farthing.cascades.branching.branch_table import Ground
+from farthing.learning.out_of_fold import Settings
+from farthing.cascades.branching.feature_selection import Gains, coarse_codes, shop
 from farthing.costs import CostSheet, Group, RowLedger
 from farthing.errors import FileError
 from farthing.table import Bins, Schema

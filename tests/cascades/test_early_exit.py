@@ -7,8 +7,8 @@ import pytest
 
 from farthing import load
 from farthing.boosting import GradientBoostingRegressor, GreedyMiserClassifier
-from farthing.cascades import BranchingCascadeClassifier, EarlyExit, MiserCascadeClassifier
-from farthing.cascades.wrapper import exit_trees
+from farthing.cascades import BranchingCascadeClassifier, EarlyExitClassifier, MiserCascadeClassifier
+from farthing.cascades.early_exit.base import exit_trees
 from farthing.costs import CostSheet, Group
 from farthing.errors import FileError
 from farthing.store import read, write
@@ -61,7 +61,7 @@ def staged_by_hand(model, X, threshold, every):
 @pytest.mark.parametrize(("threshold", "every"), [(0.5, 1), (0.8, 5), (0.95, 10)])
 def test_rows_leave_at_the_first_exit_where_their_class_is_clear(table, plain, threshold, every):
     X, _ = table
-    early = EarlyExit.around(plain, threshold=threshold, every=every)
+    early = EarlyExitClassifier.around(plain, threshold=threshold, every=every)
     probabilities, acquired = staged_by_hand(plain, X, threshold, every)
     assert early.predict_proba(X).tobytes() == probabilities.tobytes()
     assert np.array_equal(early.acquired(X), acquired)
@@ -70,14 +70,14 @@ def test_rows_leave_at_the_first_exit_where_their_class_is_clear(table, plain, t
 
 def test_at_a_threshold_of_one_nobody_leaves(table, plain):
     X, _ = table
-    early = EarlyExit.around(plain, threshold=1.0, every=3)
+    early = EarlyExitClassifier.around(plain, threshold=1.0, every=3)
     assert early.predict_proba(X).tobytes() == plain.predict_proba(X).tobytes()
     assert early.spend(X).tobytes() == plain.spend(X).tobytes()
 
 
 def test_a_lower_threshold_never_buys_more(table, plain):
     X, _ = table
-    bought = [EarlyExit.around(plain, threshold=s, every=2).acquired(X) for s in (0.4, 0.6, 0.8, 0.99, 1.0)]
+    bought = [EarlyExitClassifier.around(plain, threshold=s, every=2).acquired(X) for s in (0.4, 0.6, 0.8, 0.99, 1.0)]
     for less, more in itertools.pairwise(bought):
         assert (less <= more).all()
     assert bought[0].sum() < bought[-1].sum()
@@ -86,11 +86,11 @@ def test_a_lower_threshold_never_buys_more(table, plain):
 def test_every_variant_is_what_a_fit_with_its_parameters_gives(table):
     X, y = table
     miser = GreedyMiserClassifier(n_trees=12, max_depth=2, tradeoff=0.01, relative=True, costs=SHEET)
-    model = EarlyExit(miser, every=2).fit(X, y)
+    model = EarlyExitClassifier(miser, every=2).fit(X, y)
     variants = list(model.variants())
     assert len({params.get("estimator__n_trees") for params, _ in variants}) > 2
     for params, variant in variants[::7]:
-        again = EarlyExit(GreedyMiserClassifier(**miser.get_params()), every=2).set_params(**params).fit(X, y)
+        again = EarlyExitClassifier(GreedyMiserClassifier(**miser.get_params()), every=2).set_params(**params).fit(X, y)
         assert np.array_equal(again.predict_proba(X), variant.predict_proba(X))
         assert np.array_equal(again.spend(X), variant.spend(X))
         assert variant.get_params()["estimator__n_trees"] == params.get("estimator__n_trees", 12)
@@ -100,7 +100,7 @@ def test_every_variant_is_what_a_fit_with_its_parameters_gives(table):
 def test_the_budget_of_the_model_within_is_kept(table):
     X, y = table
     inner = GreedyMiserClassifier(n_trees=12, costs=SHEET, budget=6.0)
-    early = EarlyExit(inner, threshold=0.9, every=2).fit(X, y)
+    early = EarlyExitClassifier(inner, threshold=0.9, every=2).fit(X, y)
     assert early.budget_ == early.model_.budget_
     assert early.spend(X).max() <= 6.0
     assert (
@@ -110,9 +110,9 @@ def test_the_budget_of_the_model_within_is_kept(table):
 
 def test_costs_given_to_the_wrapper_win(table):
     X, y = table
-    early = EarlyExit(GreedyMiserClassifier(n_trees=2, costs=SHEET), costs=SHEET.scaled(2)).fit(X, y)
+    early = EarlyExitClassifier(GreedyMiserClassifier(n_trees=2, costs=SHEET), costs=SHEET.scaled(2)).fit(X, y)
     assert early.costs_ == early.model_.costs_ == SHEET.scaled(2)
-    early = EarlyExit(GreedyMiserClassifier(n_trees=2, costs=SHEET)).fit(X, y)
+    early = EarlyExitClassifier(GreedyMiserClassifier(n_trees=2, costs=SHEET)).fit(X, y)
     assert early.costs_ == SHEET
 
 
@@ -156,7 +156,7 @@ def test_exits_are_at_whole_rounds():
 def test_what_makes_no_exit_is_refused(table, params, kind, message):
     X, y = table
     with pytest.raises(kind, match=message):
-        EarlyExit(**{"estimator": GreedyMiserClassifier(n_trees=1), **params}).fit(X, y)
+        EarlyExitClassifier(**{"estimator": GreedyMiserClassifier(n_trees=1), **params}).fit(X, y)
 
 
 # Files: a model within a model.
@@ -164,7 +164,7 @@ def test_what_makes_no_exit_is_refused(table, params, kind, message):
 
 def test_a_file_holds_both_models(table, plain, tmp_path):
     X, _ = table
-    early = EarlyExit.around(plain, threshold=0.7, every=4)
+    early = EarlyExitClassifier.around(plain, threshold=0.7, every=4)
     early.save(tmp_path / "early")
     loaded = load(tmp_path / "early")
     assert type(loaded.model_) is GreedyMiserClassifier
@@ -196,7 +196,7 @@ def spoil_inner(name, value):
     [
         spoil_fitted("model_", 3.0),
         spoil_fitted("model_", None),
-        spoil_fitted("model_", EarlyExit()),
+        spoil_fitted("model_", EarlyExitClassifier()),
         spoil_fitted("model_", GreedyMiserClassifier()),  # not fitted
         spoil_fitted("every_", 0),
         spoil_fitted("threshold_", 7.0),
@@ -213,7 +213,7 @@ def spoil_inner(name, value):
     ],
 )
 def test_a_file_whose_models_do_not_fit_together_is_refused(plain, tmp_path, spoil):
-    EarlyExit.around(plain, threshold=0.7, every=4).save(tmp_path / "early")
+    EarlyExitClassifier.around(plain, threshold=0.7, every=4).save(tmp_path / "early")
     kind, state = read(tmp_path / "early")
     spoil(state)
     write(tmp_path / "spoilt", kind, state)
@@ -223,7 +223,7 @@ def test_a_file_whose_models_do_not_fit_together_is_refused(plain, tmp_path, spo
 
 def test_a_regressor_within_a_classifier_is_refused(table, plain, tmp_path):
     X, y = table
-    EarlyExit.around(plain).save(tmp_path / "early")
+    EarlyExitClassifier.around(plain).save(tmp_path / "early")
     kind, state = read(tmp_path / "early")
     state["fitted"]["model_"] = GradientBoostingRegressor(n_trees=2, costs=SHEET).fit(X, y)
     write(tmp_path / "spoilt", kind, state)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from farthing.cascades.exits import ALWAYS, NEVER, ExitPath, Exits, stop_stages
+from farthing.learning.exits import ALWAYS, NEVER, ExitPath, Exits, stop_stages
 
 
 def problem(seed, n_stages=3, n_rows=6):

@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from farthing.boosting.losses import SQUARED
-from farthing.cascades.forward import _LEAST_GAIN, _inner, _Trial, forward_order, purchases
-from farthing.cascades.nursery import Fold, Nursery, Settings
+from farthing.learning.losses import SQUARED
+from farthing.cascades.miser_cascade.forward_selection import _LEAST_GAIN, _inner, _Trial, forward_order, purchases
+from farthing.learning.out_of_fold import Fold, OutOfFoldTrainer, Settings
 from farthing.costs import CostSheet, Group, RowLedger
 from farthing.table import Bins, Schema
 
@@ -16,7 +16,7 @@ def nursery_of(X, y, sheet):
     folds = [Fold(rows[~held], rows[held])]
     settings = Settings(8, None, 0.3, 3, None, 2, 1.0, 1)
     bins = Bins(X, Schema.learn(X))
-    return Nursery(
+    return OutOfFoldTrainer(
         bins, SQUARED, y, np.ones(len(y)), sheet=sheet, folds=folds, final=folds[0].learn, settings=settings
     )
 

@@ -7,7 +7,7 @@ import pytest
 
 from farthing import BudgetedClassifier, load
 from farthing.cascades import MiserCascadeClassifier, MiserCascadeRegressor
-from farthing.cascades.chain import cut
+from farthing.cascades.miser_cascade.feature_chains import cut
 from farthing.costs import CostSheet, Group
 from farthing.errors import FileError
 from farthing.trees import Predictor

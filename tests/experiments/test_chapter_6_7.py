@@ -9,7 +9,7 @@ pytest.importorskip("matplotlib")
 
 from experiments import edge, online_gate
 
-from farthing.adaptive.exp3 import Rates
+from farthing.adaptive.online_gate.exp3 import Rates
 
 
 def test_the_slope_of_a_known_power_is_found():

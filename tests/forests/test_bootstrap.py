@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from farthing.forests.bootstrap import Units, content_keys
+from farthing.learning.bootstrap import Units, content_keys
 
 
 def some_rows(n_rows: int = 200, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:

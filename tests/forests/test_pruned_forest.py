@@ -7,7 +7,7 @@ from farthing import load
 from farthing.costs import CostSheet
 from farthing.errors import FileError
 from farthing.forests import BudgetForestClassifier, PrunedForestClassifier, prune_path
-from farthing.forests.folds import deal
+from farthing.learning.folds import stratified_folds
 
 SHEET = CostSheet([1.0, 2.0, 4.0, 8.0])
 
@@ -22,7 +22,7 @@ def table():
 def test_it_is_the_forest_pruned_by_hand(table):
     X, y = table
     chance = np.random.RandomState(0)
-    held = deal(X, y, 4, chance) == 0
+    held = stratified_folds(X, y, 4, chance) == 0
     forest = BudgetForestClassifier(
         cost_rule="penalty",
         tradeoff=0.2 / 15.0,

@@ -392,7 +392,7 @@ def test_pruned_forests_keep_values_and_code_sets(forest: Any) -> None:
 
 
 def test_money_is_exact_on_the_grid() -> None:
-    from farthing.forests.pruning_grid import grid_prices  # noqa: PLC0415
+    from farthing.forests.budget_prune.integer_grid import grid_prices  # noqa: PLC0415
 
     sheet = CostSheet({"a": 7.27, "b": 0.1, "c": 100.0}, groups={"g": Group(2.1, ["a", "b"])})
     grid = grid_prices(sheet, 0.005, n_rows=10, n_tests=100)

@@ -9,7 +9,7 @@ from farthing.boosting import AdaBoostBTClassifier
 from farthing.cascades import MiserCascadeClassifier
 from farthing.frontier import Frontier, Point
 from farthing.frontier.choice import choose
-from farthing.frontier.scoring import Told, brier
+from farthing.frontier.scorers import Evaluation, brier
 
 
 def point(score, loss, spend=1.0, error=0.02, estimator=None, **params):
@@ -61,11 +61,11 @@ def test_the_table_has_what_would_be_taken():
 def test_brier_against_its_definition():
     rng = np.random.default_rng(0)
     chances, y, weights = rng.dirichlet(np.ones(3), 20), rng.integers(0, 3, 20), rng.uniform(size=20)
-    told = Told(y, chances.argmax(axis=1), chances, np.zeros(20), np.arange(3), weights)
+    told = Evaluation(y, chances.argmax(axis=1), chances, np.zeros(20), np.arange(3), weights)
     naive = [sum((chances[i, k] - (y[i] == k)) ** 2 for k in range(3)) for i in range(20)]
     assert brier(told) == pytest.approx(np.average(naive, weights=weights))
-    sure = Told(y, chances.argmax(axis=1), None, np.zeros(20), np.arange(3))
+    sure = Evaluation(y, chances.argmax(axis=1), None, np.zeros(20), np.arange(3))
     assert brier(sure) == pytest.approx(2 * np.mean(chances.argmax(axis=1) != y))
     # A class that the model has not seen: all that it said was wrong.
-    unknown = Told(np.array([3]), np.array([0]), np.array([[1.0, 0.0, 0.0]]), np.zeros(1), np.arange(3))
+    unknown = Evaluation(np.array([3]), np.array([0]), np.array([[1.0, 0.0, 0.0]]), np.zeros(1), np.arange(3))
     assert brier(unknown) == 2.0

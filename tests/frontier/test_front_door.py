@@ -7,12 +7,12 @@ from sklearn.naive_bayes import GaussianNB
 import farthing
 from farthing import BudgetedClassifier, BudgetedRegressor, ErrorCosts
 from farthing.boosting import GreedyMiserClassifier
-from farthing.cascades import EarlyExit
+from farthing.cascades import EarlyExitClassifier
 from farthing.datasets import load_heart_disease
 from farthing.errors import BudgetWarning, FileError
-from farthing.frontier.front_door import _held_to
-from farthing.frontier.parts import Part
-from farthing.frontier.points import Point
+from farthing.frontier.budgeted_base import _held_to
+from farthing.frontier.data_split import Part
+from farthing.frontier.frontier import Point
 from farthing.store.codec import decode, encode
 
 FEW = [
@@ -138,7 +138,7 @@ def test_the_mean_budget_holds_after_the_last_fit(heart):
 def test_of_variants_within_the_budget_the_nearest_is_taken(heart):
     miser = GreedyMiserClassifier(n_trees=8, learning_rate=0.5, tradeoff=1e-4, relative=True)
     rows = Part.of(heart.X, heart.y)
-    model = EarlyExit(miser, threshold=1.0, every=1, costs=heart.costs).fit(heart.X, heart.y)
+    model = EarlyExitClassifier(miser, threshold=1.0, every=1, costs=heart.costs).fit(heart.X, heart.y)
     full = model.spend(heart.X).mean()
     assert _held_to(full, model, rows) is model
     held = _held_to(0.9 * full, model, rows)

@@ -8,8 +8,8 @@ import pytest
 from sklearn.metrics import average_precision_score, make_scorer, roc_auc_score
 
 from farthing.frontier import ErrorCosts
-from farthing.frontier.roc import roc_error
-from farthing.frontier.scoring import Told, judge_of
+from farthing.frontier.roc_error import roc_error
+from farthing.frontier.scorers import Evaluation, scorer_of
 from farthing.metrics import ndcg
 
 
@@ -19,11 +19,11 @@ def told():
     y = rng.integers(0, 2, 400)
     up = np.clip(0.5 + 0.2 * (2 * y - 1) + rng.normal(scale=0.3, size=400), 0.01, 0.99)
     probabilities = np.column_stack([1 - up, up])
-    return Told(y, (up > 0.5).astype(int), probabilities, np.full(400, 2.0), np.array([0, 1]))
+    return Evaluation(y, (up > 0.5).astype(int), probabilities, np.full(400, 2.0), np.array([0, 1]))
 
 
 def test_accuracy_and_its_standard_error(told):
-    score, error = judge_of(None, classifies=True)(told)
+    score, error = scorer_of(None, classifies=True)(told)
     right = (told.y == told.prediction).astype(float)
     assert score == right.mean()
     assert error == pytest.approx(right.std(ddof=1) / 20)
@@ -31,22 +31,22 @@ def test_accuracy_and_its_standard_error(told):
 
 def test_weights_count_like_copies(told):
     weights = np.where(np.arange(400) < 100, 2.0, 1.0)
-    weighed = Told(told.y, told.prediction, None, told.spend, told.classes, weights)
+    weighed = Evaluation(told.y, told.prediction, None, told.spend, told.classes, weights)
     twice = np.concatenate([np.arange(400), np.arange(100)])
-    copied = Told(told.y[twice], told.prediction[twice], None, told.spend[twice], told.classes)
-    assert judge_of("accuracy", classifies=True)(weighed)[0] == pytest.approx(
-        judge_of("accuracy", classifies=True)(copied)[0]
+    copied = Evaluation(told.y[twice], told.prediction[twice], None, told.spend[twice], told.classes)
+    assert scorer_of("accuracy", classifies=True)(weighed)[0] == pytest.approx(
+        scorer_of("accuracy", classifies=True)(copied)[0]
     )
 
 
 def test_any_scorer_of_scikit_learn(told):
-    score, error = judge_of("average_precision", classifies=True)(told)
+    score, error = scorer_of("average_precision", classifies=True)(told)
     assert score == average_precision_score(told.y, told.probabilities[:, 1])
     assert 0.003 < error < 0.05
 
 
 def test_the_area_has_the_error_of_its_pairs(told):
-    score, error = judge_of("roc_auc", classifies=True)(told)
+    score, error = scorer_of("roc_auc", classifies=True)(told)
     assert score == roc_auc_score(told.y, told.probabilities[:, 1])
     up = told.probabilities[:, 1].round(1)  # with ties
     ahead, behind = up[told.y == 1, np.newaxis], up[told.y == 0]
@@ -55,36 +55,36 @@ def test_the_area_has_the_error_of_its_pairs(told):
     by_pairs = sum(pairs.mean(axis=axis).var(ddof=1) / pairs.shape[1 - axis] for axis in (0, 1))
     assert roc_error(told.y == 1, up) == pytest.approx(math.sqrt(by_pairs))
     weighed = replace(told, weights=np.ones(400))  # rows are drawn again for these
-    assert judge_of("roc_auc", classifies=True)(weighed)[1] == pytest.approx(error, rel=0.3)
+    assert scorer_of("roc_auc", classifies=True)(weighed)[1] == pytest.approx(error, rel=0.3)
     assert math.isnan(roc_error(np.array([True, False, False]), np.array([1.0, 0.0, 0.5])))
 
 
 def test_a_scorer_of_ones_own(told):
-    judge = judge_of(make_scorer(lambda y, said: float(np.mean(said == 1))), classifies=True)
+    judge = scorer_of(make_scorer(lambda y, said: float(np.mean(said == 1))), classifies=True)
     assert judge(told)[0] == told.prediction.mean()
 
 
 def test_squared_error_is_negated():
-    told = Told(np.array([1.0, 2.0]), np.array([1.0, 4.0]), None, np.zeros(2))
-    assert judge_of(None, classifies=False)(told)[0] == -2
+    told = Evaluation(np.array([1.0, 2.0]), np.array([1.0, 4.0]), None, np.zeros(2))
+    assert scorer_of(None, classifies=False)(told)[0] == -2
 
 
 def test_rankings_are_means_over_queries():
     grades, scores, qid = np.array([2.0, 0, 1, 0]), np.array([1.0, 2, 3, 4]), np.array([7, 7, 8, 8])
-    told = Told(grades, scores, None, np.zeros(4), qid=qid)
-    assert judge_of("ndcg@1", classifies=False)(told)[0] == ndcg(grades, scores, qid=qid, k=1)
-    assert judge_of("precision@2", classifies=False)(told)[0] == 0.0
+    told = Evaluation(grades, scores, None, np.zeros(4), qid=qid)
+    assert scorer_of("ndcg@1", classifies=False)(told)[0] == ndcg(grades, scores, qid=qid, k=1)
+    assert scorer_of("precision@2", classifies=False)(told)[0] == 0.0
 
 
 @pytest.mark.parametrize("scoring", ["ndcg@", "ndcg@0", "ndcg@x", "recall@3"])
 def test_no_such_ranking(scoring):
     with pytest.raises(ValueError, match="ndcg@k"):
-        judge_of(scoring, classifies=False)
+        scorer_of(scoring, classifies=False)
 
 
 def test_a_single_row_has_no_standard_error():
-    told = Told(np.array([1]), np.array([1]), None, np.zeros(1), np.array([0, 1]))
-    assert math.isnan(judge_of("accuracy", classifies=True)(told)[1])
+    told = Evaluation(np.array([1]), np.array([1]), None, np.zeros(1), np.array([0, 1]))
+    assert math.isnan(scorer_of("accuracy", classifies=True)(told)[1])
 
 
 class TestErrorCosts:
@@ -96,7 +96,7 @@ class TestErrorCosts:
         assert score == pytest.approx(-(expected + 2.0))
 
     def test_without_probabilities_the_labels_count(self):
-        told = Told(np.array([0, 1]), np.array([1, 1]), None, np.zeros(2), np.array([0, 1]))
+        told = Evaluation(np.array([0, 1]), np.array([1, 1]), None, np.zeros(2), np.array([0, 1]))
         assert ErrorCosts([[0, 3], [5, 0]])(told)[0] == -1.5
 
     def test_labels_name_the_order(self):

@@ -16,8 +16,8 @@ from tests.kernels.strategies import SEEDS, sheets
 
 from farthing._core import draw_lot, purchase_bits, seed_key
 from farthing.boosting import LinearVotes, TreeVotes
-from farthing.boosting.plan import Plan, PlanSampler
-from farthing.boosting.polls import DrawPoll, TopPoll
+from farthing.boosting.adaboost_rs.sampling_plan import SamplingPlan, PlanSampler
+from farthing.boosting.adaboost_rs.vote_policies import SampledVotePolicy, TopVotePolicy
 from farthing.costs import CostSheet, Group
 from farthing.trees import Forest
 from farthing.walks import walk_rows
@@ -69,11 +69,11 @@ def naive_vote(votes: TreeVotes | LinearVotes) -> naive.Vote:
 
 
 def walked(
-    plan: Plan, values: NDArray[Any], budget: NDArray[np.float64] | None, seeds: NDArray[np.int64]
+    plan: SamplingPlan, values: NDArray[Any], budget: NDArray[np.float64] | None, seeds: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     def policy(seed: int | None) -> Any:
         assert seed is not None
-        return TopPoll(plan) if plan.top else DrawPoll(plan, seed)
+        return TopVotePolicy(plan) if plan.top else SampledVotePolicy(plan, seed)
 
     return walk_rows(policy, plan.sheet, values, 1, budget=budget, seeds=seeds)
 
@@ -88,7 +88,7 @@ def test_kernel_walk_and_twin_are_the_same_bits(data: st.DataObject) -> None:
     sampling = data.draw(st.sampled_from(SAMPLINGS))
     n_samples = data.draw(st.sampled_from([None, None, 1, 7]))
     dtype = data.draw(st.sampled_from([np.float64, np.float32]))
-    plan = Plan.make(votes, sheet, sampling, n_samples=n_samples, max_samples=40)
+    plan = SamplingPlan.make(votes, sheet, sampling, n_samples=n_samples, max_samples=40)
     values = rng.integers(-2, 3, (n_rows, n_features)).astype(dtype)
     values[rng.random(values.shape) < 0.2] = np.nan
     budget = rng.choice([0.0, 0.5, 1.5, 2.5, 4.0, 6.0, math.inf], n_rows)
@@ -148,7 +148,7 @@ def many(sampling: Any, **options: Any) -> tuple[PlanSampler, NDArray[Any], NDAr
     trees = [random_tree(rng, 70, 2) for _ in range(60)]
     votes = TreeVotes(rng.random(60) + 0.01, Forest.concat(trees).validate())
     values = rng.integers(-2, 3, (300, 70)).astype(float)
-    return PlanSampler(Plan.make(votes, sheet, sampling, **options)), values, np.arange(300)
+    return PlanSampler(SamplingPlan.make(votes, sheet, sampling, **options)), values, np.arange(300)
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
@@ -200,7 +200,7 @@ def test_shares_are_in_proportion_and_the_vote_unbiased(costs: list[float], seed
     n = len(costs)
     alphas, signs = rng.random(n) + 0.01, rng.choice([-1.0, 1.0], n)
     votes = LinearVotes(alphas, np.arange(n), signs, np.zeros(n), n)
-    plan = Plan.make(votes, CostSheet(costs), "cost")
+    plan = SamplingPlan.make(votes, CostSheet(costs), "cost")
     shares = [Fraction(s) for s in np.diff(plan.cumulative, prepend=np.uint64(0)).tolist()]
     due = [Fraction(a) / Fraction(c) for a, c in zip(alphas.tolist(), costs, strict=True)]
     for share, ratio in zip(shares, due, strict=True):

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tests.kernels.naive_boosting import Twin, best_edges
 from tests.kernels.strategies import SEEDS, Table, tables
 
-from farthing.boosting.rounds import Rounds
-from farthing.boosting.votes import GRID
+from farthing.learning.voting.stump_rounds import Rounds
+from farthing.learning.voting.vote_classifier import GRID
 from farthing.table import Bins, Schema
 from farthing.trees import Predictor
 

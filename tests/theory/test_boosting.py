@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.kernels.naive_boosting import product_bound
 
 from farthing.boosting import AdaBoostBTClassifier, AdaBoostClassifier
-from farthing.boosting.rules import RULES
+from farthing.boosting.adaboost_bt.selection_rules import RULES
 
 
 @settings(max_examples=40, deadline=None)

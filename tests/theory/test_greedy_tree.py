@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from farthing.costs import CostSheet, Group
 from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
-from farthing.forests.tree import impurity_of
+from farthing.forests.budget_rf.tree import impurity_of
 from farthing.trees import Forest
 
 SEEDS = st.integers(0, 2**32 - 1)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from farthing.adaptive import OnlineGate, Panel
-from farthing.adaptive.exp3 import Rates, Weights
+from farthing.adaptive.online_gate.exp3 import Rates, Weights
 
 SIGNIFICANCE = 1e-3
 

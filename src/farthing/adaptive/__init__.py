@@ -1,14 +1,14 @@
 """Adaptive approximation: a cheap gate and a cheap model that spare an expensive one most of its rows."""
 
 from farthing.adaptive.edge import EdgeClassifier, EdgeRegressor, Messages, speak
-from farthing.adaptive.experts import AdaptExperts, Panel
-from farthing.adaptive.gbrt import AdaptGbrtClassifier
-from farthing.adaptive.l1_gate import L1GateClassifier
-from farthing.adaptive.lin import AdaptLinClassifier
-from farthing.adaptive.lstsq import AdaptLstsqClassifier
-from farthing.adaptive.online import GateDecision, OnlineGate
-from farthing.adaptive.path import AdaptPath, AdaptPoint, adapt_path
-from farthing.adaptive.plots import plot_regions
+from farthing.adaptive.online_gate.experts import AdaptExperts, Panel
+from farthing.adaptive.adapt_gbrt.classifier import AdaptGbrtClassifier
+from farthing.adaptive.l1_gate.classifier import L1GateClassifier
+from farthing.adaptive.adapt_lin.classifier import AdaptLinClassifier
+from farthing.adaptive.adapt_lstsq.classifier import AdaptLstsqClassifier
+from farthing.adaptive.online_gate.gate import GateDecision, OnlineGate
+from farthing.adaptive.adapt.path import AdaptPath, AdaptPoint, adapt_path
+from farthing.adaptive.adapt.plots import plot_regions
 
 __all__ = [
     "AdaptExperts",

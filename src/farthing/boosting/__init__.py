@@ -1,16 +1,16 @@
 """Boosting, with and without prices."""
 
-from farthing.boosting.adaboost import AdaBoostClassifier
-from farthing.boosting.budgeted import AdaBoostBTClassifier
-from farthing.boosting.gradient import GradientBoostingRegressor
-from farthing.boosting.learners import LinearVotes, TreeVotes, WeightedVote
-from farthing.boosting.linear import l1_path
-from farthing.boosting.miser_classifier import GreedyMiserClassifier
-from farthing.boosting.miser_ranker import GreedyMiserRanker
-from farthing.boosting.miser_regressor import GreedyMiserRegressor
-from farthing.boosting.path import CostPath, Curve, PathPoint, miser_path, subset_path
-from farthing.boosting.sampling import AdaBoostRSClassifier
-from farthing.boosting.staged import PriceLevel
+from farthing.boosting.adaboost.classifier import AdaBoostClassifier
+from farthing.boosting.adaboost_bt.classifier import AdaBoostBTClassifier
+from farthing.boosting.gradient_boosting.regressor import GradientBoostingRegressor
+from farthing.learning.voting.votes import LinearVotes, TreeVotes, WeightedVote
+from farthing.boosting.greedy_miser.l1_path import l1_path
+from farthing.boosting.greedy_miser.classifier import GreedyMiserClassifier
+from farthing.boosting.greedy_miser.ranker import GreedyMiserRanker
+from farthing.boosting.greedy_miser.regressor import GreedyMiserRegressor
+from farthing.boosting.greedy_miser.path import CostPath, Curve, PathPoint, miser_path, subset_path
+from farthing.boosting.adaboost_rs.classifier import AdaBoostRSClassifier
+from farthing.boosting.greedy_miser.staged import PriceLevel
 
 __all__ = [
     "AdaBoostBTClassifier",

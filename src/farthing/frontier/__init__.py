@@ -2,8 +2,8 @@
 
 from farthing.frontier.budgeted_classifier import BudgetedClassifier
 from farthing.frontier.budgeted_regressor import BudgetedRegressor
-from farthing.frontier.points import Failure, Frontier, Point
-from farthing.frontier.scoring import ErrorCosts
+from farthing.frontier.frontier import Failure, Frontier, Point
+from farthing.frontier.scorers import ErrorCosts
 from farthing.frontier.sweep import sweep
 
 __all__ = [

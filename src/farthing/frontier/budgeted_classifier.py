@@ -12,14 +12,14 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
 from farthing.base import BudgetedEstimator, ContractClassifier, documented, register
-from farthing.base.calibration import temper, temperature_of
+from farthing.learning.calibration import temper, temperature_of
 from farthing.boosting import GreedyMiserClassifier
 from farthing.costs import CostSheet
 from farthing.forests import BudgetTreeClassifier
 from farthing.frontier.candidates import Kind
-from farthing.frontier.front_door import PARAMETERS, FrontDoor
-from farthing.frontier.parts import Part
-from farthing.frontier.scoring import ErrorCosts
+from farthing.frontier.budgeted_base import PARAMETERS, BudgetedBase
+from farthing.frontier.data_split import Part
+from farthing.frontier.scorers import ErrorCosts
 
 
 @register(
@@ -36,7 +36,7 @@ from farthing.frontier.scoring import ErrorCosts
     check_defaults=False,
 )
 @documented({"parameters": PARAMETERS.format(scoring="str, scorer or ErrorCosts")})
-class BudgetedClassifier(FrontDoor, ContractClassifier):
+class BudgetedClassifier(BudgetedBase, ContractClassifier):
     """The best classifier within a budget, of all methods that there are.
 
     Parameters

@@ -11,8 +11,8 @@ from farthing.base import BudgetedEstimator, ContractRegressor, documented, regi
 from farthing.boosting import GreedyMiserRegressor
 from farthing.costs import CostSheet
 from farthing.frontier.candidates import Kind
-from farthing.frontier.front_door import PARAMETERS, FrontDoor
-from farthing.frontier.parts import Part
+from farthing.frontier.budgeted_base import PARAMETERS, BudgetedBase
+from farthing.frontier.data_split import Part
 
 
 @register(
@@ -20,7 +20,7 @@ from farthing.frontier.parts import Part
     check_defaults=False,
 )
 @documented({"parameters": PARAMETERS.format(scoring="str or scorer")})
-class BudgetedRegressor(FrontDoor, ContractRegressor):
+class BudgetedRegressor(BudgetedBase, ContractRegressor):
     """The best regressor within a budget, of all methods that there are.
 
     Parameters

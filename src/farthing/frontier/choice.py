@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from farthing.base import AimedMixin
 
 if TYPE_CHECKING:
-    from farthing.frontier.points import Point
+    from farthing.frontier.frontier import Point
 
 # Scores that are no farther below the best one, in its standard errors, are as good.
 _AS_GOOD: Final = 0.5
@@ -33,7 +33,7 @@ def choose(fitting: Iterable[Point]) -> Point | None:
 
     Examples
     --------
-    >>> from farthing.frontier.points import Point
+    >>> from farthing.frontier.frontier import Point
     >>> lucky = Point("Tree", {}, 1.0, 1.0, 0.81, error=0.02, loss=0.30)
     >>> sound = Point("Cascade", {}, 2.0, 2.0, 0.80, error=0.02, loss=0.25)
     >>> choose([lucky, sound]).method

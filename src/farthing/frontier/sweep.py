@@ -20,11 +20,11 @@ from farthing.base.files import PathLike
 from farthing.base.inputs import check_cap
 from farthing.costs import CostSheet
 from farthing.frontier.candidates import Candidate, Ground, Kind, candidates
-from farthing.frontier.memory import Memory, digest
-from farthing.frontier.parts import Part, folds_of
-from farthing.frontier.points import Failure, Frontier, Point
-from farthing.frontier.progress import Progress
-from farthing.frontier.scoring import Judge, Told, judge_of
+from farthing.frontier.result_cache import ResultCache, digest
+from farthing.frontier.data_split import Part, folds_of
+from farthing.frontier.frontier import Failure, Frontier, Point
+from farthing.frontier.progress_bar import Progress
+from farthing.frontier.scorers import Scorer, Evaluation, scorer_of
 from farthing.table import Schema
 
 # Results of an older way of sweeping are not read again.
@@ -43,7 +43,7 @@ class Bench:
         Rows of their own to judge by; None takes folds.
     folds : list of pairs of row numbers
         To learn from and to judge by; empty with rows of their own.
-    judge : Judge
+    judge : Scorer
         Gives the scores.
     costs : CostSheet
         The prices, in the order of the columns.
@@ -54,7 +54,7 @@ class Bench:
     whole: Part
     held: Part | None
     folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
-    judge: Judge
+    judge: Scorer
     costs: CostSheet
     cap: float | None
 
@@ -122,7 +122,7 @@ def sweep(
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None is 1 each.
     scoring : str, callable, ErrorCosts or None
-        See `farthing.frontier.scoring.judge_of`. None is accuracy for labels, the negated mean squared error
+        See `farthing.frontier.scorers.scorer_of`. None is accuracy for labels, the negated mean squared error
         for numbers.
     cv : int, splitter or None
         Folds, as in scikit-learn; None is one split.
@@ -179,17 +179,17 @@ def sweep(
         whole,
         held,
         [] if held is not None else folds_of(whole, cv, test_size, random_state, classifies=classifies),
-        judge_of(scoring, classifies=classifies),
+        scorer_of(scoring, classifies=classifies),
         sheet,
         cap if kind == "hard" else None,
     )
-    return _run(bench, tried, Memory(memory), n_jobs=n_jobs, progress=progress, time_limit=time_limit)
+    return _run(bench, tried, ResultCache(memory), n_jobs=n_jobs, progress=progress, time_limit=time_limit)
 
 
 def _run(
     bench: Bench,
     tried: Sequence[Candidate],
-    memory: Memory,
+    memory: ResultCache,
     *,
     n_jobs: int | None,
     progress: bool,
@@ -219,7 +219,7 @@ def _run(
 
 
 def _try(
-    bench: Bench, candidate: Candidate, task: tuple[int, int], memory: Memory, name: str
+    bench: Bench, candidate: Candidate, task: tuple[int, int], memory: ResultCache, name: str
 ) -> tuple[tuple[int, int], Any]:
     """Fit one candidate on one fold; return what its variants pay and score, or why it failed."""
     learn, judge = bench.parts(task[1])
@@ -241,12 +241,12 @@ def _try(
     return task, result
 
 
-def _loss(judge: Judge, told: Told) -> float:
+def _loss(judge: Scorer, told: Evaluation) -> float:
     loss = getattr(judge, "loss", None)
     return math.nan if loss is None else loss(told)
 
 
-def listen(model: Any, part: Part, costs: CostSheet, cap: float | None) -> Told:
+def listen(model: Any, part: Part, costs: CostSheet, cap: float | None) -> Evaluation:
     """Return what a fitted model says about rows, and what they pay for it.
 
     Parameters
@@ -270,7 +270,7 @@ def listen(model: Any, part: Part, costs: CostSheet, cap: float | None) -> Told:
         prediction = model.predict(part.X)
         probabilities = model.predict_proba(part.X) if hasattr(model, "predict_proba") else None
         spend = np.full(len(part.y), costs.total(costs.features))
-    return Told(part.y, prediction, probabilities, spend, classes, part.weights, part.qid)
+    return Evaluation(part.y, prediction, probabilities, spend, classes, part.weights, part.qid)
 
 
 def _gather(bench: Bench, tried: Sequence[Candidate], results: dict[tuple[int, int], Any]) -> Frontier:

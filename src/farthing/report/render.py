@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from farthing.base.files import PathLike
-from farthing.frontier.front_door import FrontDoor
+from farthing.frontier.budgeted_base import BudgetedBase
 from farthing.report.summary import Summary, summarize
 
 
@@ -48,7 +48,7 @@ def render(summary: Summary) -> str:
 
 
 def write_report(
-    path: PathLike, model: FrontDoor, X: Any, y: Any, *, title: str = "", target: str = "target"
+    path: PathLike, model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: str = "target"
 ) -> None:
     """Write the page of a fitted model to a file; parameters as in `summarize`."""
     page = render(summarize(model, X, y, title=title, target=target))

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.forests import audit
 from farthing.frontier import Frontier, Point
-from farthing.frontier.front_door import FrontDoor
+from farthing.frontier.budgeted_base import BudgetedBase
 
 SHARES: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _FOLDS: Final = 5
@@ -141,7 +141,7 @@ class Summary:
         return f"{amount:.0f}" if amount >= 100 or amount == 0 else f"{amount:.2f}"
 
 
-def summarize(model: FrontDoor, X: Any, y: Any, *, title: str = "", target: str = "target") -> Summary:
+def summarize(model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: str = "target") -> Summary:
     """Gather what the page says of a fitted `BudgetedClassifier` or `BudgetedRegressor`.
 
     The models of the other budgets are fitted for it, and the chosen one on folds, for calibration and
@@ -198,8 +198,8 @@ def summarize(model: FrontDoor, X: Any, y: Any, *, title: str = "", target: str 
     )
 
 
-def _asked(model: FrontDoor) -> float | None:
-    from farthing.frontier.front_door import budget_of  # noqa: PLC0415 - beside its only use
+def _asked(model: BudgetedBase) -> float | None:
+    from farthing.frontier.budgeted_base import budget_of  # noqa: PLC0415 - beside its only use
 
     return budget_of(model.budget, model.costs_)
 
@@ -216,7 +216,7 @@ def _held_out(chosen: Point, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
     return np.asarray(cross_val_predict(estimator, X, y, cv=folds))[:, np.newaxis]
 
 
-def _line(budget: float, model: FrontDoor, X: Any, y: NDArray[Any]) -> BudgetLine:
+def _line(budget: float, model: BudgetedBase, X: Any, y: NDArray[Any]) -> BudgetLine:
     hard = model.kind == "hard"
     point = model.frontier_.choose(budget, hard=hard)
     if point is None:
@@ -245,7 +245,7 @@ def _calibration(labels: NDArray[Any], y: NDArray[Any], said: NDArray[np.float64
     )
 
 
-def _stories(model: FrontDoor, X: Any, y: NDArray[Any]) -> tuple[Story, ...]:
+def _stories(model: BudgetedBase, X: Any, y: NDArray[Any]) -> tuple[Story, ...]:
     """Walk the rows that pay the least, the median and the most."""
     spend = model.spend(X)
     order = np.argsort(spend, kind="stable")
@@ -254,7 +254,7 @@ def _stories(model: FrontDoor, X: Any, y: NDArray[Any]) -> tuple[Story, ...]:
     return tuple(_story(title, model, X, row, y[row]) for title, row in zip(titles, rows, strict=False))
 
 
-def _story(title: str, model: FrontDoor, X: Any, row: int, truth: Any) -> Story:
+def _story(title: str, model: BudgetedBase, X: Any, row: int, truth: Any) -> Story:
     record = _safe_indexing(X, [row])
     names = model.costs_.features
     values = record.to_numpy()[0] if hasattr(record, "to_numpy") else np.asarray(record)[0]

@@ -58,7 +58,7 @@ class Shelf:
     sources : iterable of str
         Files, folders of ``*.farthing`` files, or ``name=file``.
     report : callable, optional
-        Told of each file that was loaded or could not be.
+        Evaluation of each file that was loaded or could not be.
 
     Attributes
     ----------

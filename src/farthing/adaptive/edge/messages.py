@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.adaptive.projection import Floats
+from farthing.adaptive.adapt.projection import Floats
 from farthing.errors import TableError
 from farthing.walks import Walk
 

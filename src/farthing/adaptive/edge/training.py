@@ -19,8 +19,8 @@ from farthing.adaptive.edge.blocks import (
     descend,
 )
 from farthing.adaptive.edge.relaxed import Relaxation
-from farthing.adaptive.projection import Floats
-from farthing.base.threads import one_thread
+from farthing.adaptive.adapt.projection import Floats
+from farthing.learning.blas_threads import one_thread
 
 # From target and shares of rows to their loss: what classes and numbers differ in.
 LossOf: TypeAlias = Callable[[NDArray[Any], Floats], Loss]

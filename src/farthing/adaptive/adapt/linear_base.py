@@ -1,0 +1,43 @@
+"""What the linear methods share: their parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from farthing.adaptive.adapt.base import AdaptClassifier, check_common
+
+
+class LinearAdapt(AdaptClassifier):
+    """An Adapt model with a linear gate and a linear f1."""
+
+    def __init__(
+        self,
+        expensive: Any = None,
+        *,
+        p_full: float = 0.5,
+        gamma: float = 0.01,
+        n_alternations: int = 10,
+        start: Any = None,
+        expensive_features: Any = None,
+        n_folds: int | None = 3,
+        costs: Any = None,
+        budget: float | None = None,
+        send_share: float | None = None,
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+    ) -> None:
+        self.expensive = expensive
+        self.p_full = p_full
+        self.gamma = gamma
+        self.n_alternations = n_alternations
+        self.start = start
+        self.expensive_features = expensive_features
+        self.n_folds = n_folds
+        self.costs = costs
+        self.budget = budget
+        self.send_share = send_share
+        self.validation_fraction = validation_fraction
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        check_common(self)

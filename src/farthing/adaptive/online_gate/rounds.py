@@ -1,0 +1,117 @@
+"""What the rounds of an `OnlineGate` draw, await and leave behind."""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.learning.random_numbers import random_bits
+from farthing.errors import FileError
+
+# RandomStream drawn at a time; any number gives the same lots.
+_BLOCK: Final = 256
+# Columns of the history, with their type in memory and in arrays.
+_COLUMNS: Final = {"remote": ("b", np.bool_), "expert": ("q", np.int64), "chance": ("d", np.float64)}
+
+
+class RandomStream:
+    """Lots of a seed, each a pure function of it and of the number of the round.
+
+    Examples
+    --------
+    >>> lots = RandomStream(7)
+    >>> lots[300] == RandomStream(7)[300]
+    True
+    """
+
+    def __init__(self, key: int) -> None:
+        self.key = key
+        self._first = -1
+        self._block: list[float] = []
+
+    def __getitem__(self, number: int) -> float:
+        """Return the lot of a round, uniform in [0, 1)."""
+        place = number % _BLOCK
+        if self._first != number - place:
+            self._first = number - place
+            bits = random_bits(self.key, np.arange(self._first, self._first + _BLOCK, dtype=np.uint64))
+            self._block = ((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53).tolist()
+        return self._block[place]
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A round whose label is awaited.
+
+    Attributes
+    ----------
+    asks : ndarray of bool, shape (n_experts,)
+        Which experts would send the row on.
+    predictions : sequence, length n_experts - 1
+        What their local models say; the last expert has none.
+    chance : float
+        How likely the row was to be sent on.
+    """
+
+    asks: NDArray[np.bool_]
+    predictions: Any
+    chance: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a file holds."""
+        return {"asks": self.asks, "predictions": self.predictions, "chance": self.chance}
+
+    @classmethod
+    def from_dict(cls, given: Any, n_experts: int) -> Pending:
+        """Make a round of what `to_dict` gave, trusting nothing in it."""
+        asks, predictions, chance = given["asks"], given["predictions"], given["chance"]
+        if not isinstance(asks, np.ndarray) or asks.dtype != np.bool_ or asks.shape != (n_experts,):
+            raise FileError(f"asks must be booleans of shape ({n_experts},)")
+        if not isinstance(predictions, list | np.ndarray) or len(predictions) != n_experts - 1:
+            raise FileError(f"predictions must be a list of {n_experts - 1}")
+        if not isinstance(chance, float) or not 0 < chance <= 1 + 1e-9 or not asks[-1]:
+            raise FileError("a row that waits has a chance above 0, and the last expert asks")
+        return cls(asks, predictions, chance)
+
+
+class History:
+    """What happened at each round, 17 bytes of memory a round.
+
+    Examples
+    --------
+    >>> history = History()
+    >>> history.append(True, 2, 0.5)
+    >>> history.arrays()["expert"]
+    array([2])
+    """
+
+    def __init__(self) -> None:
+        self._columns: dict[str, array[Any]] = {name: array(kind) for name, (kind, _) in _COLUMNS.items()}
+
+    def append(self, remote: bool, expert: int, chance: float) -> None:
+        """Add a round: whether the row was sent on, who was drawn, and how likely it was to be sent on."""
+        columns = self._columns
+        columns["remote"].append(remote)
+        columns["expert"].append(expert)
+        columns["chance"].append(chance)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the columns, each of shape (n_rounds,)."""
+        return {name: np.array(self._columns[name], dtype=dtype) for name, (_, dtype) in _COLUMNS.items()}
+
+    @classmethod
+    def from_arrays(cls, given: Any, n_rounds: int) -> History:
+        """Make a history of what `arrays` gave, trusting nothing in it."""
+        if not isinstance(given, dict) or set(given) != set(_COLUMNS):
+            raise FileError(f"history must hold {sorted(_COLUMNS)}")
+        made = cls()
+        for name, (kind, dtype) in _COLUMNS.items():
+            column = given[name]
+            if not isinstance(column, np.ndarray) or column.dtype != dtype or column.shape != (n_rounds,):
+                raise FileError(f"history of {name} must be {np.dtype(dtype)} of shape ({n_rounds},)")
+            made._columns[name] = array(kind, column.astype(np.int8 if kind == "b" else dtype).tobytes())
+        return made

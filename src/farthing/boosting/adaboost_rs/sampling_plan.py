@@ -1,0 +1,282 @@
+"""How a row takes its votes: by lot or from the top of a list, with the prices of the learners.
+
+Made once for a fitted model from its votes and its cost sheet; the walks and the compiled sampler both run on
+it, so that they agree bit for bit.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import accumulate
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing._core import Sampler
+from farthing.learning.voting.votes import LinearVotes, TreeVotes
+from farthing.costs import CostSheet
+from farthing.table.bins import plain
+from farthing.trees import Predictor
+from farthing.trees.progress import unpack
+
+Sampling: TypeAlias = Literal["weight", "cost", "top"]
+SAMPLINGS: Final = ("weight", "cost", "top")
+
+# Sums of weighted votes below 2**52 steps of the grid are exact.
+_SUM_BITS: Final = 52
+# A finer grid than 2**-46 would have sums whose probability rounds to one half.
+_GRID_BITS: Final = 46
+# Votes are weighed by costs of at least this part of the largest, so that none is lost.
+_LEAST: Final = 2.0**-900
+_SHARE_BITS: Final = 62
+
+
+@dataclass(frozen=True, eq=False)
+class SamplingPlan:
+    """Who votes, with what weight, in which order.
+
+    Attributes
+    ----------
+    votes : TreeVotes or LinearVotes
+        The learners.
+    sheet : CostSheet
+        The prices, in the order of the columns.
+    columns : tuple of tuples of int
+        The columns of each learner, rising.
+    relevant : tuple of int
+        The columns of all learners, rising.
+    costs : ndarray of float64, shape (n_learners,)
+        The total of each learner's columns, from an empty ledger.
+    steps : float
+        A weighted vote is rounded to a multiple of one over this power of two.
+    cumulative : ndarray of uint64, shape (n_learners,)
+        Sums of the shares by which learners are drawn; a share of zero is never drawn.
+    weights : ndarray of float64, shape (n_learners,)
+        What the vote of a draw is multiplied by.
+    scale : float
+        Takes the mean of the draws to the scale of the full vote.
+    exact : ndarray of int64
+        Learners that are not drawn but vote with their alpha.
+    dear : ndarray of int64
+        Learners of different columns, by falling cost.
+    full_vote : bool
+        Whether everybody votes as soon as all that is left is affordable.
+    max_samples : int
+        Most draws, or most learners from the top.
+    order : ndarray of int64
+        Learners from the top of the list; empty if they are drawn.
+    reach : ndarray of float64, shape (len(order) + 1,)
+        How far the votes from a place on can move the sum.
+    curtail : bool
+        Whether a row ends when the votes still out cannot change its label.
+    """
+
+    votes: TreeVotes | LinearVotes
+    sheet: CostSheet
+    columns: tuple[tuple[int, ...], ...]
+    relevant: tuple[int, ...]
+    costs: NDArray[np.float64]
+    steps: float
+    cumulative: NDArray[np.uint64]
+    weights: NDArray[np.float64]
+    scale: float
+    exact: NDArray[np.int64]
+    dear: NDArray[np.int64]
+    full_vote: bool
+    max_samples: int
+    order: NDArray[np.int64]
+    reach: NDArray[np.float64]
+    curtail: bool
+
+    @property
+    def top(self) -> bool:
+        """Whether learners come from the top of a list."""
+        return len(self.order) > 0
+
+    def weighted(self, learner: int, vote: float) -> float:
+        """Return a vote times its alpha, on the grid."""
+        return float(np.rint(self.votes.alphas[learner] * vote * self.steps)) / self.steps
+
+    @classmethod
+    def make(
+        cls,
+        votes: TreeVotes | LinearVotes,
+        sheet: CostSheet,
+        sampling: Sampling,
+        *,
+        n_samples: int | None = None,
+        max_samples: int = 50_000,
+        curtail: bool = False,
+    ) -> SamplingPlan:
+        """Make the plan of a model; the arguments are those of `AdaBoostRSClassifier`."""
+        columns = votes.columns()
+        costs = _costs(columns, sheet)
+        free = costs == 0 if sampling == "cost" else np.zeros(len(costs), dtype=np.bool_)
+        weights = np.where(free, 0.0, _normal(costs)) if sampling == "cost" else np.ones(len(costs))
+        ratios = np.divide(votes.alphas, weights, out=np.zeros_like(weights), where=~free)
+        steps = _steps(votes)
+        order = _order(votes.alphas, costs) if sampling == "top" else []
+        limit = max_samples if sampling != "top" else len(costs)
+        return cls(
+            votes=votes,
+            sheet=sheet,
+            columns=columns,
+            relevant=tuple(sorted(set().union(*columns))),
+            costs=costs,
+            steps=steps,
+            cumulative=_cumulative(votes.alphas, costs if sampling == "cost" else np.ones(len(costs))),
+            weights=weights,
+            scale=math.fsum(ratios.tolist()),
+            exact=np.flatnonzero(free),
+            dear=_dear(columns, costs),
+            full_vote=n_samples is None,
+            max_samples=limit if n_samples is None else n_samples,
+            order=np.array(order, dtype=np.int64),
+            reach=_reach(votes, order, steps),
+            curtail=curtail,
+        )
+
+
+class PlanSampler:
+    """A plan made ready for the compiled sampler.
+
+    Parameters
+    ----------
+    plan : SamplingPlan
+        What to do.
+    """
+
+    def __init__(self, plan: SamplingPlan) -> None:
+        self.plan = plan
+        sizes = [len(columns) for columns in plan.columns]
+        self._core = Sampler(
+            alphas=plan.votes.alphas,
+            set_offsets=np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]),
+            set_features=np.array([c for columns in plan.columns for c in columns], dtype=np.int64),
+            all_features=np.array(plan.relevant, dtype=np.int64),
+            steps=plan.steps,
+            cumulative=plan.cumulative,
+            weights=plan.weights,
+            exact=plan.exact,
+            scale=plan.scale,
+            dear=plan.dear,
+            dear_prices=plan.costs[plan.dear],
+            full_vote=plan.full_vote,
+            max_samples=plan.max_samples,
+            top=plan.top,
+            order=plan.order,
+            reach=plan.reach,
+            curtail=plan.curtail,
+            own=plan.sheet.own,
+            shared=plan.sheet.shared,
+            group_of=plan.sheet.group_of,
+        )
+        votes = plan.votes
+        self._predictor = Predictor(votes.forest) if isinstance(votes, TreeVotes) else None
+
+    def sample(
+        self,
+        values: NDArray[np.floating],
+        budget: NDArray[np.float64] | None,
+        seeds: NDArray[np.int64],
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64]]:
+        """Take the votes of every row.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n_rows, n_features)
+            An encoded table.
+        budget : ndarray of float64, shape (n_rows,), optional
+            What each row may spend.
+        seeds : ndarray of int64, shape (n_rows,)
+            The seed of each row.
+        n_threads : int
+            Threads to use; any number gives the same bits.
+
+        Returns
+        -------
+        outputs : ndarray of float64, shape (n_rows, 1)
+            The votes.
+        acquired : ndarray of bool, shape (n_rows, n_features)
+            What each row bought.
+        samples : ndarray of int64, shape (n_rows,)
+            Learners drawn, or taken from the top.
+        """
+        caps = np.full(len(values), np.inf) if budget is None else budget
+        votes, table = self.plan.votes, plain(values)
+        if isinstance(votes, LinearVotes):
+            outputs, words, samples = self._core.linear(
+                votes.column, votes.factor, votes.missing, table, caps, seeds, n_threads
+            )
+        else:
+            assert self._predictor is not None
+            outputs, words, samples = self._core.trees(self._predictor.core, table, caps, seeds, n_threads)
+        return outputs, unpack(words, votes.n_features), samples
+
+
+def _costs(columns: tuple[tuple[int, ...], ...], sheet: CostSheet) -> NDArray[np.float64]:
+    names = sheet.features
+    totals = {own: sheet.total([names[column] for column in own]) for own in set(columns)}
+    return np.array([totals[own] for own in columns], dtype=np.float64)
+
+
+def _normal(costs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return costs times the power of two that takes the largest to between 1/2 and 1, none too small."""
+    _, exponent = np.frexp(costs.max())
+    return np.asarray(np.maximum(np.ldexp(costs, -exponent), _LEAST))
+
+
+def _cumulative(alphas: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.uint64]:
+    """Return the sums of whole shares in proportion to alpha over cost, none for what is free.
+
+    As fine as 62 bits hold, and exact up to there: costs times any number give the same shares.
+    """
+    ratios = [_ratio(alpha, cost) for alpha, cost in zip(alphas.tolist(), costs.tolist(), strict=True)]
+    largest = max(ratios)
+    unit = 2 ** (_SHARE_BITS - len(ratios).bit_length())
+    shares = [max(round(ratio / largest * unit), 1) if ratio else 0 for ratio in ratios]
+    return np.array(list(accumulate(shares)), dtype=np.uint64)
+
+
+def _ratio(alpha: float, cost: float) -> Fraction:
+    """Return alpha over cost, exactly; zero for what is free."""
+    return Fraction(alpha) / Fraction(cost) if cost else Fraction(0)
+
+
+def _dear(columns: tuple[tuple[int, ...], ...], costs: NDArray[np.float64]) -> NDArray[np.int64]:
+    first: dict[tuple[int, ...], int] = {}
+    for learner, own in enumerate(columns):
+        first.setdefault(own, learner)
+    paid = [learner for learner in first.values() if costs[learner] > 0]
+    return np.array(sorted(paid, key=lambda learner: -costs[learner]), dtype=np.int64)
+
+
+def _order(alphas: NDArray[np.float64], costs: NDArray[np.float64]) -> list[int]:
+    """Return the learners by falling alpha over cost, exactly; free ones first, by falling alpha.
+
+    Ties go to the larger alpha, then the earlier learner.
+    """
+
+    def rank(learner: int) -> tuple[bool, Fraction, float, int]:
+        alpha, cost = float(alphas[learner]), float(costs[learner])
+        return cost > 0, -_ratio(alpha, cost), -alpha, learner
+
+    return sorted(range(len(costs)), key=rank)
+
+
+def _steps(votes: TreeVotes | LinearVotes) -> float:
+    """Return the finest grid, one over a power of two, on which all sums of weighted votes are exact."""
+    reach = np.where(np.isfinite(votes.reach()), votes.reach(), 1.0)
+    most = math.fsum((votes.alphas * reach).tolist())
+    _, exponent = math.frexp(most)
+    return math.ldexp(1.0, max(min(_SUM_BITS - exponent, _GRID_BITS), -1000))
+
+
+def _reach(votes: TreeVotes | LinearVotes, order: list[int], steps: float) -> NDArray[np.float64]:
+    furthest = votes.reach()[order] * votes.alphas[order]
+    on_grid = np.where(np.isfinite(furthest), np.rint(furthest * steps) / steps, np.inf)
+    return np.append(np.cumsum(on_grid[::-1])[::-1], 0.0)

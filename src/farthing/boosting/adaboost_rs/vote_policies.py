@@ -1,0 +1,188 @@
+"""The walks of a sampled vote: learner by learner, column by column.
+
+They make the draws and the additions of the compiled sampler in the same order, so that both give the same
+bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing._core import draw_lot, purchase_bits, seed_key
+from farthing.learning.voting.votes import Ballot
+from farthing.boosting.adaboost_rs.sampling_plan import SamplingPlan
+from farthing.costs import RowLedger
+
+
+class VotePolicy:
+    """Ask one learner after another; the base of the two ways to choose them."""
+
+    def __init__(self, plan: SamplingPlan) -> None:
+        self._plan = plan
+        self._learner = -1
+        self._ballot: Ballot | None = None
+        self._heard: set[int] = set()
+        self.samples = 0
+
+    def wants(self, ledger: RowLedger) -> int | None:
+        """Return the column that the learner at hand needs, or go on to the next learner."""
+        while True:
+            if self._ballot is not None:
+                column = self._ballot.wants()
+                if column is not None:
+                    return column
+                vote, self._ballot = self._ballot.vote(), None
+                self._count(self._learner, vote)
+            learner = self._next(ledger)
+            if learner is None:
+                return None
+            self._learner, self._ballot = learner, self._plan.votes.ballot(learner)
+
+    def hear(self, column: int, value: float) -> None:
+        """Pass the value on to the learner at hand."""
+        self._heard.add(column)
+        if self._ballot is not None:
+            self._ballot.hear(value)
+
+    def _next(self, ledger: RowLedger) -> int | None:
+        """Return the learner to ask next, None at the end."""
+        raise NotImplementedError
+
+    def _count(self, learner: int, vote: float) -> None:
+        """Count a vote that was cast."""
+        raise NotImplementedError
+
+    def _obtainable(self, columns: Iterable[int], ledger: RowLedger) -> list[int]:
+        """Leave out the columns that were refused, since they will not be had at any price."""
+        owned = ledger.owned
+        return [column for column in columns if owned[column] or column not in self._heard]
+
+
+class SampledVotePolicy(VotePolicy):
+    """Draw learners by lot; algorithms 2 and 3 of Reyzin (2011).
+
+    Learners that cost nothing may vote exactly beforehand. If all columns still unbought are affordable,
+    everybody votes. Else draws go on while the budget holds the dearest unpaid price of any learner.
+
+    Parameters
+    ----------
+    plan : SamplingPlan
+        Shares, weights and prices.
+    seed : int
+        The row's seed.
+    """
+
+    def __init__(self, plan: SamplingPlan, seed: int) -> None:
+        super().__init__(plan)
+        self._seed_key = seed_key(seed)
+        self._place = 0  # among the exact votes, or in the full vote
+        self._mode = "exact"
+        self._certain = 0.0
+        self._sum = 0.0
+        self._full = 0.0
+        self._seen: tuple[int, int] | None = None  # purchases and refusals at which these hold:
+        self._key = self._seed_key
+        self._dearest = 0.0
+
+    def output(self) -> NDArray[np.float64]:
+        """Return the estimate of the full vote, or the full vote once it is complete, shape (1,)."""
+        plan = self._plan
+        if self._mode == "full" and (self._place == len(plan.columns) or not self.samples):
+            return np.array([self._full])
+        if self.samples:
+            return np.array([self._certain + plan.scale * self._sum / self.samples])
+        return np.array([self._certain])
+
+    def _next(self, ledger: RowLedger) -> int | None:
+        plan = self._plan
+        if self._mode == "exact":
+            if self._place < len(plan.exact):
+                self._place += 1
+                return int(plan.exact[self._place - 1])
+            self._mode = "draw"
+        if self._mode == "draw":
+            if not plan.cumulative[-1]:
+                return None
+            if self._changed(ledger) and plan.full_vote and self._affords_all(ledger):
+                self._mode, self._place = "full", 0
+            elif self.samples >= plan.max_samples or ledger.spent + self._dearest > ledger.limit:
+                return None
+            else:
+                return draw_lot(plan.cumulative, self._key, self.samples)
+        if self._place == len(plan.columns):
+            return None
+        self._place += 1
+        return self._place - 1
+
+    def _count(self, learner: int, vote: float) -> None:
+        plan = self._plan
+        if self._mode == "exact":
+            self._certain += plan.weighted(learner, vote)
+        elif self._mode == "full":
+            self._full += plan.weighted(learner, vote)
+        else:
+            self._sum += float(plan.weights[learner]) * vote
+            self.samples += 1
+
+    def _affords_all(self, ledger: RowLedger) -> bool:
+        return ledger.affords_all(self._obtainable(self._plan.relevant, ledger))
+
+    def _changed(self, ledger: RowLedger) -> bool:
+        """Tell whether anything was bought or refused since the last draw; if so, renew key and price."""
+        bought = np.flatnonzero(ledger.bought)
+        state = len(bought), len(self._heard)
+        if state == self._seen:
+            return False
+        self._seen = state
+        self._key = self._seed_key
+        for column in bought.tolist():
+            self._key ^= purchase_bits(column)
+        self._dearest = self._dearest_unpaid(ledger)
+        return True
+
+    def _dearest_unpaid(self, ledger: RowLedger) -> float:
+        plan, dearest = self._plan, 0.0
+        for learner in plan.dear.tolist():
+            if plan.costs[learner] <= dearest:
+                break  # what is unpaid is never more than the cost from an empty ledger
+            dearest = max(dearest, ledger.price_all(self._obtainable(plan.columns[learner], ledger)))
+        return dearest
+
+
+class TopVotePolicy(VotePolicy):
+    """Take learners from the top of a list, leaving out those that the budget cannot bear.
+
+    Parameters
+    ----------
+    plan : SamplingPlan
+        The list, the weights and the prices.
+    """
+
+    def __init__(self, plan: SamplingPlan) -> None:
+        super().__init__(plan)
+        self._place = 0
+        self._sum = 0.0
+
+    def output(self) -> NDArray[np.float64]:
+        """Return the weighted vote of the learners so far, shape (1,)."""
+        return np.array([self._sum])
+
+    def _next(self, ledger: RowLedger) -> int | None:
+        plan = self._plan
+        while self._place < len(plan.order) and self.samples < plan.max_samples:
+            reach = float(plan.reach[self._place])
+            # A sum of zero is the first class, as is a negative one.
+            if plan.curtail and (self._sum > reach or self._sum <= -reach):
+                return None
+            learner = int(plan.order[self._place])
+            self._place += 1
+            if ledger.affords_all(self._obtainable(plan.columns[learner], ledger)):
+                return learner
+        return None
+
+    def _count(self, learner: int, vote: float) -> None:
+        self._sum += self._plan.weighted(learner, vote)
+        self.samples += 1

@@ -1,0 +1,113 @@
+"""An L1 linear model along its path: the sparse rival, which buys a feature for all rows or for none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+from sklearn.linear_model import lasso_path
+
+from farthing.boosting.greedy_miser.path import CostPath, Curve, EvaluationRows, Part, PathPoint, Scoring, default_scoring
+from farthing.costs import CostSheet
+from farthing.table import Schema
+
+
+def l1_path(
+    estimator: Any,
+    X: Any,
+    y: Any,
+    *,
+    validation: Part,
+    test: Part | None = None,
+    costs: Any = None,
+    n_alphas: int = 30,
+    scoring: Scoring | None = None,
+) -> CostPath:
+    """Follow the lasso from no feature to nearly all; for classes, the group lasso on their indicators.
+
+    Columns are standardised, missing values become the mean, and categories are used as the numbers that code
+    them. A feature costs every row its price as soon as its coefficient is not zero.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Says what the task is, regression, classes or ranking, and how it is scored; it is not fitted.
+    X, y : array or frame, array
+        The training rows.
+    validation, test : tuple (X, y) or (X, y, qid)
+        Rows that choose among the models, and rows that are reported; without ``test`` those of
+        ``validation``.
+    costs : CostSheet, mapping, array, Series, path or None
+        Prices of the features; None is those of the estimator.
+    n_alphas : int
+        Strengths of the penalty, from the least that leaves no feature down to a thousandth of it.
+    scoring : callable, optional
+        As in `miser_path`.
+
+    Returns
+    -------
+    CostPath
+        A curve of one point for each strength.
+
+    Examples
+    --------
+    >>> from farthing.boosting import GreedyMiserRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(100, 2))
+    >>> path = l1_path(GreedyMiserRegressor(costs=[3, 5]), X, X[:, 0], validation=(X, X[:, 0]), n_alphas=5)
+    >>> [point.spend for point in path.best]
+    [0.0, 3.0, 3.0, 3.0, 3.0]
+    """
+    schema = Schema.learn(X, "l1_path")
+    encoded = schema.encode(X, "l1_path")
+    encoded.check()
+    sheet = CostSheet.of(getattr(estimator, "costs", None) if costs is None else costs, schema.names)
+    judged = [
+        EvaluationRows(part, schema, "validation or test") for part in (validation, test) if part is not None
+    ]
+    score = default_scoring(estimator) if scoring is None else scoring
+    classes = np.unique(y) if is_classifier(estimator) else None
+    targets = (
+        np.asarray(y, dtype=np.float64) if classes is None else (np.asarray(y)[:, None] == classes) * 1.0
+    )
+    scaler = _Scaler(encoded.values)
+    offset = targets.mean(axis=0)
+    Z, centred = scaler(encoded.values), targets - offset
+    # The least strength that leaves no feature; a hair above it, so that rounding leaves none either.
+    pull = np.linalg.norm((Z.T @ centred).reshape(Z.shape[1], -1), axis=1).max() / len(Z)
+    strengths = max(pull, 1e-12) * (1 + 1e-9) * np.geomspace(1, 1e-3, n_alphas)
+    alphas, paths, _ = lasso_path(Z, centred, alphas=strengths)
+
+    curves = []
+    for place, alpha in enumerate(alphas):
+        weights = np.atleast_2d(paths[..., place])  # (n_targets, n_features)
+        used = (weights != 0).any(axis=0)
+        cost = float(sheet.total(used))
+        scores = [
+            score(part.target, _predict(scaler(part.values) @ weights.T + offset, classes), part.qid)
+            for part in judged
+        ]
+        point = PathPoint(float(alpha), int(used.sum()), cost, cost, scores[0], cost, scores[-1])
+        curves.append(Curve(float(alpha), (point,)))
+    return CostPath(tuple(curves))
+
+
+def _predict(outputs: NDArray[np.float64], classes: NDArray[Any] | None) -> NDArray[Any]:
+    return outputs[:, 0] if classes is None else np.asarray(classes[np.argmax(outputs, axis=1)])
+
+
+class _Scaler:
+    """Centre and scale by the training rows; a missing value is the mean."""
+
+    def __init__(self, values: NDArray[np.floating]) -> None:
+        seen = ~np.isnan(values)
+        count = np.maximum(seen.sum(axis=0), 1)
+        self._mean = np.where(seen, values, 0.0).sum(axis=0) / count
+        self._scale = np.sqrt((np.where(seen, values - self._mean, 0.0) ** 2).sum(axis=0) / count)
+        self._scale[self._scale == 0] = 1.0
+
+    def __call__(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
+        centred = (values - self._mean) / self._scale
+        return np.asfortranarray(np.nan_to_num(centred, nan=0.0), dtype=np.float64)

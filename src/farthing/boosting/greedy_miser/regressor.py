@@ -1,0 +1,55 @@
+"""The Greedy Miser for numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import ContractRegressor, documented, register
+from farthing.learning.losses import SQUARED, Loss
+from farthing.boosting.greedy_miser.base import GreedyMiser
+from farthing.boosting.greedy_miser.grid import miser_grid
+from farthing.boosting.greedy_miser.parameters import SHARED
+
+
+@register(
+    grid=miser_grid,
+    rank=2,
+    trials=[
+        {"n_trees": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2},
+        {"n_trees": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},
+    ],
+)
+@documented(SHARED)
+class GreedyMiserRegressor(GreedyMiser, ContractRegressor):
+    """Boosted regression trees on squared loss that weigh what a feature tells against what it costs.
+
+    Parameters
+    ----------
+    {parameters}
+
+    Attributes
+    ----------
+    {attributes}
+
+    References
+    ----------
+    Xu, Weinberger, Chapelle: The Greedy Miser: Learning under Test-time Budgets. ICML 2012.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 3))
+    >>> X[:, 2] = X[:, 0] + X[:, 1]
+    >>> model = GreedyMiserRegressor(costs=[1, 1, 10], tradeoff=0.05, relative=True).fit(X, X[:, 2])
+    >>> model.acquired(X).any(axis=0)
+    array([ True,  True, False])
+    """
+
+    def _loss(self, target: NDArray[Any], qid: NDArray[np.int64] | None) -> Loss:  # noqa: ARG002
+        return SQUARED
+
+    def _known_target(self, y: Any) -> NDArray[Any]:
+        return self._learn_target(y)

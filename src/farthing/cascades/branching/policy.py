@@ -1,0 +1,64 @@
+"""The lazy view of a branching cascade: down the routes, then what the branch has bought."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.costs import RowLedger
+from farthing.trees import Progress
+from farthing.walks import ForestPolicy
+
+if TYPE_CHECKING:
+    from farthing.cascades.branching.classifier import BranchingCascadeClassifier
+
+
+class BranchPolicy:
+    """Ask what the routes test, then what the branch at their end has bought, the most telling first.
+
+    A refused feature is missing: the routes send it with most rows, the boosters do as with any missing
+    value, and the walk goes on.
+
+    Parameters
+    ----------
+    model : BranchingCascadeClassifier
+        The cascade.
+    """
+
+    def __init__(self, model: BranchingCascadeClassifier) -> None:
+        self._model = model
+        self._routing = ForestPolicy(model.routes_, model.routes_.value)
+        self._values = np.full((1, len(model.schema_.names)), np.nan)
+        self._heard = np.zeros(self._values.shape, dtype=np.bool_)
+        self._branch: int | None = None
+        self._pending: list[int] = []
+
+    def wants(self, ledger: RowLedger) -> int | None:
+        """Return the next column of the routes, or of the branch."""
+        if self._branch is None:
+            column = self._routing.wants(ledger)
+            if column is not None:
+                return column
+            self._branch = int(self._routing.output()[0])
+            self._pending = self._model._columns(self._branch).tolist()
+        return self._pending[0] if self._pending else None
+
+    def hear(self, column: int, value: float) -> None:
+        """Take the answer."""
+        self._values[0, column] = value
+        self._heard[0, column] = True
+        if self._branch is None:
+            self._routing.hear(column, value)
+        else:
+            self._pending.pop(0)
+
+    def output(self) -> NDArray[np.float64]:
+        """Return the raw output, shape (n_outputs,): that of the node reached, or of the branch."""
+        if self._branch is None:
+            return self._routing.output()[1:]
+        progress = Progress(self._values, self._model.forest_.n_outputs, self._model.costs_)
+        self._model._look(progress, self._branch, np.zeros(1, dtype=np.int64))
+        branch = np.array([self._branch])
+        return np.asarray(self._model._read(progress.outputs, self._values, self._heard, branch)[0])

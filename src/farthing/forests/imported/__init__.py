@@ -1,0 +1,5 @@
+"""Tree models of scikit-learn, LightGBM and XGBoost under the contract."""
+
+from farthing.forests.imported.estimators import ImportedClassifier, ImportedRegressor, from_model
+
+__all__ = ["ImportedClassifier", "ImportedRegressor", "from_model"]

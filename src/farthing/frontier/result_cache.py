@@ -1,0 +1,80 @@
+"""What is done already, in a folder: so that an interrupted sweep goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from farthing.base.files import PathLike
+
+
+class ResultCache:
+    """Results by name in a folder, a file each; a file is there whole or not at all.
+
+    Parameters
+    ----------
+    folder : path or None
+        Made if need be. None remembers nothing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> memory = ResultCache(tempfile.mkdtemp())
+    >>> memory.put("a", {"score": 0.1})
+    >>> memory.get("a"), memory.get("b")
+    ({'score': 0.1}, None)
+    """
+
+    def __init__(self, folder: PathLike | None) -> None:
+        self._folder = None if folder is None else Path(folder)
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a folder."""
+        return self._folder is not None
+
+    def get(self, name: str) -> Any:
+        """Return what was put under a name, None if there is nothing, or nothing that can be read."""
+        if self._folder is None:
+            return None
+        try:
+            return json.loads((self._folder / f"{name}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+
+    def put(self, name: str, result: Any) -> None:
+        """Keep a result of numbers, text, lists and mappings."""
+        if self._folder is None:
+            return
+        handle, path = tempfile.mkstemp(dir=self._folder, prefix=f".{name}-")
+        try:
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(result, file)
+            Path(path).replace(self._folder / f"{name}.json")
+        except BaseException:
+            Path(path).unlink(missing_ok=True)
+            raise
+
+
+def digest(*parts: Any) -> str:
+    """Return a name for the values of some objects, the same in every run.
+
+    Examples
+    --------
+    >>> digest("a", 1) == digest("a", 1), digest("a", 1) == digest("a", 2)
+    (True, False)
+    """
+    try:
+        return str(joblib.hash(parts, hash_name="sha1"))
+    except Exception as error:
+        raise TypeError(
+            f"memory= cannot name this setting, since a part of it cannot be pickled: {error}. "
+            "Take a function of a module in place of a lambda, or leave memory out"
+        ) from error

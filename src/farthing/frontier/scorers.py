@@ -1,0 +1,307 @@
+"""How good predictions are: scikit-learn's scorers, costs of errors, rankings; with a standard error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.metrics import check_scoring
+
+from farthing.frontier.roc_error import roc_error
+from farthing.metrics import ndcg_by_query, prefix_precision_by_query
+
+Floats: TypeAlias = NDArray[np.float64]
+
+# Samples of the rows behind the standard error of a score that is no mean over rows.
+_RESAMPLES: Final = 40
+_RANKINGS: Final[dict[str, Callable[..., Floats]]] = {
+    "ndcg": ndcg_by_query,
+    "precision": prefix_precision_by_query,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluation:
+    """What a model said about rows that it did not learn from, and what is true.
+
+    Attributes
+    ----------
+    y : ndarray, shape (n_rows,)
+        The truth.
+    prediction : ndarray, shape (n_rows,)
+        Labels or numbers.
+    probabilities : ndarray of float64, shape (n_rows, n_classes), or None
+        For classifiers that give them.
+    spend : ndarray of float64, shape (n_rows,)
+        What each row paid.
+    classes : ndarray or None
+        The labels of the columns of ``probabilities``; None for a regressor.
+    weights : ndarray of float64, shape (n_rows,), or None
+        What each row counts.
+    qid : ndarray or None
+        The query of each row.
+    """
+
+    y: NDArray[Any]
+    prediction: NDArray[Any]
+    probabilities: Floats | None
+    spend: Floats
+    classes: NDArray[Any] | None = None
+    weights: Floats | None = None
+    qid: NDArray[Any] | None = None
+
+    def mean(self, of_rows: Floats) -> float:
+        """Return the weighted mean of a number for each row."""
+        return float(np.average(of_rows, weights=self.weights))
+
+
+class Scorer(Protocol):
+    """Gives a score, larger is better, and its standard error."""
+
+    @property
+    def name(self) -> str:
+        """What the score is called."""
+        ...
+
+    def __call__(self, told: Evaluation) -> tuple[float, float]:
+        """Return the score and its standard error, NaN if there is none."""
+        ...
+
+
+class ErrorCosts:
+    """What errors cost, in the unit of the prices; so spend and error are one currency.
+
+    The score is what a row costs in all, negated: the mean over the rows of the cost of the label given,
+    plus the spend. Where probabilities are given, the label is the one of the least expected cost.
+
+    Parameters
+    ----------
+    costs : array, shape (n_classes, n_classes)
+        Row: the true class; column: the class predicted. What is right usually costs nothing.
+    labels : sequence, optional
+        The classes of the rows and columns; None is the sorted labels of the data.
+
+    Examples
+    --------
+    >>> costs = ErrorCosts([[0, 10], [100, 0]])
+    >>> costs.decide(np.array([[0.8, 0.2], [0.95, 0.05]]))
+    array([1, 0])
+    """
+
+    name = "cost of a row, negated"
+
+    def __init__(self, costs: Any, labels: Sequence[Any] | None = None) -> None:
+        self.costs = np.asarray(costs, dtype=np.float64)
+        self.labels = None if labels is None else np.asarray(labels)
+        if self.costs.ndim != 2 or self.costs.shape[0] != self.costs.shape[1]:
+            raise ValueError(f"costs must be a square table, true by predicted; got shape {self.costs.shape}")
+        if not np.isfinite(self.costs).all():
+            raise ValueError("costs must be finite")
+        if self.labels is not None and self.labels.shape != (len(self.costs),):
+            raise ValueError(f"labels must be {len(self.costs)}, as many as the table has rows")
+
+    def decide(self, probabilities: Floats) -> NDArray[np.int64]:
+        """Return the class of the least expected cost, the earlier of equals, shape (n_rows,)."""
+        return np.asarray(np.argmin(probabilities @ self.costs, axis=1), dtype=np.int64)
+
+    def over(self, classes: NDArray[Any]) -> ErrorCosts:
+        """Return the costs in the order of some classes, which must be among the labels."""
+        if self.labels is None:
+            if len(classes) != len(self.costs):
+                raise ValueError(f"the costs are of {len(self.costs)} classes; y has {len(classes)}")
+            return ErrorCosts(self.costs, classes.tolist())
+        if not np.isin(classes, self.labels).all():
+            raise ValueError(f"the costs know the labels {self.labels.tolist()}; y has {classes.tolist()}")
+        places = [self.labels.tolist().index(label) for label in classes.tolist()]
+        return ErrorCosts(self.costs[np.ix_(places, places)], classes.tolist())
+
+    def __call__(self, told: Evaluation) -> tuple[float, float]:
+        """Return the mean cost of a row, negated, and its standard error."""
+        classes = np.unique(told.y) if told.classes is None else told.classes
+        table = self.over(classes)
+        truth = np.searchsorted(classes, told.y)
+        if told.probabilities is None:
+            given = np.searchsorted(classes, told.prediction)
+        else:
+            given = table.decide(told.probabilities)
+        return _mean(told, -(table.costs[truth, given] + told.spend))
+
+    def __repr__(self) -> str:
+        labels = None if self.labels is None else self.labels.tolist()
+        return f"ErrorCosts({self.costs.tolist()}, labels={labels})"
+
+
+@dataclass(frozen=True)
+class RowScore:
+    """A mean over the rows.
+
+    ``loss`` is a smoother measure, smaller is better, that tells models of nearly the same score apart.
+    """
+
+    name: str
+    of_rows: Callable[[Evaluation], Floats]
+    loss: Callable[[Evaluation], float] | None = None
+
+    def __call__(self, told: Evaluation) -> tuple[float, float]:
+        """Return the mean and its standard error."""
+        return _mean(told, self.of_rows(told))
+
+
+@dataclass(frozen=True)
+class RankScore:
+    """A mean over the queries: NDCG@k or the precision@k of Nan's thesis."""
+
+    name: str
+    of_queries: Callable[..., Floats]
+    k: int
+
+    def __call__(self, told: Evaluation) -> tuple[float, float]:
+        """Return the mean over the queries and its standard error."""
+        scores = self.of_queries(told.y, told.prediction, qid=told.qid, k=self.k)
+        return float(scores.mean()), _standard_error(scores)
+
+
+class ScorerScore:
+    """Any scorer of scikit-learn, with a standard error over resampled rows."""
+
+    def __init__(self, name: str, scorer: Any) -> None:
+        self.name = name
+        self._scorer = scorer
+
+    def __call__(self, told: Evaluation) -> tuple[float, float]:
+        """Return the score and the spread of it over resampled rows."""
+        n_rows = len(told.y)
+        rng = np.random.default_rng(0)
+        drawn = []
+        for _ in range(_RESAMPLES):
+            try:
+                drawn.append(self.score(told, rng.choice(n_rows, n_rows)))
+            except ValueError:  # a sample without one of the classes, say
+                continue
+        spread = float(np.std(drawn, ddof=1)) if len(drawn) > _RESAMPLES // 2 else math.nan
+        return self.score(told), spread
+
+    def score(self, told: Evaluation, rows: NDArray[np.int64] | None = None) -> float:
+        """Return the score of all rows, or of some."""
+        rows = np.arange(len(told.y)) if rows is None else rows
+        options = {} if told.weights is None else {"sample_weight": told.weights[rows]}
+        return float(self._scorer(_speaker(told), rows, told.y[rows], **options))
+
+
+class AreaScore(ScorerScore):
+    """The area under the ROC curve of two classes, with the standard error of DeLong."""
+
+    def __call__(self, told: Evaluation) -> tuple[float, float]:
+        """Return the area and its standard error; rows that count differently are drawn again for it."""
+        if told.probabilities is None or told.probabilities.shape[1] != 2 or told.weights is not None:
+            return super().__call__(told)
+        assert told.classes is not None
+        return self.score(told), roc_error(told.y == told.classes[1], told.probabilities[:, 1])
+
+
+def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
+    """Return how to score, from a name, a scorer of scikit-learn, or `ErrorCosts`.
+
+    Parameters
+    ----------
+    scoring : str, callable, ErrorCosts or None
+        A name that scikit-learn knows; "ndcg@k" or "precision@k"; a scorer, ``f(estimator, X, y)``; None is
+        accuracy for classifiers, the negated mean squared error for regressors.
+    classifies : bool
+        Whether predictions are classes.
+
+    Examples
+    --------
+    >>> scorer_of("ndcg@5", classifies=False).name
+    'ndcg@5'
+    """
+    if isinstance(scoring, ErrorCosts):
+        return scoring
+    if scoring is None:
+        scoring = "accuracy" if classifies else "neg_mean_squared_error"
+    if scoring == "accuracy":
+        return RowScore(scoring, lambda told: (told.prediction == told.y).astype(np.float64), brier)
+    if scoring == "neg_mean_squared_error":
+        return RowScore(scoring, lambda told: -((told.prediction - told.y) ** 2))
+    if isinstance(scoring, str) and (kind := scoring.partition("@"))[1]:
+        if kind[0] not in _RANKINGS or not kind[2].isdigit() or int(kind[2]) < 1:
+            raise ValueError(
+                f"scoring must be one of scikit-learn's, 'ndcg@k' or 'precision@k'; got {scoring!r}"
+            )
+        return RankScore(scoring, _RANKINGS[kind[0]], int(kind[2]))
+    scorer = check_scoring(_Classes() if classifies else _Numbers(), scoring)
+    kind_of_score = AreaScore if scoring == "roc_auc" else ScorerScore
+    return kind_of_score(scoring if isinstance(scoring, str) else "score", scorer)
+
+
+def brier(told: Evaluation) -> float:
+    """Return the mean over rows of the squared distance of the probabilities from the truth.
+
+    A model without probabilities is held to be sure of its labels.
+
+    Examples
+    --------
+    >>> told = Evaluation(np.array([0, 1]), np.array([0, 1]), np.array([[0.8, 0.2], [0.5, 0.5]]), np.zeros(2),
+    ...     classes=np.array([0, 1]))
+    >>> round(brier(told), 4)
+    0.29
+    """
+    if told.probabilities is None or told.classes is None:
+        return told.mean(2.0 * (told.prediction != told.y))
+    truth = told.y[:, np.newaxis] == told.classes
+    # What has no column was held to be impossible.
+    unknown = (~truth.any(axis=1)).astype(np.float64)
+    return told.mean(((told.probabilities - truth) ** 2).sum(axis=1) + unknown)
+
+
+class _Speaker(BaseEstimator):  # type: ignore[misc]
+    """Says what was told before, for the rows whose numbers it is given as X."""
+
+    told: Evaluation
+
+    def fit(self, X: Any, y: Any) -> _Speaker:  # noqa: ARG002 - scorers want it to be there
+        return self
+
+    def predict(self, X: NDArray[np.int64]) -> NDArray[Any]:
+        return self.told.prediction[X]
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+
+class _Classes(ClassifierMixin, _Speaker):  # type: ignore[misc]
+    def predict_proba(self, X: NDArray[np.int64]) -> Floats:
+        if self.told.probabilities is None:
+            raise ValueError("this scorer needs probabilities, which the model does not give")
+        return self.told.probabilities[X]
+
+
+class _Numbers(RegressorMixin, _Speaker):  # type: ignore[misc]
+    pass
+
+
+def _speaker(told: Evaluation) -> _Speaker:
+    speaker: _Speaker = _Numbers() if told.classes is None else _Classes()
+    speaker.told = told
+    if told.classes is not None:
+        speaker.classes_ = told.classes
+    return speaker
+
+
+def _mean(told: Evaluation, of_rows: Floats) -> tuple[float, float]:
+    return told.mean(of_rows), _standard_error(of_rows, told.weights)
+
+
+def _standard_error(values: Floats, weights: Floats | None = None) -> float:
+    """Return the standard error of a weighted mean of independent values, NaN for a single one."""
+    n = len(values)
+    if n < 2:
+        return math.nan
+    shares = np.full(n, 1 / n) if weights is None else weights / weights.sum()
+    residuals = values - float(shares @ values)
+    return float(np.sqrt(n / (n - 1) * np.sum((shares * residuals) ** 2)))

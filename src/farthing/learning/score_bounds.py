@@ -1,0 +1,68 @@
+"""What the trees of a stage can still come to when some of its features are not known yet."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.learning.voting.curtailment import node_bounds
+from farthing.trees import Forest, Predictor, pruned
+
+Floats = NDArray[np.float64]
+
+# Bounds that are nearer than this, of scores that are sums of rounded numbers, are not told apart.
+_SLACK: Final = 1e-9
+
+
+class Bounds:
+    """The least and the largest scores of a booster, given some of its features.
+
+    A test of a feature that is not known is replaced by the least, or the largest, score of all leaves below
+    it, so that the bounds hold whatever the answers to come.
+
+    Parameters
+    ----------
+    forest : Forest
+        The booster, one output a tree.
+    known : ndarray of bool, shape (n_features,)
+        What is known.
+    """
+
+    def __init__(self, forest: Forest, known: NDArray[np.bool_]) -> None:
+        kept = known[np.maximum(forest.feature, 0)]
+        self._ends = [
+            Predictor(pruned(replace(forest, value=bound[:, np.newaxis]), kept))
+            for bound in node_bounds(forest, forest.value[:, 0])
+        ]
+
+    def scores(self, values: NDArray[np.floating], n_threads: int = 1) -> tuple[Floats, Floats]:
+        """Return the least and the largest scores of rows, shape (n_rows, n_outputs) each."""
+        low, high = (end.predict(values, n_threads=n_threads)[0] for end in self._ends)
+        return low, high
+
+
+def certain(low: Floats, high: Floats) -> NDArray[np.bool_]:
+    """Tell for which rows the class of the highest score can no longer change, shape (n_rows,).
+
+    Parameters
+    ----------
+    low, high : ndarray of float64, shape (n_rows, n_outputs)
+        Bounds of the scores: one log-odds, or one score a class.
+
+    Examples
+    --------
+    >>> certain(np.array([[0.2], [-0.1]]), np.array([[0.9], [0.3]]))
+    array([ True, False])
+    >>> certain(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([[2.0, 0.5], [2.0, 1.5]]))
+    array([ True, False])
+    """
+    if low.shape[1] == 1:
+        return np.asarray((low[:, 0] > _SLACK) | (high[:, 0] < -_SLACK))
+    rows = np.arange(len(low))
+    top = np.argmax(low, axis=1)
+    others = high.copy()
+    others[rows, top] = -np.inf
+    return np.asarray(low[rows, top] > others.max(axis=1) + _SLACK)

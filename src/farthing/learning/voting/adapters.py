@@ -1,0 +1,139 @@
+"""Fitted models as weighted votes: boosted or bagged trees, linear models."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import BudgetedEstimator, normalise
+from farthing.learning.voting.votes import LinearVotes, TreeVotes
+from farthing.trees import Forest
+
+_ACCEPTED = (
+    "a boosted vote of farthing.boosting, a forest of farthing.forests, a RandomForestClassifier, "
+    "ExtraTreesClassifier, DecisionTreeClassifier, BaggingClassifier or AdaBoostClassifier (of trees) of "
+    "scikit-learn, a linear classifier with coef_ and intercept_, a TreeVotes or a LinearVotes"
+)
+
+
+def votes_of(model: Any, values: NDArray[np.floating]) -> TreeVotes | LinearVotes:
+    """Return the weighted vote that a fitted classifier of two classes takes.
+
+    Parameters
+    ----------
+    model : fitted classifier, TreeVotes or LinearVotes
+        The votes of a bagged tree are the difference of its two probabilities; those of a feature of a linear
+        model are its values, as parts of the largest of ``values``.
+    values : ndarray, shape (n_rows, n_features)
+        The encoded table that the model was fitted on, or one like it.
+
+    Returns
+    -------
+    TreeVotes or LinearVotes
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = np.array([[-2.0], [2.0]]), [0, 1]
+    >>> votes = votes_of(LogisticRegression(fit_intercept=False).fit(X, y), X)
+    >>> votes.columns(), votes.factor
+    (((0,),), array([0.5]))
+    """
+    if isinstance(model, TreeVotes | LinearVotes):
+        return model
+    if isinstance(model, BudgetedEstimator):
+        forest = getattr(model, "forest_", None)
+        if isinstance(forest, Forest) and hasattr(model, "alphas_"):
+            return _signed(np.asarray(model.alphas_), forest)
+        if isinstance(forest, Forest) and forest.width == 2 == forest.n_outputs:
+            return _bagged(forest)
+    elif hasattr(model, "coef_") and hasattr(model, "intercept_"):
+        return _linear(model, values)
+    elif hasattr(model, "estimators_") or hasattr(model, "tree_"):
+        return _scikit_learn(model)
+    raise TypeError(f"{type(model).__name__} is no weighted vote; estimator takes {_ACCEPTED}")
+
+
+def _signed(alphas: NDArray[np.float64], forest: Forest) -> TreeVotes:
+    """Turn the votes of negative weights round."""
+    turn = np.repeat(np.where(alphas < 0, -1.0, 1.0), np.diff(forest.offsets))
+    return TreeVotes(np.abs(alphas), replace(forest, value=forest.value * turn[:, np.newaxis]))
+
+
+def _bagged(forest: Forest) -> TreeVotes:
+    """Return the mean of what trees of class weights say."""
+    shares = normalise(forest.value)
+    votes = replace(
+        forest, n_outputs=1, target=np.zeros_like(forest.target), value=shares[:, 1:] - shares[:, :1]
+    )
+    return TreeVotes(np.full(forest.n_trees, 1.0 / forest.n_trees), votes)
+
+
+def _linear(model: Any, values: NDArray[np.floating]) -> LinearVotes:
+    """Return the votes of f(x) = sum of w_j x_j + b; alphas are |w_j| times the largest |x_j|.
+
+    Half of it, since a vote is half the log-odds; so a logistic regression keeps its probabilities.
+    """
+    slopes = np.asarray(model.coef_, dtype=np.float64).ravel() / 2
+    intercept = float(np.ravel(model.intercept_)[0]) / 2
+    largest = np.fmax.reduce(np.abs(values), axis=0, initial=0.0).astype(np.float64)
+    present = ~np.isnan(values)
+    means = np.where(present, values, 0.0).sum(axis=0) / np.maximum(present.sum(axis=0), 1)
+    columns = np.flatnonzero(slopes * largest)
+    factor = np.sign(slopes[columns]) / largest[columns]
+    alphas = np.abs(slopes[columns]) * largest[columns]
+    missing = factor * means[columns]
+    if intercept != 0 or not len(columns):
+        columns = np.append(columns, -1)
+        alphas = np.append(alphas, abs(intercept) or 1.0)
+        factor = np.append(factor, np.sign(intercept))
+        missing = np.append(missing, 0.0)
+    return LinearVotes(alphas, columns.astype(np.int64), factor, missing, values.shape[1])
+
+
+def _scikit_learn(model: Any) -> TreeVotes:
+    """Return the votes of boosted or bagged trees of scikit-learn."""
+    members: Sequence[Any] = list(np.ravel(model.estimators_)) if hasattr(model, "estimators_") else [model]
+    n_features = int(model.n_features_in_)
+    weights = getattr(model, "estimator_weights_", None)
+    hard = weights is not None
+    alphas = (
+        np.full(len(members), 1.0 / len(members)) if weights is None else np.asarray(weights)[: len(members)]
+    )
+    subsets = getattr(model, "estimators_features_", [np.arange(n_features)] * len(members))
+    kept = [place for place, alpha in enumerate(alphas) if alpha != 0]
+    trees = [_tree(members[place], subsets[place], n_features, model, hard) for place in kept]
+    # SAMME's vote f votes by its sign as 2 f does; half of it is AdaBoost's own alpha.
+    return _signed((alphas[kept] / 2 if hard else alphas[kept]).astype(np.float64), Forest.concat(trees))
+
+
+def _tree(member: Any, columns: NDArray[Any], n_features: int, model: Any, hard: bool) -> Forest:
+    """Return a tree of scikit-learn as a tree of votes between -1 and 1."""
+    if not hasattr(member, "tree_") or not hasattr(member, "classes_"):
+        raise TypeError(
+            f"{type(model).__name__} holds a {type(member).__name__}; estimator takes {_ACCEPTED}"
+        )
+    tree = member.tree_
+    inner = tree.children_left >= 0
+    counts = np.zeros((tree.node_count, 2))
+    # A member may have seen one class only. Those of a forest know classes by their place, others by name.
+    named = hard or member is model
+    known = np.searchsorted(model.classes_, member.classes_) if named else member.classes_.astype(np.int64)
+    counts[:, known] = tree.value[:, 0, :]
+    shares = normalise(counts)
+    votes = np.sign(shares[:, 1:] - shares[:, :1]) if hard else shares[:, 1:] - shares[:, :1]
+    return Forest.from_arrays(
+        n_features=n_features,
+        feature=np.where(inner, np.asarray(columns)[np.where(inner, tree.feature, 0)], -1),
+        threshold=np.where(inner, tree.threshold, 0.0),
+        left=np.where(inner, tree.children_left, -1),
+        right=np.where(inner, tree.children_right, -1),
+        missing=np.where(tree.missing_go_to_left.astype(bool), 0, 1),
+        value=votes,
+        cover=tree.weighted_n_node_samples,
+        dtype="float32",
+    ).validate()

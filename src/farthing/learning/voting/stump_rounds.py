@@ -1,0 +1,121 @@
+"""The rounds of AdaBoost: learners with the largest edges, chosen one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing._core import Booster
+from farthing.learning.voting.vote_classifier import GRID, MOST
+from farthing.table import Bins
+from farthing.trees import Forest
+
+Choice: TypeAlias = Callable[[NDArray[np.float64]], int | None]
+"""From the edges of all candidates to the place of the one to take, or None to end.
+
+Place 0 is the vote that asks for nothing, place j + 1 the best stump of column j; an edge of 0 is no
+candidate.
+"""
+
+
+class Rounds:
+    """Boost in one table, a learner a round.
+
+    A stump cuts one column in two and votes +1 on one side and -1 on the other: a number against a threshold
+    between two bins, a category against a set of categories. Its edge is the sum over the rows of weight
+    times label times vote, where the weights sum to 1. The search for the largest edge of each column is
+    exact, over all thresholds, all sets and both signs; the sums are of integers, so any number of threads
+    gives the same bits.
+
+    Missing values are a third group, which votes by the sign of its own sum: it goes to the side that votes
+    so (to the right if the sum is zero). Where no training row was missing, a missing value stays at the
+    node, whose vote is 0.
+
+    Parameters
+    ----------
+    bins : Bins
+        The table.
+    labels : ndarray of int8, shape (n_rows,)
+        -1 or +1.
+    weights : ndarray of float64, shape (n_rows,)
+        What each row counts, above zero.
+    n_threads : int
+        Threads to use.
+
+    Attributes
+    ----------
+    alphas, edges : list of float
+        The voting weight and the edge of each learner so far.
+
+    Examples
+    --------
+    >>> from farthing.table import Schema
+    >>> X = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
+    >>> rounds = Rounds(Bins(X, Schema.learn(X)), np.array([1, -1, 1, 1], dtype=np.int8), np.ones(4))
+    >>> rounds.candidates()
+    array([0.5, 0.5, 0. ])
+    >>> rounds.run(lambda edges: 1, n_rounds=1)
+    >>> rounds.edges
+    [0.5]
+    >>> rounds.forest().value.ravel()
+    array([ 0., -1.,  1.])
+    """
+
+    def __init__(
+        self, bins: Bins, labels: NDArray[np.int8], weights: NDArray[np.float64], n_threads: int = 1
+    ) -> None:
+        self.alphas: list[float] = []
+        self.edges: list[float] = []
+        self._bins = bins
+        self._core = Booster(bins.core, labels, weights, n_threads)
+
+    def candidates(self) -> NDArray[np.float64]:
+        """Return the edges of the constant vote and of the best stump of each column; see `Choice`."""
+        return self._core.edges()
+
+    def run(self, choose: Choice, *, n_rounds: int, intercept: bool = True, max_depth: int = 1) -> None:
+        """Take learner after learner until a limit, a learner without error, or one without edge.
+
+        A learner gets the vote alpha = 1/2 ln((1 + edge) / (1 - edge)), and the distribution becomes D
+        exp(-alpha y h) / Z. (The papers print the exponent with the other sign, which would make easy rows
+        heavier.)
+
+        Parameters
+        ----------
+        choose : callable
+            See `Choice`.
+        n_rounds : int
+            Most rounds.
+        intercept : bool
+            Whether the constant vote is a candidate.
+        max_depth : int
+            Most tests on a path of a learner. Below its root, a node takes the best stump of all columns if
+            that raises the edge of the tree.
+        """
+        perfect, room = False, MOST - self._core.most_alpha - sum(self.alphas)
+        while not perfect and len(self.edges) < n_rounds and room > 0:
+            edges = self.candidates()
+            edges[edges <= GRID] = 0.0  # no vote on the grid
+            if not intercept:
+                edges[0] = 0.0
+            place = choose(edges) if edges.any() else None
+            if place is None:
+                break
+            edge, alpha, perfect = self._core.take(place, max_depth)
+            self.edges.append(edge)
+            self.alphas.append(alpha)
+            room -= alpha
+
+    def forest(self) -> Forest | None:
+        """Return a tree for each round, leaves -1 and +1 and other nodes 0; None if there was no round."""
+        if not self.edges:
+            return None
+        trees: dict[str, Any] = self._core.trees()
+        return Forest.from_arrays(
+            n_features=self._bins.n_features,
+            category_widths=self._bins.category_widths,
+            **trees,
+        )

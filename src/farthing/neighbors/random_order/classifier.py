@@ -1,0 +1,78 @@
+"""Features in a random order: the baseline of those that choose."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from farthing.base import documented, register
+from farthing.boosting import AdaBoostClassifier
+from farthing.neighbors.acquisition.margins import Unmeasured
+from farthing.neighbors.acquisition.neighborhood_base import NEIGHBORS, NeighborhoodClassifier
+
+
+@register(
+    trials=[{"estimator": AdaBoostClassifier(n_rounds=20), "n_neighbors": 9, "confidence": 0.8}],
+    check_defaults=False,
+)
+@documented(NEIGHBORS)
+class RandomOrderClassifier(NeighborhoodClassifier):
+    """Buy features in a random order, whatever they cost, and vote as `MarginNeighborsClassifier` does.
+
+    The order is drawn from the seed alone. Rows share the model's seed, so equal rows get equal labels;
+    ``seeds=`` of the array calls gives each row an order of its own. A row ends by the same rule as there.
+
+    Parameters
+    ----------
+    {estimator}
+    {confidence}
+    {budget}
+    {rows}
+    random_state : int, RandomState or None
+        Draws the model's seed, and the rows kept.
+    {costs}
+
+    Attributes
+    ----------
+    {attributes}
+    seed_ : int
+        The model's seed.
+
+    References
+    ----------
+    Nan: Learning to Predict under a Budget. Thesis, Boston University, 2018. Section 2.4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.random.default_rng(0).normal(size=(100, 3))
+    >>> model = RandomOrderClassifier(confidence=1.0, random_state=0).fit(X, X.sum(axis=1) > 0)
+    >>> model.acquired(X, budget=1, seeds=np.arange(100)).sum(axis=0)  # one feature each
+    array([...])
+    """
+
+    _by_lot = True
+
+    def __init__(
+        self,
+        estimator: Any = None,
+        *,
+        n_neighbors: int | Literal["exact"] = 50,
+        confidence: float = 0.95,
+        budget: float | None = None,
+        standardize: bool = True,
+        unmeasured: Unmeasured = "zero",
+        max_rows: int | None = None,
+        random_state: Any = None,
+        costs: Any = None,
+        n_jobs: int | None = None,
+    ) -> None:
+        self.estimator = estimator
+        self.n_neighbors = n_neighbors
+        self.confidence = confidence
+        self.budget = budget
+        self.standardize = standardize
+        self.unmeasured = unmeasured
+        self.max_rows = max_rows
+        self.random_state = random_state
+        self.costs = costs
+        self.n_jobs = n_jobs

@@ -1,0 +1,220 @@
+"""What a model spends: on average, by feature and by group, and how often it uses what it buys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import BudgetedEstimator, TreesMixin, n_threads
+from farthing.base.inputs import check_caps
+from farthing.costs import CostSheet
+from farthing.forests.imported.estimators import from_model
+from farthing.trees import Predictor
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The account of a model on a table.
+
+    Attributes
+    ----------
+    sheet : CostSheet
+        The prices.
+    n_rows : int
+        Rows of the table.
+    mean : float
+        Mean cost of a row.
+    quantiles : dict of float to float
+        Costs that this share of the rows do not exceed.
+    share : ndarray of float64, shape (n_features,)
+        Share of the rows that buy each feature.
+    uses : ndarray of float64, shape (n_features,)
+        How often a row tests each feature on average, over all trees; a model that is not one sum of trees
+        counts what it buys once.
+    few : ndarray of float64, shape (n_features,)
+        Share of the rows that test the feature at least once, but no more than ``few_at_most`` times.
+    many : ndarray of float64, shape (n_features,)
+        Share of the rows that test it more often.
+    few_at_most : int
+        The boundary of the two.
+    group_share : ndarray of float64, shape (n_groups,)
+        Share of the rows that buy anything of each group.
+    """
+
+    sheet: CostSheet
+    n_rows: int
+    mean: float
+    quantiles: dict[float, float]
+    share: NDArray[np.float64]
+    uses: NDArray[np.float64]
+    few: NDArray[np.float64]
+    many: NDArray[np.float64]
+    few_at_most: int
+    group_share: NDArray[np.float64]
+
+    def features(self) -> dict[str, list[Any]]:
+        """Return the account by feature, as columns by name, in the order of the sheet.
+
+        ``mean_cost`` is what a row pays for the feature alone on average; what it pays for the feature's
+        group is in `groups`. Both together add up to ``mean``.
+        """
+        names = [self.sheet.group_names[g] if g >= 0 else "" for g in self.sheet.group_of]
+        return {
+            "feature": list(self.sheet.features),
+            "group": names,
+            "cost": self.sheet.own.tolist(),
+            "share": self.share.tolist(),
+            "mean_cost": (self.sheet.own * self.share).tolist(),
+            "mean_uses": self.uses.tolist(),
+            "unused": (1 - self.share).tolist(),
+            f"used_1_to_{self.few_at_most}": self.few.tolist(),
+            f"used_over_{self.few_at_most}": self.many.tolist(),
+        }
+
+    def groups(self) -> dict[str, list[Any]]:
+        """Return the account by group, as columns by name."""
+        return {
+            "group": list(self.sheet.group_names),
+            "cost": self.sheet.shared.tolist(),
+            "share": self.group_share.tolist(),
+            "mean_cost": (self.sheet.shared * self.group_share).tolist(),
+        }
+
+    def to_frame(self) -> Any:
+        """Return the account by feature as a pandas frame, with the features as its index."""
+        return _frame(self.features(), "feature")
+
+    def groups_frame(self) -> Any:
+        """Return the account by group as a pandas frame, with the groups as its index."""
+        return _frame(self.groups(), "group")
+
+    def __str__(self) -> str:
+        unit = f" {self.sheet.unit}" if self.sheet.unit else ""
+        heads = [f"mean cost {self.mean:.4g}{unit} over {self.n_rows} rows"]
+        heads += [f"{100 * q:g} % of the rows at most {cost:.4g}{unit}" for q, cost in self.quantiles.items()]
+        parts = ["\n".join(heads), _table(self.features(), used_only="share")]
+        if self.sheet.group_names:
+            parts.append(_table(self.groups(), used_only="share"))
+        return "\n\n".join(parts)
+
+
+def audit(
+    model: Any,
+    X: Any,
+    costs: Any = None,
+    *,
+    quantiles: Sequence[float] = (0.1, 0.5, 0.9, 1.0),
+    few_at_most: int = 7,
+    n_jobs: int | None = None,
+) -> Audit:
+    """Say what a model spends on a table, on what, and how often it uses what it buys.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model of Farthing, or anything that `from_model` takes.
+    X : array or frame, shape (n_rows, n_features)
+        The rows.
+    costs : CostSheet, mapping, array, Series, path or None
+        Prices to reckon with; None is the model's own. They do not change what a model buys.
+    quantiles : sequence of float
+        Shares of the rows for which to give the cost that they do not exceed.
+    few_at_most : int
+        The most tests of a feature by one row that count as few; 7 in table 4.1 of Nan's thesis.
+    n_jobs : int, optional
+        Threads, as in joblib.
+
+    Returns
+    -------
+    Audit
+        Print it, or take its `to_frame`.
+
+    Examples
+    --------
+    >>> from farthing.datasets import load_heart_disease
+    >>> from farthing.forests import BudgetTreeClassifier
+    >>> heart = load_heart_disease()
+    >>> tree = BudgetTreeClassifier(costs=heart.costs, max_depth=2).fit(heart.X, heart.y)
+    >>> print(audit(tree, heart.X, quantiles=[1.0]))  # doctest: +ELLIPSIS
+    mean cost ... over 303 rows
+    100 % of the rows at most ...
+    """
+    if not isinstance(model, BudgetedEstimator):
+        model = from_model(model)
+    sheet = model.costs_ if costs is None else CostSheet.of(costs, model._ledger_names())
+    acquired = model.acquired(X)
+    spent = sheet.total_rows(acquired)
+    uses = _uses(model, X, acquired, n_threads(n_jobs))
+    groups = [acquired[:, sheet.group_of == g].any(axis=1).mean() for g in range(len(sheet.shared))]
+    return Audit(
+        sheet=sheet,
+        n_rows=len(spent),
+        mean=float(spent.mean()),
+        quantiles={float(q): float(np.quantile(spent, q, method="inverted_cdf")) for q in quantiles},
+        share=acquired.mean(axis=0),
+        uses=uses.mean(axis=0),
+        few=((uses > 0) & (uses <= few_at_most)).mean(axis=0),
+        many=(uses > few_at_most).mean(axis=0),
+        few_at_most=few_at_most,
+        group_share=np.array(groups, dtype=np.float64),
+    )
+
+
+def _uses(model: BudgetedEstimator, X: Any, acquired: NDArray[np.bool_], threads: int) -> NDArray[np.float64]:
+    """Return how often each row tests each feature that it bought, shape (n_rows, n_features)."""
+    if not isinstance(model, TreesMixin) or not model._one_sum:
+        return acquired.astype(np.float64)
+    values = model.schema_.encode(X).values
+    budget = check_caps(model.budget_, len(values))
+    forest = model.forest_
+    # Under a budget what one tree buys is the next one's loss, so all trees go together.
+    parts = [forest] if budget is not None else [forest.trees(t, t + 1) for t in range(forest.n_trees)]
+    total = np.zeros(acquired.shape)
+    for part in parts:
+        counter = replace(
+            part,
+            n_outputs=part.n_features,
+            target=np.zeros(part.n_trees, dtype=np.int64),
+            value=part.tests(),
+        )
+        total += Predictor(counter).predict(values, sheet=model.costs_, budget=budget, n_threads=threads)[0]
+    return np.where(acquired, total, 0.0)
+
+
+def _frame(columns: dict[str, list[Any]], index: str) -> Any:
+    try:
+        import pandas as pd  # noqa: PLC0415 - accepted, not required
+    except ImportError as error:
+        raise ImportError(
+            "a frame needs pandas: pip install pandas; features() and groups() do not"
+        ) from error
+    return pd.DataFrame(columns).set_index(index)
+
+
+def _table(columns: dict[str, list[Any]], used_only: str) -> str:
+    """Return columns as text, the most used rows first, those never used left out."""
+    order = sorted(range(len(columns[used_only])), key=lambda i: -columns[used_only][i])
+    rows = [list(columns)]
+    for i in order:
+        if columns[used_only][i] > 0:
+            rows.append([_cell(name, column[i]) for name, column in columns.items()])
+    widths = [max(len(row[c]) for row in rows) for c in range(len(columns))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if name in ("feature", "group") else cell.rjust(width)
+            for name, cell, width in zip(columns, row, widths, strict=True)
+        ).rstrip()
+        for row in rows
+    )
+
+
+def _cell(name: str, entry: Any) -> str:
+    if isinstance(entry, str):
+        return entry
+    if name == "share" or name.startswith(("unused", "used")):
+        return f"{100 * entry:.1f} %"
+    return f"{entry:.4g}"

@@ -25,11 +25,11 @@ N_TREES, TURNS, GAMMA = 100, 10, 0.001
 def run(threads: int) -> list[Line]:
     task = letters()
     X, y = task.train.X, task.train.y
-    expensive = GreedyMiserClassifier(n_trees=200, learning_rate=0.3, n_jobs=threads).fit(X, y)
-    shared = {"n_trees": N_TREES, "learning_rate": 0.1, "relative": True, "n_jobs": threads}
+    expensive = GreedyMiserClassifier(n_estimators=200, learning_rate=0.3, n_jobs=threads).fit(X, y)
+    shared = {"n_estimators": N_TREES, "learning_rate": 0.1, "relative": True, "n_jobs": threads}
 
     def adapt() -> Any:
-        model = AdaptGbrtClassifier(expensive, gamma=GAMMA, n_alternations=TURNS, n_folds=None, **shared)
+        model = AdaptGbrtClassifier(expensive, tradeoff=GAMMA, n_alternations=TURNS, n_folds=None, **shared)
         with patch.object(gbrt, "TOLERANCE", -np.inf):
             return model.fit(X, y)
 
@@ -39,7 +39,7 @@ def run(threads: int) -> list[Line]:
     fitted = adapt()
     stays = next(model for params, model in fitted.variants() if params == {"send_share": 0.0})
     turns = len(fitted.history_) // 2
-    twice = GreedyMiserClassifier(tradeoff=GAMMA, **(shared | {"n_trees": 2 * N_TREES})).fit(X, y)
+    twice = GreedyMiserClassifier(tradeoff=GAMMA, **(shared | {"n_estimators": 2 * N_TREES})).fit(X, y)
     rows = np.random.default_rng(0).integers(len(X), size=100_000)
     fresh = X[rows] + np.random.default_rng(1).normal(scale=0.1, size=(100_000, X.shape[1]))
     return [

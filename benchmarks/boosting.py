@@ -39,14 +39,14 @@ def against_rival(
 ) -> list[Line]:
     """Time ours on all rounds and the rival on some, in alternation, and compare errors at the latter."""
     X, y = labelled
-    ours = AdaBoostClassifier(n_rounds=ROUNDS, n_jobs=threads)
+    ours = AdaBoostClassifier(n_estimators=ROUNDS, n_jobs=threads)
     theirs = Rival(n_estimators=rival_rounds)
     ours.fit(X, y)
     times = [(seconds(lambda: ours.fit(X, y)), seconds(lambda: theirs.fit(X, y))) for _ in range(turns)]
     mine = statistics.median(a for a, _ in times)
     other = statistics.median(b for _, b in times) * ROUNDS / rival_rounds
     ratio = statistics.median(b * ROUNDS / rival_rounds / a for a, b in times)
-    as_long = AdaBoostClassifier(n_rounds=rival_rounds, n_jobs=threads).fit(X, y)
+    as_long = AdaBoostClassifier(n_estimators=rival_rounds, n_jobs=threads).fit(X, y)
     errors = [100 * float(np.mean(model.predict(X) != y)) for model in (as_long, theirs)]
     return [
         Line(f"{what}: speed", "scikit-learn", mine, other, ratio, 50.0, higher=True),
@@ -61,7 +61,7 @@ def saved(name: str, labelled: Labelled, n_train: int, threads: int) -> Line:
     train, test = rows[:n_train], rows[n_train : n_train + 5000]
     spends, labels = [], []
     for curtail in (True, False):
-        model = AdaBoostClassifier(n_rounds=ROUNDS, curtail=curtail, n_jobs=threads)
+        model = AdaBoostClassifier(n_estimators=ROUNDS, curtail=curtail, n_jobs=threads)
         model.fit(take(X, train), y[train])
         spends.append(float(model.spend(take(X, test)).mean()))
         labels.append(model.predict(take(X, test)))

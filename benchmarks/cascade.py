@@ -35,10 +35,15 @@ def table(n_rows: int, n_features: int, n_classes: int) -> tuple[NDArray[Any], N
 def compare(what: str, data: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], threads: int) -> list[Line]:
     """Time one table."""
     X, y, prices = data
-    settings: dict[str, Any] = {"learning_rate": RATE, "max_depth": DEPTH, "l2": 1.0, "n_jobs": threads}
+    settings: dict[str, Any] = {
+        "learning_rate": RATE,
+        "max_depth": DEPTH,
+        "l2_regularization": 1.0,
+        "n_jobs": threads,
+    }
 
     def ours() -> MiserCascadeClassifier:
-        model = MiserCascadeClassifier(prices, n_trees=N_TREES, random_state=0, **settings).fit(X, y)
+        model = MiserCascadeClassifier(prices, n_estimators=N_TREES, random_state=0, **settings).fit(X, y)
         model.path()
         return model
 
@@ -47,7 +52,9 @@ def compare(what: str, data: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], th
     n_rounds = cascade.forest_.n_trees // n_outputs - len(cascade.sets_)
 
     def miser(rounds: int) -> None:
-        model = GreedyMiserClassifier(tradeoff=1e-5, relative=True, n_trees=rounds, costs=prices, **settings)
+        model = GreedyMiserClassifier(
+            tradeoff=1e-5, relative=True, n_estimators=rounds, costs=prices, **settings
+        )
         model.fit(X, y)
 
     lines = []

@@ -29,7 +29,7 @@ def run(threads: int) -> list[Line]:
     train, test = slice(0, N_TRAIN), slice(N_TRAIN, None)
 
     def ours(**settings: object) -> BudgetForestClassifier:
-        model = BudgetForestClassifier(max_trees=N_TREES, n_jobs=threads, random_state=0)
+        model = BudgetForestClassifier(n_estimators=N_TREES, n_jobs=threads, random_state=0)
         return model.set_params(**settings).fit(X[train], y[train])
 
     def theirs(**settings: object) -> RandomForestClassifier:

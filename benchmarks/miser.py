@@ -64,7 +64,7 @@ def ours(task: Task, charge: str, threads: int) -> GreedyMiserRegressor:
     model = GreedyMiserRegressor(
         tradeoff=task.tradeoff,
         charge=charge,  # type: ignore[arg-type]
-        n_trees=N_TREES,
+        n_estimators=N_TREES,
         learning_rate=RATE,
         max_depth=DEPTH,
         costs=task.prices,

@@ -16,7 +16,8 @@ from experiments.nan_neighbors import boosted, letters
 from numpy.typing import NDArray
 
 from benchmarks.measure import Line, race
-from farthing.neighbors import Kept, MarginNeighborsClassifier
+from farthing.neighbors import MarginNeighborsClassifier
+from farthing.neighbors.acquisition.training_rows import Kept
 
 N_NEIGHBORS = 65
 # One in so many rows goes to the loop.

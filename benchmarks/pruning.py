@@ -38,13 +38,13 @@ def run(threads: int) -> list[Line]:
     return [*letter(threads), *covtype(threads)]
 
 
-def grown(name: str, n_training: int, n_rows: int, n_trees: int, threads: int) -> tuple[Any, Any, Any]:
+def grown(name: str, n_training: int, n_rows: int, n_estimators: int, threads: int) -> tuple[Any, Any, Any]:
     """Return a forest and the validation rows."""
     data = load_table(name)
     X, y = np.ascontiguousarray(data.X.to_numpy(dtype=np.float64)), np.asarray(data.y)
     order = np.random.default_rng(0).permutation(len(y))
     training, validation = order[:n_training], order[n_training : n_training + n_rows]
-    model = BudgetForestClassifier(max_trees=n_trees, random_state=0, n_jobs=threads)
+    model = BudgetForestClassifier(n_estimators=n_estimators, random_state=0, n_jobs=threads)
     return model.fit(X[training], y[training]), X[validation], y[validation]
 
 
@@ -54,18 +54,18 @@ def grown(name: str, n_training: int, n_rows: int, n_trees: int, threads: int) -
 def letter(threads: int) -> list[Line]:
     """Race HiGHS, on smaller and smaller problems until it keeps the time limit."""
     lines, solved = [], False
-    n_trees, n_rows = LETTER_TREES, LETTER_ROWS
+    n_estimators, n_rows = LETTER_TREES, LETTER_ROWS
     while not solved:
-        line, solved = against_program(n_trees, n_rows, threads)
+        line, solved = against_program(n_estimators, n_rows, threads)
         lines.append(line)
-        n_trees, n_rows = n_trees // 2, n_rows // 2
+        n_estimators, n_rows = n_estimators // 2, n_rows // 2
     return lines
 
 
-def against_program(n_trees: int, n_rows: int, threads: int) -> tuple[Line, bool]:
+def against_program(n_estimators: int, n_rows: int, threads: int) -> tuple[Line, bool]:
     """Race HiGHS once; say whether it kept the time limit."""
     limit = float(os.environ.get("FARTHING_LP_SECONDS", "600"))
-    model, X, y = grown("letter", 14_000, n_rows, n_trees, threads)
+    model, X, y = grown("letter", 14_000, n_rows, n_estimators, threads)
     turns = [timed(lambda: prune_path(model, X, y, n_jobs=threads)) for _ in range(3)]
     ours, path = min(turn[0] for turn in turns), turns[0][1]
     entry = halfway(path, 0.5)
@@ -79,7 +79,7 @@ def against_program(n_trees: int, n_rows: int, threads: int) -> tuple[Line, bool
             raise AssertionError(f"the program says {answer.fun}, the cut {best}")
     else:
         rival += f", given up after {theirs:.0f} s"
-    what = f"letter, {n_trees} trees, {n_rows} rows: {len(path)} prunings"
+    what = f"letter, {n_estimators} trees, {n_rows} rows: {len(path)} prunings"
     # A rival that gave up would have taken longer still: the ratio is a bound, which cannot miss the goal.
     goal = 0.01 if solved or ours <= 0.01 * theirs else None
     return Line(what, rival, ours, theirs, ours / theirs, goal), solved
@@ -101,20 +101,20 @@ def thesis_program(model: Any, X: NDArray[np.float64], lam: float) -> dict[str, 
 
     Columns are z by node, then w by row and feature, then w by tree, row and feature.
     """
-    forest, n_rows, n_trees = model.forest_, len(X), model.forest_.n_trees
+    forest, n_rows, n_estimators = model.forest_, len(X), model.forest_.n_estimators
     starts, parent = forest.tree_starts(), parents(forest)
     first_w = forest.n_nodes
     n_columns = first_w + n_rows * forest.n_features
     wrong = forest.value.sum(axis=1) - forest.value.max(axis=1)
     costs = [
-        wrong / (forest.value[0].sum() * n_trees),
+        wrong / (forest.value[0].sum() * n_estimators),
         np.tile(lam * np.asarray(model.costs_.own) / n_rows, n_rows),
     ]
     equal_rows: list[NDArray[np.int64]] = []
     equal_columns: list[NDArray[np.int64]] = []
     below_columns: list[NDArray[np.int64]] = []
     n_equal = 0
-    for t in range(n_trees):
+    for t in range(n_estimators):
         # Each leaf: exactly one node of its path is a leaf of the pruned tree.
         for h in range(int(forest.offsets[t]), int(forest.offsets[t + 1])):
             if forest.feature[h] >= 0:

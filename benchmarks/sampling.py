@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.measure import Line, race
-from farthing.boosting import AdaBoostClassifier, AdaBoostRSClassifier, TreeVotes
+from farthing.boosting import AdaBoostClassifier, AdaBoostRSClassifier
+from farthing.learning.voting import TreeVotes
 
 N_ROWS, N_FEATURES, N_ROUNDS, BUDGET = 5_000, 400, 500, 20.0
 
@@ -59,7 +60,7 @@ def run(threads: int) -> list[Line]:
     fresh, truth = make_table(N_ROWS, 1)
     costs = np.random.default_rng(2).random(N_FEATURES)
     seeds = np.arange(N_ROWS)
-    stumps = AdaBoostClassifier(n_rounds=N_ROUNDS, intercept=False, n_jobs=threads).fit(X, y)
+    stumps = AdaBoostClassifier(n_estimators=N_ROUNDS, intercept=False, n_jobs=threads).fit(X, y)
     lines = []
     for sampling in ("weight", "cost"):
         model = AdaBoostRSClassifier(

@@ -57,7 +57,7 @@ def make_steps(path: Path) -> list[bytes]:
     """Fit and save the forest; return the bodies of one step of each patient."""
     data = load_heart_disease()
     model = BudgetForestClassifier(
-        costs=data.costs, cost_rule="penalty", tradeoff=0.0, max_trees=100, random_state=0
+        costs=data.costs, cost_rule="penalty", tradeoff=0.0, n_estimators=100, random_state=0
     ).fit(data.X, data.y)
     assert model.forest_.n_trees == 100
     model.save(path)

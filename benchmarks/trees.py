@@ -40,7 +40,11 @@ def make_table(n_rows: int = N_ROWS) -> tuple[NDArray[np.float64], NDArray[np.fl
 def our_model(threads: int) -> GradientBoostingRegressor:
     """Return our booster with the common limits."""
     return GradientBoostingRegressor(
-        n_trees=N_TREES, learning_rate=RATE, max_leaves=MAX_LEAVES, min_rows_leaf=MIN_ROWS, n_jobs=threads
+        n_estimators=N_TREES,
+        learning_rate=RATE,
+        max_leaf_nodes=MAX_LEAVES,
+        min_samples_leaf=MIN_ROWS,
+        n_jobs=threads,
     )
 
 
@@ -62,8 +66,8 @@ def run(threads: int) -> list[Line]:
     weights = np.ones(N_ROWS)
 
     def grow() -> None:
-        grower = Grower(bins, sheet, max_leaves=MAX_LEAVES, min_rows_leaf=MIN_ROWS, n_threads=threads)
-        boost(grower, y, weights, start=float(y.mean()), n_trees=N_TREES, learning_rate=RATE)
+        grower = Grower(bins, sheet, max_leaf_nodes=MAX_LEAVES, min_samples_leaf=MIN_ROWS, n_threads=threads)
+        boost(grower, y, weights, start=float(y.mean()), n_estimators=N_TREES, learning_rate=RATE)
 
     data = lightgbm.Dataset(X, y, params=settings).construct()
     ours = our_model(threads).fit(X, y)

@@ -185,7 +185,7 @@ def make_case(seed: int) -> Case:
     X = rng.integers(0, 4, size=(50, n_features)).astype(float)
     y = (X[:, 0] + X[:, 1] + rng.integers(0, 3, size=50)).astype(int) % 3
     model = BudgetForestClassifier(
-        max_trees=2 + seed % 2,
+        n_estimators=2 + seed % 2,
         max_depth=3 - seed % 2,
         impurity="gini",
         cost_rule="penalty",

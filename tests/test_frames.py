@@ -43,7 +43,7 @@ def models(sheet, budget):
     return [
         BudgetTreeClassifier(costs=sheet, budget=budget),
         BudgetTreeClassifier(costs=sheet, impurity="pairs", cost_rule="penalty", tradeoff=0.05),
-        GradientBoostingRegressor(costs=sheet, n_trees=3, max_leaves=4, learning_rate=0.5),
+        GradientBoostingRegressor(costs=sheet, n_estimators=3, max_leaf_nodes=4, learning_rate=0.5),
     ]
 
 
@@ -80,7 +80,7 @@ def test_many_rows_in_two_threads():
     X["g"] = pd.Categorical(rng.choice(["u", "v", "w"], len(X)))
     X.loc[rng.random(len(X)) < 0.1, "a"] = np.nan
     y = (X["b"] > 0) & (X["g"] == "v") | (X["c"] > 1)
-    for estimator in (BudgetTreeClassifier(max_depth=8), GradientBoostingRegressor(n_trees=10)):
+    for estimator in (BudgetTreeClassifier(max_depth=8), GradientBoostingRegressor(n_estimators=10)):
         one = estimator.set_params(n_jobs=1).fit(X, y)
         forest = one.forest_
         two = estimator.set_params(n_jobs=2).fit(X, y)
@@ -88,7 +88,7 @@ def test_many_rows_in_two_threads():
         assert one.score(X, y) > 0.8
 
 
-@pytest.mark.parametrize("model", [BudgetTreeClassifier(), GradientBoostingRegressor(n_trees=3)])
+@pytest.mark.parametrize("model", [BudgetTreeClassifier(), GradientBoostingRegressor(n_estimators=3)])
 def test_polars_frames_are_as_good_as_pandas_frames(model):
     polars = pytest.importorskip("polars")
     rng = np.random.default_rng(1)

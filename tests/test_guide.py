@@ -25,5 +25,7 @@ def test_every_method_that_it_names_is_there() -> None:
     from farthing.base import registered  # noqa: PLC0415
 
     table = GUIDE.read_text(encoding="utf-8").split("## Which method when")[1].split("##")[0]
-    named = set(re.findall(r"[A-Z]\w+(?:Classifier|Regressor|Ranker)|EarlyExitClassifier\b|ErrorCosts", table))
+    named = set(
+        re.findall(r"[A-Z]\w+(?:Classifier|Regressor|Ranker)|EarlyExitClassifier\b|ErrorCosts", table)
+    )
     assert named - set(registered()) - set(dir(farthing)) == set()

@@ -17,14 +17,14 @@ from sklearn.preprocessing import StandardScaler
 import farthing
 from farthing import CostSheet, Group, store
 from farthing.adaptive import EdgeClassifier, EdgeRegressor, Messages, speak
-from farthing.learning.proximal_descent import Design
 from farthing.adaptive.edge.blocks import ACTIVATIONS, Blocks, Cloud
 from farthing.adaptive.edge.devices import Devices
 from farthing.adaptive.edge.relaxed import Relaxation, cheapest_corner, divergence
 from farthing.adaptive.edge.training import nearest_within
 from farthing.errors import CostError, FileError, TableError, WalkError
-from farthing.forests import audit
 from farthing.frontier.candidates import Ground, candidates
+from farthing.learning.proximal_descent import Design
+from farthing.report import audit
 from farthing.table import Schema
 
 DEVICES = {"wrist": ["x0", "x1"], "ankle": ["x2", "x3"], "hip": [4]}

@@ -14,8 +14,8 @@ from farthing.adaptive import (
     L1GateClassifier,
 )
 from farthing.adaptive.adapt.expensive_model import Rows
-from farthing.adaptive.adapt_gbrt.classifier import _Nursery
 from farthing.adaptive.adapt.objective import Problem
+from farthing.adaptive.adapt_gbrt.classifier import _Nursery
 from farthing.boosting import GreedyMiserClassifier
 from farthing.cascades import EarlyExitClassifier
 from farthing.costs import CostSheet
@@ -36,7 +36,7 @@ def test_synthetic_2_adapt_lin_finds_feature_2_at_110_of_70():
     ones = np.ones(2)
     model = AdaptLinClassifier(
         SVC(C=10.0),
-        gamma=0.02,
+        tradeoff=0.02,
         p_full=0.8,
         start=(ones, ones),
         n_alternations=50,
@@ -70,8 +70,8 @@ def test_synthetic_1_keeps_the_accuracy_of_the_svm(method):
         random_state=17,
         n_clusters_per_class=2,
     )
-    trees = {"n_trees": 5, "max_depth": 2, "learning_rate": 0.5} if method is AdaptGbrtClassifier else {}
-    model = method(SVC(), p_full=0.6, gamma=0.0, n_alternations=10, random_state=0, **trees).fit(X, y)
+    trees = {"n_estimators": 5, "max_depth": 2, "learning_rate": 0.5} if method is AdaptGbrtClassifier else {}
+    model = method(SVC(), p_full=0.6, tradeoff=0.0, n_alternations=10, random_state=0, **trees).fit(X, y)
     svm = SVC().fit(X, y).score(X, y)
     assert model.score(X, y) >= svm - 0.01
     assert model.sent(X).mean() < 1
@@ -82,9 +82,9 @@ def test_synthetic_1_keeps_the_accuracy_of_the_svm(method):
 @pytest.mark.parametrize(
     "method",
     [
-        AdaptLinClassifier(gamma=0.003, n_folds=2),
-        AdaptGbrtClassifier(gamma=0.5, n_trees=10, n_alternations=4, n_folds=2),
-        AdaptGbrtClassifier(gamma=0.01, relative=True, leaf="gradient", n_trees=8, n_folds=2),
+        AdaptLinClassifier(tradeoff=0.003, n_folds=2),
+        AdaptGbrtClassifier(tradeoff=0.5, n_estimators=10, n_alternations=4, n_folds=2),
+        AdaptGbrtClassifier(tradeoff=0.01, relative=True, leaf="gradient", n_estimators=8, n_folds=2),
     ],
 )
 def test_the_objective_never_rises(method, p_full, halves, sheet):
@@ -97,20 +97,22 @@ def test_the_objective_never_rises(method, p_full, halves, sheet):
 
 def test_lstsq_lowers_its_objective_over_each_turn(halves, sheet):
     (X, y), _ = halves
-    for gamma in (0.0, 0.003):
-        model = AdaptLstsqClassifier(gamma=gamma, p_full=0.3, costs=sheet, random_state=0).fit(X, y)
+    for tradeoff in (0.0, 0.003):
+        model = AdaptLstsqClassifier(tradeoff=tradeoff, p_full=0.3, costs=sheet, random_state=0).fit(X, y)
         assert (np.diff(model.history_[1::2]) <= 1e-6).all()
 
 
-@pytest.mark.parametrize("settings", [{"gamma": 3.0}, {"gamma": 0.01, "relative": True}, {"gamma": 0.0}])
+@pytest.mark.parametrize(
+    "settings", [{"tradeoff": 3.0}, {"tradeoff": 0.01, "relative": True}, {"tradeoff": 0.0}]
+)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_without_a_share_gbrt_is_the_greedy_miser(settings, n_classes, halves, sheet):
     (X, y), (fresh, _) = halves
     y = y + (n_classes == 3) * (X[:, 3] > 1)
-    common = {"n_trees": 12, "learning_rate": 0.3, "costs": sheet}
+    common = {"n_estimators": 12, "learning_rate": 0.3, "costs": sheet}
     for weights in (None, np.arange(len(y)) % 3 + 1.0):
         model = AdaptGbrtClassifier(p_full=0.0, **settings, **common).fit(X, y, weights)
-        rates = {"tradeoff": settings["gamma"], "relative": settings.get("relative", False)}
+        rates = {"tradeoff": settings["tradeoff"], "relative": settings.get("relative", False)}
         miser = GreedyMiserClassifier(**rates, **common).fit(X, y, weights)
         f1 = model.pair_.forest.trees(1, model.pair_.forest.n_trees)
         assert np.array_equal(f1.value, miser.forest_.value)
@@ -133,7 +135,7 @@ def nursery(X, y, sheet, **params):
 def test_trees_that_are_grown_anew_are_those_of_the_miser_if_nobody_goes_on(halves, sheet):
     """The same grower, ledger and gradients: only the gate's purchases could make a difference."""
     (X, y), _ = halves
-    place = nursery(X, y, sheet, gamma=2.0, n_trees=10)
+    place = nursery(X, y, sheet, tradeoff=2.0, n_estimators=10)
     first, again = place.first(), place.grow(np.zeros(len(y)))
     of_f1 = again.forest().target == 1
     starts = again.forest().offsets[:-1][of_f1]
@@ -147,7 +149,7 @@ def test_gate_and_f1_buy_from_one_ledger(halves):
     """With a price that only one purchase is worth, both use the column that the other has bought."""
     (X, y), _ = halves
     q = np.where(X[:, 0] > 0.5, 0.9, 0.05)
-    place = nursery(X, y, CostSheet(np.ones(5)), gamma=12.0, n_trees=5, max_depth=2)
+    place = nursery(X, y, CostSheet(np.ones(5)), tradeoff=12.0, n_estimators=5, max_depth=2)
     forest = place.grow(q).forest()
     tests = {}
     for output in (0, 1):
@@ -162,11 +164,11 @@ def test_a_gate_sends_what_f1_cannot_tell():
     X = np.random.default_rng(0).normal(size=(4000, 5))
     y = np.where(X[:, 0] < 0.5, X[:, 0] < -0.2, X[:, 1] * X[:, 2] > 0).astype(int)
     costs = CostSheet([1.0, 20.0, 20.0, 1.0, 1.0])
-    forest = BudgetForestClassifier(cost_rule="penalty", tradeoff=0.0, random_state=0, max_trees=20)
+    forest = BudgetForestClassifier(cost_rule="penalty", tradeoff=0.0, random_state=0, n_estimators=20)
     fresh, wanted = X[2000:], y[2000:]
     for model in (
-        AdaptGbrtClassifier(forest, gamma=20.0, n_trees=20, p_full=0.4, costs=costs, random_state=0),
-        AdaptLinClassifier(forest, gamma=0.01, p_full=0.4, n_alternations=30, costs=costs, random_state=0),
+        AdaptGbrtClassifier(forest, tradeoff=20.0, n_estimators=20, p_full=0.4, costs=costs, random_state=0),
+        AdaptLinClassifier(forest, tradeoff=0.01, p_full=0.4, n_alternations=30, costs=costs, random_state=0),
     ):
         model.fit(X[:2000], y[:2000])
         sent = model.sent(fresh)
@@ -182,7 +184,7 @@ def test_weights_are_repetitions(halves, sheet):
     times = np.arange(len(y)) % 3 + 1
     again = np.repeat(np.arange(len(y)), times)
     svm = SVC().fit(X, y)
-    common = {"gamma": 0.002, "costs": sheet, "n_folds": None, "n_alternations": 3}
+    common = {"tradeoff": 0.002, "costs": sheet, "n_folds": None, "n_alternations": 3}
     weighed = AdaptLinClassifier(svm, **common).fit(X, y, times)
     repeated = AdaptLinClassifier(svm, **common).fit(X[again], y[again])
     assert np.allclose(weighed.gate_proba(fresh), repeated.gate_proba(fresh), atol=1e-6)
@@ -192,12 +194,12 @@ def test_weights_are_repetitions(halves, sheet):
     ("params", "naming"),
     [
         ({"p_full": 1.5}, "p_full"),
-        ({"gamma": -1.0}, "gamma"),
+        ({"tradeoff": -1.0}, "tradeoff"),
         ({"n_alternations": 0}, "n_alternations"),
         ({"n_folds": 1}, "n_folds"),
         ({"start": 3}, "start"),
         ({"start": (np.ones(2), np.ones(2))}, "start"),
-        ({"expensive": SVC, "gamma": 0.1}, "expensive"),
+        ({"expensive": SVC, "tradeoff": 0.1}, "expensive"),
         ({"expensive": 3}, "expensive"),
         ({"validation_fraction": 0.0}, "validation_fraction"),
         ({"send_share": 1.5}, "send_share"),
@@ -214,8 +216,10 @@ def test_bad_parameters_are_named(params, naming, halves):
 
 def test_an_early_exit_may_be_the_expensive_model_before_it_is_fitted(halves, sheet):
     (X, y), (fresh, _) = halves
-    exits = EarlyExitClassifier(GreedyMiserClassifier(n_trees=20, max_depth=2), threshold=0.8, every=2)
-    model = AdaptLinClassifier(exits, gamma=0.001, p_full=0.6, costs=sheet, random_state=0).fit(X, y)
+    exits = EarlyExitClassifier(
+        GreedyMiserClassifier(n_estimators=20, max_depth=2), threshold=0.8, rounds_per_exit=2
+    )
+    model = AdaptLinClassifier(exits, tradeoff=0.001, p_full=0.6, costs=sheet, random_state=0).fit(X, y)
     alone = clone(exits).set_params(costs=sheet).fit(X, y)
     assert np.array_equal(model.expensive_.predict_proba(fresh), alone.predict_proba(fresh))
     assert np.array_equal(model.expensive_.spend(fresh), alone.spend(fresh))

@@ -15,8 +15,8 @@ import farthing
 from farthing import store
 from farthing.adaptive import AdaptExperts, AdaptLinClassifier, OnlineGate, Panel
 from farthing.adaptive.online_gate.exp3 import DOUBLING, bound
-from farthing.learning.random_numbers import random_bits
 from farthing.errors import FileError, RoundError
+from farthing.learning.random_numbers import random_bits
 
 COST = 0.4
 
@@ -66,16 +66,16 @@ def test_the_rounds_are_those_of_the_algorithm_as_written(horizon):
     for begin, end in pairwise(bounds):
         length = horizon or begin + 1
         eta = COST ** (-1 / 3) * (np.log(6) / length) ** (2 / 3)
-        gamma = min(1, COST ** (-2 / 3) * (np.log(6) / length) ** (1 / 3))
+        tradeoff = min(1, COST ** (-2 / 3) * (np.log(6) / length) ** (1 / 3))
         part = slice(begin, end)
-        experts, q, seen = exp3g(losses[part], asks[part], lots[part], eta, gamma)
+        experts, q, seen = exp3g(losses[part], asks[part], lots[part], eta, tradeoff)
         drawn += experts.tolist()
         estimates = estimates + seen
     assert [expert for _, _, expert in said] == drawn
     assert gate.history_["expert"].tolist() == drawn
     np.testing.assert_allclose(gate.q_, q[-1], rtol=1e-9)
     np.testing.assert_allclose(gate.estimates_, estimates, rtol=1e-9)
-    assert (gate.eta_, gate.gamma_) == pytest.approx((eta, gamma))
+    assert (gate.eta_, gate.gamma_) == pytest.approx((eta, tradeoff))
     remote = np.array([sent for sent, _, _ in said])
     assert np.array_equal(remote, asks[np.arange(300), drawn])
     local = np.flatnonzero(~remote)

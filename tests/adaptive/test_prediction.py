@@ -14,13 +14,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 import farthing
 from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, adapt_path
-from farthing.adaptive.adapt.expensive_model import LEAST, Rows, ExpensiveModelTrainer, stratified_folds
+from farthing.adaptive.adapt.expensive_model import LEAST, ExpensiveModelTrainer, Rows, stratified_folds
 from farthing.base import load
 from farthing.boosting import AdaBoostRSClassifier, GreedyMiserClassifier
 from farthing.errors import BudgetError, FileError
 from farthing.forests import BudgetForestClassifier, from_model
 
-TREES = {"n_trees": 5, "n_alternations": 2, "gamma": 1.0, "p_full": 0.6, "random_state": 0}
+TREES = {"n_estimators": 5, "n_alternations": 2, "tradeoff": 1.0, "p_full": 0.6, "random_state": 0}
 
 
 def fit(halves, sheet, expensive, **params):
@@ -30,7 +30,7 @@ def fit(halves, sheet, expensive, **params):
 
 def test_rows_that_go_on_pay_only_what_is_beyond_the_gate(halves, sheet):
     _, (fresh, _) = halves
-    model = fit(halves, sheet, GreedyMiserClassifier(n_trees=20))._at(-0.3)
+    model = fit(halves, sheet, GreedyMiserClassifier(n_estimators=20))._at(-0.3)
     sent = model.sent(fresh)
     assert 0 < sent.sum() < len(sent)
     _, first = model.pair_.answers(fresh)
@@ -66,7 +66,7 @@ def test_a_row_that_cannot_pay_for_all_stays_with_f1(halves, sheet):
     assert np.array_equal(model.predict_proba(fresh, budget=poor), model._stay(model.pair_.answers(fresh)[0]))
 
 
-@pytest.mark.parametrize("expensive", [GreedyMiserClassifier(n_trees=10), SVC()])
+@pytest.mark.parametrize("expensive", [GreedyMiserClassifier(n_estimators=10), SVC()])
 def test_a_mean_budget_sends_the_largest_set_that_fits(expensive, halves, sheet):
     (X, y), (held, labels) = halves
     model = AdaptGbrtClassifier(expensive, costs=sheet, **TREES).fit(X, y)
@@ -123,8 +123,8 @@ def test_variants_send_other_shares_within_the_budget(budget, halves, sheet):
 
 def test_stages_nest(halves, sheet, tmp_path):
     (X, y), (fresh, wanted) = halves
-    inner = AdaptGbrtClassifier(GreedyMiserClassifier(n_trees=20), costs=sheet, n_folds=2, **TREES)
-    outer = AdaptLinClassifier(inner, gamma=0.01, p_full=0.7, costs=sheet, n_folds=2, random_state=0).fit(
+    inner = AdaptGbrtClassifier(GreedyMiserClassifier(n_estimators=20), costs=sheet, n_folds=2, **TREES)
+    outer = AdaptLinClassifier(inner, tradeoff=0.01, p_full=0.7, costs=sheet, n_folds=2, random_state=0).fit(
         X, y
     )
     assert isinstance(outer.expensive_, AdaptGbrtClassifier)
@@ -151,7 +151,7 @@ def test_a_fitted_stage_is_taken_as_it_is(halves, sheet):
 
 def test_a_model_with_a_budget_of_its_own_keeps_it(halves, sheet):
     (X, y), (fresh, _) = halves
-    sampled = AdaBoostRSClassifier(budget=3.0, n_rounds=10, costs=sheet, random_state=0).fit(X, y)
+    sampled = AdaBoostRSClassifier(budget=3.0, n_estimators=10, costs=sheet, random_state=0).fit(X, y)
     model = AdaptGbrtClassifier(sampled, costs=sheet, n_folds=None, **TREES).fit(X, y)._at(-np.inf)
     seeds = np.arange(len(fresh))
     alone = sampled.predict_proba(fresh, seeds=seeds)
@@ -251,7 +251,7 @@ def test_frames_and_columns_by_name(halves, sheet):
 
 def test_a_model_of_other_columns_is_refused(halves):
     (X, y), _ = halves
-    other = BudgetForestClassifier(max_trees=2, random_state=0).fit(X[:, :3], y)
+    other = BudgetForestClassifier(n_estimators=2, random_state=0).fit(X[:, :3], y)
     with pytest.raises(ValueError, match="other columns"):
         AdaptGbrtClassifier(other, **TREES).fit(X, y)
     strange = GaussianNB().fit(X, y + 5)
@@ -311,12 +311,12 @@ def test_the_path_judges_as_the_models_do(halves, sheet):
     (X, y), (fresh, wanted) = halves
     seen = []
     path = adapt_path(
-        AdaptGbrtClassifier(GreedyMiserClassifier(n_trees=10), costs=sheet, **TREES),
+        AdaptGbrtClassifier(GreedyMiserClassifier(n_estimators=10), costs=sheet, **TREES),
         X,
         y,
         validation=(fresh[:150], wanted[:150]),
         test=(fresh[150:], wanted[150:]),
-        gammas=[0.5, 5.0],
+        tradeoffs=[0.5, 5.0],
         p_fulls=[0.3, 0.8],
         learning_rates=[0.2],
         shares=[0.25, 0.75],
@@ -330,7 +330,7 @@ def test_the_path_judges_as_the_models_do(halves, sheet):
         assert point.score == point.model.score(fresh[150:], wanted[150:])
         assert point.validation_score == point.model.score(fresh[:150], wanted[:150])
         assert point.sent == point.model.sent(fresh[150:]).mean()
-        assert set(point.params) == {"gamma", "p_full", "learning_rate"}
+        assert set(point.params) == {"tradeoff", "p_full", "learning_rate"}
     alone = path.points[0].model.expensive_
     assert path.full.score == alone.score(fresh[150:], wanted[150:])
     spends = [point.validation_spend for point in path.frontier]
@@ -362,8 +362,8 @@ def test_the_path_judges_as_the_models_do(halves, sheet):
 def test_a_setting_of_a_path_is_the_model_of_that_setting(halves, sheet):
     (X, y), (fresh, wanted) = halves
     model = AdaptLinClassifier(GaussianNB(), costs=sheet, n_alternations=3, random_state=0)
-    path = adapt_path(model, X, y, validation=(fresh, wanted), gammas=[0.01], p_fulls=[0.4])
-    model.set_params(gamma=0.01, p_full=0.4).fit(X, y)
+    path = adapt_path(model, X, y, validation=(fresh, wanted), tradeoffs=[0.01], p_fulls=[0.4])
+    model.set_params(tradeoff=0.01, p_full=0.4).fit(X, y)
     assert np.array_equal(path.points[0].model.predict_proba(fresh), model.predict_proba(fresh))
     with pytest.raises(ValueError, match="learning_rate"):
         adapt_path(model, X, y, validation=(fresh, wanted), learning_rates=[0.1])

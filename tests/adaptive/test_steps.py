@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import entr, expit, logit
 
-from farthing.adaptive.adapt_lstsq import symmetric_divergence as symmetric
-from farthing.learning.proximal_descent import Design, descend
-from farthing.adaptive.adapt.objective import Problem
 from farthing.adaptive.adapt.gate_pairs import LinearPair
-from farthing.learning.group_penalty import BlockPenalty
+from farthing.adaptive.adapt.objective import Problem
 from farthing.adaptive.adapt.projection import project
+from farthing.adaptive.adapt_lstsq import symmetric_divergence as symmetric
 from farthing.costs import CostSheet, Group
+from farthing.learning.group_penalty import BlockPenalty
+from farthing.learning.proximal_descent import Design, descend
 from farthing.table import Schema
 
 SHEET = CostSheet([1.0, 0.5, 2.0, 0.0], groups={"lab": Group(0.7, ["x1", "x2"])})
@@ -64,11 +64,11 @@ def test_the_share_is_never_passed(seed, p_full):
     assert project(50 * excess, shares, p_full)[0] @ shares <= p_full
 
 
-@pytest.mark.parametrize("gamma", [0.1, 0.5, 2.0])
-def test_the_prox_step_is_the_optimum(gamma):
+@pytest.mark.parametrize("tradeoff", [0.1, 0.5, 2.0])
+def test_the_prox_step_is_the_optimum(tradeoff):
     rng = np.random.default_rng(3)
     coef = rng.normal(size=(len(COLUMNS), 3))
-    penalty = BlockPenalty(SHEET, gamma, COLUMNS)
+    penalty = BlockPenalty(SHEET, tradeoff, COLUMNS)
 
     def objective(flat):
         w = flat.reshape(coef.shape)

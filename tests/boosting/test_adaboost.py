@@ -23,23 +23,23 @@ def noisy(n_rows: int = 120, seed: int = 0) -> tuple[NDArray[np.float64], NDArra
 def test_an_example_by_hand() -> None:
     # Class 1 is 2..4. First "up to 4.5" with rows 0 and 1 of eight wrong, then the vote against everything,
     # which is wrong on rows of weight 1/4, then "above 1.5".
-    model = AdaBoostClassifier(n_rounds=3).fit(BLOCKS, [0, 0, 1, 1, 1, 0, 0, 0])
+    model = AdaBoostClassifier(n_estimators=3).fit(BLOCKS, [0, 0, 1, 1, 1, 0, 0, 0])
     assert model.edges_ == pytest.approx([1 / 2, 1 / 2, 2 / 3])
-    assert model.alphas_ == pytest.approx(np.arctanh([1 / 2, 1 / 2, 2 / 3]))
+    assert model.estimator_weights_ == pytest.approx(np.arctanh([1 / 2, 1 / 2, 2 / 3]))
     assert model.forest_.feature.tolist() == [0, -1, -1, -1, 0, -1, -1]
     assert model.forest_.threshold[[0, 4]].tolist() == [4.5, 1.5]
     assert model.predict(BLOCKS).tolist() == [0, 0, 1, 1, 1, 0, 0, 0]
 
 
 def test_without_an_intercept_no_learner_is_constant() -> None:
-    model = AdaBoostClassifier(n_rounds=30, intercept=False).fit(BLOCKS, [0, 0, 1, 1, 1, 0, 0, 0])
+    model = AdaBoostClassifier(n_estimators=30, intercept=False).fit(BLOCKS, [0, 0, 1, 1, 1, 0, 0, 0])
     assert (model.forest_.feature[model.forest_.offsets[:-1]] == 0).all()
 
 
 def test_a_perfect_learner_ends_the_training() -> None:
-    model = AdaBoostClassifier(n_rounds=50).fit(BLOCKS, np.arange(8) > 2)
+    model = AdaBoostClassifier(n_estimators=50).fit(BLOCKS, np.arange(8) > 2)
     assert model.edges_.tolist() == [1.0]
-    assert model.alphas_ == pytest.approx([np.log(2 * 8)])
+    assert model.estimator_weights_ == pytest.approx([np.log(2 * 8)])
     assert model.predict(BLOCKS).tolist() == (np.arange(8) > 2).tolist()
 
 
@@ -48,7 +48,7 @@ def test_a_late_perfect_learner_sets_every_row_right() -> None:
     rng = np.random.default_rng(3)
     X = rng.integers(0, 4, size=(60, 3)).astype(float)
     y = (X[:, 0] > 1) ^ (X[:, 1] > 1)
-    model = AdaBoostClassifier(n_rounds=500, max_depth=2).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=500, max_depth=2).fit(X, y)
     assert model.edges_[-1] == 1.0
     assert len(model.edges_) > 1
     assert (model.predict(X) == y).all()
@@ -72,7 +72,7 @@ def test_one_class_is_predicted_for_nothing() -> None:
 @pytest.mark.parametrize("max_depth", [1, 2])
 def test_stages_lead_to_the_vote(max_depth: int) -> None:
     X, y = noisy()
-    model = AdaBoostClassifier(n_rounds=20, max_depth=max_depth).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=20, max_depth=max_depth).fit(X, y)
     votes = list(model.staged_decision_function(X))
     labels = list(model.staged_predict(X))
     shares = list(model.staged_predict_proba(X))
@@ -80,17 +80,17 @@ def test_stages_lead_to_the_vote(max_depth: int) -> None:
     assert np.array_equal(votes[-1], model.decision_function(X))
     assert np.array_equal(labels[-1], model.predict(X))
     assert np.array_equal(shares[-1], model.predict_proba(X))
-    short = AdaBoostClassifier(n_rounds=7, max_depth=max_depth).fit(X, y)
+    short = AdaBoostClassifier(n_estimators=7, max_depth=max_depth).fit(X, y)
     assert np.array_equal(labels[6], short.predict(X))
     assert np.array_equal(votes[6], short.decision_function(X))
 
 
 def test_margins_are_normalised_votes_for_the_truth() -> None:
     X, y = noisy()
-    model = AdaBoostClassifier(n_rounds=20).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=20).fit(X, y)
     margins = model.margins(X, y)
     signs = np.where(y == 1, 1, -1)
-    assert margins == pytest.approx(signs * model.decision_function(X) / model.alphas_.sum())
+    assert margins == pytest.approx(signs * model.decision_function(X) / model.estimator_weights_.sum())
     assert ((margins > 0) == (model.predict(X) == y)).all()
     with pytest.raises(ValueError, match="label 7"):
         model.margins(X, np.where(y == 1, 7, y))
@@ -100,7 +100,7 @@ def test_margins_are_normalised_votes_for_the_truth() -> None:
 
 def test_the_probability_is_half_the_log_odds() -> None:
     X, y = noisy()
-    model = AdaBoostClassifier(n_rounds=10).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=10).fit(X, y)
     share = model.predict_proba(X)[:, 1]
     assert np.log(share / (1 - share)) / 2 == pytest.approx(model.decision_function(X))
 
@@ -108,15 +108,15 @@ def test_the_probability_is_half_the_log_odds() -> None:
 def test_whole_weights_are_repeated_rows() -> None:
     X, y = noisy(60)
     times = np.random.default_rng(1).integers(1, 4, size=60)
-    weighted = AdaBoostClassifier(n_rounds=15).fit(X, y, sample_weight=times)
-    repeated = AdaBoostClassifier(n_rounds=15).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    weighted = AdaBoostClassifier(n_estimators=15).fit(X, y, sample_weight=times)
+    repeated = AdaBoostClassifier(n_estimators=15).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
     assert weighted.edges_ == pytest.approx(repeated.edges_)
     assert np.array_equal(weighted.predict(X), repeated.predict(X))
 
 
 def test_deeper_trees_have_larger_edges() -> None:
     X, y = noisy(300)
-    first = [AdaBoostClassifier(n_rounds=1, max_depth=d).fit(X, y).edges_[0] for d in (1, 2, 3)]
+    first = [AdaBoostClassifier(n_estimators=1, max_depth=d).fit(X, y).edges_[0] for d in (1, 2, 3)]
     assert first[0] < first[1] < first[2]
 
 
@@ -126,15 +126,15 @@ def test_more_than_two_classes_go_through_the_wrapper() -> None:
     X[:, 0] = y + 0.1 * np.nan_to_num(X[:, 0])
     with pytest.raises(ValueError, match=r"3 classes, wrap it in sklearn.multiclass.OneVsRestClassifier"):
         AdaBoostClassifier().fit(X, y)
-    model = OneVsRestClassifier(AdaBoostClassifier(n_rounds=20)).fit(X, y)
+    model = OneVsRestClassifier(AdaBoostClassifier(n_estimators=20)).fit(X, y)
     assert (model.predict(X) == y).mean() > 0.95
 
 
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"n_rounds": 0}, "n_rounds must be at least 1; got 0"),
-        ({"n_rounds": 2.5}, "n_rounds must be an integer; got 2.5"),
+        ({"n_estimators": 0}, "n_estimators must be at least 1; got 0"),
+        ({"n_estimators": 2.5}, "n_estimators must be an integer; got 2.5"),
         ({"max_depth": 4}, "max_depth must be between 1 and 3; got 4"),
     ],
 )

@@ -44,7 +44,7 @@ def in_turn(scores: NDArray[np.float64], edge: NDArray[np.float64], cost: NDArra
 
 
 def bt(**settings: Any) -> AdaBoostBTClassifier:
-    return AdaBoostBTClassifier(**{"costs": SHEET, "n_rounds": 40, **settings})
+    return AdaBoostBTClassifier(**{"costs": SHEET, "n_estimators": 40, **settings})
 
 
 # The rules.
@@ -92,7 +92,7 @@ def test_equal_scores_go_to_the_larger_edge_then_the_lower_cost_then_the_earlier
 @pytest.mark.parametrize("exhaust", [False, True])
 def test_the_path_obeys_the_rule_and_the_budget(rule: str, exhaust: bool) -> None:
     X, y = problem()
-    model = bt(rule=rule, budget=4.0, exhaust=exhaust, n_rounds=25).fit(X, y)
+    model = bt(rule=rule, budget=4.0, exhaust=exhaust, n_estimators=25).fit(X, y)
     path = model.path_
     owned: list[str] = []
     for feature, cost, spent, left in zip(
@@ -112,7 +112,7 @@ def test_the_path_obeys_the_rule_and_the_budget(rule: str, exhaust: bool) -> Non
 def test_each_round_takes_the_best_score_at_the_full_cost(rule: str) -> None:
     """Replay the rounds: among all columns' best stumps, the one taken has the largest score."""
     X, y = problem(1)
-    model = bt(rule=rule, n_rounds=12, intercept=False).fit(X, y)
+    model = bt(rule=rule, n_estimators=12, intercept=False).fit(X, y)
     costs = np.array([SHEET.total([name]) for name in NAMES])
     weights = np.full(len(y), 1 / len(y))
     signs = np.where(y == 1, 1.0, -1.0)
@@ -121,7 +121,7 @@ def test_each_round_takes_the_best_score_at_the_full_cost(rule: str) -> None:
     for number in range(12):
         edges = np.array(
             [
-                AdaBoostClassifier(n_rounds=1, intercept=False)
+                AdaBoostClassifier(n_estimators=1, intercept=False)
                 .fit(X[:, [j]], y, sample_weight=weights)
                 .edges_[0]
                 for j in range(6)
@@ -130,26 +130,26 @@ def test_each_round_takes_the_best_score_at_the_full_cost(rule: str) -> None:
         place = best(RULES[rule](edges, costs, spent), edges, costs)
         assert model.path_["feature"][number] == NAMES[place]
         assert model.path_["edge"][number] == pytest.approx(edges[place], abs=1e-9)
-        weights = weights * np.exp(-model.alphas_[number] * signs * votes[:, number])
+        weights = weights * np.exp(-model.estimator_weights_[number] * signs * votes[:, number])
         weights /= weights.sum()
         spent = float(model.path_["spent"][number])
 
 
 def test_without_costs_all_rules_are_adaboost() -> None:
     X, y = problem()
-    plain = AdaBoostClassifier(n_rounds=20, costs=SHEET.scaled(0.0)).fit(X, y)
+    plain = AdaBoostClassifier(n_estimators=20, costs=SHEET.scaled(0.0)).fit(X, y)
     for rule in BUILT_IN:
-        model = bt(rule=rule, costs=SHEET.scaled(0.0), budget=0.0, n_rounds=20).fit(X, y)
+        model = bt(rule=rule, costs=SHEET.scaled(0.0), budget=0.0, n_estimators=20).fit(X, y)
         assert np.array_equal(model.decision_function(X), plain.decision_function(X))
 
 
 def test_basic_is_adaboost_that_ends() -> None:
     X, y = problem()
-    plain = AdaBoostClassifier(n_rounds=40, costs=SHEET).fit(X, y)
+    plain = AdaBoostClassifier(n_estimators=40, costs=SHEET).fit(X, y)
     model = bt(rule="basic", budget=4.5).fit(X, y)
-    n_rounds = len(model.alphas_)
+    n_rounds = len(model.estimator_weights_)
     assert 0 < n_rounds < 40
-    assert np.array_equal(model.alphas_, plain.alphas_[:n_rounds])
+    assert np.array_equal(model.estimator_weights_, plain.estimator_weights_[:n_rounds])
     assert bt(rule="basic").fit(X, y).forest_ == plain.forest_
     # The learner after the last could not be afforded.
     stopper = NAMES[plain.forest_.feature[plain.forest_.offsets[n_rounds]]]
@@ -165,7 +165,7 @@ def test_one_fit_holds_the_models_of_all_smaller_budgets(rule: str, curtail: boo
     for budget in (0.0, 0.4, 1.0, float(exact), 2.9, 6.0):
         part, fresh = whole.at(budget), bt(rule=rule, budget=budget, tau=0.7, curtail=curtail).fit(X, y)
         assert part.forest_ == fresh.forest_
-        assert np.array_equal(part.alphas_, fresh.alphas_)
+        assert np.array_equal(part.estimator_weights_, fresh.estimator_weights_)
         assert part.budget_ == fresh.budget_
         assert part.get_params()["budget"] == budget
         for name, column in fresh.path_.items():
@@ -202,7 +202,7 @@ def test_a_rule_of_ones_own() -> None:
         seen.append(spent)
         return -cost
 
-    model = bt(rule=cheapest, intercept=False, n_rounds=5).fit(X, y)
+    model = bt(rule=cheapest, intercept=False, n_estimators=5).fit(X, y)
     assert set(model.path_["feature"]) == {"x3"}  # it is free
     assert seen == [0.0] * 5
     greedy = bt(rule=RULES["greedy"], budget=3.0).fit(X, y)
@@ -215,10 +215,10 @@ def test_exhaust_spends_what_is_left() -> None:
     X, y = problem()
     ends = bt(rule="basic", budget=4.2).fit(X, y)
     goes_on = bt(rule="basic", budget=4.2, exhaust=True).fit(X, y)
-    n_rounds = len(ends.alphas_)
-    assert np.array_equal(goes_on.alphas_[:n_rounds], ends.alphas_)
+    n_rounds = len(ends.estimator_weights_)
+    assert np.array_equal(goes_on.estimator_weights_[:n_rounds], ends.estimator_weights_)
     assert goes_on.path_["spent"][-1] > ends.path_["spent"][-1]
-    assert len(goes_on.alphas_) == 40
+    assert len(goes_on.estimator_weights_) == 40
 
 
 def test_hybrid_is_greedy_first_and_smoothed_later() -> None:
@@ -237,7 +237,7 @@ def test_hybrid_is_greedy_first_and_smoothed_later() -> None:
         ({"rule": "thrifty"}, "rule must be one of"),
         ({"tau": 1.5}, "tau must lie between 0 and 1; got 1.5"),
         ({"threshold": -0.1}, "threshold must lie between 0 and 1"),
-        ({"n_rounds": 0}, "n_rounds must be at least 1"),
+        ({"n_estimators": 0}, "n_estimators must be at least 1"),
     ],
 )
 def test_bad_settings(settings: dict[str, Any], match: str) -> None:
@@ -250,5 +250,5 @@ def test_bad_settings(settings: dict[str, Any], match: str) -> None:
 @given(st.integers(0, 10_000), st.sampled_from(BUILT_IN), st.floats(0.0, 7.0), st.booleans())
 def test_no_row_pays_more_than_the_budget(seed: int, rule: str, budget: float, exhaust: bool) -> None:
     X, y = problem(seed, 40)
-    model = bt(rule=rule, budget=budget, exhaust=exhaust, n_rounds=10).fit(X, y)
+    model = bt(rule=rule, budget=budget, exhaust=exhaust, n_estimators=10).fit(X, y)
     assert model.spend(problem(seed + 1, 40)[0]).max() <= budget * (1 + 1e-12)

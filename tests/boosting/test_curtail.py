@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from farthing.boosting import AdaBoostBTClassifier, AdaBoostClassifier
-from farthing.learning.voting.curtailment import CurtailedPolicy, Curtailment, ask_order, check_order
 from farthing.costs import CostSheet, Group, RowLedger
+from farthing.learning.voting.curtailment import CurtailedPolicy, Curtailment, ask_order, check_order
 from farthing.trees import Forest, Predictor
 
 
@@ -28,10 +28,10 @@ def problem(seed: int, n_rows: int = 200) -> tuple[NDArray[np.object_], NDArray[
 
 @settings(max_examples=40, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3), st.integers(1, 40), st.booleans())
-def test_the_same_labels_for_less(seed: int, max_depth: int, n_rounds: int, intercept: bool) -> None:
+def test_the_same_labels_for_less(seed: int, max_depth: int, n_estimators: int, intercept: bool) -> None:
     X, y = problem(seed, 60)
     fresh, _ = problem(seed + 1, 60)
-    options = {"n_rounds": n_rounds, "max_depth": max_depth, "intercept": intercept}
+    options = {"n_estimators": n_estimators, "max_depth": max_depth, "intercept": intercept}
     plain = AdaBoostClassifier(**options).fit(X, y)
     short = AdaBoostClassifier(**options, curtail=True).fit(X, y)
     assert short.forest_ == plain.forest_
@@ -44,8 +44,8 @@ def test_the_same_labels_for_less(seed: int, max_depth: int, n_rounds: int, inte
 
 def test_it_saves_on_easy_rows() -> None:
     X, y = problem(0, 400)
-    plain = AdaBoostBTClassifier(n_rounds=60, budget=6.0).fit(X, y)
-    short = AdaBoostBTClassifier(n_rounds=60, budget=6.0, curtail=True).fit(X, y)
+    plain = AdaBoostBTClassifier(n_estimators=60, budget=6.0).fit(X, y)
+    short = AdaBoostBTClassifier(n_estimators=60, budget=6.0, curtail=True).fit(X, y)
     assert short.spend(X).mean() < 0.9 * plain.spend(X).mean()
     assert np.array_equal(short.predict(X), plain.predict(X))
 
@@ -57,7 +57,7 @@ def test_no_feature_is_asked_for_in_vain(seed: int, max_depth: int) -> None:
     rng = np.random.default_rng(seed)
     X = rng.integers(0, 3, size=(50, 4)).astype(float)
     y = (X.sum(axis=1) + rng.normal(size=50) > 4).astype(np.int64)
-    model = AdaBoostClassifier(n_rounds=12, curtail=True).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=12, curtail=True).fit(X, y)
     vote = Predictor(model.forest_, model._node_scores(model.forest_))
     values = (0.0, 1.0, 2.0, np.nan)
     for row in X[:10]:
@@ -124,11 +124,11 @@ def test_stumps_of_one_feature_are_bounded_together() -> None:
 
 def test_the_order_goes_by_votes_for_money() -> None:
     X, y = problem(0)
-    order = AdaBoostClassifier(n_rounds=30, curtail=True).fit(X, y).order_
+    order = AdaBoostClassifier(n_estimators=30, curtail=True).fit(X, y).order_
     assert order is not None
     dear = [1.0] * 6
     dear[int(order[0])] = 100.0
-    other = AdaBoostClassifier(n_rounds=30, curtail=True, costs=dear).fit(X, y).order_
+    other = AdaBoostClassifier(n_estimators=30, curtail=True, costs=dear).fit(X, y).order_
     assert other is not None
     assert other[-1] == order[0]
     assert sorted(other) == sorted(order)
@@ -158,7 +158,7 @@ def test_a_group_once_paid_makes_its_members_cheap() -> None:
 
 def test_an_order_that_does_not_fit_is_refused() -> None:
     X, y = problem(0)
-    model = AdaBoostClassifier(n_rounds=10, curtail=True).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=10, curtail=True).fit(X, y)
     order = model.order_
     assert order is not None
     check_order(order, model.forest_)

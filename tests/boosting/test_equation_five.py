@@ -40,7 +40,7 @@ SETTINGS = st.fixed_dictionaries(
 @settings(deadline=None, max_examples=60)
 def test_every_split_of_the_first_trees_is_the_best_of_all(seed, n_rows, missing, chosen):
     X, y, sheet = table(seed, n_rows, missing)
-    model = GreedyMiserRegressor(n_trees=N_TREES, learning_rate=RATE, costs=sheet, **chosen).fit(X, y)
+    model = GreedyMiserRegressor(n_estimators=N_TREES, learning_rate=RATE, costs=sheet, **chosen).fit(X, y)
     cart = Cart(X, sheet, **chosen)
     scores = np.full(n_rows, y.mean())
     for number in range(1, N_TREES + 1):
@@ -60,7 +60,7 @@ def test_every_split_of_the_first_trees_is_the_best_of_all(seed, n_rows, missing
 def test_a_trade_off_of_zero_is_the_cost_blind_booster_bit_for_bit(seed, charge, weighted):
     X, y, sheet = table(seed, 80, 0.1)
     weights = np.random.default_rng(seed).integers(1, 4, 80) if weighted else None
-    limits = {"n_trees": 10, "max_depth": 3, "max_leaves": 6, "min_rows_leaf": 2, "costs": sheet}
+    limits = {"n_estimators": 10, "max_depth": 3, "max_leaf_nodes": 6, "min_samples_leaf": 2, "costs": sheet}
     blind = GradientBoostingRegressor(**limits).fit(X, y, sample_weight=weights)
     miser = GreedyMiserRegressor(tradeoff=0.0, charge=charge, **limits).fit(X, y, sample_weight=weights)
     assert miser.forest_ == blind.forest_
@@ -71,7 +71,7 @@ def test_a_trade_off_of_zero_is_the_cost_blind_booster_bit_for_bit(seed, charge,
 def test_weights_are_repetitions(seed, charge):
     X, y, sheet = table(seed, 40, 0.1)
     weights = np.random.default_rng(seed).integers(1, 4, 40)
-    options = {"tradeoff": 0.5, "charge": charge, "n_trees": 4, "max_depth": 2, "costs": sheet}
+    options = {"tradeoff": 0.5, "charge": charge, "n_estimators": 4, "max_depth": 2, "costs": sheet}
     weighted = GreedyMiserRegressor(**options).fit(X, y, sample_weight=weights)
     repeated = GreedyMiserRegressor(**options).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
     np.testing.assert_array_equal(weighted.acquired(X), repeated.acquired(X))

@@ -24,7 +24,7 @@ def test_the_grid_ends_near_the_price_of_one_feature(n_features):
 
     def spend(tradeoff):
         model = GreedyMiserClassifier(
-            tradeoff=tradeoff, relative=True, charge="row", n_trees=20, costs=prices
+            tradeoff=tradeoff, relative=True, charge="row", n_estimators=20, costs=prices
         )
         return model.fit(X, y).spend(X).mean() / prices.mean()
 

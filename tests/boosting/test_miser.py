@@ -10,9 +10,9 @@ from sklearn.metrics import log_loss
 from tests.kernels import naive
 
 from farthing.boosting import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
-from farthing.learning.random_numbers import draw_rows, random_bits
-from farthing.learning.losses import lambdamart
 from farthing.costs import CostSheet, Group
+from farthing.learning.losses import lambdamart
+from farthing.learning.random_numbers import draw_rows, random_bits
 from farthing.metrics import ndcg
 from farthing.table import Bins, Schema
 from farthing.trees import Grower, RowLedgers
@@ -45,7 +45,13 @@ def classes(seed, n_classes=3, n_rows=150):
 def test_budgets_hold_on_unseen_rows_trees_included(seed, charge, budget, tree_cost):
     X, y = numbers(seed)
     model = GreedyMiserRegressor(
-        charge=charge, budget=budget, tree_cost=tree_cost, n_trees=6, max_depth=3, costs=SHEET, tradeoff=0.01
+        charge=charge,
+        budget=budget,
+        tree_cost=tree_cost,
+        n_estimators=6,
+        max_depth=3,
+        costs=SHEET,
+        tradeoff=0.01,
     ).fit(X, y)
     fresh, _ = numbers(seed + 1, missing=0.4)
     assert model.evaluation_cost_ == tree_cost * model.n_rounds_
@@ -63,7 +69,7 @@ def test_trees_too_dear_leave_the_mean():
 
 def test_the_model_ledger_buys_features_while_the_budget_bears_their_trees():
     X, y = numbers(0, missing=0.0)
-    model = GreedyMiserRegressor(budget=5.0, tree_cost=0.5, n_trees=50, costs=SHEET).fit(X, y)
+    model = GreedyMiserRegressor(budget=5.0, tree_cost=0.5, n_estimators=50, costs=SHEET).fit(X, y)
     bought = SHEET.total_rows((np.bincount(model.forest_.feature + 1, minlength=7)[1:] > 0)[np.newaxis])[0]
     assert bought + model.evaluation_cost_ <= 5.0
     assert bought + model.evaluation_cost_ + 0.5 > 5.0  # one more tree would be too much
@@ -78,7 +84,7 @@ def test_training_walks_as_prediction_will(seed, budget, subsample, weighted):
     weights = np.random.default_rng(seed).integers(1, 4, len(y)).astype(float) if weighted else None
     ledgers = RowLedgers(bins, SHEET, budget=budget, weights=weights)
     grower = Grower(bins, SHEET, max_depth=4, tradeoff=0.5)
-    model = GreedyMiserRegressor(n_trees=0, costs=SHEET).fit(X, y)
+    model = GreedyMiserRegressor(n_estimators=0, costs=SHEET).fit(X, y)
     scores = np.full(len(y), y.mean())
     trees = [model.forest_]
     for number in range(4):
@@ -135,26 +141,26 @@ def test_a_split_is_charged_the_mean_price_of_its_rows(n_features, weighted):
 def test_stages_are_the_models_of_fewer_trees(charge, budget):
     X, y = classes(0)
     options = {"charge": charge, "tradeoff": 0.3, "costs": SHEET, "max_depth": 3}
-    model = GreedyMiserClassifier(n_trees=4, **options).fit(X, y)
+    model = GreedyMiserClassifier(n_estimators=4, **options).fit(X, y)
     predicted = list(model.staged_predict(X, budget=budget))
     spent = list(model.staged_spend(X, budget=budget))
     assert len(predicted) == len(spent) == model.n_rounds_ == 4
     for n_trees in range(1, 5):
-        fewer = GreedyMiserClassifier(n_trees=n_trees, **options).fit(X, y)
+        fewer = GreedyMiserClassifier(n_estimators=n_trees, **options).fit(X, y)
         np.testing.assert_array_equal(predicted[n_trees - 1], fewer.predict(X, budget=budget))
         np.testing.assert_array_equal(spent[n_trees - 1], fewer.spend(X, budget=budget))
 
 
 def test_the_iteration_is_chosen_on_validation_rows():
     X, y = classes(1, 2, 300)
-    options = {"n_trees": 60, "learning_rate": 0.5, "costs": SHEET}
+    options = {"n_estimators": 60, "learning_rate": 0.5, "costs": SHEET}
     fresh, labels = classes(2, 2, 200)
     model = GreedyMiserClassifier(**options).fit(X, y, validation=(fresh, labels))
     assert len(model.validation_losses_) == 60
     assert model.n_rounds_ == np.argmin(model.validation_losses_) + 1 < 60
     best = log_loss(labels, model.predict_proba(fresh))
     assert model.validation_losses_.min() == pytest.approx(best)
-    hasty = GreedyMiserClassifier(patience=3, **options).fit(X, y, validation=(fresh, labels))
+    hasty = GreedyMiserClassifier(n_iter_no_change=3, **options).fit(X, y, validation=(fresh, labels))
     assert len(hasty.validation_losses_) == hasty.n_rounds_ + 3
     full = GreedyMiserClassifier(**options).fit(X, y)
     assert hasty.forest_ == full.forest_.trees(0, hasty.n_rounds_ + 1)
@@ -163,7 +169,7 @@ def test_the_iteration_is_chosen_on_validation_rows():
 def test_validation_under_a_row_budget_sees_what_the_walk_sees():
     X, y = numbers(3)
     fresh, wanted = numbers(4)
-    model = GreedyMiserRegressor(charge="row", budget=1.7, n_trees=15, costs=SHEET)
+    model = GreedyMiserRegressor(charge="row", budget=1.7, n_estimators=15, costs=SHEET)
     model.fit(X, y, validation=(fresh, wanted, np.ones(len(fresh))))
     error = np.mean((model._raw(fresh, None, None)[0][:, 0] - wanted) ** 2) / 2
     looked = model.acquired(fresh).any(axis=1)
@@ -174,7 +180,7 @@ def test_validation_under_a_row_budget_sees_what_the_walk_sees():
 @pytest.mark.parametrize("n_outputs", [1, 3])
 def test_a_fraction_of_the_rows_is_held_out(n_outputs):
     X, y = classes(5, max(2, n_outputs), 200)
-    options = {"n_trees": 15, "validation_fraction": 0.25, "random_state": 3, "costs": SHEET}
+    options = {"n_estimators": 15, "validation_fraction": 0.25, "random_state": 3, "costs": SHEET}
     model = GreedyMiserClassifier(**options).fit(X, y)
     assert len(model.validation_losses_) == 15
     assert model.forest_.cover[model.forest_.offsets[n_outputs]] < 0.75 * 200
@@ -195,13 +201,13 @@ def test_a_fraction_of_the_rows_is_held_out(n_outputs):
 )
 def test_a_warm_start_goes_on_where_the_last_fit_ended(options):
     X, y = classes(6)
-    model = GreedyMiserClassifier(n_trees=3, warm_start=True, costs=SHEET, **options).fit(X, y)
-    model.set_params(n_trees=6).fit(X, y)
-    assert model.forest_ == GreedyMiserClassifier(n_trees=6, costs=SHEET, **options).fit(X, y).forest_
-    with pytest.raises(ValueError, match="n_trees must be at least the 6"):
-        model.set_params(n_trees=5).fit(X, y)
+    model = GreedyMiserClassifier(n_estimators=3, warm_start=True, costs=SHEET, **options).fit(X, y)
+    model.set_params(n_estimators=6).fit(X, y)
+    assert model.forest_ == GreedyMiserClassifier(n_estimators=6, costs=SHEET, **options).fit(X, y).forest_
+    with pytest.raises(ValueError, match="n_estimators must be at least the 6"):
+        model.set_params(n_estimators=5).fit(X, y)
     with pytest.raises(ValueError, match="columns and categories"):
-        model.set_params(n_trees=9, costs=None).fit(X[:, :4], y)
+        model.set_params(n_estimators=9, costs=None).fit(X[:, :4], y)
 
 
 # Samples and weights.
@@ -223,7 +229,7 @@ def test_every_row_is_drawn_equally_often():
 
 def test_subsamples_depend_on_the_seed_alone():
     X, y = numbers(7)
-    options = {"subsample": 0.5, "n_trees": 5, "costs": SHEET}
+    options = {"subsample": 0.5, "n_estimators": 5, "costs": SHEET}
     first = GreedyMiserRegressor(random_state=0, **options).fit(X, y)
     assert first.forest_ == GreedyMiserRegressor(random_state=0, n_jobs=2, **options).fit(X, y).forest_
     assert first.forest_ != GreedyMiserRegressor(random_state=1, **options).fit(X, y).forest_
@@ -232,12 +238,12 @@ def test_subsamples_depend_on_the_seed_alone():
 
 def test_class_weights_are_sample_weights():
     X, y = classes(8)
-    by_class = GreedyMiserClassifier(n_trees=4, class_weight={0: 2.0, 2: 0.5}, costs=SHEET).fit(X, y)
-    by_row = GreedyMiserClassifier(n_trees=4, costs=SHEET)
+    by_class = GreedyMiserClassifier(n_estimators=4, class_weight={0: 2.0, 2: 0.5}, costs=SHEET).fit(X, y)
+    by_row = GreedyMiserClassifier(n_estimators=4, costs=SHEET)
     by_row.fit(X, y, sample_weight=np.array([2.0, 1.0, 0.5])[y])
     assert by_class.forest_ == by_row.forest_
     y[y == 2] = np.where(np.arange((y == 2).sum()) % 3 == 0, 2, 1)
-    balanced = GreedyMiserClassifier(n_trees=0, class_weight="balanced").fit(X, y)
+    balanced = GreedyMiserClassifier(n_estimators=0, class_weight="balanced").fit(X, y)
     np.testing.assert_allclose(balanced.predict_proba(X), 1 / 3)
     with pytest.raises(ValueError, match="names 7"):
         GreedyMiserClassifier(class_weight={7: 1.0}).fit(X, y)
@@ -246,7 +252,7 @@ def test_class_weights_are_sample_weights():
 @pytest.mark.parametrize("charge", ["model", "row"])
 def test_a_relative_trade_off_is_a_share_of_the_first_loss(charge):
     X, y = numbers(9)
-    options = {"n_trees": 5, "costs": SHEET, "charge": charge}
+    options = {"n_estimators": 5, "costs": SHEET, "charge": charge}
     loss = float(((y - y.mean()) ** 2).sum() / 2)
     share = GreedyMiserRegressor(tradeoff=0.01, relative=True, **options).fit(X, y)
     absolute = GreedyMiserRegressor(tradeoff=0.01 * loss, **options).fit(X, y)
@@ -265,7 +271,7 @@ def test_after_the_first_feature_of_a_descriptor_its_siblings_cost_their_own_par
     a, b = rng.normal(size=(2, 400))
     X = np.column_stack([a, b, b])
     sheet = CostSheet([1.0, 1.0, 1.5], groups={"descriptor": Group(3.0, ["x0", "x2"])})
-    model = GreedyMiserRegressor(tradeoff=0.02, relative=True, max_depth=2, n_trees=20, costs=sheet)
+    model = GreedyMiserRegressor(tradeoff=0.02, relative=True, max_depth=2, n_estimators=20, costs=sheet)
     tested = model.fit(X, 2 * a + b).acquired(X).any(axis=0)
     assert tested.tolist() == [True, True, False]  # 1 beats 1.5 ...
     dearer = CostSheet([1.0, 2.0, 1.5], groups={"descriptor": Group(3.0, ["x0", "x2"])})
@@ -278,7 +284,7 @@ def test_rows_pay_for_themselves_so_the_mean_is_below_the_dearest():
     X = rng.normal(size=(500, 3))
     y = np.where(X[:, 0] > 1, X[:, 1], 0.0)
     sheet = CostSheet([1.0, 10.0, 1.0])
-    options = {"tradeoff": 0.02, "relative": True, "n_trees": 20, "costs": sheet}
+    options = {"tradeoff": 0.02, "relative": True, "n_estimators": 20, "costs": sheet}
     row = GreedyMiserRegressor(charge="row", **options).fit(X, y)
     assert row.acquired(X)[:, 1].mean() < 0.3
     assert np.corrcoef(row.predict(X), y)[0, 1] > 0.9
@@ -286,7 +292,7 @@ def test_rows_pay_for_themselves_so_the_mean_is_below_the_dearest():
 
 def test_features_bought_are_counted_by_price():
     X, y = numbers(10, missing=0.0)
-    model = GreedyMiserRegressor(tradeoff=0.05, relative=True, costs=SHEET, n_trees=10).fit(X, y)
+    model = GreedyMiserRegressor(tradeoff=0.05, relative=True, costs=SHEET, n_estimators=10).fit(X, y)
     levels = model.bought_by_price()
     prices = [SHEET.price(f"x{j}") for j in range(6)]
     assert [level.price for level in levels] == sorted(set(prices))
@@ -347,7 +353,7 @@ def test_lambdas_equal_the_twin(seed):
 def test_rankers_rank(loss):
     X, grades, qid = queries(0, 80)
     fresh, wanted, groups = queries(1, 40)
-    model = GreedyMiserRanker(loss=loss, n_trees=40, tradeoff=1e-4, relative=True, costs=SHEET)
+    model = GreedyMiserRanker(loss=loss, n_estimators=40, tradeoff=1e-4, relative=True, costs=SHEET)
     model.fit(X, grades, qid=qid, validation=(fresh, wanted, groups))
     order = np.random.default_rng(0).permutation(len(qid))
     chance = ndcg(wanted, np.zeros(len(wanted)), qid=groups)
@@ -355,14 +361,18 @@ def test_rankers_rank(loss):
     assert reached > chance + 0.5 * (1 - chance)
     assert model.validation_losses_.min() == pytest.approx(1 - reached)
     if loss == "squared":
-        shuffled = GreedyMiserRanker(n_trees=10, costs=SHEET).fit(X[order], grades[order], qid=qid[order])
-        plain = GreedyMiserRanker(n_trees=10, costs=SHEET).fit(X, grades)
+        shuffled = GreedyMiserRanker(n_estimators=10, costs=SHEET).fit(
+            X[order], grades[order], qid=qid[order]
+        )
+        plain = GreedyMiserRanker(n_estimators=10, costs=SHEET).fit(X, grades)
         np.testing.assert_allclose(shuffled.predict(fresh), plain.predict(fresh))
 
 
 def test_whole_queries_are_held_out():
     X, grades, qid = queries(2, 40)
-    model = GreedyMiserRanker(n_trees=5, validation_fraction=0.25, random_state=0).fit(X, grades, qid=qid)
+    model = GreedyMiserRanker(n_estimators=5, validation_fraction=0.25, random_state=0).fit(
+        X, grades, qid=qid
+    )
     sizes = np.bincount(qid)
     assert len(model.validation_losses_) == 5
     n_learned = model.forest_.cover[model.forest_.offsets[1]] if model.n_rounds_ else None
@@ -379,10 +389,10 @@ def test_whole_queries_are_held_out():
         ({"tree_cost": np.inf}, "tree_cost"),
         ({"subsample": 0.0}, "subsample"),
         ({"validation_fraction": 1.0}, "validation_fraction"),
-        ({"patience": 0}, "patience"),
+        ({"n_iter_no_change": 0}, "n_iter_no_change"),
         ({"charge": "free"}, "charge"),
         ({"leaf": "green"}, "leaf"),
-        ({"n_trees": 1.5}, "n_trees"),
+        ({"n_estimators": 1.5}, "n_estimators"),
         ({"learning_rate": 0.0}, "learning_rate"),
         ({"max_depth": -1}, "max_depth"),
         ({"validation_fraction": 0.001}, "leaves no rows"),

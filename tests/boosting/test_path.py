@@ -37,13 +37,13 @@ def parts(table, queries=True):
 
 def test_the_points_are_those_of_models_fitted_alone(table):
     train, validation, test = parts(table)
-    model = GreedyMiserRanker(n_trees=9, relative=True, costs=SHEET, max_depth=2, at=3)
+    model = GreedyMiserRanker(n_estimators=9, relative=True, costs=SHEET, max_depth=2, at=3)
     path = miser_path(
         model, train[0], train[1], qid=train[2], tradeoffs=[0.0, 1e-3, 1e-2], validation=validation, test=test
     )
     assert [curve.setting for curve in path.curves] == [0.0, 1e-3, 1e-2]
     for curve in path.curves:
-        alone = GreedyMiserRanker(n_trees=9, relative=True, costs=SHEET, max_depth=2, at=3)
+        alone = GreedyMiserRanker(n_estimators=9, relative=True, costs=SHEET, max_depth=2, at=3)
         alone.set_params(tradeoff=curve.setting).fit(train[0], train[1], train[2])
         assert curve.model.forest_ == alone.forest_
         assert [point.n_rounds for point in curve.points] == list(range(10))
@@ -67,7 +67,7 @@ def test_the_points_are_those_of_models_fitted_alone(table):
 
 def test_threads_and_steps_change_nothing(table):
     train, validation, _ = parts(table, queries=False)
-    model = GreedyMiserClassifier(n_trees=8, relative=True, costs=SHEET, max_depth=2)
+    model = GreedyMiserClassifier(n_estimators=8, relative=True, costs=SHEET, max_depth=2)
     settings = {"tradeoffs": [0.0, 1e-2], "validation": validation}
     once = miser_path(model, *train, **settings)
     assert list(miser_path(model, *train, **settings, n_jobs=2)) == list(once)
@@ -79,7 +79,7 @@ def test_threads_and_steps_change_nothing(table):
 def test_rows_of_weight_zero_are_not_there(table):
     train, validation, _ = parts(table, queries=False)
     weights = np.where(np.arange(160) % 4 == 0, 0.0, 1.0)
-    model = GreedyMiserRegressor(n_trees=4, costs=SHEET)
+    model = GreedyMiserRegressor(n_estimators=4, costs=SHEET)
     with_zeros = miser_path(model, *train, tradeoffs=[0.1], validation=validation, sample_weight=weights)
     fewer = [a[weights > 0] for a in train]
     assert list(with_zeros) == list(miser_path(model, *fewer, tradeoffs=[0.1], validation=validation))
@@ -87,17 +87,17 @@ def test_rows_of_weight_zero_are_not_there(table):
 
 def test_a_subset_is_the_booster_without_the_dear_columns(table):
     train, validation, test = parts(table, queries=False)
-    model = GreedyMiserRegressor(n_trees=6, costs=SHEET, tradeoff=9.0)
+    model = GreedyMiserRegressor(n_estimators=6, costs=SHEET, tradeoff=9.0)
     path = subset_path(model, *train, thresholds=[1.0, 8.0, 20.0], validation=validation, test=test)
     for curve, columns in zip(path.curves, ([0, 3], [0, 1, 3, 4], [0, 1, 2, 3, 4]), strict=True):
-        alone = GreedyMiserRegressor(n_trees=6).fit(train[0][:, columns], train[1])
+        alone = GreedyMiserRegressor(n_estimators=6).fit(train[0][:, columns], train[1])
         assert np.array_equal(curve.model.predict(test[0]), alone.predict(test[0][:, columns]))
         assert set(curve.model.forest_.feature) <= {-1, *columns}
 
 
 def test_within_a_spend(table):
     train, validation, _ = parts(table, queries=False)
-    model = GreedyMiserRegressor(n_trees=10, costs=SHEET, relative=True)
+    model = GreedyMiserRegressor(n_estimators=10, costs=SHEET, relative=True)
     path = miser_path(model, *train, tradeoffs=[0.0, 1e-3, 1e-2, 1e-1], validation=validation)
     for spend in (0.0, 1.0, 10.0, 99.0):
         point = path.within(spend)
@@ -136,7 +136,7 @@ def test_the_lasso_is_that_of_scikit_learn(table, classes):
 def test_what_makes_no_path_is_refused(table, change, kind, message):
     train, validation, _ = parts(table, queries=False)
     given = {
-        "estimator": GreedyMiserRegressor(n_trees=1),
+        "estimator": GreedyMiserRegressor(n_estimators=1),
         "validation": validation,
         "tradeoffs": [0.0],
         **change,

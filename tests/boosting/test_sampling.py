@@ -17,9 +17,10 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from farthing import load
-from farthing.boosting import AdaBoostClassifier, AdaBoostRSClassifier, LinearVotes
+from farthing.boosting import AdaBoostClassifier, AdaBoostRSClassifier
 from farthing.costs import CostSheet
 from farthing.forests import BudgetTreeClassifier
+from farthing.learning.voting import LinearVotes
 
 N_FEATURES = 10
 
@@ -35,8 +36,8 @@ def data() -> Any:
 COSTS = np.random.default_rng(1).random(N_FEATURES).round(3)
 
 ENSEMBLES = [
-    AdaBoostClassifier(n_rounds=40),
-    AdaBoostClassifier(n_rounds=20, max_depth=2),
+    AdaBoostClassifier(n_estimators=40),
+    AdaBoostClassifier(n_estimators=20, max_depth=2),
     BudgetTreeClassifier(max_depth=3),
     RandomForestClassifier(n_estimators=30, max_depth=2, random_state=0),
     ExtraTreesClassifier(n_estimators=30, max_depth=2, random_state=0),
@@ -75,10 +76,10 @@ def test_any_weighted_vote_can_be_sampled(data: Any, ensemble: Any, fitted: bool
 
 def test_the_full_vote_is_adaboosts_bit_for_bit(data: Any) -> None:
     X, y, fresh = data
-    plain = AdaBoostClassifier(n_rounds=100).fit(X, y)
+    plain = AdaBoostClassifier(n_estimators=100).fit(X, y)
     for sampling in ("weight", "cost", "top"):
         for options in ({"costs": COSTS}, {"costs": np.zeros(N_FEATURES), "budget": 0.0}):
-            model = AdaBoostRSClassifier(sampling=sampling, n_rounds=100, **options).fit(X, y)
+            model = AdaBoostRSClassifier(sampling=sampling, n_estimators=100, **options).fit(X, y)
             assert model.predict_proba(fresh).tobytes() == plain.predict_proba(fresh).tobytes()
 
 
@@ -118,12 +119,12 @@ def test_saved_without_the_estimator_but_with_its_votes(data: Any, tmp_path: Any
 def test_number_of_draws(data: Any) -> None:
     X, y, fresh = data
     seeds = np.arange(len(fresh))
-    fixed = AdaBoostRSClassifier(n_samples=13, n_rounds=50).fit(X, y)
+    fixed = AdaBoostRSClassifier(n_samples=13, n_estimators=50).fit(X, y)
     assert (fixed.samples_taken(fresh) == 13).all()
-    assert (AdaBoostRSClassifier(n_rounds=50).fit(X, y).samples_taken(fresh) == 0).all()  # the full vote
-    bound = AdaBoostRSClassifier(n_rounds=50, budget=4, max_samples=5).fit(X, y)
+    assert (AdaBoostRSClassifier(n_estimators=50).fit(X, y).samples_taken(fresh) == 0).all()  # the full vote
+    bound = AdaBoostRSClassifier(n_estimators=50, budget=4, max_samples=5).fit(X, y)
     assert bound.samples_taken(fresh, seeds=seeds).max() == 5
-    rest = AdaBoostRSClassifier(n_rounds=50, budget=4).fit(X, y)
+    rest = AdaBoostRSClassifier(n_estimators=50, budget=4).fit(X, y)
     taken, spend = rest.samples_taken(fresh, seeds=seeds), rest.spend(fresh, seeds=seeds)
     assert (taken >= 4).all()
     assert (spend == 4).all()  # with costs of one each nothing is left over
@@ -135,7 +136,7 @@ def test_more_draws_by_cost_and_less_spend_when_cheap(data: Any) -> None:
     X, y, fresh = data
     taken = {}
     for sampling in ("weight", "cost"):
-        model = AdaBoostRSClassifier(sampling=sampling, n_rounds=100, budget=2.0, costs=COSTS).fit(X, y)
+        model = AdaBoostRSClassifier(sampling=sampling, n_estimators=100, budget=2.0, costs=COSTS).fit(X, y)
         taken[sampling] = model.samples_taken(fresh, seeds=np.arange(len(fresh))).mean()
     assert taken["cost"] > 1.2 * taken["weight"]
 
@@ -143,10 +144,10 @@ def test_more_draws_by_cost_and_less_spend_when_cheap(data: Any) -> None:
 def test_free_learners_vote_exactly_under_cost(data: Any) -> None:
     X, y, fresh = data
     costs = np.where(np.arange(N_FEATURES) < 3, 0.0, 5.0)
-    model = AdaBoostRSClassifier(sampling="cost", n_rounds=60, budget=4.9, costs=costs).fit(X, y)
-    plain = AdaBoostClassifier(n_rounds=60).fit(X, y)
+    model = AdaBoostRSClassifier(sampling="cost", n_estimators=60, budget=4.9, costs=costs).fit(X, y)
+    plain = AdaBoostClassifier(n_estimators=60).fit(X, y)
     free = plain.forest_.feature[plain.forest_.offsets[:-1]] < 3
-    expected = model.votes_.table(fresh)[:, free] @ plain.alphas_[free]
+    expected = model.votes_.table(fresh)[:, free] @ plain.estimator_weights_[free]
     assert model.decision_function(fresh) == pytest.approx(expected, abs=1e-9)
     assert np.array_equal(model.acquired(fresh).any(axis=0), np.arange(N_FEATURES) < 3)
     assert not model.spend(fresh).any()
@@ -155,25 +156,25 @@ def test_free_learners_vote_exactly_under_cost(data: Any) -> None:
 
 def test_top_takes_the_best_of_alpha_over_cost_and_skips_the_unaffordable(data: Any) -> None:
     X, y, fresh = data
-    model = AdaBoostRSClassifier(sampling="top", n_rounds=60, budget=0.9, costs=COSTS).fit(X, y)
-    plain = AdaBoostClassifier(n_rounds=60).fit(X, y)
+    model = AdaBoostRSClassifier(sampling="top", n_estimators=60, budget=0.9, costs=COSTS).fit(X, y)
+    plain = AdaBoostClassifier(n_estimators=60).fit(X, y)
     column = plain.forest_.feature[plain.forest_.offsets[:-1]]
     owned: set[int] = set()
     taken = []
-    for t in np.argsort(-plain.alphas_ / COSTS[column], kind="stable"):
+    for t in np.argsort(-plain.estimator_weights_ / COSTS[column], kind="stable"):
         if COSTS[[*owned, column[t]] if column[t] not in owned else list(owned)].sum() <= 0.9:
             owned.add(int(column[t]))
             taken.append(t)
     assert (model.acquired(fresh) == np.isin(np.arange(N_FEATURES), list(owned))).all()
-    expected = model.votes_.table(fresh)[:, taken] @ plain.alphas_[taken]
+    expected = model.votes_.table(fresh)[:, taken] @ plain.estimator_weights_[taken]
     assert model.decision_function(fresh) == pytest.approx(expected, abs=1e-9)
     assert (model.samples_taken(fresh) == len(taken)).all()
 
 
 def test_curtailment_saves_and_keeps_the_labels(data: Any) -> None:
     X, y, fresh = data
-    whole = AdaBoostRSClassifier(sampling="top", n_rounds=60, costs=COSTS).fit(X, y)
-    short = AdaBoostRSClassifier(sampling="top", n_rounds=60, costs=COSTS, curtail=True).fit(X, y)
+    whole = AdaBoostRSClassifier(sampling="top", n_estimators=60, costs=COSTS).fit(X, y)
+    short = AdaBoostRSClassifier(sampling="top", n_estimators=60, costs=COSTS, curtail=True).fit(X, y)
     for budget in (None, 2.0):
         assert np.array_equal(short.predict(fresh, budget=budget), whole.predict(fresh, budget=budget))
         assert (short.spend(fresh, budget=budget) <= whole.spend(fresh, budget=budget)).all()
@@ -182,7 +183,7 @@ def test_curtailment_saves_and_keeps_the_labels(data: Any) -> None:
 
 def test_seeds_make_rows_independent(data: Any) -> None:
     X, y, _ = data
-    model = AdaBoostRSClassifier(budget=3, n_rounds=50, random_state=0).fit(X, y)
+    model = AdaBoostRSClassifier(budget=3, n_estimators=50, random_state=0).fit(X, y)
     same = np.tile(X[:1], (50, 1))
     assert len(np.unique(model.decision_function(same))) == 1
     votes = model.decision_function(same, seeds=np.arange(50))
@@ -196,7 +197,7 @@ def test_more_than_two_classes_need_the_wrapper(data: Any) -> None:
     y = np.digitize(X[:, 0], [-0.5, 0.5])
     with pytest.raises(ValueError, match="OneVsRestClassifier"):
         AdaBoostRSClassifier().fit(X, y)
-    model = OneVsRestClassifier(AdaBoostRSClassifier(n_rounds=20, budget=5, random_state=0)).fit(X, y)
+    model = OneVsRestClassifier(AdaBoostRSClassifier(n_estimators=20, budget=5, random_state=0)).fit(X, y)
     assert np.mean(model.predict(fresh) == np.digitize(fresh[:, 0], [-0.5, 0.5])) > 0.6
 
 
@@ -208,7 +209,7 @@ def test_more_than_two_classes_need_the_wrapper(data: Any) -> None:
         ({"sampling": "top", "curtail": True, "estimator": LogisticRegression()}, "votes with a bound"),
         ({"n_samples": 0}, "n_samples"),
         ({"max_samples": 0}, "max_samples"),
-        ({"n_rounds": 0}, "n_rounds"),
+        ({"n_estimators": 0}, "n_estimators"),
     ],
 )
 def test_bad_settings(data: Any, params: Any, message: str) -> None:
@@ -236,7 +237,7 @@ def test_bad_ensembles(data: Any) -> None:
     with pytest.raises(ValueError, match="knows the classes"):
         AdaBoostRSClassifier(estimator=LogisticRegression().fit(X, y == "yes")).fit(X, y)
     with pytest.raises(ValueError, match="was fitted on the columns"):
-        AdaBoostRSClassifier(estimator=AdaBoostClassifier(n_rounds=2).fit(X[:, :3], y)).fit(X, y)
+        AdaBoostRSClassifier(estimator=AdaBoostClassifier(n_estimators=2).fit(X[:, :3], y)).fit(X, y)
     frame = pd.DataFrame({"wood": ["ash", "elm"] * 125, "x": X[:, 0]})
     with pytest.raises(ValueError, match="column 'wood' is of categories"):
         AdaBoostRSClassifier(estimator=LogisticRegression()).fit(frame, y)
@@ -248,7 +249,7 @@ def test_bad_ensembles(data: Any) -> None:
 
 def test_bounds_refuse_what_has_no_bound(data: Any) -> None:
     X, y, fresh = data
-    model = AdaBoostRSClassifier(sampling="top", n_rounds=10).fit(X, y)
+    model = AdaBoostRSClassifier(sampling="top", n_estimators=10).fit(X, y)
     with pytest.raises(ValueError, match="draws no lots"):
         model.disagreement_bound(fresh, 10)
     for theta, draws in ((0.0, 5), (1.5, 5), (0.5, -1)):
@@ -259,6 +260,6 @@ def test_bounds_refuse_what_has_no_bound(data: Any) -> None:
 def test_prices_of_a_sheet_that_is_a_mapping(data: Any) -> None:
     X, y, fresh = data
     sheet = CostSheet({f"x{j}": cost for j, cost in enumerate(COSTS)})
-    by_array = AdaBoostRSClassifier(sampling="cost", budget=2, costs=COSTS, n_rounds=30, random_state=0)
-    by_sheet = AdaBoostRSClassifier(sampling="cost", budget=2, costs=sheet, n_rounds=30, random_state=0)
+    by_array = AdaBoostRSClassifier(sampling="cost", budget=2, costs=COSTS, n_estimators=30, random_state=0)
+    by_sheet = AdaBoostRSClassifier(sampling="cost", budget=2, costs=sheet, n_estimators=30, random_state=0)
     assert np.array_equal(by_array.fit(X, y).acquired(fresh), by_sheet.fit(X, y).acquired(fresh))

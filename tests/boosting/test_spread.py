@@ -69,7 +69,7 @@ def test_without_a_largest_there_is_zero_alone():
 @pytest.mark.parametrize("relative", [False, True])
 def test_a_path_finds_its_trade_offs(charge, relative):
     X, y = table()
-    model = GreedyMiserClassifier(n_trees=6, max_depth=2, charge=charge, relative=relative, costs=PRICES)
+    model = GreedyMiserClassifier(n_estimators=6, max_depth=2, charge=charge, relative=relative, costs=PRICES)
     given = {"validation": (X[200:], y[200:])}
     path = miser_path(model, X[:200], y[:200], tradeoffs=12, **given)
     settings = [curve.setting for curve in path.curves]
@@ -85,7 +85,7 @@ def test_a_path_finds_its_trade_offs(charge, relative):
 
 def test_free_features_need_no_trade_off():
     X, y = table(100)
-    model = GreedyMiserRegressor(n_trees=2, costs=np.zeros(8))
+    model = GreedyMiserRegressor(n_estimators=2, costs=np.zeros(8))
     path = miser_path(model, X, y, tradeoffs=5, validation=(X, y))
     assert [curve.setting for curve in path.curves] == [0.0]
 

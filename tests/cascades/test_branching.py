@@ -4,16 +4,22 @@ import numpy as np
 import pytest
 
 from farthing import load
-from farthing.learning.losses import LOGISTIC
 from farthing.cascades import BranchingCascadeClassifier
 from farthing.cascades.branching.branch_table import Ground
-from farthing.learning.out_of_fold import Settings
 from farthing.cascades.branching.feature_selection import Gains, coarse_codes, shop
 from farthing.costs import CostSheet, Group, RowLedger
 from farthing.errors import FileError
+from farthing.learning.losses import LOGISTIC
+from farthing.learning.out_of_fold import Settings
 from farthing.table import Bins, Schema
 
-SMALL = {"n_branches": 2, "branch_share": 0.5, "n_trees": 15, "min_rows_branch": 50, "random_state": 0}
+SMALL = {
+    "n_branches": 2,
+    "branch_share": 0.5,
+    "n_estimators": 15,
+    "min_samples_branch": 50,
+    "random_state": 0,
+}
 
 
 def forked(n_rows, seed):
@@ -126,11 +132,11 @@ def test_features_that_are_tried_out_are_seen_with_those_that_are_owned():
     settings = Settings(10, None, 0.3, 4, None, 5, 1.0, 1)
     sheet, weights = CostSheet([1, 1, 1, 1, 1]), np.ones(2000)
     ground = Ground(X, Schema.learn(X), 255, LOGISTIC, y, weights, sheet, settings, seed=0)
-    for n_tried, first in ((1, [3]), (5, [2])):
+    for n_candidates, first in ((1, [3]), (5, [2])):
         ledger = RowLedger(sheet, 2.0)
         ledger.buy(1)
         nursery = ground.nursery(np.arange(2000), weights, n_folds=2)
-        assert shop(nursery, ground.coarse, ledger, n_tried=n_tried) == first
+        assert shop(nursery, ground.coarse, ledger, n_candidates=n_candidates) == first
 
 
 def test_what_is_tried_out_is_weighed_by_its_price_and_free_features_are_taken_at_once():
@@ -142,17 +148,17 @@ def test_what_is_tried_out_is_weighed_by_its_price_and_free_features_are_taken_a
         sheet = CostSheet(prices)
         ground = Ground(X, Schema.learn(X), 255, LOGISTIC, y, weights, sheet, settings, seed=0)
         nursery = ground.nursery(np.arange(1000), weights, n_folds=2)
-        assert shop(nursery, ground.coarse, RowLedger(sheet, 5.0), n_tried=3)[0] == bought
+        assert shop(nursery, ground.coarse, RowLedger(sheet, 5.0), n_candidates=3)[0] == bought
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_tried": 0}, "n_tried must be an integer"),
+        ({"n_candidates": 0}, "n_candidates must be an integer"),
         ({"n_branches": 0}, "n_branches must be an integer"),
         ({"branch_share": 1.5}, "branch_share must lie between 0 and 1"),
         ({"outside": -0.1}, "outside must lie between 0 and 1"),
-        ({"grow_rows": 0}, "grow_rows must be an integer"),
+        ({"growth_rows": 0}, "growth_rows must be an integer"),
         ({"learning_rate": 0.0}, "learning_rate must be above 0"),
     ],
 )

@@ -26,17 +26,17 @@ def table():
 @pytest.fixture(scope="module")
 def plain(table):
     X, y, _ = table
-    return GradientBoostingRegressor(n_trees=23, max_depth=2, max_leaves=None, costs=SHEET).fit(X, y)
+    return GradientBoostingRegressor(n_estimators=23, max_depth=2, max_leaf_nodes=None, costs=SHEET).fit(X, y)
 
 
-def rank_by_hand(model, X, qid, *, margin, k, every, budget):
+def rank_by_hand(model, X, qid, *, margin, k, rounds_per_exit, budget):
     """Follow the equation of section 6 of the paper, one query after another."""
-    n_exits = -(-(model.forest_.n_trees - 1) // every)
+    n_exits = -(-(model.forest_.n_trees - 1) // rounds_per_exit)
     scores, acquired = np.empty(len(X)), np.empty(X.shape, dtype=bool)
     for query in np.unique(qid):
         left = np.flatnonzero(qid == query)
         for i in range(1, n_exits + 1):
-            n_trees = min(1 + i * every, model.forest_.n_trees)
+            n_trees = min(1 + i * rounds_per_exit, model.forest_.n_trees)
             progress = Progress(X[left], 1, SHEET, budget=np.full(len(left), budget))
             Predictor(model.forest_).advance(progress, 0, n_trees)
             scores[left], acquired[left] = progress.outputs[:, 0], progress.acquired
@@ -50,10 +50,10 @@ def rank_by_hand(model, X, qid, *, margin, k, every, budget):
 @pytest.mark.parametrize(
     ("exits", "budget"),
     [
-        ({"margin": 0.3, "k": 5, "every": 5}, np.inf),
-        ({"margin": 0.0, "k": 1, "every": 1}, np.inf),
-        ({"margin": 0.1, "k": 3, "every": 2}, 6.0),
-        ({"margin": 9.0, "k": 5, "every": 10}, np.inf),
+        ({"margin": 0.3, "k": 5, "rounds_per_exit": 5}, np.inf),
+        ({"margin": 0.0, "k": 1, "rounds_per_exit": 1}, np.inf),
+        ({"margin": 0.1, "k": 3, "rounds_per_exit": 2}, 6.0),
+        ({"margin": 9.0, "k": 5, "rounds_per_exit": 10}, np.inf),
     ],
 )
 def test_documents_leave_by_the_equation(table, plain, exits, budget):
@@ -69,7 +69,7 @@ def test_documents_leave_by_the_equation(table, plain, exits, budget):
 def test_a_wider_margin_never_buys_less(table, plain):
     X, _, qid = table
     bought = [
-        EarlyExitRanker.around(plain, margin=margin, every=2).spend(X, qid=qid).sum()
+        EarlyExitRanker.around(plain, margin=margin, rounds_per_exit=2).spend(X, qid=qid).sum()
         for margin in (0, 0.1, 0.5, 99)
     ]
     assert bought[0] < bought[-1] == plain.spend(X).sum()
@@ -77,7 +77,7 @@ def test_a_wider_margin_never_buys_less(table, plain):
 
 def test_queries_do_not_see_each_other(table, plain):
     X, _, qid = table
-    early = EarlyExitRanker.around(plain, margin=0.1, every=2)
+    early = EarlyExitRanker.around(plain, margin=0.1, rounds_per_exit=2)
     whole = early.decide(X, qid=qid)
     for query in range(20):
         rows = qid == query
@@ -89,7 +89,7 @@ def test_queries_do_not_see_each_other(table, plain):
 @pytest.mark.parametrize("budget", [None, 3.0])
 def test_the_walk_over_a_query_is_the_array_call(table, plain, budget):
     X, _, qid = table
-    early = EarlyExitRanker.around(plain, margin=0.1, k=4, every=3)
+    early = EarlyExitRanker.around(plain, margin=0.1, k=4, rounds_per_exit=3)
     for query in range(5):
         documents = X[qid == query]
         walk = early.walk_query(len(documents), budget=budget)
@@ -106,7 +106,7 @@ def test_the_walk_over_a_query_is_the_array_call(table, plain, budget):
 
 def test_a_walk_with_known_and_refused_features(table, plain):
     X, _, qid = table
-    early = EarlyExitRanker.around(plain, margin=0.1, k=2, every=3)
+    early = EarlyExitRanker.around(plain, margin=0.1, k=2, rounds_per_exit=3)
     documents = X[qid == 0]
     walk = early.walk_query(len(documents), known=[{"x0": row[0]} for row in documents])
     asked = set()
@@ -137,7 +137,9 @@ def test_it_says_that_its_rows_are_not_alone():
 
 def test_a_ranker_within_learns_from_queries_and_is_stored(table, tmp_path):
     X, y, qid = table
-    early = EarlyExitRanker(GreedyMiserRanker(n_trees=7), margin=0.2, every=2, costs=SHEET).fit(X, y, qid)
+    early = EarlyExitRanker(
+        GreedyMiserRanker(n_estimators=7), margin=0.2, rounds_per_exit=2, costs=SHEET
+    ).fit(X, y, qid)
     early.save(tmp_path / "early")
     loaded = load(tmp_path / "early")
     assert loaded.predict(X, qid=qid).tobytes() == early.predict(X, qid=qid).tobytes()
@@ -155,4 +157,4 @@ def test_a_ranker_within_learns_from_queries_and_is_stored(table, tmp_path):
 def test_what_makes_no_exit_is_refused(table, params, kind, message):
     X, y, _ = table
     with pytest.raises(kind, match=message):
-        EarlyExitRanker(**{"estimator": GreedyMiserRanker(n_trees=1), **params}).fit(X, y)
+        EarlyExitRanker(**{"estimator": GreedyMiserRanker(n_estimators=1), **params}).fit(X, y)

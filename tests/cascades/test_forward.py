@@ -2,10 +2,16 @@
 
 import numpy as np
 
-from farthing.learning.losses import SQUARED
-from farthing.cascades.miser_cascade.forward_selection import _LEAST_GAIN, _inner, _Trial, forward_order, purchases
-from farthing.learning.out_of_fold import Fold, OutOfFoldTrainer, Settings
+from farthing.cascades.miser_cascade.forward_selection import (
+    _LEAST_GAIN,
+    _inner,
+    _Trial,
+    forward_order,
+    purchases,
+)
 from farthing.costs import CostSheet, Group, RowLedger
+from farthing.learning.losses import SQUARED
+from farthing.learning.out_of_fold import Fold, OutOfFoldTrainer, Settings
 from farthing.table import Bins, Schema
 
 NONE = np.array([], dtype=np.int64)

@@ -13,7 +13,7 @@ from farthing.errors import FileError
 from farthing.trees import Predictor
 
 SHEET = CostSheet([1.0, 3.0, 9.0, 9.5, 0.0, 2.0], groups={"lab": Group(2.0, ["x1", "x5"])})
-SMALL = {"n_trees": 12, "learning_rate": 0.3, "max_depth": 3, "min_rows_leaf": 3, "random_state": 0}
+SMALL = {"n_estimators": 12, "learning_rate": 0.3, "max_depth": 3, "min_samples_leaf": 3, "random_state": 0}
 
 
 def drawn(n_rows, seed):
@@ -82,7 +82,7 @@ def test_more_budget_is_more_accurate_and_beats_every_stage_alone(model, tables)
     # At the spend of the cascade a single set does not do as well.
     owned = SHEET.total_rows(model.sets_)
     budget = 6.0
-    alone = MiserCascadeClassifier(SHEET, budget, kind="hard", **SMALL)
+    alone = MiserCascadeClassifier(SHEET, budget, budget_kind="hard", **SMALL)
     alone.fit(*tables[0], validation=tables[1])
     assert owned.max() > budget
     assert scores[2] >= (alone.predict(X) == y).mean()
@@ -97,7 +97,7 @@ def test_sure_rows_stop_early(model, tables):
 
 def test_a_hard_budget_takes_every_row_to_the_last_stage_it_can_pay(tables):
     train, held, (X, _) = tables
-    model = MiserCascadeClassifier(SHEET, 7.0, kind="hard", **SMALL)
+    model = MiserCascadeClassifier(SHEET, 7.0, budget_kind="hard", **SMALL)
     model.fit(*train, validation=held)
     owned = model._owned(model.chain_)
     payable = owned[SHEET.total_rows(owned) <= 7.0][-1]
@@ -108,7 +108,7 @@ def test_a_hard_budget_takes_every_row_to_the_last_stage_it_can_pay(tables):
 
 def test_curtailment_changes_no_label_and_saves(tables):
     train, held, (X, _) = tables
-    settings = {"budget": 7.0, "kind": "hard", **SMALL}
+    settings = {"budget": 7.0, "budget_kind": "hard", **SMALL}
     whole = MiserCascadeClassifier(SHEET, **settings).fit(*train, validation=held)
     less = MiserCascadeClassifier(SHEET, **settings, curtail=True).fit(*train, validation=held)
     for budget in (1.0, 4.0, None):
@@ -139,7 +139,9 @@ def test_a_walk_asks_stage_by_stage_the_cheapest_first(model, tables):
 def test_held_out_rows_were_not_seen_by_the_trees():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(300, 3)), rng.integers(0, 2, size=300)
-    model = MiserCascadeClassifier(n_trees=30, max_depth=8, learning_rate=0.5, patience=None, random_state=0)
+    model = MiserCascadeClassifier(
+        n_estimators=30, max_depth=8, learning_rate=0.5, n_iter_no_change=None, random_state=0
+    )
     model.fit(X, y)
     # Labels by lot cannot be learned; trees that saw their rows would claim to.
     assert model.set_risks_.min() > 0.4
@@ -171,8 +173,8 @@ def test_every_variant_is_what_a_fit_with_its_parameters_gives(tables):
     train, _, test = tables
     model = MiserCascadeClassifier(SHEET, 5.0, n_folds=2, **SMALL).fit(*train)
     variants = list(model.variants())
-    assert sum(params.get("kind") == "hard" for params, _ in variants) > 10
-    near = [params["budget"] for params, _ in variants if "kind" not in params and "budget" in params]
+    assert sum(params.get("budget_kind") == "hard" for params, _ in variants) > 10
+    near = [params["budget"] for params, _ in variants if "budget_kind" not in params and "budget" in params]
     assert sum(4.0 <= budget <= 6.0 for budget in near) >= 10
     for params, variant in variants[::9]:
         again = MiserCascadeClassifier(SHEET, 5.0, n_folds=2, **SMALL).set_params(**params).fit(*train)
@@ -182,7 +184,7 @@ def test_every_variant_is_what_a_fit_with_its_parameters_gives(tables):
 
 def test_a_hard_variant_is_one_booster_on_the_best_set_that_the_budget_pays(model, tables):
     X = tables[2][0]
-    hard = [(params["budget"], v) for params, v in model.variants() if params.get("kind") == "hard"]
+    hard = [(params["budget"], v) for params, v in model.variants() if params.get("budget_kind") == "hard"]
     assert len(hard) > 10
     for budget, variant in hard:
         acquired = variant.acquired(X)
@@ -250,8 +252,8 @@ def test_numbers_go_on_where_there_is_more_to_gain():
 @pytest.mark.parametrize("kind", ["mean", "hard"])
 def test_the_front_door_takes_its_budgets(tables, kind):
     X, y = tables[0]
-    grid = {"n_trees": [5], "n_stages": [3], "n_folds": [2], "kind": [kind], "budget": [6.0]}
-    door = BudgetedClassifier(SHEET, 6.0, kind=kind, methods=[(MiserCascadeClassifier, grid)], cv=2)
+    grid = {"n_estimators": [5], "n_stages": [3], "n_folds": [2], "budget_kind": [kind], "budget": [6.0]}
+    door = BudgetedClassifier(SHEET, 6.0, budget_kind=kind, methods=[(MiserCascadeClassifier, grid)], cv=2)
     door.fit(X[:300], y[:300])
     assert door.chosen_.method == "MiserCascadeClassifier"
     spent = door.spend(X[300:])
@@ -263,12 +265,12 @@ def test_the_front_door_takes_its_budgets(tables, kind):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"kind": "median"}, "kind must be"),
+        ({"budget_kind": "median"}, "budget_kind must be"),
         ({"n_stages": 0}, "n_stages must be"),
         ({"n_folds": 0}, "n_folds must be"),
         ({"trust": 2.0}, "trust must lie"),
         ({"exit": "never"}, "exit must be"),
-        ({"l2": -1.0}, "l2 must be"),
+        ({"l2_regularization": -1.0}, "l2_regularization must be"),
     ],
 )
 def test_bad_parameters_are_named(tables, params, message):

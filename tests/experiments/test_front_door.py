@@ -52,7 +52,7 @@ def test_gaps_are_over_rows_in_pairs():
 def test_one_fit_for_all_budgets_gives_the_models_of_six(tmp_path):
     X, y = table()
     frame = pd.DataFrame(X, columns=["x0", "x1", "x2", "x3"])
-    settings_ = {"costs": CostSheet([1.0, 2.0, 3.0, 4.0]), "n_trees": 5, "n_folds": 2, "random_state": 0}
+    settings_ = {"costs": CostSheet([1.0, 2.0, 3.0, 4.0]), "n_estimators": 5, "n_folds": 2, "random_state": 0}
     plain = [MiserCascadeClassifier(budget=b, **settings_).fit(frame, y) for b in (2.0, 6.0)]
     with once_for_all_budgets(tmp_path, MiserCascadeClassifier):
         once = [MiserCascadeClassifier(budget=b, **settings_).fit(frame, y) for b in (2.0, 6.0)]

@@ -20,7 +20,7 @@ def split():
 
 @pytest.mark.parametrize("budget", [None, 5.0])
 def test_it_is_the_model_with_early_exits(split, budget):
-    model = GreedyMiserClassifier(n_trees=6, max_depth=2, charge="row", budget=budget, costs=split.costs)
+    model = GreedyMiserClassifier(n_estimators=6, max_depth=2, charge="row", budget=budget, costs=split.costs)
     model.fit(*split.train)
     followed = follow(model.forest_, split, (0.6,), model.budget_)
     assert len(followed.spend) == 2 * (6 + 1)  # before the first round and after each, without exits and with

@@ -11,8 +11,10 @@ from farthing.neighbors import MarginNeighborsClassifier, RandomOrderClassifier,
 @pytest.mark.parametrize(
     "model",
     [
-        MarginNeighborsClassifier(AdaBoostClassifier(n_rounds=20), n_neighbors=9, confidence=1.0),
-        RandomOrderClassifier(AdaBoostClassifier(n_rounds=20), n_neighbors=9, confidence=1.0, random_state=0),
+        MarginNeighborsClassifier(AdaBoostClassifier(n_estimators=20), n_neighbors=9, confidence=1.0),
+        RandomOrderClassifier(
+            AdaBoostClassifier(n_estimators=20), n_neighbors=9, confidence=1.0, random_state=0
+        ),
         ValueOfClassifier(confidence=1.0),
     ],
 )

@@ -28,7 +28,7 @@ def test_a_forest_of_one_tree_without_draws_is_the_tree() -> None:
     X, y, sheet = problem()
     for options in ({}, {"impurity": "pairs", "alpha": 2.0}, {"cost_rule": "penalty", "tradeoff": 0.01}):
         tree = BudgetTreeClassifier(costs=sheet, **options).fit(X, y)
-        forest = BudgetForestClassifier(costs=sheet, max_trees=1, bootstrap=False, **options).fit(X, y)
+        forest = BudgetForestClassifier(costs=sheet, n_estimators=1, bootstrap=False, **options).fit(X, y)
         assert forest.forest_ == tree.forest_
 
 
@@ -37,7 +37,7 @@ def test_trees_are_added_until_the_mean_cost_passes_the_budget() -> None:
     X, y, sheet = problem()
     X_val = problem(seed=1)[0]
     settings: dict[str, Any] = {"impurity": "pairs", "costs": sheet, "random_state": 4, "max_depth": 3}
-    whole = BudgetForestClassifier(max_trees=12, **settings).fit(X, y)
+    whole = BudgetForestClassifier(n_estimators=12, **settings).fit(X, y)
     acquired = np.zeros(X_val.shape, dtype=bool)
     costs = []
     for t in range(12):
@@ -47,7 +47,7 @@ def test_trees_are_added_until_the_mean_cost_passes_the_budget() -> None:
     for budget in (costs[0], (costs[0] + costs[-1]) / 2, costs[-1], np.inf):
         expected = int(np.sum(np.array(costs) <= budget * (1 + 1e-12)))
         for n_jobs in (1, 3):
-            forest = BudgetForestClassifier(max_trees=12, budget=budget, n_jobs=n_jobs, **settings)
+            forest = BudgetForestClassifier(n_estimators=12, budget=budget, n_jobs=n_jobs, **settings)
             forest.fit(X, y, X_val=X_val)
             assert forest.n_trees_ == forest.forest_.n_trees == expected
             assert forest.forest_ == whole.forest_.trees(0, expected)
@@ -97,7 +97,7 @@ def test_a_budget_below_the_first_tree_gives_the_prior_and_a_warning() -> None:
 
 def test_values_are_the_class_weights_of_the_rows_drawn() -> None:
     X, y, _ = problem()
-    forest = BudgetForestClassifier(max_trees=4, random_state=3, max_depth=4).fit(X, y)
+    forest = BudgetForestClassifier(n_estimators=4, random_state=3, max_depth=4).fit(X, y)
     for t in range(4):
         tree, weights = forest.forest_.trees(t, t + 1), forest.in_bag(t)
         assert tree.value[0].tolist() == np.bincount(y, weights=weights).tolist()
@@ -111,7 +111,7 @@ def test_values_are_the_class_weights_of_the_rows_drawn() -> None:
 @pytest.mark.parametrize("aggregation", ["distribution", "vote"])
 def test_prediction_adds_up_shares_or_votes(aggregation: Any) -> None:
     X, y, _ = problem()
-    forest = BudgetForestClassifier(max_trees=7, aggregation=aggregation, max_depth=2, random_state=0)
+    forest = BudgetForestClassifier(n_estimators=7, aggregation=aggregation, max_depth=2, random_state=0)
     forest.fit(X, y)
     sums = np.zeros((len(y), 3))
     for t in range(7):
@@ -125,7 +125,7 @@ def test_prediction_adds_up_shares_or_votes(aggregation: Any) -> None:
 
 def test_the_out_of_bag_score_asks_only_trees_that_did_not_see_the_row() -> None:
     X, y, _ = problem()
-    forest = BudgetForestClassifier(max_trees=5, oob_score=True, random_state=0).fit(X, y)
+    forest = BudgetForestClassifier(n_estimators=5, oob_score=True, random_state=0).fit(X, y)
     sums, voters = np.zeros((len(y), 3)), np.zeros(len(y))
     for t in range(5):
         out = forest.in_bag(t) == 0
@@ -147,7 +147,7 @@ def test_alpha_is_chosen_on_rows_that_did_not_teach(given: bool) -> None:
     y = np.where(flip, (y + 1) % 3, y)  # noise, which a threshold ignores
     X_val, y_val, _ = problem(seed=1)
     alphas = [0.0, 2.0, 8.0, 40.0]
-    settings: dict[str, Any] = {"impurity": "pairs", "max_trees": 8, "random_state": 0, "oob_score": True}
+    settings: dict[str, Any] = {"impurity": "pairs", "n_estimators": 8, "random_state": 0, "oob_score": True}
     rows = {"X_val": X_val, "y_val": y_val} if given else {}
     chosen = BudgetForestClassifier(alpha=alphas, **settings).fit(X, y, **rows)
     single = [BudgetForestClassifier(alpha=alpha, **settings).fit(X, y) for alpha in alphas]
@@ -160,14 +160,14 @@ def test_alpha_is_chosen_on_rows_that_did_not_teach(given: bool) -> None:
 def test_a_label_never_seen_in_training_is_wrong_in_validation() -> None:
     X, y, _ = problem()
     X_val, y_val, _ = problem(seed=1)
-    forest = BudgetForestClassifier(impurity="pairs", alpha=[0.0, 3.0], max_trees=3, random_state=0)
+    forest = BudgetForestClassifier(impurity="pairs", alpha=[0.0, 3.0], n_estimators=3, random_state=0)
     forest.fit(X[y < 2], y[y < 2], X_val=X_val, y_val=y_val)
     assert forest.alpha_ in (0.0, 3.0)
 
 
 def test_the_order_of_the_rows_and_threads_change_nothing() -> None:
     X, y, sheet = problem()
-    settings: dict[str, Any] = {"costs": sheet, "max_trees": 6, "max_features": 2, "random_state": 1}
+    settings: dict[str, Any] = {"costs": sheet, "n_estimators": 6, "max_features": 2, "random_state": 1}
     one = BudgetForestClassifier(n_jobs=1, **settings).fit(X, y)
     order = np.random.default_rng(0).permutation(len(y))
     two = BudgetForestClassifier(n_jobs=2, **settings).fit(X[order], y[order])
@@ -178,7 +178,7 @@ def test_the_order_of_the_rows_and_threads_change_nothing() -> None:
 
 def test_feature_subsets_make_trees_differ_and_spread_the_features() -> None:
     X, y, _ = problem()
-    settings: dict[str, Any] = {"max_trees": 10, "random_state": 0, "max_depth": 2}
+    settings: dict[str, Any] = {"n_estimators": 10, "random_state": 0, "max_depth": 2}
     every = BudgetForestClassifier(**settings).fit(X, y)
     for max_features in (1, 0.17, "log2"):
         drawn = BudgetForestClassifier(max_features=max_features, **settings).fit(X, y)
@@ -189,7 +189,7 @@ def test_feature_subsets_make_trees_differ_and_spread_the_features() -> None:
 
 def test_drawn_cuts_make_trees_differ() -> None:
     X, y, _ = problem()
-    settings: dict[str, Any] = {"impurity": "pairs", "max_trees": 30, "random_state": 0, "max_depth": 1}
+    settings: dict[str, Any] = {"impurity": "pairs", "n_estimators": 30, "random_state": 0, "max_depth": 1}
     exact, drawn, many = (
         BudgetForestClassifier(max_cuts=cuts, **settings).fit(X, y).forest_ for cuts in (None, 1, 255)
     )
@@ -205,7 +205,7 @@ def product(counts: np.ndarray) -> float:
 
 def test_a_callable_impurity_is_the_compiled_one_of_the_same_formula(tmp_path: Any) -> None:
     X, y, sheet = problem(120)
-    settings: dict[str, Any] = {"costs": sheet, "max_trees": 3, "random_state": 0}
+    settings: dict[str, Any] = {"costs": sheet, "n_estimators": 3, "random_state": 0}
     own = BudgetForestClassifier(impurity=product, **settings).fit(X, y)
     assert own.forest_ == BudgetForestClassifier(impurity="pairs", **settings).fit(X, y).forest_
     own.save(tmp_path / "forest")
@@ -230,7 +230,7 @@ def test_a_file_keeps_what_was_chosen_but_not_the_rows(tmp_path: Any) -> None:
 
 def test_max_cost_is_the_dearest_path() -> None:
     X, y, sheet = problem()
-    forest = BudgetForestClassifier(costs=sheet, max_trees=5, max_depth=3, random_state=0).fit(X, y)
+    forest = BudgetForestClassifier(costs=sheet, n_estimators=5, max_depth=3, random_state=0).fit(X, y)
 
     def dearest(tree: Forest, node: int, path: frozenset[str]) -> float:
         if tree.feature[node] < 0:
@@ -246,7 +246,7 @@ def test_as_accurate_as_the_peer() -> None:
     """Entropy with all features against scikit-learn's forest, both 30 trees, on rows of their own."""
     X, y, _ = problem(1500)
     X_test, y_test, _ = problem(1500, seed=1)
-    ours = BudgetForestClassifier(max_trees=30, random_state=0).fit(X, y).score(X_test, y_test)
+    ours = BudgetForestClassifier(n_estimators=30, random_state=0).fit(X, y).score(X_test, y_test)
     peer = RandomForestClassifier(30, criterion="entropy", max_features=None, random_state=0).fit(X, y)
     assert ours > peer.score(X_test, y_test) - 0.02  # two standard errors of 1500 rows at 0.9
 
@@ -255,7 +255,7 @@ def test_as_accurate_as_the_peer() -> None:
     ("options", "message"),
     [
         ({"impurity": "depth"}, "'depth'"),
-        ({"max_trees": 0}, "max_trees"),
+        ({"n_estimators": 0}, "n_estimators"),
         ({"max_features": 0}, "max_features"),
         ({"max_features": 1.5}, "max_features"),
         ({"max_features": "most"}, "max_features"),
@@ -278,7 +278,7 @@ def test_what_makes_no_sense_is_refused(options: dict[str, Any], message: str) -
 
 def test_validation_rows_need_what_they_are_used_for() -> None:
     X, y, _ = problem(40)
-    several = BudgetForestClassifier(impurity="pairs", alpha=[0.0, 1.0], max_trees=2)
+    several = BudgetForestClassifier(impurity="pairs", alpha=[0.0, 1.0], n_estimators=2)
     with pytest.raises(ValueError, match="y_val"):
         several.fit(X, y, X_val=X)
     with pytest.raises(ValueError, match="without X_val"):
@@ -288,7 +288,7 @@ def test_validation_rows_need_what_they_are_used_for() -> None:
     with pytest.raises(ValueError, match="'x2'"):
         several.fit(X, y, X_val=np.where(np.arange(6) == 2, "text", X.astype(object)), y_val=y)
     with pytest.raises(ValueError, match="tree must lie"):
-        BudgetForestClassifier(max_trees=2).fit(X, y).in_bag(2)
+        BudgetForestClassifier(n_estimators=2).fit(X, y).in_bag(2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         several.fit(X, y, X_val=X, y_val=y)

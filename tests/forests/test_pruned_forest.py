@@ -26,13 +26,13 @@ def test_it_is_the_forest_pruned_by_hand(table):
     forest = BudgetForestClassifier(
         cost_rule="penalty",
         tradeoff=0.2 / 15.0,
-        max_trees=5,
+        n_estimators=5,
         max_features="sqrt",
         random_state=int(chance.randint(np.iinfo(np.int32).max)),
         costs=SHEET,
     ).fit(X[~held], y[~held])
     path = prune_path(forest, X[held], y[held])
-    model = PrunedForestClassifier(SHEET, penalty=0.2, max_trees=5, random_state=0).fit(X, y)
+    model = PrunedForestClassifier(SHEET, penalty=0.2, n_estimators=5, random_state=0).fit(X, y)
     for budget in (2.0, 5.0, 9.0, None):
         fits = np.flatnonzero(path.costs <= (np.inf if budget is None else budget))
         best = path[int(fits[path.forest_errors[fits] == path.forest_errors[fits].min()][-1])]
@@ -47,7 +47,7 @@ def test_it_is_the_forest_pruned_by_hand(table):
 def test_bad_penalties_and_files_are_refused(table, tmp_path):
     with pytest.raises(ValueError, match="penalty must be"):
         PrunedForestClassifier(SHEET, penalty=-1.0).fit(*table)
-    model = PrunedForestClassifier(SHEET, max_trees=2, random_state=0).fit(*table)
+    model = PrunedForestClassifier(SHEET, n_estimators=2, random_state=0).fit(*table)
     model.drop_ = model.drop_[:-1]
     model.save(tmp_path / "model.farthing")
     with pytest.raises(FileError, match="drop_"):

@@ -52,7 +52,7 @@ SHEET = CostSheet(
 @pytest.fixture(scope="module")
 def forest() -> BudgetForestClassifier:
     X, y = table(0)
-    return BudgetForestClassifier(max_trees=6, max_features=3, costs=SHEET, random_state=0).fit(X, y)
+    return BudgetForestClassifier(n_estimators=6, max_features=3, costs=SHEET, random_state=0).fit(X, y)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def rows() -> tuple[NDArray[Any], NDArray[Any]]:
 def test_the_curves_are_those_of_the_models(make: Any, aggregation: str, rows: Any) -> None:
     X, y = table(0)
     model = BudgetForestClassifier(
-        max_trees=5, max_features=3, costs=SHEET, random_state=1, aggregation=aggregation, max_depth=7
+        n_estimators=5, max_features=3, costs=SHEET, random_state=1, aggregation=aggregation, max_depth=7
     ).fit(X, y)
     path = make(model, *rows)
     assert len(path) > 4
@@ -358,8 +358,8 @@ def test_errors_say_what_to_do(forest: Any, rows: Any) -> None:
 def test_a_forest_without_splits_has_one_pruning(rows: Any) -> None:
     X, y = table(0)
     with pytest.warns(BudgetWarning):
-        empty = BudgetForestClassifier(budget=0.0, costs=[1] * 6, max_trees=3, random_state=0).fit(X, y)
-    one_class = BudgetForestClassifier(max_trees=2, random_state=0).fit(X, np.ones(len(y)))
+        empty = BudgetForestClassifier(budget=0.0, costs=[1] * 6, n_estimators=3, random_state=0).fit(X, y)
+    one_class = BudgetForestClassifier(n_estimators=2, random_state=0).fit(X, np.ones(len(y)))
     for model, labels in ((empty, rows[1]), (one_class, np.ones(len(rows[1])))):
         for make in PATHS:
             path = make(model, rows[0], labels)

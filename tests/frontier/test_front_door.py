@@ -17,7 +17,7 @@ from farthing.store.codec import decode, encode
 
 FEW = [
     "BudgetTreeClassifier",
-    ("GreedyMiserClassifier", {"tradeoff": [0.0, 0.01], "relative": [True], "n_trees": [8]}),
+    ("GreedyMiserClassifier", {"tradeoff": [0.0, 0.01], "relative": [True], "n_estimators": [8]}),
 ]
 
 
@@ -37,7 +37,7 @@ def test_one_of_the_best_points_within_the_budget_is_taken(heart):
 
 
 def test_a_hard_budget_holds_on_every_row(heart):
-    model = BudgetedClassifier(heart.costs, 8.0, kind="hard", methods=FEW).fit(heart.X, heart.y)
+    model = BudgetedClassifier(heart.costs, 8.0, budget_kind="hard", methods=FEW).fit(heart.X, heart.y)
     assert 0 < model.spend(heart.X).max() <= 8.0
 
 
@@ -118,7 +118,7 @@ def test_numbers():
     [
         ({"budget": "a lot"}, "share such as"),
         ({"budget": -3}, "budget"),
-        ({"kind": "soft"}, "kind must be"),
+        ({"budget_kind": "soft"}, "budget_kind must be"),
         ({"methods": [GaussianNB()]}, "keep the contract"),
     ],
 )
@@ -136,7 +136,7 @@ def test_the_mean_budget_holds_after_the_last_fit(heart):
 
 
 def test_of_variants_within_the_budget_the_nearest_is_taken(heart):
-    miser = GreedyMiserClassifier(n_trees=8, learning_rate=0.5, tradeoff=1e-4, relative=True)
+    miser = GreedyMiserClassifier(n_estimators=8, learning_rate=0.5, tradeoff=1e-4, relative=True)
     rows = Part.of(heart.X, heart.y)
     model = EarlyExitClassifier(miser, threshold=1.0, every=1, costs=heart.costs).fit(heart.X, heart.y)
     full = model.spend(heart.X).mean()

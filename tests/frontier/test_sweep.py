@@ -20,7 +20,7 @@ from farthing.frontier.candidates import Ground, candidates
 
 TREES = ("BudgetTreeClassifier", {"max_depth": [1, 2, 3], "tradeoff": [0.0, 0.001], "cost_rule": ["penalty"]})
 
-MANY = ("BudgetTreeClassifier", {"min_rows_leaf": list(range(1, 41))})
+MANY = ("BudgetTreeClassifier", {"min_samples_leaf": list(range(1, 41))})
 
 
 @pytest.fixture(scope="module")
@@ -68,15 +68,15 @@ def test_repeats_do_not_make_an_error_smaller(heart):
 
 
 def test_one_fit_gives_many_points(heart):
-    frontier = farthing.sweep([AdaBoostClassifier(n_rounds=20)], heart.X, heart.y, heart.costs)
-    rounds = [p.params.get("n_rounds", 20) for p in frontier]
+    frontier = farthing.sweep([AdaBoostClassifier(n_estimators=20)], heart.X, heart.y, heart.costs)
+    rounds = [p.params.get("n_estimators", 20) for p in frontier]
     assert rounds == [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20]
-    again = farthing.sweep([AdaBoostClassifier(n_rounds=6)], heart.X, heart.y, heart.costs)
+    again = farthing.sweep([AdaBoostClassifier(n_estimators=6)], heart.X, heart.y, heart.costs)
     assert again.points[-1].score == frontier.points[5].score
 
 
 def test_the_estimator_of_a_point_gives_its_model(heart):
-    frontier = farthing.sweep([GreedyMiserClassifier(n_trees=9)], heart.X, heart.y, heart.costs)
+    frontier = farthing.sweep([GreedyMiserClassifier(n_estimators=9)], heart.X, heart.y, heart.costs)
     assert [p.estimator.n_trees for p in frontier] == [1, 2, 3, 4, 5, 6, 8, 9]
     assert not hasattr(frontier.points[0].estimator, "forest_")
 
@@ -105,8 +105,8 @@ def test_auto_has_cascades_pruned_forests_and_boosters_on_subsets(heart):
     penalties = [c.params["penalty"] for c in lean if c.method == "PrunedForestClassifier"]
     assert len(set(penalties)) > 2
     cascade = next(c.estimator for c in lean if c.method == "MiserCascadeClassifier")
-    model = cascade.set_params(n_trees=5, n_folds=2).fit(heart.X, heart.y)
-    subsets = [v for params, v in model.variants() if params.get("kind") == "hard"]
+    model = cascade.set_params(n_estimators=5, n_folds=2).fit(heart.X, heart.y)
+    subsets = [v for params, v in model.variants() if params.get("budget_kind") == "hard"]
     assert len(subsets) > 5
     assert all(len(np.unique(v.acquired(heart.X), axis=0)) == 1 for v in subsets)
 
@@ -136,8 +136,8 @@ def test_a_failure_does_not_end_the_sweep(heart):
 
 def test_a_hard_budget_caps_every_row(heart):
     frontier = farthing.sweep(
-        ["BudgetTreeClassifier", GreedyMiserClassifier(n_trees=5)], heart.X, heart.y, heart.costs,
-        budget=8.0, kind="hard",
+        ["BudgetTreeClassifier", GreedyMiserClassifier(n_estimators=5)], heart.X, heart.y, heart.costs,
+        budget=8.0, budget_kind="hard",
     )  # fmt: skip
     assert len(frontier) > 5
     assert all(p.max_spend <= 8.0 for p in frontier)
@@ -147,7 +147,7 @@ def test_rankings_keep_queries_whole():
     rng = np.random.default_rng(0)
     X, qid = rng.normal(size=(120, 4)), np.repeat(np.arange(20), 6)
     grades = (X[:, 0] > 0.5).astype(float)
-    frontier = farthing.sweep([GreedyMiserRanker(n_trees=4)], X, grades, scoring="ndcg@3", qid=qid, cv=4)
+    frontier = farthing.sweep([GreedyMiserRanker(n_estimators=4)], X, grades, scoring="ndcg@3", qid=qid, cv=4)
     assert frontier.score_name == "ndcg@3"
     assert frontier.best.score > 0.9
 
@@ -158,7 +158,7 @@ def test_error_costs_find_the_best_stop(heart):
     cheap = farthing.ErrorCosts([[0, 1], [1, 0]], labels=["fit", "sick"])
     spends = [
         farthing.sweep(
-            [TREES, GreedyMiserClassifier(n_trees=20)], heart.X, labels, heart.costs, scoring=scoring
+            [TREES, GreedyMiserClassifier(n_estimators=20)], heart.X, labels, heart.costs, scoring=scoring
         ).best.spend
         for scoring in (cheap, dear)
     ]
@@ -169,7 +169,7 @@ def test_error_costs_find_the_best_stop(heart):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"kind": "median"}, "kind must be"),
+        ({"budget_kind": "median"}, "budget_kind must be"),
         ({"scoring": "wit"}, "wit"),
         ({"methods": []}, "at least one"),
         ({"methods": ["NoSuchClassifier"]}, "NoSuchClassifier"),
@@ -214,7 +214,7 @@ class TestMemory:
             from farthing.datasets import load_heart_disease
             heart = load_heart_disease()
             table = heart.X, heart.y, heart.costs
-            methods = [("BudgetTreeClassifier", {{"min_rows_leaf": list(range(1, 41))}})]
+            methods = [("BudgetTreeClassifier", {{"min_samples_leaf": list(range(1, 41))}})]
             farthing.sweep(methods, *table, cv=3, memory={str(tmp_path)!r})
             """
         )
@@ -235,7 +235,7 @@ class TestMemory:
 
 
 def test_methods_that_draw_lots_can_be_repeated(heart):
-    methods = [farthing.boosting.AdaBoostRSClassifier(budget=5.0, n_rounds=30)]
+    methods = [farthing.boosting.AdaBoostRSClassifier(budget=5.0, n_estimators=30)]
     first, again, other = (
         farthing.sweep(methods, heart.X, heart.y, heart.costs.scaled(0.01), random_state=seed)
         for seed in (0, 0, 1)

@@ -34,14 +34,16 @@ def fast_and_slow(
     grower = Grower(table.fast(), prices[0], **options)
     chosen = {"rows": rows, "columns": columns, "owned": owned}
     if "gradients" in target:
-        fast = grower.gradient(target["gradients"], target["hessians"], l2=target["l2"], **chosen)
+        fast = grower.gradient(
+            target["gradients"], target["hessians"], l2_regularization=target["l2_regularization"], **chosen
+        )
         slow_target: naive.Target = naive.Gradients(**target)
     else:
         kind, alpha, power = (target[name] for name in ("kind", "alpha", "power"))
         known = [target[name] for name in ("labels", "weights", "n_classes")]
         fast = grower.classes(*known, impurity=kind, alpha=alpha, power=power, **chosen, **lots)
         slow_target = naive.Classes(**target)
-    unlimited = {"max_depth": math.inf, "max_leaves": math.inf, "budget": math.inf}
+    unlimited = {"max_depth": math.inf, "max_leaf_nodes": math.inf, "budget": math.inf}
     slow = naive.Grower(
         table.slow(),
         slow_target,

@@ -161,28 +161,31 @@ class Target(Protocol):
 
 
 class Gradients:
-    """Least squares to negative gradients: a node's value is G / (H + l2)."""
+    """Least squares to negative gradients: a node's value is G / (H + l2_regularization)."""
 
     def __init__(
-        self, gradients: Sequence[float], hessians: Sequence[float] | None = None, l2: float = 0.0
+        self,
+        gradients: Sequence[float],
+        hessians: Sequence[float] | None = None,
+        l2_regularization: float = 0.0,
     ) -> None:
         n = len(gradients)
         # Unit hessians of few rows share one integer with the gradients, which leaves these fewer bits.
         packed = hessians is None and 62 - 2 * n.bit_length() >= 24
         self.g = to_fixed(gradients, 62 - n.bit_length() if packed else 62)
         self.h = Fixed([1] * n, 1.0) if hessians is None else to_fixed(hessians)
-        self.l2 = l2
+        self.l2_regularization = l2_regularization
         self.cells = np.array([self.g.values, self.h.values, [1] * n], dtype=np.int64).T
 
     def value(self, sums: NDArray[np.int64]) -> list[float]:
-        weight = self.cover(sums) + self.l2
+        weight = self.cover(sums) + self.l2_regularization
         return [self.g.back(int(sums[0])) / weight if weight > 0 else 0.0]
 
     def cover(self, sums: NDArray[np.int64]) -> float:
         return self.h.back(int(sums[1]))
 
     def explained(self, sums: NDArray[np.int64]) -> float:
-        weight = self.cover(sums) + self.l2
+        weight = self.cover(sums) + self.l2_regularization
         g = self.g.back(int(sums[0]))
         return g * g / weight if weight > 0 else 0.0
 
@@ -401,8 +404,8 @@ class Grower:
     target: Target
     sheet: Sheet
     max_depth: float = math.inf
-    max_leaves: float = math.inf
-    min_rows_leaf: int = 1
+    max_leaf_nodes: float = math.inf
+    min_samples_leaf: int = 1
     ledger: str = "row"
     cost_rule: str = "penalty"
     tradeoff: float = 0.0
@@ -418,7 +421,7 @@ class Grower:
     def grow(self, rows: NDArray[np.int64]) -> list[Node]:
         self.add_node(rows, 0, set(), self.key)
         n_leaves = 1
-        while n_leaves < self.max_leaves:
+        while n_leaves < self.max_leaf_nodes:
             offers = [offer for leaf in range(len(self.nodes)) for offer in self.offers(leaf)]
             if not offers:
                 break
@@ -434,7 +437,7 @@ class Grower:
         place = len(self.nodes) - 1
         if depth < self.max_depth and not self.target.pure(sums):
             for j in self.drawn(place):
-                split = best_split(self.target, rows, self.bins[j], self.min_rows_leaf, self.cuts(j, node))
+                split = best_split(self.target, rows, self.bins[j], self.min_samples_leaf, self.cuts(j, node))
                 if split is not None:
                     node.splits[j] = split
         return place

@@ -108,8 +108,8 @@ def limits() -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(
         {
             "max_depth": st.sampled_from([None, None, 0, 1, 2, 3]),
-            "max_leaves": st.sampled_from([None, None, 1, 2, 3, 5, 9]),
-            "min_rows_leaf": st.sampled_from([1, 1, 2, 5]),
+            "max_leaf_nodes": st.sampled_from([None, None, 1, 2, 3, 5, 9]),
+            "min_samples_leaf": st.sampled_from([1, 1, 2, 5]),
             "ledger": st.sampled_from(["row", "model"]),
             "cost_rule": st.sampled_from(["penalty", "ratio"]),
             "tradeoff": st.sampled_from([0.0, 0.25, 1.0, 4.0]),

@@ -57,9 +57,9 @@ def assert_as_counted(X: NDArray[np.float64], y: NDArray[np.float64], **options:
     [
         {"max_depth": 3},
         {"max_depth": 3, "n_threads": 2},
-        {"max_leaves": 4},
-        {"max_leaves": 5, "max_depth": 4, "tradeoff": 20.0},
-        {"max_depth": 3, "min_rows_leaf": 900},
+        {"max_leaf_nodes": 4},
+        {"max_leaf_nodes": 5, "max_depth": 4, "tradeoff": 20.0},
+        {"max_depth": 3, "min_samples_leaf": 900},
         {"max_depth": 3, "tradeoff": 1e9},  # nothing is worth its price: the root stays a leaf
     ],
 )
@@ -90,7 +90,7 @@ def test_a_grid_too_coarse_for_steps_carries_nothing():
 
 def test_trees_of_many_leaves_carry_nothing():
     X = table(5000)
-    assert assert_as_counted(X, target(X), max_leaves=60) == 0
+    assert assert_as_counted(X, target(X), max_leaf_nodes=60) == 0
 
 
 def test_other_losses_carry_nothing():

@@ -46,22 +46,24 @@ def of_classes(
 
 
 def of_gradients(
-    n_rows: int, rng: np.random.Generator, hessians: str = "unit", l2: float = 0.0
+    n_rows: int, rng: np.random.Generator, hessians: str = "unit", l2_regularization: float = 0.0
 ) -> dict[str, Any]:
     some = rng.integers(0, 3, n_rows).astype(float)
     some[0] = 1.0
     return {
         "gradients": rng.integers(-4, 5, n_rows).astype(float),
         "hessians": None if hessians == "unit" else some,
-        "l2": l2,
+        "l2_regularization": l2_regularization,
     }
 
 
 @given(st.data(), tables(), limits(), SEEDS)
 @settings(deadline=None, max_examples=150)
 def test_squared_error_equals_the_twin(data: Any, table: Table, options: dict[str, Any], seed: int) -> None:
-    hessians, l2 = data.draw(st.sampled_from([("unit", 0.0), ("unit", 1.0), ("given", 0.0), ("given", 0.5)]))
-    target = of_gradients(table.n_rows, np.random.default_rng(seed), hessians, l2)
+    hessians, l2_regularization = data.draw(
+        st.sampled_from([("unit", 0.0), ("unit", 1.0), ("given", 0.0), ("given", 0.5)])
+    )
+    target = of_gradients(table.n_rows, np.random.default_rng(seed), hessians, l2_regularization)
     assert_same_tree(*fast_and_slow(table, data.draw(sheets(table.n_features)), options, target))
 
 
@@ -141,7 +143,7 @@ def test_columns_are_drawn_evenly_and_anew_for_each_node_and_tree() -> None:
 def test_cuts_are_drawn_anew_for_each_node_and_tree() -> None:
     """One cut a node, between 100 bins: evenly drawn at the root."""
     labels = np.random.default_rng(0).integers(0, 2, 100)
-    grower = Grower(Table(np.arange(100.0)[:, None], (0,)).fast(), CostSheet([1.0]), max_leaves=2)
+    grower = Grower(Table(np.arange(100.0)[:, None], (0,)).fast(), CostSheet([1.0]), max_leaf_nodes=2)
     cuts = [
         grower.classes(labels, np.ones(100), 2, max_cuts=1, seed=1, stream=t).tree.threshold[0]
         for t in range(500)
@@ -153,7 +155,7 @@ def test_cuts_are_drawn_anew_for_each_node_and_tree() -> None:
 def test_cuts_are_drawn_in_large_nodes_only() -> None:
     """One cut at random above 50 rows; below, the cut that parts the classes."""
     labels = (np.arange(100) >= 30).astype(np.int64)
-    grower = Grower(Table(np.arange(100.0)[:, None], (0,)).fast(), CostSheet([1.0]), max_leaves=2)
+    grower = Grower(Table(np.arange(100.0)[:, None], (0,)).fast(), CostSheet([1.0]), max_leaf_nodes=2)
     for rows, best in ((np.arange(100), False), (np.arange(50), True)):
         cuts = {
             grower.classes(
@@ -167,7 +169,7 @@ def test_cuts_are_drawn_in_large_nodes_only() -> None:
 def test_a_threshold_lies_in_the_middle_of_the_gap_between_a_node_s_rows() -> None:
     values = np.array([0.0, 1.0, 2.0, 3.0, 10.0, 11.0])[:, None]
     labels = np.array([0, 0, 1, 0, 0, 1])
-    grower = Grower(Table(values, (0,)).fast(), CostSheet([1.0]), max_leaves=2)
+    grower = Grower(Table(values, (0,)).fast(), CostSheet([1.0]), max_leaf_nodes=2)
     tree = grower.classes(labels, np.ones(6), 2, rows=np.array([0, 1, 5])).tree
     assert tree.threshold[0] == 6.5  # of the edges 1.5, 2.5, 6.5, 10.5 the nearest to 6
 
@@ -219,8 +221,8 @@ def test_gradients_that_need_rounding_are_summed_on_the_grid(
     rng = np.random.default_rng(seed)
     gradients = np.ldexp(rng.normal(size=table.n_rows) * scale, exponent)
     for hessians in (None, rng.random(table.n_rows)):
-        target = {"gradients": gradients, "hessians": hessians, "l2": 0.0}
-        assert_same_tree(*fast_and_slow(table, blind(table.n_features), {"max_leaves": 4}, target))
+        target = {"gradients": gradients, "hessians": hessians, "l2_regularization": 0.0}
+        assert_same_tree(*fast_and_slow(table, blind(table.n_features), {"max_leaf_nodes": 4}, target))
 
 
 @given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=40))
@@ -228,7 +230,7 @@ def test_gradients_that_need_rounding_are_summed_on_the_grid(
 def test_the_grid_is_finer_than_a_float(gradients: list[float]) -> None:
     """The mean at the root is the exact mean up to the rounding of n values to the grid."""
     column = np.zeros((len(gradients), 1))
-    grower = Grower(Table(column, (0,)).fast(), CostSheet([1.0]), max_leaves=1)
+    grower = Grower(Table(column, (0,)).fast(), CostSheet([1.0]), max_leaf_nodes=1)
     value = grower.gradient(np.array(gradients)).tree.value[0, 0]
     exact = float(sum(map(naive.Fraction, gradients)) / len(gradients))
     finest = 2.0**-1000
@@ -252,7 +254,7 @@ def test_regression_trees_of_many_leaves_equal_the_twin(hessians: str, ledger: s
     rng = np.random.default_rng(4)
     table = mixed_table(300, rng)
     prices = CostSheet([3.0, 0.5, 1.0]), naive.Sheet([3.0, 0.5, 1.0])
-    options = {"ledger": ledger, "tradeoff": 0.5, "min_rows_leaf": 2}
+    options = {"ledger": ledger, "tradeoff": 0.5, "min_samples_leaf": 2}
     fast, slow = fast_and_slow(table, prices, options, of_gradients(300, rng, hessians))
     assert_same_tree(fast, slow)
     assert len(slow.nodes) > 100
@@ -268,7 +270,7 @@ def test_indicators_are_counted_from_their_rare_entries(ledger: str) -> None:
     rare = np.where(rng.random(n_rows) < 0.95, 2, rng.integers(0, 5, n_rows))
     table = Table(np.column_stack([indicators, rare, rng.integers(0, 20, n_rows)]), (0,) * 12 + (5, 0))
     own = [0.5, 1.0] * 7
-    options = {"ledger": ledger, "tradeoff": 0.1, "max_leaves": 40}
+    options = {"ledger": ledger, "tradeoff": 0.1, "max_leaf_nodes": 40}
     for target in (of_classes(n_rows, rng, 3), of_gradients(n_rows, rng), of_gradients(n_rows, rng, "given")):
         fast, slow = fast_and_slow(table, (CostSheet(own), naive.Sheet(own)), options, target)
         assert_same_tree(fast, slow)
@@ -290,21 +292,21 @@ def test_more_categories_than_bins() -> None:
     codes = np.minimum(rng.geometric(0.01, n_rows), 400) - 1.0
     table = Table(np.column_stack([codes, rng.integers(0, 5, n_rows)]).astype(float), (400, 0))
     for target in (of_classes(n_rows, rng, 2, ("gini", 0.0, 2.0)), of_gradients(n_rows, rng)):
-        assert_same_tree(*fast_and_slow(table, blind(2), {"max_leaves": 6}, target))
+        assert_same_tree(*fast_and_slow(table, blind(2), {"max_leaf_nodes": 6}, target))
 
 
 def test_more_values_than_bins() -> None:
     rng = np.random.default_rng(15)
     table = Table(rng.normal(size=(700, 2)), (0, 0))
     for target in (of_classes(700, rng, 3, ("pairs", 0.0, 2.0)), of_gradients(700, rng, "given")):
-        assert_same_tree(*fast_and_slow(table, blind(2), {"max_leaves": 6}, target))
+        assert_same_tree(*fast_and_slow(table, blind(2), {"max_leaf_nodes": 6}, target))
 
 
 def test_many_classes() -> None:
     rng = np.random.default_rng(16)
     table = Table(rng.integers(0, 6, (200, 2)).astype(float), (6, 0))
     target = of_classes(200, rng, 70, ("gini", 0.0, 2.0))
-    assert_same_tree(*fast_and_slow(table, blind(2), {"max_leaves": 4}, target))
+    assert_same_tree(*fast_and_slow(table, blind(2), {"max_leaf_nodes": 4}, target))
 
 
 def test_weights_too_small_for_the_grid_are_zero_and_harm_nothing() -> None:
@@ -316,7 +318,7 @@ def test_weights_too_small_for_the_grid_are_zero_and_harm_nothing() -> None:
     table = Table(codes[:, None], (60,))
     for n_classes in (2, 3):
         target = {**of_classes(n_rows, rng, n_classes), "weights": weights}
-        assert_same_tree(*fast_and_slow(table, blind(1), {"max_leaves": 3}, target))
+        assert_same_tree(*fast_and_slow(table, blind(1), {"max_leaf_nodes": 3}, target))
 
 
 @pytest.mark.parametrize("kind", ["entropy", "gini", "pairs", "powers"])
@@ -343,7 +345,7 @@ def test_one_row_is_one_leaf() -> None:
 def test_a_grower_carries_nothing_from_one_tree_to_the_next() -> None:
     rng = np.random.default_rng(8)
     table = mixed_table(200, rng)
-    grower = Grower(table.fast(), CostSheet([1.0] * 3), max_leaves=20)
+    grower = Grower(table.fast(), CostSheet([1.0] * 3), max_leaf_nodes=20)
     gradients, labels = rng.normal(size=200), rng.integers(0, 3, 200)
     some_rows = np.arange(0, 200, 3)
     first = grower.gradient(gradients).tree
@@ -368,7 +370,7 @@ def test_huge_limits_are_no_limits(most: int) -> None:
     table = Table(np.arange(8.0)[:, None], (0,))
     gradients = np.arange(8.0)
     free = Grower(table.fast(), CostSheet([1.0])).gradient(gradients).tree
-    limited = Grower(table.fast(), CostSheet([1.0]), max_depth=most, max_leaves=most)
+    limited = Grower(table.fast(), CostSheet([1.0]), max_depth=most, max_leaf_nodes=most)
     assert limited.gradient(gradients).tree == free
-    crowded = Grower(table.fast(), CostSheet([1.0]), min_rows_leaf=most)
+    crowded = Grower(table.fast(), CostSheet([1.0]), min_samples_leaf=most)
     assert crowded.gradient(gradients).tree.n_nodes == 1

@@ -18,7 +18,7 @@ def few_values(seed: int) -> tuple[np.random.Generator, Table]:
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize(
-    "limits", [{"max_leaves": 12}, {"max_depth": 4}, {"max_leaves": 30, "min_rows_leaf": 5}]
+    "limits", [{"max_leaf_nodes": 12}, {"max_depth": 4}, {"max_leaf_nodes": 30, "min_samples_leaf": 5}]
 )
 def test_regression_trees_are_scikit_learns(seed: int, limits: dict[str, int]) -> None:
     rng, table = few_values(seed)
@@ -26,9 +26,9 @@ def test_regression_trees_are_scikit_learns(seed: int, limits: dict[str, int]) -
     weights = rng.random(250) + 0.1
     grown = Grower(table.fast(), CostSheet([1.0] * 4), **limits).gradient(y * weights, weights)
     peer = DecisionTreeRegressor(
-        max_leaf_nodes=limits.get("max_leaves"),
+        max_leaf_nodes=limits.get("max_leaf_nodes"),
         max_depth=limits.get("max_depth"),
-        min_samples_leaf=limits.get("min_rows_leaf", 1),
+        min_samples_leaf=limits.get("min_samples_leaf", 1),
         random_state=0,
     ).fit(table.values, y, sample_weight=weights)
     assert grown.tree.n_nodes == peer.tree_.node_count
@@ -42,7 +42,7 @@ def test_classification_trees_are_scikit_learns(seed: int, impurity: str) -> Non
     rng, table = few_values(seed)
     labels = rng.integers(0, 3, 250)
     weights = rng.random(250) + 0.1  # no two splits gain the same
-    grown = Grower(table.fast(), CostSheet([1.0] * 4), max_leaves=15).classes(
+    grown = Grower(table.fast(), CostSheet([1.0] * 4), max_leaf_nodes=15).classes(
         labels, weights, 3, impurity=impurity
     )
     peer = DecisionTreeClassifier(criterion=impurity, max_leaf_nodes=15, random_state=0)

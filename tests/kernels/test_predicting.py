@@ -205,6 +205,6 @@ def test_training_rows_end_where_growing_put_them() -> None:
     values = np.column_stack([rng.normal(size=500), rng.integers(0, 300, 500), rng.choice(WILD, 500)])
     values[rng.random(values.shape) < 0.1] = np.nan
     table = Table(values, (0, 300, 0))
-    grown = Grower(table.fast(), CostSheet([1.0] * 3), max_leaves=60).gradient(rng.normal(size=500))
+    grown = Grower(table.fast(), CostSheet([1.0] * 3), max_leaf_nodes=60).gradient(rng.normal(size=500))
     outputs, _ = Predictor(grown.tree).predict(values)
     np.testing.assert_array_equal(outputs[:, 0], grown.tree.value[grown.leaf_of_row, 0])

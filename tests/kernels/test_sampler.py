@@ -15,10 +15,10 @@ from tests.kernels import naive_sampler as naive
 from tests.kernels.strategies import SEEDS, sheets
 
 from farthing._core import draw_lot, purchase_bits, seed_key
-from farthing.boosting import LinearVotes, TreeVotes
-from farthing.boosting.adaboost_rs.sampling_plan import SamplingPlan, PlanSampler
+from farthing.boosting.adaboost_rs.sampling_plan import PlanSampler, SamplingPlan
 from farthing.boosting.adaboost_rs.vote_policies import SampledVotePolicy, TopVotePolicy
 from farthing.costs import CostSheet, Group
+from farthing.learning.voting import LinearVotes, TreeVotes
 from farthing.trees import Forest
 from farthing.walks import walk_rows
 

@@ -62,7 +62,7 @@ def best_gain(
 
 
 def stump(table: Table, labels: NDArray[np.int64], weights: NDArray[np.float64], **kind: Any) -> Forest:
-    grower = Grower(table.fast(), CostSheet([1.0] * table.n_features), max_leaves=2)
+    grower = Grower(table.fast(), CostSheet([1.0] * table.n_features), max_leaf_nodes=2)
     return grower.classes(labels, weights, 3, **kind).tree
 
 
@@ -120,18 +120,18 @@ def test_with_any_weights_the_split_is_the_best_up_to_rounding(table: Table, kin
 @given(tables(max_rows=25, kinds=NUMERIC), st.booleans(), st.sampled_from([0.0, 0.5, 3.0]), SEEDS)
 @settings(deadline=None)
 def test_the_regression_split_is_the_best_of_all(
-    table: Table, given_hessians: bool, l2: float, seed: int
+    table: Table, given_hessians: bool, l2_regularization: float, seed: int
 ) -> None:
     table = Table(table.values, table.n_categories)
     rng = np.random.default_rng(seed)
     gradients = rng.normal(size=table.n_rows)
     hessians = rng.random(table.n_rows) + 0.1 if given_hessians else None
     h = np.ones(table.n_rows) if hessians is None else hessians
-    grower = Grower(table.fast(), CostSheet([1.0] * table.n_features), max_leaves=2)
-    tree = grower.gradient(gradients, hessians, l2=l2).tree
+    grower = Grower(table.fast(), CostSheet([1.0] * table.n_features), max_leaf_nodes=2)
+    tree = grower.gradient(gradients, hessians, l2_regularization=l2_regularization).tree
 
     def explained(part: NDArray[np.bool_]) -> float:
-        return gradients[part].sum() ** 2 / (h[part].sum() + l2) / 2
+        return gradients[part].sum() ** 2 / (h[part].sum() + l2_regularization) / 2
 
     everything = np.ones(table.n_rows, dtype=bool)
     gains = [
@@ -146,7 +146,7 @@ def test_the_regression_split_is_the_best_of_all(
     assert math.isclose(found, best, rel_tol=1e-9, abs_tol=1e-9)
     for node, rows in ((0, everything), (1, part), (2, ~part)):
         if node < tree.n_nodes:
-            expected = gradients[rows].sum() / (h[rows].sum() + l2)
+            expected = gradients[rows].sum() / (h[rows].sum() + l2_regularization)
             assert math.isclose(tree.value[node, 0], expected, rel_tol=1e-9, abs_tol=1e-9)
 
 
@@ -160,7 +160,7 @@ def test_the_categories_are_parted_as_well_as_any_subset_parts_them(
     codes = rng.integers(0, 6, n_rows)
     table = Table(codes[:, None].astype(float), (6,))
     labels = rng.integers(0, 2, n_rows)
-    grower = Grower(table.fast(), CostSheet([1.0]), max_leaves=2)
+    grower = Grower(table.fast(), CostSheet([1.0]), max_leaf_nodes=2)
     if kind == "gradient":
         target: naive.Target = naive.Gradients(labels.astype(float))
         tree = grower.gradient(labels.astype(float)).tree
@@ -185,7 +185,7 @@ def test_missing_values_go_with_those_like_them(side: int) -> None:
     like = 1.0 if side == naive.RIGHT else -1.0
     table = Table(values[:, None], (0,))
     tree = (
-        Grower(table.fast(), CostSheet([1.0]), max_leaves=2)
+        Grower(table.fast(), CostSheet([1.0]), max_leaf_nodes=2)
         .gradient(np.array([-1, -1, 1, 1, like, like]))
         .tree
     )
@@ -195,7 +195,7 @@ def test_missing_values_go_with_those_like_them(side: int) -> None:
 
 def test_missing_against_known_is_a_split_too() -> None:
     table = Table(np.array([[1.0], [2.0], [np.nan]]), (0,))
-    tree = Grower(table.fast(), CostSheet([1.0]), max_leaves=2).gradient(np.array([-1.0, -1.0, 5.0])).tree
+    tree = Grower(table.fast(), CostSheet([1.0]), max_leaf_nodes=2).gradient(np.array([-1.0, -1.0, 5.0])).tree
     assert tree.threshold[0] == math.inf
     assert tree.missing[0] == naive.RIGHT
     assert tree.value.ravel().tolist() == [1.0, -1.0, 5.0]

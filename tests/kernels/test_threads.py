@@ -42,7 +42,7 @@ def test_growing(table: Table, options: dict[str, Any]) -> None:
     rng = np.random.default_rng(1)
     gradients, hessians = rng.normal(size=N_ROWS), rng.random(N_ROWS)
     labels, weights = rng.integers(0, 3, N_ROWS), rng.random(N_ROWS)
-    growers = [Grower(table.fast(n), SHEET, max_leaves=40, n_threads=n, **options) for n in (1, 2)]
+    growers = [Grower(table.fast(n), SHEET, max_leaf_nodes=40, n_threads=n, **options) for n in (1, 2)]
     assert_same(*(grower.gradient(gradients) for grower in growers))
     assert_same(*(grower.gradient(gradients, hessians) for grower in growers))
     assert_same(*(grower.classes(labels, weights, 3, impurity="pairs") for grower in growers))
@@ -53,7 +53,9 @@ def test_predicting(table: Table) -> None:
     gradients = rng.normal(size=N_ROWS)
     groups = {"pair": Group(2.0, ["x0", "x1"])}
     sheet = CostSheet({f"x{j}": 0.1 + j for j in range(12)}, groups=groups)
-    predictor = Predictor(Grower(table.fast(2), sheet, max_leaves=60, n_threads=2).gradient(gradients).tree)
+    predictor = Predictor(
+        Grower(table.fast(2), sheet, max_leaf_nodes=60, n_threads=2).gradient(gradients).tree
+    )
     budget = rng.uniform(0, 20, N_ROWS)
     for arguments in ({}, {"sheet": sheet, "budget": budget}):
         one, two = (predictor.predict(table.values, n_threads=n, **arguments) for n in (1, 2))
@@ -67,7 +69,9 @@ def test_sums_of_more_rows_than_fit_beside_the_gradients(n_rows: int) -> None:
     rng = np.random.default_rng(3)
     values = rng.integers(0, 4, (n_rows, 2)).astype(np.float32)
     gradients = rng.integers(-100, 101, n_rows) + 50.0 * (values[:, 1] > 1)
-    grown = Grower(Table(values, (0, 0)).fast(2), SHEET_OF_TWO, max_leaves=2, n_threads=2).gradient(gradients)
+    grown = Grower(Table(values, (0, 0)).fast(2), SHEET_OF_TWO, max_leaf_nodes=2, n_threads=2).gradient(
+        gradients
+    )
     right = values[:, 1] > 1
     assert grown.tree.feature.tolist() == [1, -1, -1]
     assert grown.tree.threshold[0] == 1.5
@@ -86,8 +90,8 @@ def test_a_large_table_equals_the_twin() -> None:
     values = rng.integers(0, 3, (N_ROWS, 9)).astype(float)
     table = Table(values, (0,) * 9)
     gradients = rng.integers(-4, 5, N_ROWS).astype(float) + values[:, 5] * values[:, 2]
-    grown = Grower(table.fast(2), CostSheet([1.0] * 9), max_leaves=4, n_threads=2).gradient(gradients)
-    slow = naive.Grower(table.slow(), naive.Gradients(gradients), naive.Sheet([1.0] * 9), max_leaves=4)
+    grown = Grower(table.fast(2), CostSheet([1.0] * 9), max_leaf_nodes=4, n_threads=2).gradient(gradients)
+    slow = naive.Grower(table.slow(), naive.Gradients(gradients), naive.Sheet([1.0] * 9), max_leaf_nodes=4)
     slow.grow(np.arange(N_ROWS))
     assert grown.tree.value.tolist() == [node.value for node in slow.nodes]
     assert grown.tree.feature.tolist() == [node.feature for node in slow.nodes]

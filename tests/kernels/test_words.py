@@ -31,7 +31,11 @@ def gradients(table: Table, hessians: bool) -> dict[str, Any]:
     rng = np.random.default_rng(1)
     some = np.nan_to_num(table.values)
     steps = some[:, 3] * (some[:, 12] > 0) + (some[:, 4] == 2) + some[:, 28] + rng.normal(size=N_ROWS)
-    return {"gradients": steps, "hessians": rng.random(N_ROWS) + 0.1 if hessians else None, "l2": 0.5}
+    return {
+        "gradients": steps,
+        "hessians": rng.random(N_ROWS) + 0.1 if hessians else None,
+        "l2_regularization": 0.5,
+    }
 
 
 def classes(table: Table) -> dict[str, Any]:
@@ -48,8 +52,8 @@ def test_growing(table, columns, kind):
     prices = CostSheet(own), naive.Sheet(own.tolist())
     options = {
         "max_depth": 3,
-        "max_leaves": 6,
-        "min_rows_leaf": 2,
+        "max_leaf_nodes": 6,
+        "min_samples_leaf": 2,
         "ledger": "model",
         "cost_rule": "penalty",
         "tradeoff": 0.01,

@@ -12,10 +12,12 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.svm import LinearSVC
 
 import farthing
-from farthing.boosting import AdaBoostClassifier, LinearVotes
+from farthing.boosting import AdaBoostClassifier
 from farthing.costs import CostSheet, Group
 from farthing.errors import FileError
-from farthing.neighbors import MarginNeighborsClassifier, Margins, RandomOrderClassifier, ValueOfClassifier
+from farthing.learning.voting import LinearVotes
+from farthing.neighbors import MarginNeighborsClassifier, RandomOrderClassifier, ValueOfClassifier
+from farthing.neighbors.acquisition.margins import Margins
 from farthing.store import read, write
 
 # Figure 2.1: eight points, and the coefficients and the intercept of its caption.
@@ -79,8 +81,8 @@ class TestFigure21:
         LogisticRegression(),
         LinearSVC(),
         RidgeClassifier(),
-        AdaBoostClassifier(n_rounds=40),
-        AdaBoostClassifier(n_rounds=40, intercept=False),
+        AdaBoostClassifier(n_estimators=40),
+        AdaBoostClassifier(n_estimators=40, intercept=False),
         ForeignAdaBoost(n_estimators=30),
         None,
     ],
@@ -88,7 +90,7 @@ class TestFigure21:
 @pytest.mark.parametrize("unmeasured", ["zero", "missing"])
 def test_with_all_features_it_is_the_model_that_it_stands_on(estimator, unmeasured):
     X, y = tables()
-    plain = clone(AdaBoostClassifier(n_rounds=300) if estimator is None else estimator).fit(X, y)
+    plain = clone(AdaBoostClassifier(n_estimators=300) if estimator is None else estimator).fit(X, y)
     model = MarginNeighborsClassifier(estimator, confidence=1.0, unmeasured=unmeasured).fit(X, y)
     fresh, _ = tables(1)
     assert np.array_equal(model.predict(fresh), plain.predict(fresh))
@@ -108,7 +110,7 @@ def test_margins_of_stumps_know_missing_values_and_categories():
     frame["kind"] = pd.cut(X[:, 3], 5, labels=["v", "w", "x", "y", "z"]).astype(object)
     frame.loc[::7, "a"] = np.nan
     frame.loc[::11, "kind"] = None
-    booster = AdaBoostClassifier(n_rounds=60).fit(frame, y)
+    booster = AdaBoostClassifier(n_estimators=60).fit(frame, y)
     model = MarginNeighborsClassifier(booster, confidence=1.0).fit(frame, y)
     margins = model.margins_.table(model.schema_.encode(frame).values)
     assert margins.sum(axis=1) + model.margins_.intercept == pytest.approx(booster.decision_function(frame))
@@ -140,7 +142,7 @@ def test_prices_decide_between_equals_and_alpha_weighs_them():
     twice = np.column_stack([X[:, 3], X[:, 3], X[:, 0]])
     votes = LinearVotes(np.ones(3), np.arange(3), np.array([1.0, 1.0, 0.2]), np.zeros(3), 3)
     for alpha, first in ((0.0, "x0"), (1e-6, "x1"), (10.0, "x2")):
-        model = MarginNeighborsClassifier(votes, alpha=alpha, costs=[2.0, 1.0, 0.0]).fit(twice, y)
+        model = MarginNeighborsClassifier(votes, tradeoff=alpha, costs=[2.0, 1.0, 0.0]).fit(twice, y)
         assert model.walk().ask.feature == first
 
 
@@ -148,7 +150,7 @@ def test_a_shared_cost_counts_once():
     X, y = tables()
     sheet = CostSheet([1.0, 1.0, 1.0, 1.0], groups={"lab": Group(50.0, ["x1", "x3"])})
     votes = LinearVotes(np.ones(4), np.arange(4), np.array([0.01, 0.5, 0.01, 1.0]), np.zeros(4), 4)
-    model = MarginNeighborsClassifier(votes, alpha=0.02, confidence=1.0, costs=sheet).fit(X, y)
+    model = MarginNeighborsClassifier(votes, tradeoff=0.02, confidence=1.0, costs=sheet).fit(X, y)
     assert model.walk().ask.feature not in {"x1", "x3"}  # 51 each
     walk = model.walk(known={"x3": 0.5})
     assert walk.ask.feature == "x1"  # for 1, since the laboratory is paid
@@ -166,7 +168,7 @@ def test_features_without_a_vote_are_not_bought():
 def test_a_weight_is_a_row_that_many_times(n_neighbors):
     X, y = tables(n_rows=40)
     weights = np.random.default_rng(0).integers(1, 4, len(y))
-    votes = AdaBoostClassifier(n_rounds=20).fit(X, y)
+    votes = AdaBoostClassifier(n_estimators=20).fit(X, y)
     kind = {"estimator": votes, "n_neighbors": n_neighbors, "standardize": False}
     weighed = MarginNeighborsClassifier(**kind).fit(X, y, sample_weight=weights)
     repeated = MarginNeighborsClassifier(**kind).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
@@ -178,7 +180,7 @@ def test_a_weight_is_a_row_that_many_times(n_neighbors):
 def test_units_do_not_matter_to_distances():
     X, y = tables()
     scaled = X * [1.0, 1024.0, 0.25, 8.0]
-    stumps = AdaBoostClassifier(n_rounds=30)
+    stumps = AdaBoostClassifier(n_estimators=30)
     one, other = (MarginNeighborsClassifier(stumps).fit(table, y) for table in (X, scaled))
     assert np.array_equal(one.acquired(X), other.acquired(scaled))
 
@@ -193,7 +195,7 @@ def test_max_rows_keeps_a_part_of_the_rows():
 class TestRandomOrder:
     def test_each_seed_has_an_order_and_each_feature_comes_first_equally_often(self):
         X, y = tables()
-        stumps = AdaBoostClassifier(n_rounds=20)
+        stumps = AdaBoostClassifier(n_estimators=20)
         model = RandomOrderClassifier(stumps, confidence=1.0, random_state=0).fit(X, y)
         rows = np.repeat(X[:1], 2000, axis=0)
         first = model.acquired(rows, budget=1, seeds=np.arange(2000))
@@ -203,7 +205,7 @@ class TestRandomOrder:
 
     def test_it_ends_with_the_vote_of_all(self):
         X, y = tables()
-        booster = AdaBoostClassifier(n_rounds=20).fit(X, y)
+        booster = AdaBoostClassifier(n_estimators=20).fit(X, y)
         model = RandomOrderClassifier(booster, confidence=1.0).fit(X, y)
         assert np.array_equal(model.predict(X, seeds=np.arange(len(X))), booster.predict(X))
 
@@ -220,7 +222,7 @@ class TestValueOfClassifier:
 
     def test_it_stops_where_nothing_is_worth_its_price(self):
         X, y = tables(n_rows=400)
-        models = [ValueOfClassifier(alpha=alpha, confidence=1.0).fit(X, y) for alpha in (0, 0.02, 0.1, 9)]
+        models = [ValueOfClassifier(tradeoff=alpha, confidence=1.0).fit(X, y) for alpha in (0, 0.02, 0.1, 9)]
         spent = [model.spend(X).mean() for model in models]
         assert spent[0] == 4
         assert spent[0] > spent[1] > spent[2] > spent[3] == 0
@@ -238,12 +240,12 @@ class TestValueOfClassifier:
     [
         ({"n_neighbors": 0}, "n_neighbors must be at least 1; got 0"),
         ({"n_neighbors": "near"}, "n_neighbors must be an integer; got 'near'"),
-        ({"alpha": -1.0}, "alpha must be zero or more; got -1.0"),
-        ({"alpha": "much"}, "alpha must be a number; got 'much'"),
+        ({"tradeoff": -1.0}, "tradeoff must be zero or more; got -1.0"),
+        ({"tradeoff": "much"}, "tradeoff must be a number; got 'much'"),
         ({"confidence": 1.5}, "confidence must be between 0 and 1; got 1.5"),
         ({"unmeasured": "mean"}, "unmeasured must be 'zero' or 'missing'; got 'mean'"),
         ({"max_rows": 0}, "max_rows must be at least 1; got 0"),
-        ({"estimator": AdaBoostClassifier(n_rounds=3, max_depth=2)}, "looks at 'x"),
+        ({"estimator": AdaBoostClassifier(n_estimators=3, max_depth=2)}, "looks at 'x"),
     ],
 )
 def test_bad_parameters(params, message):

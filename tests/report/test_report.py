@@ -81,7 +81,7 @@ def test_every_chart_has_words_and_a_table(page):
 def test_numbers(heart):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 3))
-    model = BudgetedRegressor(methods=[GreedyMiserRegressor(n_trees=8)], cv=2).fit(X, X[:, 0])
+    model = BudgetedRegressor(methods=[GreedyMiserRegressor(n_estimators=8)], cv=2).fit(X, X[:, 0])
     page = render(summarize(model, X, X[:, 0]))
     assert "Predicted against true" in page
     assert "Confusion" not in page

@@ -28,7 +28,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     tree.fit(X[2:], y[2:]).save(folder / "heart.farthing")
     forest = BudgetForestClassifier(
-        costs=HEART.costs, cost_rule="penalty", tradeoff=0.0, max_trees=10, random_state=0
+        costs=HEART.costs, cost_rule="penalty", tradeoff=0.0, n_estimators=10, random_state=0
     )
     forest.fit(X[2:], y[2:]).save(folder / "forest.farthing")
     lots = AdaBoostRSClassifier(budget=200, costs=HEART.costs, random_state=0)
@@ -38,7 +38,9 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     mixed[:, 0] = rng.choice(["red", "green", "blue"], size=60)
     mixed[:, 1] = rng.normal(size=60)
     target = (mixed[:, 0] == "red") + mixed[:, 1].astype(float)
-    GradientBoostingRegressor(n_trees=5, costs=[2, 3]).fit(mixed, target).save(folder / "colour.farthing")
+    GradientBoostingRegressor(n_estimators=5, costs=[2, 3]).fit(mixed, target).save(
+        folder / "colour.farthing"
+    )
     return folder
 
 

@@ -21,7 +21,7 @@ def test_the_training_error_stays_under_its_bound(seed: int, max_depth: int, int
     X[rng.random(X.shape) < 0.1] = np.nan
     y = rng.integers(0, 2, size=50)
     weights = rng.choice([1.0, 2.0, 5.0], size=50)
-    model = AdaBoostClassifier(n_rounds=40, max_depth=max_depth, intercept=intercept)
+    model = AdaBoostClassifier(n_estimators=40, max_depth=max_depth, intercept=intercept)
     model.fit(X, y, sample_weight=weights)
     for number, labels in enumerate(model.staged_predict(X), start=1):
         error = weights[labels != y].sum() / weights.sum()
@@ -33,7 +33,7 @@ def test_the_bound_holds_for_every_rule(rule: str) -> None:
     rng = np.random.default_rng(5)
     X = rng.normal(size=(80, 5))
     y = (X[:, 0] + X[:, 1] > rng.normal(size=80)).astype(int)
-    model = AdaBoostBTClassifier(rule=rule, costs=[5.0, 1.0, 1.0, 0.1, 0.0], n_rounds=60).fit(X, y)
+    model = AdaBoostBTClassifier(rule=rule, costs=[5.0, 1.0, 1.0, 0.1, 0.0], n_estimators=60).fit(X, y)
     for number, labels in enumerate(model.staged_predict(X), start=1):
         assert (labels != y).mean() <= product_bound(model.path_["edge"][:number]) + 1e-9
 
@@ -43,12 +43,12 @@ def test_the_last_learner_has_no_edge_in_the_next_round() -> None:
     rng = np.random.default_rng(2)
     X = rng.normal(size=(60, 3))
     y = (X[:, 0] > rng.normal(size=60)).astype(int)
-    model = AdaBoostClassifier(n_rounds=10).fit(X, y)
+    model = AdaBoostClassifier(n_estimators=10).fit(X, y)
     signs = np.where(y == 1, 1.0, -1.0)
     votes = model._votes(X)
     weights = np.full(60, 1 / 60)
     for number in range(10):
-        weights = weights * np.exp(-model.alphas_[number] * signs * votes[:, number])
+        weights = weights * np.exp(-model.estimator_weights_[number] * signs * votes[:, number])
         weights /= weights.sum()
         assert abs((weights * signs) @ votes[:, number]) < 1e-8
 
@@ -57,7 +57,7 @@ def test_separable_data_is_learned_and_its_margins_grow() -> None:
     rng = np.random.default_rng(1)
     X = rng.integers(0, 2, size=(200, 9)).astype(float)
     y = (X[:, :5].sum(axis=1) >= 3).astype(int)
-    margins = [AdaBoostClassifier(n_rounds=n).fit(X, y).margins(X, y).min() for n in (5, 300)]
+    margins = [AdaBoostClassifier(n_estimators=n).fit(X, y).margins(X, y).min() for n in (5, 300)]
     # Five votes of equal weight separate the classes with a margin of 1/5, which boosting approaches.
     assert margins[0] < margins[1]
     assert 0.1 < margins[1] <= 0.2 + 1e-9

@@ -169,7 +169,7 @@ def cubes(counts: NDArray[np.float64]) -> float:
 def test_the_dearest_path_of_a_forest_s_tree_is_within_the_bound(problem: Any, impurity: Any) -> None:
     """Theorem 3.4.2 for `max_cost_`, also with an impurity that the user gives."""
     X, y, costs = problem
-    forest = BudgetForestClassifier(impurity=impurity, costs=costs, bootstrap=False, max_trees=1).fit(X, y)
+    forest = BudgetForestClassifier(impurity=impurity, costs=costs, bootstrap=False, n_estimators=1).fit(X, y)
     assert (forest.predict(X) == y).all()
     optimum, whole = optimal_max_cost(X, y, costs), impurity_of(np.bincount(y).astype(float), impurity)
     (max_cost,) = forest.max_cost_
@@ -182,7 +182,9 @@ def test_the_dearest_path_of_a_forest_s_tree_is_within_the_bound(problem: Any, i
 @settings(deadline=None, max_examples=30)
 def test_every_bootstrapped_tree_is_within_the_bound_of_its_own_rows(problem: Any, seed: int) -> None:
     X, y, costs = problem
-    forest = BudgetForestClassifier(impurity="pairs", costs=costs, max_trees=3, random_state=seed).fit(X, y)
+    forest = BudgetForestClassifier(impurity="pairs", costs=costs, n_estimators=3, random_state=seed).fit(
+        X, y
+    )
     for tree, max_cost in enumerate(forest.max_cost_):
         drawn = forest.in_bag(tree)
         whole = impurity_of(np.bincount(y, weights=drawn), "pairs")

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from farthing.boosting import AdaBoostRSClassifier, TreeVotes
+from farthing.boosting import AdaBoostRSClassifier
 from farthing.costs import CostSheet, Group
+from farthing.learning.voting import TreeVotes
 from farthing.trees import Forest
 
 Z = 4.9  # the standard normal is further from zero with a probability of 1e-6

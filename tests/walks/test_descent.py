@@ -121,7 +121,7 @@ def test_the_compiled_descent_is_that_of_one_step_at_a_time(budget: float | None
     X = X.astype(object)
     X[:, 3] = np.array(["ash", "beech", "cedar"])[X[:, 3].astype(int)]
     y = np.digitize(X[:, 0].astype(float) * X[:, 1].astype(float) + (X[:, 3] == "ash"), [0, 0.5])
-    model = BudgetForestClassifier(max_trees=7, random_state=0).fit(X, y)
+    model = BudgetForestClassifier(n_estimators=7, random_state=0).fit(X, y)
     forest = replace(model.forest_, dtype="float32") if single else model.forest_
     values = model.schema_.encode(X).values.copy()
     values[rng.random(values.shape) < 0.2] = np.nan
@@ -143,7 +143,7 @@ def test_a_replay_is_that_of_one_answer_at_a_time() -> None:
     X = np.round(rng.normal(size=(200, 6)), 1)
     sheet = CostSheet([1, 2, 0, 4, 8, 3], groups={"lab": Group(2, ["x1", "x4"])})
     target = X[:, 0] * X[:, 1] + X[:, 2] * X[:, 5] + X[:, 3] * X[:, 4] > 0
-    model = BudgetForestClassifier(costs=sheet, max_trees=9, random_state=0).fit(X, target)
+    model = BudgetForestClassifier(costs=sheet, n_estimators=9, random_state=0).fit(X, target)
     ends = 0
     for row in range(150):
         answers: dict[str, Any] = {
@@ -165,7 +165,7 @@ def test_a_replay_is_that_of_one_answer_at_a_time() -> None:
 
 
 def test_only_what_is_asked_for_can_be_wrong_in_a_replay() -> None:
-    model = BudgetForestClassifier(max_trees=1, random_state=0).fit(np.eye(3), [0, 1, 1])
+    model = BudgetForestClassifier(n_estimators=1, random_state=0).fit(np.eye(3), [0, 1, 1])
     full = model.walk()
     full.replay({"x0": 0.0, "x1": 0.0, "x2": 0.0})
     asked = dict.fromkeys(full.answers, 0.0)

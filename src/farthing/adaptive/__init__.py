@@ -1,14 +1,12 @@
-"""Adaptive approximation: a cheap gate and a cheap model that spare an expensive one most of its rows."""
+"""Gates: a cheap gate and a cheap model that spare an expensive model most rows (ADAPT, EXP3.G, edge gating)."""
 
+from farthing.adaptive.adapt import AdaptPath, AdaptPoint, adapt_path, plot_regions
+from farthing.adaptive.adapt_gbrt import AdaptGbrtClassifier
+from farthing.adaptive.adapt_lin import AdaptLinClassifier
+from farthing.adaptive.adapt_lstsq import AdaptLstsqClassifier
 from farthing.adaptive.edge import EdgeClassifier, EdgeRegressor, Messages, speak
-from farthing.adaptive.online_gate.experts import AdaptExperts, Panel
-from farthing.adaptive.adapt_gbrt.classifier import AdaptGbrtClassifier
-from farthing.adaptive.l1_gate.classifier import L1GateClassifier
-from farthing.adaptive.adapt_lin.classifier import AdaptLinClassifier
-from farthing.adaptive.adapt_lstsq.classifier import AdaptLstsqClassifier
-from farthing.adaptive.online_gate.gate import GateDecision, OnlineGate
-from farthing.adaptive.adapt.path import AdaptPath, AdaptPoint, adapt_path
-from farthing.adaptive.adapt.plots import plot_regions
+from farthing.adaptive.l1_gate import L1GateClassifier
+from farthing.adaptive.online_gate import AdaptExperts, GateDecision, OnlineGate, Panel
 
 __all__ = [
     "AdaptExperts",

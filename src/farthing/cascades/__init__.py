@@ -1,13 +1,8 @@
-"""Cascades: easy rows leave early, the others go on and pay."""
+"""Cascades: easy rows stop early, the others buy more features."""
 
-from farthing.cascades.branching.classifier import BranchingCascadeClassifier
-from farthing.cascades.miser_cascade.classifier import MiserCascadeClassifier
-from farthing.cascades.miser_cascade.regressor import MiserCascadeRegressor
-from farthing.cascades.early_exit.ranker import EarlyExitRanker
-from farthing.cascades.early_exit.classifier import EarlyExitClassifier
-from farthing.cascades.miser_cascade.base import CascadePoint
-from farthing.cascades.early_exit.query_walk import QueryAsk, QueryWalk
-from farthing.cascades.reader import NetworkReader
+from farthing.cascades.branching import BranchingCascadeClassifier
+from farthing.cascades.early_exit import EarlyExitClassifier, EarlyExitRanker, QueryAsk, QueryWalk
+from farthing.cascades.miser_cascade import CascadePoint, MiserCascadeClassifier, MiserCascadeRegressor
 
 __all__ = [
     "BranchingCascadeClassifier",
@@ -16,7 +11,6 @@ __all__ = [
     "EarlyExitRanker",
     "MiserCascadeClassifier",
     "MiserCascadeRegressor",
-    "NetworkReader",
     "QueryAsk",
     "QueryWalk",
 ]

@@ -12,8 +12,8 @@ from farthing.cli.app import app
 from farthing.cli.output import AsJson, clear_errors, emit, warn
 from farthing.cli.tables import for_model, read_costs, read_table
 from farthing.errors import ModelImportError
-from farthing.forests import audit as account_of
 from farthing.forests import from_model
+from farthing.report.audit import audit as account_of
 
 
 @app.command()

@@ -59,7 +59,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
             warn(warning)
         given: dict[str, Any] = {
             "budget": _amount(budget),
-            "kind": kind,
+            "budget_kind": kind,
             "methods": method_list(methods),
             "time_limit": time_limit,
             "memory": None if memory is None else str(memory),

@@ -1,22 +1,22 @@
-"""Decision trees and forests that know what features cost."""
+"""Trees and forests on a budget: BudgetRF, BudgetPrune, and imported tree models."""
 
-from farthing.report.audit import Audit, audit
-from farthing.forests.budget_rf.forest import BudgetForestClassifier
-from farthing.forests.imported.estimators import ImportedClassifier, ImportedRegressor, from_model
-from farthing.forests.budget_prune.pruned_forest import PrunedForestClassifier
-from farthing.forests.budget_prune.paths import cost_complexity_path, greedy_feature_path, prune_path
-from farthing.forests.budget_prune.pruning_path import PruningPath
-from farthing.forests.budget_rf.tree import BudgetTreeClassifier
+from farthing.forests.budget_prune import (
+    PrunedForestClassifier,
+    PruningPath,
+    cost_complexity_path,
+    greedy_feature_path,
+    prune_path,
+)
+from farthing.forests.budget_rf import BudgetForestClassifier, BudgetTreeClassifier
+from farthing.forests.imported import ImportedClassifier, ImportedRegressor, from_model
 
 __all__ = [
-    "Audit",
     "BudgetForestClassifier",
     "BudgetTreeClassifier",
     "ImportedClassifier",
     "ImportedRegressor",
     "PrunedForestClassifier",
     "PruningPath",
-    "audit",
     "cost_complexity_path",
     "from_model",
     "greedy_feature_path",

@@ -35,7 +35,7 @@ PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
     budget : float, str or None
         What a row may spend: a number, or a share of the cost of all features such as "20%". None is no
         limit.
-    kind : {{"mean", "hard"}}
+    budget_kind : {{"mean", "hard"}}
         Whether the budget is for the mean over the rows, as the rows that chose the model and those that it
         was fitted on see it, or for every row.
     methods : "auto", "all" or list
@@ -70,7 +70,7 @@ class BudgetedBase(BudgetedEstimator):
         costs: Any,
         budget: float | str | None,
         *,
-        kind: Kind,
+        budget_kind: Kind,
         methods: Any,
         scoring: Any,
         cv: Any,
@@ -82,7 +82,7 @@ class BudgetedBase(BudgetedEstimator):
     ) -> None:
         self.costs = costs
         self.budget = budget
-        self.kind = kind
+        self.budget_kind = budget_kind
         self.methods = methods
         self.scoring = scoring
         self.cv = cv
@@ -124,8 +124,8 @@ class BudgetedBase(BudgetedEstimator):
         -------
         self
         """
-        if self.kind not in ("mean", "hard"):
-            raise ValueError(f"kind must be 'mean' or 'hard'; got {self.kind!r}")
+        if self.budget_kind not in ("mean", "hard"):
+            raise ValueError(f"budget_kind must be 'mean' or 'hard'; got {self.budget_kind!r}")
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         schema = Schema.learn(X, type(self).__name__)
@@ -142,7 +142,7 @@ class BudgetedBase(BudgetedEstimator):
             scoring=self.scoring,
             cv=_FOLDS if self.cv is None and len(rows.y) < _FEW_ROWS else self.cv,
             budget=budget,
-            kind=self.kind,
+            budget_kind=self.budget_kind,
             sample_weight=sample_weight,
             memory=self.memory,
             n_jobs=self.n_jobs,
@@ -150,9 +150,9 @@ class BudgetedBase(BudgetedEstimator):
             time_limit=self.time_limit,
             random_state=self.random_state,
         )
-        self.chosen_ = _choose(self.frontier_, budget, hard=self.kind == "hard")
+        self.chosen_ = _choose(self.frontier_, budget, hard=self.budget_kind == "hard")
         self.model_ = clone(self.chosen_.estimator).fit(rows.X, rows.y, rows.weights)
-        if self.kind == "mean" and budget is not None:
+        if self.budget_kind == "mean" and budget is not None:
             self.model_ = _held_to(budget, self.model_, rows)
         if not isinstance(self.model_, BudgetedEstimator):
             raise TypeError(
@@ -161,7 +161,7 @@ class BudgetedBase(BudgetedEstimator):
             )
         self._adopt(self.model_.schema_)
         self.costs_ = self.model_.costs_
-        self.budget_ = budget if self.kind == "hard" and budget is not None else self.model_.budget_
+        self.budget_ = budget if self.budget_kind == "hard" and budget is not None else self.model_.budget_
         self._adopt_model(rows)
         self.prior_ = self._model_prior()
         _warn_if_nothing(sheet, budget, self.chosen_)

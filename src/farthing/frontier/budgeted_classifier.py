@@ -12,23 +12,23 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
 from farthing.base import BudgetedEstimator, ContractClassifier, documented, register
-from farthing.learning.calibration import temper, temperature_of
 from farthing.boosting import GreedyMiserClassifier
 from farthing.costs import CostSheet
 from farthing.forests import BudgetTreeClassifier
-from farthing.frontier.candidates import Kind
 from farthing.frontier.budgeted_base import PARAMETERS, BudgetedBase
+from farthing.frontier.candidates import Kind
 from farthing.frontier.data_split import Part
 from farthing.frontier.scorers import ErrorCosts
+from farthing.learning.calibration import temper, temperature_of
 
 
 @register(
     trials=[
         {"methods": [BudgetTreeClassifier(max_depth=4)], "budget": "100%", "cv": 2},
         {
-            "methods": [GreedyMiserClassifier(n_trees=4, learning_rate=0.5)],
+            "methods": [GreedyMiserClassifier(n_estimators=4, learning_rate=0.5)],
             "budget": 3.0,
-            "kind": "hard",
+            "budget_kind": "hard",
             "cv": 2,
             "calibrate": True,
         },
@@ -79,7 +79,7 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
         costs: Any = None,
         budget: float | str | None = None,
         *,
-        kind: Kind = "mean",
+        budget_kind: Kind = "mean",
         methods: Any = "auto",
         scoring: Any = "accuracy",
         cv: Any = None,
@@ -93,7 +93,7 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
         super().__init__(
             costs,
             budget,
-            kind=kind,
+            budget_kind=budget_kind,
             methods=methods,
             scoring=scoring,
             cv=cv,

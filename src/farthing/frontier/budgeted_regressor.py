@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 from farthing.base import BudgetedEstimator, ContractRegressor, documented, register
 from farthing.boosting import GreedyMiserRegressor
 from farthing.costs import CostSheet
-from farthing.frontier.candidates import Kind
 from farthing.frontier.budgeted_base import PARAMETERS, BudgetedBase
+from farthing.frontier.candidates import Kind
 from farthing.frontier.data_split import Part
 
 
 @register(
-    trials=[{"methods": [GreedyMiserRegressor(n_trees=4)], "budget": "60%", "cv": 2}],
+    trials=[{"methods": [GreedyMiserRegressor(n_estimators=4)], "budget": "60%", "cv": 2}],
     check_defaults=False,
 )
 @documented({"parameters": PARAMETERS.format(scoring="str or scorer")})
@@ -42,7 +42,7 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
         costs: Any = None,
         budget: float | str | None = None,
         *,
-        kind: Kind = "mean",
+        budget_kind: Kind = "mean",
         methods: Any = "auto",
         scoring: Any = "neg_mean_squared_error",
         cv: Any = None,
@@ -55,7 +55,7 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
         super().__init__(
             costs,
             budget,
-            kind=kind,
+            budget_kind=budget_kind,
             methods=methods,
             scoring=scoring,
             cv=cv,

@@ -37,7 +37,7 @@ class Ground:
         The prices.
     budget : float or None
         What is asked for, if it is one budget.
-    kind : {"mean", "hard"}
+    budget_kind : {"mean", "hard"}
         Whether the budget is for the mean or for every row.
     random_state : int
         For methods that draw lots and were given no seed, so that a sweep can be repeated.
@@ -48,7 +48,7 @@ class Ground:
     n_classes: int | None
     costs: CostSheet
     budget: float | None = None
-    kind: Kind = "mean"
+    budget_kind: Kind = "mean"
     random_state: int = 0
 
 
@@ -148,7 +148,7 @@ def _given(estimator: Any, params: Mapping[str, Any], ground: Ground) -> dict[st
     if known.get("random_state", 0) is None and params.get("random_state") is None:
         made["random_state"] = ground.random_state
     takes_hard = bool(getattr(estimator, "_hard_budget", False))
-    asked = ground.budget is not None and takes_hard == (ground.kind == "hard") and by_columns
+    asked = ground.budget is not None and takes_hard == (ground.budget_kind == "hard") and by_columns
     if "budget" in known and known["budget"] is None and params.get("budget") is None and asked:
         made["budget"] = ground.budget
     return made

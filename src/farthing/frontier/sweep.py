@@ -20,11 +20,11 @@ from farthing.base.files import PathLike
 from farthing.base.inputs import check_cap
 from farthing.costs import CostSheet
 from farthing.frontier.candidates import Candidate, Ground, Kind, candidates
-from farthing.frontier.result_cache import ResultCache, digest
 from farthing.frontier.data_split import Part, folds_of
 from farthing.frontier.frontier import Failure, Frontier, Point
 from farthing.frontier.progress_bar import Progress
-from farthing.frontier.scorers import Scorer, Evaluation, scorer_of
+from farthing.frontier.result_cache import ResultCache, digest
+from farthing.frontier.scorers import Evaluation, Scorer, scorer_of
 from farthing.table import Schema
 
 # Results of an older way of sweeping are not read again.
@@ -97,7 +97,7 @@ def sweep(
     validation: tuple[Any, ...] | None = None,
     test_size: float = 0.25,
     budget: float | None = None,
-    kind: Kind = "mean",
+    budget_kind: Kind = "mean",
     sample_weight: Any = None,
     qid: Any = None,
     memory: PathLike | None = None,
@@ -131,9 +131,9 @@ def sweep(
     test_size : float
         The share of rows to judge by, if there is one split.
     budget : float, optional
-        With kind="mean", methods that aim at a mean budget are told it. With kind="hard", methods that
+        With budget_kind="mean", methods that aim at a mean budget are told it. With budget_kind="hard", methods that
         train for a hard budget are told it, and no prediction of any method goes beyond it.
-    kind : {"mean", "hard"}
+    budget_kind : {"mean", "hard"}
         What the budget is.
     sample_weight : array, shape (n_rows,), optional
         What rows count, in learning and in scores.
@@ -164,8 +164,8 @@ def sweep(
     >>> [point.params["max_depth"] for point in frontier]
     [1, 3]
     """
-    if kind not in ("mean", "hard"):
-        raise ValueError(f"kind must be 'mean' or 'hard'; got {kind!r}")
+    if budget_kind not in ("mean", "hard"):
+        raise ValueError(f"budget_kind must be 'mean' or 'hard'; got {budget_kind!r}")
     cap = check_cap(budget)
     whole = Part.of(X, y, sample_weight, qid)
     if cv is None or isinstance(cv, int):  # else the folds are of all rows
@@ -173,7 +173,7 @@ def sweep(
     held = None if validation is None else Part.of(validation[0], validation[1], None, *validation[2:])
     schema = Schema.learn(whole.X, "sweep")
     sheet = CostSheet.of(costs, schema.names)
-    tried = candidates(methods, _ground(whole, schema, sheet, cap, kind, random_state))
+    tried = candidates(methods, _ground(whole, schema, sheet, cap, budget_kind, random_state))
     classifies = is_classifier(tried[0].estimator) if tried else whole.has_classes()
     bench = Bench(
         whole,
@@ -181,7 +181,7 @@ def sweep(
         [] if held is not None else folds_of(whole, cv, test_size, random_state, classifies=classifies),
         scorer_of(scoring, classifies=classifies),
         sheet,
-        cap if kind == "hard" else None,
+        cap if budget_kind == "hard" else None,
     )
     return _run(bench, tried, ResultCache(memory), n_jobs=n_jobs, progress=progress, time_limit=time_limit)
 
@@ -365,7 +365,7 @@ def _plain(X: Any) -> Any:
 
 
 def _ground(  # noqa: PLR0917 - all that there is to know
-    part: Part, schema: Schema, sheet: CostSheet, cap: float | None, kind: Kind, random_state: int
+    part: Part, schema: Schema, sheet: CostSheet, cap: float | None, budget_kind: Kind, random_state: int
 ) -> Ground:
     n_classes = len(np.unique(part.y)) if part.has_classes() else None
-    return Ground(len(part.y), len(schema.names), n_classes, sheet, cap, kind, random_state)
+    return Ground(len(part.y), len(schema.names), n_classes, sheet, cap, budget_kind, random_state)

@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.learning.booster import Floats
 from farthing.costs import CostSheet
+from farthing.learning.booster import Floats
 from farthing.trees import Forest, Grower, Grown, RowLedgers
 
 # A budget may be passed by this part of itself, the rounding of a long sum.
@@ -37,7 +37,7 @@ class Ledger(Protocol):
         hessians: Floats | None,
         rows: NDArray[np.int64] | None,
         *,
-        l2: float,
+        l2_regularization: float,
         min_hessian: float,
         step: float,
     ) -> Grown:
@@ -93,7 +93,7 @@ class ModelLedger:
         hessians: Floats | None,
         rows: NDArray[np.int64] | None,
         *,
-        l2: float,
+        l2_regularization: float,
         min_hessian: float,
         step: float,
     ) -> Grown:
@@ -106,7 +106,7 @@ class ModelLedger:
             owned=self.owned,
             budget=cap,
             send_others=True,
-            l2=l2,
+            l2_regularization=l2_regularization,
             min_hessian=min_hessian,
             step=step,
         )
@@ -155,7 +155,7 @@ class PerRowLedger:
         hessians: Floats | None,
         rows: NDArray[np.int64] | None,
         *,
-        l2: float,
+        l2_regularization: float,
         min_hessian: float,
         step: float,
     ) -> Grown:
@@ -166,7 +166,7 @@ class PerRowLedger:
             rows=rows,
             ledgers=self._ledgers,
             send_others=True,
-            l2=l2,
+            l2_regularization=l2_regularization,
             min_hessian=min_hessian,
             step=step,
         )

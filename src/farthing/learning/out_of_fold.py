@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.learning.booster import Boosting, Floats, Grow, Weighting, constants
-from farthing.learning.losses import Loss
 from farthing.boosting.greedy_miser.base import LEAST_HESSIAN
 from farthing.costs import CostSheet
+from farthing.learning.booster import Boosting, Floats, Grow, Weighting, constants
+from farthing.learning.losses import Loss
 from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown
 
@@ -23,13 +23,13 @@ Columns: TypeAlias = NDArray[np.int64]
 class Settings:
     """How trees are grown; as the parameters of `GreedyMiserClassifier`."""
 
-    n_trees: int
-    patience: int | None
+    n_estimators: int
+    n_iter_no_change: int | None
     learning_rate: float
     max_depth: int | None
-    max_leaves: int | None
-    min_rows_leaf: int
-    l2: float
+    max_leaf_nodes: int | None
+    min_samples_leaf: int
+    l2_regularization: float
     n_threads: int
 
 
@@ -134,8 +134,8 @@ class OutOfFoldTrainer:
             self.bins,
             self.sheet,
             max_depth=settings.max_depth,
-            max_leaves=settings.max_leaves,
-            min_rows_leaf=settings.min_rows_leaf,
+            max_leaf_nodes=settings.max_leaf_nodes,
+            min_samples_leaf=settings.min_samples_leaf,
             ledger="model",
             tradeoff=tradeoff,
             n_threads=settings.n_threads,
@@ -179,7 +179,7 @@ class OutOfFoldTrainer:
                 rows=rows,
                 send_others=True,
                 step=step,
-                l2=self.settings.l2 / weighting.unit,
+                l2_regularization=self.settings.l2_regularization / weighting.unit,
                 min_hessian=LEAST_HESSIAN * total,
                 **options,
             )
@@ -197,7 +197,7 @@ class OutOfFoldTrainer:
         grows = [self.grow(fold.learn, columns) for fold in self.folds]
         held = np.empty_like(makings[0].scores)
         best, least, n_rounds = held, np.inf, 0
-        for number in range((settings.n_trees if len(columns) else 0) + 1):
+        for number in range((settings.n_estimators if len(columns) else 0) + 1):
             if number:
                 for making, grow in zip(makings, grows, strict=True):
                     making.round(grow)
@@ -206,7 +206,7 @@ class OutOfFoldTrainer:
             loss = self.held_loss(held)
             if loss < least:
                 best, least, n_rounds = held.copy(), loss, number
-            elif settings.patience is not None and number - n_rounds >= settings.patience:
+            elif settings.n_iter_no_change is not None and number - n_rounds >= settings.n_iter_no_change:
                 break
         if len(self.folds[0].learn) < len(self.final):
             return Booster(self.grown(columns, n_rounds), best, n_rounds)

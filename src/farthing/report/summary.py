@@ -13,9 +13,9 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.forests import audit
 from farthing.frontier import Frontier, Point
 from farthing.frontier.budgeted_base import BudgetedBase
+from farthing.report.audit import audit
 
 SHARES: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _FOLDS: Final = 5
@@ -177,7 +177,7 @@ def summarize(model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: s
         n_rows=len(truth),
         n_features=len(sheet.features),
         budget=_asked(model),
-        kind=model.kind,
+        kind=model.budget_kind,
         frontier=frontier,
         chosen=chosen,
         full=max(frontier.points, key=lambda point: (point.spend, point.score)),
@@ -217,7 +217,7 @@ def _held_out(chosen: Point, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _line(budget: float, model: BudgetedBase, X: Any, y: NDArray[Any]) -> BudgetLine:
-    hard = model.kind == "hard"
+    hard = model.budget_kind == "hard"
     point = model.frontier_.choose(budget, hard=hard)
     if point is None:
         return BudgetLine(budget, None, tuple(0.0 for _ in model.costs_.features))

@@ -54,9 +54,9 @@ class Grower:
         The table.
     sheet : CostSheet
         The prices, in the order of the columns.
-    max_depth, max_leaves : int or None
+    max_depth, max_leaf_nodes : int or None
         Limits, None for none.
-    min_rows_leaf : int
+    min_samples_leaf : int
         Fewest rows of a leaf.
     ledger : {"row", "model"}
         Who owns what a split buys: the rows below it, or all rows in this and every later tree.
@@ -85,8 +85,8 @@ class Grower:
         sheet: CostSheet,
         *,
         max_depth: int | None = None,
-        max_leaves: int | None = None,
-        min_rows_leaf: int = 1,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int = 1,
         ledger: LedgerKind = "row",
         cost_rule: CostRule = "penalty",
         tradeoff: float = 0.0,
@@ -100,8 +100,8 @@ class Grower:
             sheet.shared,
             sheet.group_of,
             max_depth=_limit("max_depth", max_depth, least=0),
-            max_leaves=_limit("max_leaves", max_leaves, least=1),
-            min_rows_leaf=_limit("min_rows_leaf", min_rows_leaf, least=1),
+            max_leaves=_limit("max_leaf_nodes", max_leaf_nodes, least=1),
+            min_rows_leaf=_limit("min_samples_leaf", min_samples_leaf, least=1),
             ledger=ledger,
             cost_rule=cost_rule,
             tradeoff=tradeoff,
@@ -119,7 +119,7 @@ class Grower:
         gradients: NDArray[np.float64],
         hessians: NDArray[np.float64] | None = None,
         *,
-        l2: float = 0.0,
+        l2_regularization: float = 0.0,
         owned: NDArray[np.uint8] | None = None,
         rows: NDArray[np.int64] | None = None,
         columns: NDArray[np.int64] | None = None,
@@ -129,7 +129,7 @@ class Grower:
         send_others: bool = False,
         step: float | None = None,
     ) -> Grown:
-        """Fit negative gradients by least squares; a node's value is G / (H + l2).
+        """Fit negative gradients by least squares; a node's value is G / (H + l2_regularization).
 
         Parameters
         ----------
@@ -137,7 +137,7 @@ class Grower:
             Negative gradients of the loss, times the rows' weights.
         hessians : ndarray of float64, shape (n_rows,), optional
             Second derivatives times weights for Newton steps, or weights for gradient steps; None is 1 each.
-        l2 : float
+        l2_regularization : float
             Added to the hessians of every node.
         owned : ndarray of uint8, shape (n_features,), optional
             What the model owns already, under the model ledger.
@@ -167,7 +167,7 @@ class Grower:
             *self._core.gradient(
                 gradients,
                 hessians,
-                l2=l2,
+                l2=l2_regularization,
                 columns=columns,
                 rows=rows,
                 owned=owned,

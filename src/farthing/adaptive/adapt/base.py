@@ -14,7 +14,19 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.adaptive.adapt.expensive_model import AfterGate, Prepared, Rows, ExpensiveModelTrainer, answers, answers_within, beyond
+from farthing.adaptive.adapt.expensive_model import (
+    AfterGate,
+    ExpensiveModelTrainer,
+    Prepared,
+    Rows,
+    answers,
+    answers_within,
+    beyond,
+)
+from farthing.adaptive.adapt.gate_pairs import SLACK, LinearPair, Pair, TreePair
+from farthing.adaptive.adapt.objective import Problem
+from farthing.adaptive.adapt.projection import Floats, mean_of
+from farthing.adaptive.adapt.sklearn_model import SklearnModel
 from farthing.adaptive.adapt.thresholds import (
     WithValidation,
     apart,
@@ -22,10 +34,6 @@ from farthing.adaptive.adapt.thresholds import (
     lowest_threshold,
     share_threshold,
 )
-from farthing.adaptive.adapt.objective import Problem
-from farthing.adaptive.adapt.sklearn_model import SklearnModel
-from farthing.adaptive.adapt.gate_pairs import SLACK, LinearPair, Pair, TreePair
-from farthing.adaptive.adapt.projection import Floats, mean_of
 from farthing.base import ContractClassifier, n_threads, sigmoid, softmax
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import check_whole
@@ -100,7 +108,7 @@ class AdaptClassifier(WithValidation, ContractClassifier):
         "send_thresholds_": np.ndarray,
         "history_": np.ndarray,
     }
-    _tradeoff = "gamma"
+    _tradeoff = "tradeoff"
     # Whether learning needs to know what the expensive model says of the training rows.
     _needs_words: ClassVar[bool] = True
 
@@ -187,7 +195,7 @@ class AdaptClassifier(WithValidation, ContractClassifier):
         if least > limit:
             raise BudgetError(
                 f"gate and cheap model alone cost {least:g} in the mean, more than the budget of {budget:g}; "
-                "raise the budget, or gamma, so that they buy less"
+                "raise the budget, or tradeoff, so that they buy less"
             )
         return lowest_threshold(gate, (whole - cheap) * shares, limit - least)
 
@@ -351,9 +359,9 @@ class _AdaptPolicy:
 
 
 def check_common(model: Any) -> None:
-    """Check the parameters of the three methods: p_full, gamma, n_alternations."""
+    """Check the parameters of the three methods: p_full, tradeoff, n_alternations."""
     if not 0 <= model.p_full <= 1:
         raise ValueError(f"p_full is a share and must lie between 0 and 1; got {model.p_full!r}")
-    if not 0 <= model.gamma < np.inf:
-        raise ValueError(f"gamma must be zero or more, and finite; got {model.gamma!r}")
+    if not 0 <= model.tradeoff < np.inf:
+        raise ValueError(f"tradeoff must be zero or more, and finite; got {model.tradeoff!r}")
     check_whole("n_alternations", model.n_alternations, 1)

@@ -11,9 +11,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from farthing.adaptive.adapt.sklearn_model import SklearnModel, SklearnPolicy
 from farthing.adaptive.adapt.gate_pairs import fits
 from farthing.adaptive.adapt.projection import Floats
+from farthing.adaptive.adapt.sklearn_model import SklearnModel, SklearnPolicy
 from farthing.base import ContractClassifier, TreesMixin
 from farthing.costs import CostSheet, RowLedger
 from farthing.forests import BudgetForestClassifier, ImportedClassifier
@@ -301,7 +301,9 @@ def _pack(flags: NDArray[np.bool_]) -> NDArray[np.uint64]:
 
 def beyond(model: Expensive, n_features: int, seed: int | None) -> AfterGate:
     """Return what comes after the gate, for one row."""
-    return SklearnPolicy(model, n_features) if isinstance(model, SklearnModel) else FarthingPolicy(model, seed)
+    return (
+        SklearnPolicy(model, n_features) if isinstance(model, SklearnModel) else FarthingPolicy(model, seed)
+    )
 
 
 class FarthingPolicy:

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
-from farthing.learning.proximal_descent import Design, descend
-from farthing.adaptive.adapt.objective import Problem
 from farthing.adaptive.adapt.gate_pairs import LinearPair
+from farthing.adaptive.adapt.objective import Problem
 from farthing.adaptive.adapt.projection import Floats
+from farthing.learning.proximal_descent import Design, descend
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ class LinearAdapt(AdaptClassifier):
         expensive: Any = None,
         *,
         p_full: float = 0.5,
-        gamma: float = 0.01,
+        tradeoff: float = 0.01,
         n_alternations: int = 10,
         start: Any = None,
         expensive_features: Any = None,
@@ -28,7 +28,7 @@ class LinearAdapt(AdaptClassifier):
     ) -> None:
         self.expensive = expensive
         self.p_full = p_full
-        self.gamma = gamma
+        self.tradeoff = tradeoff
         self.n_alternations = n_alternations
         self.start = start
         self.expensive_features = expensive_features

@@ -1,4 +1,4 @@
-"""The sweep of the appendix: gammas, shares and learning rates, with the efficient frontier by validation."""
+"""The sweep of the appendix: tradeoffs, shares and learning rates, with the efficient frontier by validation."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from farthing.adaptive.adapt.base import AdaptClassifier
-from farthing.adaptive.adapt.expensive_model import Prepared, Rows, ExpensiveModelTrainer
+from farthing.adaptive.adapt.expensive_model import ExpensiveModelTrainer, Prepared, Rows
 from farthing.base.inputs import check_weights
 from farthing.costs import CostSheet
 from farthing.table import Schema
@@ -120,7 +120,7 @@ def adapt_path(
     *,
     validation: tuple[Any, Any],
     test: tuple[Any, Any] | None = None,
-    gammas: Iterable[float] | None = None,
+    tradeoffs: Iterable[float] | None = None,
     p_fulls: Iterable[float] | None = None,
     learning_rates: Iterable[float] | None = None,
     grid: Mapping[str, Iterable[Any]] | None = None,
@@ -144,7 +144,7 @@ def adapt_path(
     validation, test : tuple (X, y)
         Rows that the frontier is chosen on, and rows that are reported; without ``test`` those of
         ``validation``.
-    gammas, p_fulls, learning_rates : iterable of float, optional
+    tradeoffs, p_fulls, learning_rates : iterable of float, optional
         Settings, all combinations of them; None leaves that of the estimator.
     grid : mapping of str to iterable, optional
         More parameters to go over, by name.
@@ -169,7 +169,7 @@ def adapt_path(
     >>> y = X[:, 0] + (X[:, 0] > 0) * X[:, 1] > 0
     >>> model = AdaptLinClassifier(n_alternations=5, random_state=0)
     >>> held = (X[200:], y[200:])
-    >>> path = adapt_path(model, X[:200], y[:200], validation=held, gammas=[0.001, 0.1], p_fulls=[0.3])
+    >>> path = adapt_path(model, X[:200], y[:200], validation=held, tradeoffs=[0.001, 0.1], p_fulls=[0.3])
     >>> [len(point.model.pair_.used) for point in path]
     [3, 1]
     """
@@ -177,7 +177,7 @@ def adapt_path(
         raise TypeError(f"a path is one of an Adapt model; got {type(estimator).__name__}")
     if estimator.budget is not None:
         raise ValueError("a path has no budget; choose within one by path.within(budget)")
-    given = {"gamma": gammas, "p_full": p_fulls, "learning_rate": learning_rates, **(grid or {})}
+    given = {"tradeoff": tradeoffs, "p_full": p_fulls, "learning_rate": learning_rates, **(grid or {})}
     lists = {name: list(values) for name, values in given.items() if values is not None}
     if unknown := set(lists) - set(estimator.get_params(deep=False)):
         raise ValueError(f"{type(estimator).__name__} has no {', '.join(sorted(unknown))} to go over")

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from farthing.adaptive.adapt.base import TEXTS, TOLERANCE, AdaptClassifier, check_common
 from farthing.adaptive.adapt.expensive_model import Rows
-from farthing.adaptive.adapt.objective import Problem, soft_values
 from farthing.adaptive.adapt.gate_pairs import Pair, TreePair
+from farthing.adaptive.adapt.objective import Problem, soft_values
 from farthing.adaptive.adapt.projection import Floats, project
 from farthing.base import documented, n_threads, register
 from farthing.boosting import GreedyMiserClassifier
+from farthing.boosting.greedy_miser.base import LEAST_HESSIAN
+from farthing.boosting.greedy_miser.parameters import Leaf
 from farthing.learning.booster import Boosting, Grow, Weighting, constants
 from farthing.learning.ledgers import ModelLedger
 from farthing.learning.losses import Loss, Target, logistic_steps
-from farthing.boosting.greedy_miser.base import LEAST_HESSIAN
-from farthing.boosting.greedy_miser.parameters import Leaf
 from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown
 
@@ -40,10 +40,17 @@ SOFT = Loss(_soft_start, logistic_steps, soft_values)
 
 
 @register(
-    grid={"gamma": [1e-4, 1e-3, 1e-2], "relative": [True], "p_full": [0.1, 0.3, 0.5, 0.7]},
+    grid={"tradeoff": [1e-4, 1e-3, 1e-2], "relative": [True], "p_full": [0.1, 0.3, 0.5, 0.7]},
     auto=False,
     trials=[
-        {"n_trees": 5, "gamma": 0.2, "p_full": 0.8, "n_alternations": 2, "leaf": "gradient", "n_folds": 2}
+        {
+            "n_estimators": 5,
+            "tradeoff": 0.2,
+            "p_full": 0.8,
+            "n_alternations": 2,
+            "leaf": "gradient",
+            "n_folds": 2,
+        }
     ],
     check_defaults=False,  # a forest and hundreds of trees, for each of a hundred small fits
 )
@@ -61,16 +68,16 @@ class AdaptGbrtClassifier(AdaptClassifier):
     {expensive}
     p_full : float
         Largest mean of q over the training rows, 0 to 1.
-    gamma : float
+    tradeoff : float
         Lambda of the Greedy Miser: what a unit of price weighs against the loss summed over the rows.
     relative : bool
-        Whether ``gamma`` is a share of the loss before the first tree, as in `GreedyMiserClassifier`.
+        Whether ``tradeoff`` is a share of the loss before the first tree, as in `GreedyMiserClassifier`.
     n_alternations : int
         Most turns; they end when the objective no longer falls.
-    n_trees : int
+    n_estimators : int
         Rounds of boosting in each turn: one tree of the gate, and one of f1 or one a class if there are more
         than two.
-    learning_rate, max_depth, max_leaves, min_rows_leaf, l2, leaf, max_bins
+    learning_rate, max_depth, max_leaf_nodes, min_samples_leaf, l2_regularization, leaf, max_bins
         As in `GreedyMiserClassifier`.
     {shared}
     n_jobs : int, optional
@@ -88,7 +95,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
     --------
     >>> from farthing.datasets import load_heart_disease
     >>> heart = load_heart_disease()
-    >>> model = AdaptGbrtClassifier(costs=heart.costs, n_trees=20, p_full=0.3, gamma=0.02, random_state=0)
+    >>> model = AdaptGbrtClassifier(costs=heart.costs, n_estimators=20, p_full=0.3, tradeoff=0.02, random_state=0)
     >>> model = model.fit(heart.X, heart.y)
     >>> bool(model.spend(heart.X).mean() < model.expensive_.spend(heart.X).mean())
     True
@@ -99,15 +106,15 @@ class AdaptGbrtClassifier(AdaptClassifier):
         expensive: Any = None,
         *,
         p_full: float = 0.5,
-        gamma: float = 1.0,
+        tradeoff: float = 1.0,
         relative: bool = False,
         n_alternations: int = 3,
-        n_trees: int = 30,
+        n_estimators: int = 30,
         learning_rate: float = 0.3,
         max_depth: int | None = 4,
-        max_leaves: int | None = None,
-        min_rows_leaf: int = 1,
-        l2: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int = 1,
+        l2_regularization: float = 0.0,
         leaf: Leaf = "newton",
         max_bins: int = 255,
         expensive_features: Any = None,
@@ -121,15 +128,15 @@ class AdaptGbrtClassifier(AdaptClassifier):
     ) -> None:
         self.expensive = expensive
         self.p_full = p_full
-        self.gamma = gamma
+        self.tradeoff = tradeoff
         self.relative = relative
         self.n_alternations = n_alternations
-        self.n_trees = n_trees
+        self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_rows_leaf = min_rows_leaf
-        self.l2 = l2
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
         self.leaf = leaf
         self.max_bins = max_bins
         self.expensive_features = expensive_features
@@ -148,14 +155,14 @@ class AdaptGbrtClassifier(AdaptClassifier):
     def _miser(self) -> GreedyMiserClassifier:
         """Return the Greedy Miser of the same settings."""
         return GreedyMiserClassifier(
-            tradeoff=self.gamma,
+            tradeoff=self.tradeoff,
             relative=self.relative,
-            n_trees=self.n_trees,
+            n_estimators=self.n_estimators,
             learning_rate=self.learning_rate,
             max_depth=self.max_depth,
-            max_leaves=self.max_leaves,
-            min_rows_leaf=self.min_rows_leaf,
-            l2=self.l2,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self.min_samples_leaf,
+            l2_regularization=self.l2_regularization,
             leaf=self.leaf,
             max_bins=self.max_bins,
             n_jobs=self.n_jobs,
@@ -253,13 +260,13 @@ class _Nursery:
         gate = self._boosting(SOFT, q, weights)
         ledger = ModelLedger(model.costs_, f1.start, None, 0.0)
         grow_f1, grow_gate = f1.grow(ledger), gate.grow(ledger)
-        for _ in range(model.n_trees):
+        for _ in range(model.n_estimators):
             f1.boosting.round(grow_f1)
             gate.boosting.round(grow_gate)
         return _GrownPair(gate.forests(), f1.forests(), np.vstack([gate.boosting.scores, f1.boosting.scores]))
 
     def objective(self, q: Floats, pair: _GrownPair) -> float:
-        """Return (OPT): the bound, and gamma times the price of what gate and f1 test, in the mean."""
+        """Return (OPT): the bound, and tradeoff times the price of what gate and f1 test, in the mean."""
         price = self._tradeoff(self._weighting) * self._model.costs_.total(pair.tested)
         total = self._weighting.total(len(q))
         return self._problem.bound(q, pair.scores) + float(price) / total
@@ -271,7 +278,9 @@ class _Nursery:
         newton = self._model.leaf == "newton"
         boosting = Boosting(loss, target, weighting, scores, self._model.learning_rate, newton=newton)
         before = constants(start, self._bins.n_features, self._bins.category_widths)
-        return _Side(boosting, before, self._grower(weighting), self._model.l2 / weighting.unit)
+        return _Side(
+            boosting, before, self._grower(weighting), self._model.l2_regularization / weighting.unit
+        )
 
     def _grower(self, weighting: Weighting) -> Grower:
         model = self._model
@@ -279,18 +288,18 @@ class _Nursery:
             self._bins,
             model.costs_,
             max_depth=model.max_depth,
-            max_leaves=model.max_leaves,
-            min_rows_leaf=model.min_rows_leaf,
+            max_leaf_nodes=model.max_leaf_nodes,
+            min_samples_leaf=model.min_samples_leaf,
             ledger="model",
             tradeoff=self._tradeoff(weighting),
             n_threads=self._threads,
         )
 
     def _tradeoff(self, weighting: Weighting) -> float:
-        """Return gamma in the sums that trees are grown by; the same price for gate and f1."""
+        """Return tradeoff in the sums that trees are grown by; the same price for gate and f1."""
         if not self._model.relative:
-            return self._model.gamma / weighting.unit
-        return self._model.gamma * self._first_loss * (self._weighting.unit / weighting.unit)
+            return self._model.tradeoff / weighting.unit
+        return self._model.tradeoff * self._first_loss * (self._weighting.unit / weighting.unit)
 
     @cached_property
     def _first_loss(self) -> float:
@@ -308,7 +317,7 @@ class _Side:
     boosting: Boosting
     start: Forest
     grower: Grower
-    l2: float
+    l2_regularization: float
 
     def forests(self) -> list[Forest]:
         """Return the start and all trees grown so far."""
@@ -322,7 +331,13 @@ class _Side:
 
         def grow(gradients: Floats, hessians: Floats | None, _: int, step: float) -> Grown:
             return ledger.grow(
-                self.grower, gradients, hessians, None, l2=self.l2, min_hessian=least, step=step
+                self.grower,
+                gradients,
+                hessians,
+                None,
+                l2_regularization=self.l2_regularization,
+                min_hessian=least,
+                step=step,
             )
 
         return grow

@@ -7,19 +7,19 @@ from scipy.special import expit
 from sklearn.naive_bayes import GaussianNB
 
 from farthing.adaptive.adapt.base import TEXTS, TOLERANCE
-from farthing.learning.proximal_descent import Design, Smooth, descend
 from farthing.adaptive.adapt.expensive_model import Rows
+from farthing.adaptive.adapt.gate_pairs import Pair
+from farthing.adaptive.adapt.initial_pair import bend, f1_slope, first_pair
 from farthing.adaptive.adapt.linear_base import LinearAdapt
 from farthing.adaptive.adapt.objective import Problem, soft_values
-from farthing.adaptive.adapt.gate_pairs import Pair
-from farthing.learning.group_penalty import BlockPenalty
 from farthing.adaptive.adapt.projection import Floats, project
-from farthing.adaptive.adapt.initial_pair import bend, f1_slope, first_pair
 from farthing.base import documented, register
+from farthing.learning.group_penalty import BlockPenalty
+from farthing.learning.proximal_descent import Design, Smooth, descend
 
 
 @register(
-    grid={"gamma": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
+    grid={"tradeoff": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
     auto=False,
     trials=[{"expensive": GaussianNB(), "p_full": 0.9, "n_alternations": 3}],
     check_defaults=False,  # a forest on folds, for each of a hundred small fits
@@ -30,7 +30,7 @@ class AdaptLinClassifier(LinearAdapt):
 
     (OPT) of the thesis: q, the probability that a row goes on, has at most the mean ``p_full``; the gate
     follows q in divergence; f1 learns from the rows that stay; and each column that gate or f1 uses costs
-    gamma times its price, relaxed to the norm of its coefficients. Steps over q, in closed form, and over
+    tradeoff times its price, relaxed to the norm of its coefficients. Steps over q, in closed form, and over
     gate and f1, by accelerated proximal gradient steps, take turns, and the objective never rises. Columns
     are standardised, categories become indicators, a missing value counts as the mean.
 
@@ -39,7 +39,7 @@ class AdaptLinClassifier(LinearAdapt):
     {expensive}
     p_full : float
         Largest mean of q over the training rows, 0 to 1.
-    gamma : float
+    tradeoff : float
         What a unit of price weighs against the mean loss.
     n_alternations : int
         Most turns; they end when the objective no longer falls.
@@ -61,7 +61,7 @@ class AdaptLinClassifier(LinearAdapt):
     --------
     >>> from farthing.datasets import load_heart_disease
     >>> heart = load_heart_disease()
-    >>> model = AdaptLinClassifier(costs=heart.costs, gamma=0.001, p_full=0.3, random_state=0)
+    >>> model = AdaptLinClassifier(costs=heart.costs, tradeoff=0.001, p_full=0.3, random_state=0)
     >>> model = model.fit(heart.X, heart.y)
     >>> full = model.expensive_
     >>> bool(model.spend(heart.X).mean() < full.spend(heart.X).mean())
@@ -70,7 +70,7 @@ class AdaptLinClassifier(LinearAdapt):
 
     def _learn_pair(self, rows: Rows, problem: Problem) -> tuple[Pair, list[float]]:
         design = Design.of(rows.values, self.schema_, problem.shares, 1 + problem.n_scores)
-        penalty = BlockPenalty(self.costs_, float(self.gamma), design.blank.columns)
+        penalty = BlockPenalty(self.costs_, float(self.tradeoff), design.blank.columns)
         pair = first_pair(design, problem, self.start)
         history: list[float] = []
         for _ in range(self.n_alternations):

@@ -8,21 +8,21 @@ import numpy as np
 from scipy.special import logit
 from sklearn.naive_bayes import GaussianNB
 
-from farthing.adaptive.adapt_lstsq import symmetric_divergence as symmetric
 from farthing.adaptive.adapt.base import TEXTS, TOLERANCE
-from farthing.learning.proximal_descent import Design, Smooth, descend
 from farthing.adaptive.adapt.expensive_model import Rows
+from farthing.adaptive.adapt.gate_pairs import LinearPair, Pair
+from farthing.adaptive.adapt.initial_pair import f1_slope, first_pair, logistic
 from farthing.adaptive.adapt.linear_base import LinearAdapt
 from farthing.adaptive.adapt.objective import Problem
-from farthing.adaptive.adapt.gate_pairs import LinearPair, Pair
-from farthing.learning.group_penalty import BlockPenalty
 from farthing.adaptive.adapt.projection import Floats, mean_of
-from farthing.adaptive.adapt.initial_pair import f1_slope, first_pair, logistic
+from farthing.adaptive.adapt_lstsq import symmetric_divergence as symmetric
 from farthing.base import documented, register
+from farthing.learning.group_penalty import BlockPenalty
+from farthing.learning.proximal_descent import Design, Smooth, descend
 
 
 @register(
-    grid={"gamma": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
+    grid={"tradeoff": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
     auto=False,
     trials=[{"expensive": GaussianNB(), "p_full": 0.7, "n_alternations": 3}],
     check_defaults=False,  # a forest on folds, for each of a hundred small fits
@@ -34,7 +34,7 @@ class AdaptLstsqClassifier(LinearAdapt):
     The distance between q and the gate is the square of the difference of their log-odds. Then the gate is a
     least squares problem (OPT6), better conditioned than the divergence, and q has no closed form: it is
     found by the alternating direction method of multipliers (OPT5). f1 is a weighted logistic regression
-    (OPT7). The appendix leaves prices out; here they are those of ADAPT-LIN, and at ``gamma=0`` the steps are
+    (OPT7). The appendix leaves prices out; here they are those of ADAPT-LIN, and at ``tradeoff=0`` the steps are
     those of the appendix.
 
     Parameters
@@ -42,7 +42,7 @@ class AdaptLstsqClassifier(LinearAdapt):
     {expensive}
     p_full : float
         Largest mean of q over the training rows, 0 to 1.
-    gamma : float
+    tradeoff : float
         What a unit of price weighs against the mean loss.
     n_alternations : int
         Most turns; they end when the objective no longer falls.
@@ -62,7 +62,7 @@ class AdaptLstsqClassifier(LinearAdapt):
     --------
     >>> from farthing.datasets import load_heart_disease
     >>> heart = load_heart_disease()
-    >>> model = AdaptLstsqClassifier(costs=heart.costs, gamma=0.001, p_full=0.3, random_state=0)
+    >>> model = AdaptLstsqClassifier(costs=heart.costs, tradeoff=0.001, p_full=0.3, random_state=0)
     >>> float(model.fit(heart.X, heart.y).gate_proba(heart.X).mean().round(1))
     0.3
     """
@@ -70,7 +70,7 @@ class AdaptLstsqClassifier(LinearAdapt):
     def _learn_pair(self, rows: Rows, problem: Problem) -> tuple[Pair, list[float]]:
         shares = problem.shares
         design = Design.of(rows.values, self.schema_, shares, 1 + problem.n_scores)
-        penalty = BlockPenalty(self.costs_, float(self.gamma), design.blank.columns)
+        penalty = BlockPenalty(self.costs_, float(self.tradeoff), design.blank.columns)
         pair = first_pair(design, problem, self.start)
         constant = mean_of(-problem.log_own, shares)
         history: list[float] = []

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from farthing.learning.proximal_descent import Design
-from farthing.adaptive.edge.devices import Devices
 from farthing.adaptive.adapt.gate_pairs import LinearPair
 from farthing.adaptive.adapt.projection import Floats
+from farthing.adaptive.edge.devices import Devices
 from farthing.learning.blas_threads import one_thread
+from farthing.learning.proximal_descent import Design
 
 # From scores, shape (n_rows, n_scores), to the mean loss and its gradient, of the same shape.
 Loss: TypeAlias = Callable[[Floats], tuple[float, Floats]]

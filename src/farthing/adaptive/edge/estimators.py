@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.adaptive.adapt.initial_pair import f1_slope
+from farthing.adaptive.adapt.objective import Problem
+from farthing.adaptive.adapt.projection import Floats
 from farthing.adaptive.edge.blocks import Loss
 from farthing.adaptive.edge.model import ATTRIBUTES, CLASSES, NUMBERS, SHARED, EdgeModel
 from farthing.adaptive.edge.training import LossOf
-from farthing.adaptive.adapt.objective import Problem
-from farthing.adaptive.adapt.projection import Floats
-from farthing.adaptive.adapt.initial_pair import f1_slope
 from farthing.base import ContractClassifier, ContractRegressor, documented, register, sigmoid, softmax
 from farthing.errors import FileError
 

@@ -12,7 +12,10 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.learning.proximal_descent import Design
+from farthing.adaptive.adapt.expensive_model import Rows
+from farthing.adaptive.adapt.gate_pairs import SLACK, LinearPair, fits
+from farthing.adaptive.adapt.projection import Floats
+from farthing.adaptive.adapt.thresholds import WithValidation, apart, check_share, lowest_threshold
 from farthing.adaptive.edge.blocks import ACTIVATIONS, Blocks
 from farthing.adaptive.edge.devices import Devices, prices
 from farthing.adaptive.edge.messages import Channel, DeviceWalk, Messages
@@ -24,14 +27,11 @@ from farthing.adaptive.edge.training import (
     learn_projected,
     learn_relaxed,
 )
-from farthing.adaptive.adapt.expensive_model import Rows
-from farthing.adaptive.adapt.thresholds import WithValidation, apart, check_share, lowest_threshold
-from farthing.adaptive.adapt.gate_pairs import SLACK, LinearPair, fits
-from farthing.adaptive.adapt.projection import Floats
 from farthing.base.inputs import check_caps
 from farthing.base.parameters import check_whole
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import TableError
+from farthing.learning.proximal_descent import Design
 from farthing.table import Schema
 from farthing.walks import Policy, Walk
 

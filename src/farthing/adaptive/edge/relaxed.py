@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import entr, expit, logit
 
-from farthing.adaptive.edge.blocks import Cloud, Objective, against, descend
 from farthing.adaptive.adapt.projection import Floats
+from farthing.adaptive.edge.blocks import Cloud, Objective, against, descend
 from farthing.learning.blas_threads import one_thread
 
 # Openings are kept this far from 0 and 1, where the divergence has no slope.

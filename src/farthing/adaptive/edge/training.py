@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.adaptive.adapt.projection import Floats
 from farthing.adaptive.edge.blocks import (
     ACTIVATIONS,
     Activation,
@@ -19,7 +20,6 @@ from farthing.adaptive.edge.blocks import (
     descend,
 )
 from farthing.adaptive.edge.relaxed import Relaxation
-from farthing.adaptive.adapt.projection import Floats
 from farthing.learning.blas_threads import one_thread
 
 # From target and shares of rows to their loss: what classes and numbers differ in.

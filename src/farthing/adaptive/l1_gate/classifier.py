@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from farthing.adaptive.adapt.base import TEXTS, AdaptClassifier
-from farthing.learning.proximal_descent import Design, Smooth, descend
 from farthing.adaptive.adapt.expensive_model import Rows
-from farthing.adaptive.adapt.objective import Problem, soft_values
 from farthing.adaptive.adapt.gate_pairs import LinearPair, Pair
-from farthing.learning.group_penalty import BlockPenalty
-from farthing.adaptive.adapt.projection import Floats
 from farthing.adaptive.adapt.initial_pair import Ridge, bend, logistic
+from farthing.adaptive.adapt.objective import Problem, soft_values
+from farthing.adaptive.adapt.projection import Floats
 from farthing.base import documented, register, sigmoid, softmax
 from farthing.base.parameters import check_whole
 from farthing.costs import CostSheet
+from farthing.learning.group_penalty import BlockPenalty
+from farthing.learning.proximal_descent import Design, Smooth, descend
 
 
 @register(
@@ -38,7 +38,7 @@ class L1GateClassifier(AdaptClassifier):
         Inverse strength of the L1 penalty, as in scikit-learn.
     n_features : int, optional
         Keep only so many columns, those of the largest coefficients.
-    l2 : float
+    l2_regularization : float
         Inverse strength of the ridge of f1 and the gate, as C in scikit-learn.
     send_weight : float
         Weight of rows that f1 gets wrong, 0 to 1, in learning the gate; the others have the rest. More sends
@@ -70,7 +70,7 @@ class L1GateClassifier(AdaptClassifier):
         *,
         C: float = 1.0,
         n_features: int | None = None,
-        l2: float = 1.0,
+        l2_regularization: float = 1.0,
         send_weight: float = 0.5,
         expensive_features: Any = None,
         n_folds: int | None = 3,
@@ -83,7 +83,7 @@ class L1GateClassifier(AdaptClassifier):
         self.expensive = expensive
         self.C = C
         self.n_features = n_features
-        self.l2 = l2
+        self.l2_regularization = l2_regularization
         self.send_weight = send_weight
         self.expensive_features = expensive_features
         self.n_folds = n_folds
@@ -94,7 +94,7 @@ class L1GateClassifier(AdaptClassifier):
         self.random_state = random_state
 
     def _check_parameters(self) -> None:
-        for name in ("C", "l2"):
+        for name in ("C", "l2_regularization"):
             if not 0 < getattr(self, name) < np.inf:
                 raise ValueError(f"{name} must be above 0, and finite; got {getattr(self, name)!r}")
         if not 0 <= self.send_weight <= 1:
@@ -110,7 +110,7 @@ class L1GateClassifier(AdaptClassifier):
         )
         sparse = logistic(design, problem, problem.shares, design.blank, lasso)
         narrow = replace(design, terms=design.terms * self._chosen(sparse)[design.blank.columns])
-        ridge = Ridge(1 / (self.l2 * total))
+        ridge = Ridge(1 / (self.l2_regularization * total))
         pair = logistic(narrow, problem, problem.shares, design.blank, ridge)
         scores = narrow.scores(pair)[1:].T
         said = sigmoid(scores) if problem.n_classes == 2 else softmax(scores)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from farthing.adaptive.online_gate.experts import AdaptExperts
-from farthing.adaptive.online_gate.rounds import History, RandomStream, Pending
 from farthing.adaptive.adapt.projection import Floats
+from farthing.adaptive.online_gate.experts import AdaptExperts
+from farthing.adaptive.online_gate.rounds import History, Pending, RandomStream
 from farthing.base.parameters import check_whole
 from farthing.errors import FileError
 

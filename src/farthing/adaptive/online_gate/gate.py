@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from farthing import store
+from farthing.adaptive.adapt.projection import Floats
 from farthing.adaptive.online_gate.exp3 import DOUBLING, Rates, Weights, bound
 from farthing.adaptive.online_gate.experts import Experts, Look, as_experts
 from farthing.adaptive.online_gate.files import first_arguments, resume, state_of
-from farthing.adaptive.online_gate.rounds import History, RandomStream, Pending
-from farthing.adaptive.adapt.projection import Floats
+from farthing.adaptive.online_gate.rounds import History, Pending, RandomStream
 from farthing.base.files import PathLike, register_reader
 from farthing.base.parameters import check_whole
 from farthing.errors import FileError, RoundError
@@ -275,7 +275,7 @@ class OnlineGate:
     @property
     def gamma_(self) -> float:
         """The share of rounds that explore."""
-        return self._weights.rates.gamma
+        return self._weights.rates.tradeoff
 
     @property
     def history_(self) -> dict[str, NDArray[Any]]:

@@ -9,8 +9,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.learning.random_numbers import random_bits
 from farthing.errors import FileError
+from farthing.learning.random_numbers import random_bits
 
 # RandomStream drawn at a time; any number gives the same lots.
 _BLOCK: Final = 256

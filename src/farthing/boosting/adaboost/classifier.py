@@ -11,20 +11,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import ladder, n_threads, register
 from farthing.base.parameters import check_whole
+from farthing.costs import CostSheet
 from farthing.learning.voting.stump_rounds import Rounds
 from farthing.learning.voting.vote_classifier import VoteClassifier
-from farthing.costs import CostSheet
 from farthing.table import Bins
 
 
 @register(
-    grid={"n_rounds": [300], "curtail": [False, True]},
-    auto={"n_rounds": [300], "curtail": [True]},
+    grid={"n_estimators": [300], "curtail": [False, True]},
+    auto={"n_estimators": [300], "curtail": [True]},
     rank=5,
     trials=[
-        {"n_rounds": 12, "max_depth": 3, "intercept": False},
-        {"n_rounds": 30, "curtail": True},
-        {"n_rounds": 15, "max_depth": 2, "curtail": True},
+        {"n_estimators": 12, "max_depth": 3, "intercept": False},
+        {"n_estimators": 30, "curtail": True},
+        {"n_estimators": 15, "max_depth": 2, "curtail": True},
     ],
 )
 class AdaBoostClassifier(VoteClassifier):
@@ -45,7 +45,7 @@ class AdaBoostClassifier(VoteClassifier):
 
     Parameters
     ----------
-    n_rounds : int
+    n_estimators : int
         Most rounds.
     max_depth : int
         1 for stumps; up to 3 for trees. A tree begins with the best stump and goes on, in each part, with
@@ -67,7 +67,7 @@ class AdaBoostClassifier(VoteClassifier):
     ----------
     forest_ : Forest
         A tree for each round, with leaves of -1 and +1; other nodes are 0.
-    alphas_ : ndarray of float64, shape (n_trees,)
+    estimator_weights_ : ndarray of float64, shape (n_trees,)
         The voting weight of each tree, a multiple of 2**-32.
     edges_ : ndarray of float64, shape (n_rounds_done,)
         The edge of each learner when it was chosen, between 0 and 1.
@@ -77,7 +77,7 @@ class AdaBoostClassifier(VoteClassifier):
     Examples
     --------
     >>> X = np.arange(8.0).reshape(-1, 1)
-    >>> model = AdaBoostClassifier(n_rounds=3).fit(X, [0, 0, 1, 1, 1, 0, 0, 0])
+    >>> model = AdaBoostClassifier(n_estimators=3).fit(X, [0, 0, 1, 1, 1, 0, 0, 0])
     >>> model.predict(X)
     array([0, 0, 1, 1, 1, 0, 0, 0])
     >>> model.edges_
@@ -89,7 +89,7 @@ class AdaBoostClassifier(VoteClassifier):
     def __init__(
         self,
         *,
-        n_rounds: int = 500,
+        n_estimators: int = 500,
         max_depth: int = 1,
         curtail: bool = False,
         intercept: bool = True,
@@ -97,7 +97,7 @@ class AdaBoostClassifier(VoteClassifier):
         costs: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_rounds = n_rounds
+        self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.curtail = curtail
         self.intercept = intercept
@@ -109,7 +109,7 @@ class AdaBoostClassifier(VoteClassifier):
         """Yield the votes of fewer rounds, see `BudgetedEstimator.variants`; the model itself comes last."""
         check_is_fitted(self)
         for n_rounds in ladder(len(self.edges_))[:-1]:
-            params = {"n_rounds": n_rounds}
+            params = {"n_estimators": n_rounds}
             yield params, self._first_rounds(n_rounds, params, edges_=self.edges_[:n_rounds])
         yield {}, self
 
@@ -120,14 +120,14 @@ class AdaBoostClassifier(VoteClassifier):
         weights: NDArray[np.float64],
         sheet: CostSheet,  # noqa: ARG002 - blind to costs
     ) -> None:
-        check_whole("n_rounds", self.n_rounds, 1)
+        check_whole("n_estimators", self.n_estimators, 1)
         check_whole("max_depth", self.max_depth, 1, 3)
         threads = n_threads(self.n_jobs)
         bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads)
         rounds = Rounds(bins, np.where(target == 1, 1, -1).astype(np.int8), weights, threads)
         rounds.run(
             lambda edges: int(np.argmax(edges)),
-            n_rounds=self.n_rounds,
+            n_rounds=self.n_estimators,
             intercept=self.intercept,
             max_depth=self.max_depth,
         )

@@ -15,10 +15,10 @@ from farthing.base import n_threads, register
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import check_whole
 from farthing.boosting.adaboost_bt.purchases import HybridPurchases, Purchases
-from farthing.learning.voting.stump_rounds import Rounds
 from farthing.boosting.adaboost_bt.selection_rules import RULES, Rule, greedy, smoothed
-from farthing.learning.voting.vote_classifier import VoteClassifier
 from farthing.costs import CostSheet, RowLedger
+from farthing.learning.voting.stump_rounds import Rounds
+from farthing.learning.voting.vote_classifier import VoteClassifier
 from farthing.table import Bins
 
 _COLUMNS: Final = ("round", "feature", "edge", "cost", "spent", "left")
@@ -28,9 +28,9 @@ _COLUMNS: Final = ("round", "feature", "edge", "cost", "spent", "left")
     grid={"rule": ["basic", "greedy", "smoothed"], "budget": [None]},
     rank=4,
     trials=[
-        {"budget": 3.0, "rule": "smoothed", "tau": 0.5, "n_rounds": 40},
-        {"budget": 4.0, "rule": "hybrid", "n_rounds": 40, "exhaust": True},
-        {"budget": 5.0, "rule": "speedboost", "n_rounds": 40, "curtail": True, "intercept": False},
+        {"budget": 3.0, "rule": "smoothed", "tau": 0.5, "n_estimators": 40},
+        {"budget": 4.0, "rule": "hybrid", "n_estimators": 40, "exhaust": True},
+        {"budget": 5.0, "rule": "speedboost", "n_estimators": 40, "curtail": True, "intercept": False},
     ],
 )
 class AdaBoostBTClassifier(VoteClassifier):
@@ -56,7 +56,7 @@ class AdaBoostBTClassifier(VoteClassifier):
         What "smoothed", and so "hybrid", multiplies the money spent by; between 0 and 1.
     threshold : float
         For "hybrid", see above; between 0 and 1.
-    n_rounds : int
+    n_estimators : int
         Most rounds.
     exhaust : bool
         False ends at the first chosen learner that cannot be afforded, as Algorithm 1 of the paper does.
@@ -77,7 +77,7 @@ class AdaBoostBTClassifier(VoteClassifier):
     ----------
     forest_ : Forest
         A stump for each round, with leaves of -1 and +1; other nodes are 0.
-    alphas_ : ndarray of float64, shape (n_trees,)
+    estimator_weights_ : ndarray of float64, shape (n_trees,)
         The voting weight of each stump, a multiple of 2**-32.
     path_ : dict of str to ndarray, each of shape (n_rounds_done,)
         What each round did: ``round`` (from 1), ``feature`` (its name, "" for the vote that asks for
@@ -109,7 +109,7 @@ class AdaBoostBTClassifier(VoteClassifier):
         rule: Literal["basic", "greedy", "smoothed", "speedboost", "hybrid"] | Rule = "smoothed",
         tau: float = 1.0,
         threshold: float = 0.1,
-        n_rounds: int = 500,
+        n_estimators: int = 500,
         exhaust: bool = False,
         curtail: bool = False,
         intercept: bool = True,
@@ -121,7 +121,7 @@ class AdaBoostBTClassifier(VoteClassifier):
         self.rule = rule
         self.tau = tau
         self.threshold = threshold
-        self.n_rounds = n_rounds
+        self.n_estimators = n_estimators
         self.exhaust = exhaust
         self.curtail = curtail
         self.intercept = intercept
@@ -179,12 +179,12 @@ class AdaBoostBTClassifier(VoteClassifier):
         weights: NDArray[np.float64],
         sheet: CostSheet,
     ) -> None:
-        check_whole("n_rounds", self.n_rounds, 1)
+        check_whole("n_estimators", self.n_estimators, 1)
         threads = n_threads(self.n_jobs)
         bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads)
         rounds = Rounds(bins, np.where(target == 1, 1, -1).astype(np.int8), weights, threads)
         purchases = self._purchases(sheet)
-        rounds.run(purchases.choose, n_rounds=self.n_rounds, intercept=self.intercept)
+        rounds.run(purchases.choose, n_rounds=self.n_estimators, intercept=self.intercept)
         self.nested_ = isinstance(self.rule, str) and not self.exhaust
         self.path_ = purchases.path(rounds.edges)
         self._take(rounds.forest(), np.array(rounds.alphas), curtail=self.curtail)

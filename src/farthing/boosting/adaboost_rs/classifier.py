@@ -15,14 +15,14 @@ from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import n_threads, register
-from farthing.boosting.adaboost_rs import margin_bounds as bounds
 from farthing.boosting.adaboost.classifier import AdaBoostClassifier
-from farthing.learning.voting.ensembles import learn_votes
-from farthing.learning.voting.votes import LinearVotes, TreeVotes
-from farthing.learning.voting.link import VoteLink
-from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, SamplingPlan, PlanSampler, Sampling
+from farthing.boosting.adaboost_rs import margin_bounds as bounds
+from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, PlanSampler, Sampling, SamplingPlan
 from farthing.boosting.adaboost_rs.vote_policies import SampledVotePolicy, TopVotePolicy
 from farthing.costs import CostSheet
+from farthing.learning.voting.ensembles import learn_votes
+from farthing.learning.voting.link import VoteLink
+from farthing.learning.voting.votes import LinearVotes, TreeVotes
 from farthing.table import Encoded
 from farthing.walks import Policy
 
@@ -36,14 +36,14 @@ _READY: WeakKeyDictionary[AdaBoostRSClassifier, PlanSampler] = WeakKeyDictionary
 
 
 @register(
-    grid={"sampling": ["weight", "cost", "top"], "n_rounds": [100, 500]},
+    grid={"sampling": ["weight", "cost", "top"], "n_estimators": [100, 500]},
     auto=False,
     trials=[
-        {"sampling": "cost", "n_rounds": 25},
-        {"sampling": "top", "n_rounds": 25},
-        {"sampling": "top", "n_rounds": 25, "curtail": True},
-        {"n_rounds": 25, "n_samples": 9},
-        {"sampling": "cost", "n_samples": 9, "estimator": AdaBoostClassifier(n_rounds=15, max_depth=2)},
+        {"sampling": "cost", "n_estimators": 25},
+        {"sampling": "top", "n_estimators": 25},
+        {"sampling": "top", "n_estimators": 25, "curtail": True},
+        {"n_estimators": 25, "n_samples": 9},
+        {"sampling": "cost", "n_samples": 9, "estimator": AdaBoostClassifier(n_estimators=15, max_depth=2)},
     ],
 )
 class AdaBoostRSClassifier(VoteLink):
@@ -67,13 +67,13 @@ class AdaBoostRSClassifier(VoteLink):
         algorithm 3), where a learner's cost is the total of its features; learners that cost nothing are
         not drawn, but vote with their alpha. "top" draws no lots: by falling alpha over cost, learners that
         the budget cannot bear left out, votes weighted by alpha (section 6).
-    n_rounds : int
+    n_estimators : int
         Rounds of boosting, if there is no ``estimator``.
     n_samples : int, optional
         Draw this many learners, neither more nor the full vote, as far as the budget goes; with "top", take
         at most this many.
     max_samples : int, optional
-        Most draws of a row; None is 100 times ``n_rounds``.
+        Most draws of a row; None is 100 times ``n_estimators``.
     estimator : object, optional
         A weighted vote to take instead of AdaBoost's: boosted or bagged trees of this library or of
         scikit-learn, a linear classifier (its features vote with their values), a `TreeVotes` or a
@@ -129,7 +129,7 @@ class AdaBoostRSClassifier(VoteLink):
         *,
         budget: float | None = None,
         sampling: Sampling = "weight",
-        n_rounds: int = 500,
+        n_estimators: int = 500,
         n_samples: int | None = None,
         max_samples: int | None = None,
         estimator: Any = None,
@@ -140,7 +140,7 @@ class AdaBoostRSClassifier(VoteLink):
     ) -> None:
         self.budget = budget
         self.sampling = sampling
-        self.n_rounds = n_rounds
+        self.n_estimators = n_estimators
         self.n_samples = n_samples
         self.max_samples = max_samples
         self.estimator = estimator
@@ -237,7 +237,7 @@ class AdaBoostRSClassifier(VoteLink):
         sheet: CostSheet,
     ) -> None:
         self._check_params()
-        given = AdaBoostClassifier(n_rounds=self.n_rounds, n_jobs=self.n_jobs)
+        given = AdaBoostClassifier(n_estimators=self.n_estimators, n_jobs=self.n_jobs)
         given = given if self.estimator is None else self.estimator
         self.votes_ = learn_votes(given, self, values, target, weights)
         if self.curtail and not np.isfinite(self.votes_.reach()).all():
@@ -246,7 +246,7 @@ class AdaBoostRSClassifier(VoteLink):
             )
         self.sampling_ = self.sampling
         self.n_samples_ = None if self.n_samples is None else int(self.n_samples)
-        most = 100 * self.n_rounds if self.max_samples is None else self.max_samples
+        most = 100 * self.n_estimators if self.max_samples is None else self.max_samples
         self.max_samples_ = int(min(most, _MOST_SAMPLES))
         self.curtail_ = bool(self.curtail)
         self.seed_ = int(check_random_state(self.random_state).randint(2**31))
@@ -264,14 +264,16 @@ class AdaBoostRSClassifier(VoteLink):
                 f"curtail=True has no meaning with sampling={self.sampling!r}, where votes have no fixed "
                 "order; set sampling='top' or leave it out"
             )
-        check_scalar(self.n_rounds, "n_rounds", Integral, min_val=1)
+        check_scalar(self.n_estimators, "n_estimators", Integral, min_val=1)
         for name in ("n_samples", "max_samples"):
             if getattr(self, name) is not None:
                 check_scalar(getattr(self, name), name, Integral, min_val=1, max_val=_MOST_SAMPLES)
 
     def _policy(self, seed: int | None) -> Policy:
         plan = self._ready().plan
-        return TopVotePolicy(plan) if plan.top else SampledVotePolicy(plan, self.seed_ if seed is None else seed)
+        return (
+            TopVotePolicy(plan) if plan.top else SampledVotePolicy(plan, self.seed_ if seed is None else seed)
+        )
 
     def _answers(
         self,

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import Sampler
-from farthing.learning.voting.votes import LinearVotes, TreeVotes
 from farthing.costs import CostSheet
+from farthing.learning.voting.votes import LinearVotes, TreeVotes
 from farthing.table.bins import plain
 from farthing.trees import Predictor
 from farthing.trees.progress import unpack

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import draw_lot, purchase_bits, seed_key
-from farthing.learning.voting.votes import Ballot
 from farthing.boosting.adaboost_rs.sampling_plan import SamplingPlan
 from farthing.costs import RowLedger
+from farthing.learning.voting.votes import Ballot
 
 
 class VotePolicy:

@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ContractRegressor, TreesMixin, n_threads, register
+from farthing.costs import CostSheet
 from farthing.learning.booster import Boosting, Floats, Weighting
 from farthing.learning.losses import SQUARED
-from farthing.costs import CostSheet
 from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown
 
 
 @register(
-    grid={"n_trees": [10, 30, 100, 300], "learning_rate": [0.1], "max_leaves": [8, 31]},
-    auto={"n_trees": [30, 100, 300], "learning_rate": [0.1], "max_leaves": [31]},
+    grid={"n_estimators": [10, 30, 100, 300], "learning_rate": [0.1], "max_leaf_nodes": [8, 31]},
+    auto={"n_estimators": [30, 100, 300], "learning_rate": [0.1], "max_leaf_nodes": [31]},
     rank=3,
-    trials=[{"n_trees": 20, "max_depth": 2, "max_leaves": None, "l2": 1.0}],
+    trials=[{"n_estimators": 20, "max_depth": 2, "max_leaf_nodes": None, "l2_regularization": 1.0}],
 )
 class GradientBoostingRegressor(TreesMixin, ContractRegressor):
     """Boosted regression trees on squared loss, cost-blind.
@@ -29,16 +29,16 @@ class GradientBoostingRegressor(TreesMixin, ContractRegressor):
 
     Parameters
     ----------
-    n_trees : int
+    n_estimators : int
         Number of trees.
     learning_rate : float
         What each tree's values are multiplied by.
-    max_depth, max_leaves : int, optional
+    max_depth, max_leaf_nodes : int, optional
         Limits of each tree.
-    min_rows_leaf : int
+    min_samples_leaf : int
         Fewest training rows of a leaf, counted and not weighed.
-    l2 : float
-        Ridge on the leaves: a leaf of weight w is shrunk by w / (w + l2).
+    l2_regularization : float
+        Ridge on the leaves: a leaf of weight w is shrunk by w / (w + l2_regularization).
     max_bins : int
         Thresholds are sought among at most this many bins of a column, 2 to 255.
     costs : CostSheet, mapping, array, Series, path or None
@@ -54,7 +54,7 @@ class GradientBoostingRegressor(TreesMixin, ContractRegressor):
     Examples
     --------
     >>> X = np.arange(8.0).reshape(-1, 1)
-    >>> model = GradientBoostingRegressor(n_trees=50, learning_rate=0.5).fit(X, X[:, 0] > 3)
+    >>> model = GradientBoostingRegressor(n_estimators=50, learning_rate=0.5).fit(X, X[:, 0] > 3)
     >>> model.predict([[0.0], [7.0]]).round(3)
     array([0., 1.])
     """
@@ -62,22 +62,22 @@ class GradientBoostingRegressor(TreesMixin, ContractRegressor):
     def __init__(
         self,
         *,
-        n_trees: int = 100,
+        n_estimators: int = 100,
         learning_rate: float = 0.1,
         max_depth: int | None = None,
-        max_leaves: int | None = 31,
-        min_rows_leaf: int = 1,
-        l2: float = 0.0,
+        max_leaf_nodes: int | None = 31,
+        min_samples_leaf: int = 1,
+        l2_regularization: float = 0.0,
         max_bins: int = 255,
         costs: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.n_trees = n_trees
+        self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_rows_leaf = min_rows_leaf
-        self.l2 = l2
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
         self.max_bins = max_bins
         self.costs = costs
         self.n_jobs = n_jobs
@@ -89,8 +89,8 @@ class GradientBoostingRegressor(TreesMixin, ContractRegressor):
         weights: NDArray[np.float64],
         sheet: CostSheet,
     ) -> None:
-        if not isinstance(self.n_trees, int | np.integer) or self.n_trees < 0:
-            raise ValueError(f"n_trees must be an integer of at least 0; got {self.n_trees!r}")
+        if not isinstance(self.n_estimators, int | np.integer) or self.n_estimators < 0:
+            raise ValueError(f"n_estimators must be an integer of at least 0; got {self.n_estimators!r}")
         if not (0 < self.learning_rate < np.inf):
             raise ValueError(f"learning_rate must be above 0, and finite; got {self.learning_rate!r}")
         threads = n_threads(self.n_jobs)
@@ -99,8 +99,8 @@ class GradientBoostingRegressor(TreesMixin, ContractRegressor):
             bins,
             sheet,
             max_depth=self.max_depth,
-            max_leaves=self.max_leaves,
-            min_rows_leaf=self.min_rows_leaf,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self.min_samples_leaf,
             n_threads=threads,
         )
         trees = boost(
@@ -108,9 +108,9 @@ class GradientBoostingRegressor(TreesMixin, ContractRegressor):
             target,
             weights,
             start=float(self.prior_[0]),
-            n_trees=self.n_trees,
+            n_estimators=self.n_estimators,
             learning_rate=self.learning_rate,
-            l2=self.l2,
+            l2_regularization=self.l2_regularization,
         )
         base = Forest.constant(self.prior_, bins.n_features, bins.category_widths)
         self.forest_ = Forest.concat([base, *trees])
@@ -122,9 +122,9 @@ def boost(
     weights: NDArray[np.float64],
     *,
     start: float,
-    n_trees: int,
+    n_estimators: int,
     learning_rate: float,
-    l2: float = 0.0,
+    l2_regularization: float = 0.0,
 ) -> list[Forest]:
     """Fit tree after tree to what is left of the target.
 
@@ -136,7 +136,7 @@ def boost(
         What to predict, and how much each row counts.
     start : float
         The prediction before the first tree.
-    n_trees, learning_rate, l2
+    n_estimators, learning_rate, l2
         As in `GradientBoostingRegressor`.
 
     Returns
@@ -149,8 +149,10 @@ def boost(
     boosting = Boosting(SQUARED, target, weighting, scores, learning_rate)
 
     def grow(gradients: Floats, hessians: Floats | None, _: int, step: float) -> Grown:
-        return grower.gradient(gradients, hessians, l2=l2 / weighting.unit, step=step)
+        return grower.gradient(
+            gradients, hessians, l2_regularization=l2_regularization / weighting.unit, step=step
+        )
 
-    for _ in range(n_trees):
+    for _ in range(n_estimators):
         boosting.round(grow)
     return boosting.trees

@@ -6,4 +6,14 @@ from farthing.boosting.greedy_miser.path import CostPath, Curve, PathPoint, mise
 from farthing.boosting.greedy_miser.ranker import GreedyMiserRanker
 from farthing.boosting.greedy_miser.regressor import GreedyMiserRegressor
 
-__all__ = ["CostPath", "Curve", "GreedyMiserClassifier", "GreedyMiserRanker", "GreedyMiserRegressor", "PathPoint", "l1_path", "miser_path", "subset_path"]
+__all__ = [
+    "CostPath",
+    "Curve",
+    "GreedyMiserClassifier",
+    "GreedyMiserRanker",
+    "GreedyMiserRegressor",
+    "PathPoint",
+    "l1_path",
+    "miser_path",
+    "subset_path",
+]

@@ -13,15 +13,15 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import ValidatedMixin, ladder, n_threads
-from farthing.learning.booster import Boosting, Floats, Grow, Weighting, constants
-from farthing.learning.random_numbers import draw_rows, subkey
-from farthing.learning.ledgers import PerRowLedger, Ledger, ModelLedger, trees_within
-from farthing.learning.losses import Loss
 from farthing.boosting.greedy_miser.parameters import MiserParameters
-from farthing.learning.training_set import Rows
 from farthing.boosting.greedy_miser.staged import StagedTrees
-from farthing.learning.early_stopping import EarlyStopping
 from farthing.costs import CostSheet
+from farthing.learning.booster import Boosting, Floats, Grow, Weighting, constants
+from farthing.learning.early_stopping import EarlyStopping
+from farthing.learning.ledgers import Ledger, ModelLedger, PerRowLedger, trees_within
+from farthing.learning.losses import Loss
+from farthing.learning.random_numbers import draw_rows, subkey
+from farthing.learning.training_set import Rows
 from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown, Predictor, Progress, RowLedgers
 
@@ -102,8 +102,8 @@ class GreedyMiser(MiserParameters, ValidatedMixin, StagedTrees):
             bins,
             sheet,
             max_depth=self.max_depth,
-            max_leaves=self.max_leaves,
-            min_rows_leaf=self.min_rows_leaf,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self.min_samples_leaf,
             ledger=self.charge,
             tradeoff=tradeoff,
             n_threads=threads,
@@ -128,8 +128,10 @@ class GreedyMiser(MiserParameters, ValidatedMixin, StagedTrees):
             raise ValueError("warm_start needs the columns and categories of the last fit; set it to False")
         if last.n_outputs != n_outputs:
             raise ValueError("warm_start needs the classes of the last fit; set it to False")
-        if (rounds := last.n_trees // n_outputs - 1) > self.n_trees:
-            raise ValueError(f"n_trees must be at least the {rounds} of the last fit; got {self.n_trees}")
+        if (rounds := last.n_trees // n_outputs - 1) > self.n_estimators:
+            raise ValueError(
+                f"n_estimators must be at least the {rounds} of the last fit; got {self.n_estimators}"
+            )
         self.prior_ = last.value[:n_outputs, 0].copy()
         return last
 
@@ -146,7 +148,7 @@ class GreedyMiser(MiserParameters, ValidatedMixin, StagedTrees):
         """Return what a row may spend on features once all trees that the budget bears are paid for."""
         if self.budget_ is None:
             return None
-        most = trees_within(self.budget_, self.tree_cost, self.n_trees * n_outputs, n_outputs)
+        most = trees_within(self.budget_, self.tree_cost, self.n_estimators * n_outputs, n_outputs)
         return max(0.0, self.budget_ - self.tree_cost * most)
 
     def _ledger(
@@ -166,7 +168,7 @@ class GreedyMiser(MiserParameters, ValidatedMixin, StagedTrees):
                 owned=progress.touched,
                 n_threads=progress.n_threads,
             )
-        most = trees_within(self.budget_, self.tree_cost, self.n_trees * n_outputs, n_outputs)
+        most = trees_within(self.budget_, self.tree_cost, self.n_estimators * n_outputs, n_outputs)
         return PerRowLedger(ledgers, cap=cap, most_trees=most, n_trees=before.n_trees - n_outputs)
 
     def _grow(self, grower: Grower, ledger: Ledger, weighting: Weighting, key: int) -> Grow:
@@ -181,7 +183,7 @@ class GreedyMiser(MiserParameters, ValidatedMixin, StagedTrees):
                 gradients,
                 hessians,
                 drawn,
-                l2=self.l2 / weighting.unit,
+                l2_regularization=self.l2_regularization / weighting.unit,
                 min_hessian=LEAST_HESSIAN * weighting.total(n_rows) if self.leaf == "newton" else 0.0,
                 step=step,
             )
@@ -205,15 +207,15 @@ class GreedyMiser(MiserParameters, ValidatedMixin, StagedTrees):
         )
 
     def _rounds(self, boosting: Boosting, grow: Grow, ledger: Ledger, watch: EarlyStopping | None) -> None:
-        """Run rounds until there are enough, the budget bears no more trees, or patience ends."""
+        """Run rounds until there are enough, the budget bears no more trees, or n_iter_no_change ends."""
         n_outputs = len(self.prior_)
-        for _ in range(boosting.n_before // n_outputs, self.n_trees):
+        for _ in range(boosting.n_before // n_outputs, self.n_estimators):
             if not ledger.opens(n_outputs):
                 return
             trees = boosting.round(grow)
             if watch is not None:
                 watch.add(Forest.concat(trees))
-                if self.patience is not None and watch.idle >= self.patience:
+                if self.n_iter_no_change is not None and watch.idle >= self.n_iter_no_change:
                     return
 
     def _watched_rows(self, validation: Any) -> Rows:
@@ -227,7 +229,7 @@ class GreedyMiser(MiserParameters, ValidatedMixin, StagedTrees):
         if not (watched or self.tree_cost or self.warm_start):
             for n_rounds in ladder(self.n_rounds_)[:-1]:
                 forest = self.forest_.trees(0, (n_rounds + 1) * len(self.prior_))
-                yield {"n_trees": n_rounds}, self._variant({"n_trees": n_rounds}, forest_=forest)
+                yield {"n_estimators": n_rounds}, self._variant({"n_estimators": n_rounds}, forest_=forest)
         yield {}, self
 
     def _check_stored(self) -> None:

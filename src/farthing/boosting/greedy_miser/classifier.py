@@ -9,18 +9,18 @@ from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
 from farthing.base import ContractClassifier, documented, register, sigmoid, softmax
-from farthing.learning import losses
 from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
 from farthing.boosting.greedy_miser.parameters import SHARED, Charge, Leaf
+from farthing.learning import losses
 
 
 @register(
     grid=miser_grid,
     auto=False,  # early exits give its models, too
     trials=[
-        {"n_trees": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "leaf": "gradient"},
-        {"n_trees": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},
+        {"n_estimators": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "leaf": "gradient"},
+        {"n_estimators": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},
     ],
 )
 @documented(SHARED)
@@ -64,17 +64,17 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
         charge: Charge = "model",
         budget: float | None = None,
         tree_cost: float = 0.0,
-        n_trees: int = 100,
+        n_estimators: int = 100,
         learning_rate: float = 0.1,
         max_depth: int | None = 4,
-        max_leaves: int | None = None,
-        min_rows_leaf: int = 1,
-        l2: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int = 1,
+        l2_regularization: float = 0.0,
         leaf: Leaf = "newton",
         subsample: float = 1.0,
         class_weight: Any = None,
         validation_fraction: float | None = None,
-        patience: int | None = None,
+        n_iter_no_change: int | None = None,
         warm_start: bool = False,
         max_bins: int = 255,
         random_state: Any = None,
@@ -87,16 +87,16 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
             charge=charge,
             budget=budget,
             tree_cost=tree_cost,
-            n_trees=n_trees,
+            n_estimators=n_estimators,
             learning_rate=learning_rate,
             max_depth=max_depth,
-            max_leaves=max_leaves,
-            min_rows_leaf=min_rows_leaf,
-            l2=l2,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_leaf=min_samples_leaf,
+            l2_regularization=l2_regularization,
             leaf=leaf,
             subsample=subsample,
             validation_fraction=validation_fraction,
-            patience=patience,
+            n_iter_no_change=n_iter_no_change,
             warm_start=warm_start,
             max_bins=max_bins,
             random_state=random_state,

@@ -32,5 +32,5 @@ def miser_grid(ground: Any) -> dict[str, list[Any]]:
         "tradeoff": tradeoffs(ground),
         "relative": [True],
         "charge": ["model", "row"],
-        "n_trees": [100],
+        "n_estimators": [100],
     }

@@ -9,7 +9,15 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.linear_model import lasso_path
 
-from farthing.boosting.greedy_miser.path import CostPath, Curve, EvaluationRows, Part, PathPoint, Scoring, default_scoring
+from farthing.boosting.greedy_miser.path import (
+    CostPath,
+    Curve,
+    EvaluationRows,
+    Part,
+    PathPoint,
+    Scoring,
+    default_scoring,
+)
 from farthing.costs import CostSheet
 from farthing.table import Schema
 

@@ -31,19 +31,19 @@ PARAMETERS = """tradeoff : float
     tree_cost : float
         What it costs to evaluate one tree. It counts against the budget and is reported in
         ``evaluation_cost_``; `spend` is about features alone. With charge="model" a round is grown while the
-        budget bears its trees beside what was bought. With "row" the trees come first: what all ``n_trees``
+        budget bears its trees beside what was bought. With "row" the trees come first: what all ``n_estimators``
         rounds cost, or as many as the budget bears, is set aside, and the rest is for each row's features,
-        the same in training as at prediction, even if fewer rounds are kept. So choose ``n_trees`` with the
+        the same in training as at prediction, even if fewer rounds are kept. So choose ``n_estimators`` with the
         budget in mind.
-    n_trees : int
+    n_estimators : int
         Rounds of boosting: one tree each, or one tree a class if there are more than two.
     learning_rate : float
         What each tree's values are multiplied by.
-    max_depth, max_leaves : int, optional
+    max_depth, max_leaf_nodes : int, optional
         Limits of each tree; None for none.
-    min_rows_leaf : int
+    min_samples_leaf : int
         Fewest training rows of a leaf, counted and not weighed.
-    l2 : float
+    l2_regularization : float
         Ridge on the leaves.
     leaf : {"newton", "gradient"}
         "newton" fits the trees to Newton steps: the square in equation 5 is weighted by the second derivative
@@ -53,11 +53,11 @@ PARAMETERS = """tradeoff : float
         Share of the rows that each tree is grown on, drawn without replacement.
     validation_fraction : float, optional
         Share of the rows that is set aside to choose the number of rounds; None for none.
-    patience : int, optional
+    n_iter_no_change : int, optional
         Stop after this many rounds without a better score on the validation rows; None runs all rounds.
         Either way the model keeps the rounds up to the best.
     warm_start : bool
-        Whether `fit` goes on from the trees of the last one, up to ``n_trees`` rounds in all.
+        Whether `fit` goes on from the trees of the last one, up to ``n_estimators`` rounds in all.
     max_bins : int
         Thresholds are sought among at most this many bins of a column, 2 to 255.
     random_state : int, RandomState or None
@@ -90,16 +90,16 @@ class MiserParameters:
         charge: Charge = "model",
         budget: float | None = None,
         tree_cost: float = 0.0,
-        n_trees: int = 100,
+        n_estimators: int = 100,
         learning_rate: float = 0.1,
         max_depth: int | None = 4,
-        max_leaves: int | None = None,
-        min_rows_leaf: int = 1,
-        l2: float = 0.0,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int = 1,
+        l2_regularization: float = 0.0,
         leaf: Leaf = "newton",
         subsample: float = 1.0,
         validation_fraction: float | None = None,
-        patience: int | None = None,
+        n_iter_no_change: int | None = None,
         warm_start: bool = False,
         max_bins: int = 255,
         random_state: Any = None,
@@ -111,16 +111,16 @@ class MiserParameters:
         self.charge = charge
         self.budget = budget
         self.tree_cost = tree_cost
-        self.n_trees = n_trees
+        self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_rows_leaf = min_rows_leaf
-        self.l2 = l2
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
         self.leaf = leaf
         self.subsample = subsample
         self.validation_fraction = validation_fraction
-        self.patience = patience
+        self.n_iter_no_change = n_iter_no_change
         self.warm_start = warm_start
         self.max_bins = max_bins
         self.random_state = random_state
@@ -128,8 +128,8 @@ class MiserParameters:
         self.n_jobs = n_jobs
 
     def _check_parameters(self) -> None:
-        _check_whole("n_trees", self.n_trees, 0)
-        for name in ("tradeoff", "tree_cost", "l2"):
+        _check_whole("n_estimators", self.n_estimators, 0)
+        for name in ("tradeoff", "tree_cost", "l2_regularization"):
             value = getattr(self, name)
             if not (0 <= value < np.inf):
                 raise ValueError(f"{name} must be zero or more, and finite; got {value!r}")
@@ -140,8 +140,8 @@ class MiserParameters:
         fraction = self.validation_fraction
         if fraction is not None and not 0 < fraction < 1:
             raise ValueError(f"validation_fraction must lie between 0 and 1, or be None; got {fraction!r}")
-        if self.patience is not None:
-            _check_whole("patience", self.patience, 1)
+        if self.n_iter_no_change is not None:
+            _check_whole("n_iter_no_change", self.n_iter_no_change, 1)
         for name, choices in (("charge", ("model", "row")), ("leaf", ("newton", "gradient"))):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {choices}; got {getattr(self, name)!r}")

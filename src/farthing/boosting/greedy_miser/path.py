@@ -161,7 +161,7 @@ def miser_path(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 3))
     >>> y = X[:, 0] + 0.1 * X[:, 1]
-    >>> model = GreedyMiserRegressor(n_trees=20, relative=True, costs=[1, 5, 5])
+    >>> model = GreedyMiserRegressor(n_estimators=20, relative=True, costs=[1, 5, 5])
     >>> path = miser_path(model, X[:100], y[:100], tradeoffs=[0.0, 0.1], validation=(X[100:], y[100:]))
     >>> [point.model_cost for point in path.best]
     [11.0, 1.0]
@@ -222,7 +222,7 @@ def subset_path(
     >>> from farthing.boosting import GreedyMiserRegressor
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 2))
-    >>> model = GreedyMiserRegressor(n_trees=20, costs=[5, 1])
+    >>> model = GreedyMiserRegressor(n_estimators=20, costs=[5, 1])
     >>> path = subset_path(model, X, X[:, 0], thresholds=[1, 5], validation=(X, X[:, 0]))
     >>> [point.model_cost for point in path.best]
     [1.0, 5.0]
@@ -312,7 +312,7 @@ class _Ground:
 
     def first_cost(self, tradeoff: float, bins: Bins) -> float:
         """Return what the first split of each of the first round's trees costs together."""
-        model = self._fitted({"tradeoff": tradeoff, "n_trees": 1, "max_depth": 1, "budget": None}, bins)
+        model = self._fitted({"tradeoff": tradeoff, "n_estimators": 1, "max_depth": 1, "budget": None}, bins)
         return self._model_cost(model, 1)
 
     def _curve(self, setting: float, params: dict[str, Any], bins: Bins) -> Curve:

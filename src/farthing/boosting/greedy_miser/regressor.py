@@ -8,18 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ContractRegressor, documented, register
-from farthing.learning.losses import SQUARED, Loss
 from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
 from farthing.boosting.greedy_miser.parameters import SHARED
+from farthing.learning.losses import SQUARED, Loss
 
 
 @register(
     grid=miser_grid,
     rank=2,
     trials=[
-        {"n_trees": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2},
-        {"n_trees": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},
+        {"n_estimators": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2},
+        {"n_estimators": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},
     ],
 )
 @documented(SHARED)

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from farthing.learning.booster import Floats
-from farthing.learning.losses import Loss
-from farthing.learning.out_of_fold import Fold, OutOfFoldTrainer, Settings
 from farthing.cascades.branching.feature_selection import coarse_codes
 from farthing.costs import CostSheet
+from farthing.learning.booster import Floats
 from farthing.learning.folds import stratified_folds
+from farthing.learning.losses import Loss
+from farthing.learning.out_of_fold import Fold, OutOfFoldTrainer, Settings
 from farthing.table import Bins, Schema
 
 
@@ -78,7 +78,9 @@ class Ground:
         whole = len(rows) == len(self.target)
         values = self.values if whole else self.values[rows]
         target, numbers = self.target[rows], np.arange(len(rows))
-        dealt = None if n_folds == 1 else stratified_folds(values, target, n_folds, check_random_state(self.seed))
+        dealt = (
+            None if n_folds == 1 else stratified_folds(values, target, n_folds, check_random_state(self.seed))
+        )
         if dealt is None:  # or too few rows: one row, or copies of it
             folds = [Fold(numbers, numbers)]
         else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import NoneType, UnionType
+from types import UnionType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,17 +12,15 @@ from sklearn.utils import check_random_state
 
 from farthing.base import ContractClassifier, TreesMixin, n_threads, register, sigmoid, softmax
 from farthing.boosting import GreedyMiserClassifier
-from farthing.learning.booster import Floats
-from farthing.cascades.branching.stored_checks import check_branches
-from farthing.cascades.branching.policy import BranchPolicy
-from farthing.cascades.miser_cascade.feature_chains import free_columns
 from farthing.cascades.branching.branch_table import Ground
-from farthing.learning.out_of_fold import Columns, Settings
-from farthing.cascades.reader import NetworkReader, Reader
-from farthing.cascades.branching.routing_tree import nearest, no_one_stays, path, told
-from farthing.cascades.school import Ward
 from farthing.cascades.branching.feature_selection import columns_of, shop
+from farthing.cascades.branching.policy import BranchPolicy
+from farthing.cascades.branching.routing_tree import nearest, no_one_stays, path, told
+from farthing.cascades.branching.stored_checks import check_branches
+from farthing.cascades.miser_cascade.feature_chains import free_columns
 from farthing.costs import CostSheet, RowLedger
+from farthing.learning.booster import Floats
+from farthing.learning.out_of_fold import Columns, Settings
 from farthing.table import Encoded
 from farthing.trees import Forest, Grower, Predictor, Progress
 from farthing.walks import Policy, walk_rows
@@ -33,31 +31,19 @@ from farthing.walks import Policy, walk_rows
         {
             "n_branches": 3,
             "branch_share": 0.5,
-            "min_rows_branch": 1,
-            "n_trees": 3,
+            "min_samples_branch": 1,
+            "n_estimators": 3,
             "max_depth": 2,
-            "min_rows_leaf": 1,
+            "min_samples_leaf": 1,
         },
         {
             "n_branches": 4,
             "branch_share": 0.6,
-            "min_rows_branch": 1,
-            "n_tried": 3,
-            "n_trees": 2,
-            "min_rows_leaf": 1,
+            "min_samples_branch": 1,
+            "n_candidates": 3,
+            "n_estimators": 2,
+            "min_samples_leaf": 1,
             "budget": 6.0,
-        },
-        {
-            "n_branches": 3,
-            "min_rows_branch": 1,
-            "n_trees": 2,
-            "reader": NetworkReader(n_units=8, n_steps=5, n_networks=2),
-        },
-        {
-            "n_branches": 3,
-            "min_rows_branch": 1,
-            "n_trees": 2,
-            "reader": NetworkReader(n_units=8, n_steps=5, by_branch=True, learn_rows=60, n_levels=3),
         },
     ],
     check_defaults=False,  # sixty rounds, for each of a hundred small fits
@@ -74,10 +60,6 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
     So no row pays for features that only tell apart classes which its first answers have ruled out, and yet
     boosters learn from many rows. The budget is hard.
 
-    A reader may answer together with the boosters: small networks that learn from all rows, each through what
-    its branch has bought, and so share between the branches what every booster learns alone; or networks of
-    each branch, which weigh sums of many features where trees take one at a time.
-
     Parameters
     ----------
     costs : CostSheet, mapping, array, Series, path or None
@@ -89,23 +71,21 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         features for all rows.
     branch_share : float
         Part of the budget that the routes may spend, 0 to 1.
-    min_rows_branch : int
+    min_samples_branch : int
         Fewest training rows of a branch.
-    choose_rows : int
+    selection_rows : int
         Rows that a branch chooses its features by, its own first.
-    n_tried : int
+    n_candidates : int
         Features that are tried out before each purchase of a branch; 1 takes the one that seems to gain most
         alone. More of them take longer and may buy better: with 20 pixels of MNIST, 8 took off three of a
         hundred errors.
-    grow_rows : int, optional
+    growth_rows : int, optional
         Rows that a branch grows its booster on, its own first; None is all.
     outside : float
         Weight of the rows of other branches, 0 to 1.
-    n_trees : int
+    n_estimators : int
         Rounds of each branch's booster.
-    reader : NetworkReader, optional
-        The reader that answers together with the boosters; None is none.
-    learning_rate, max_depth, max_leaves, min_rows_leaf, l2, max_bins, class_weight
+    learning_rate, max_depth, max_leaf_nodes, min_samples_leaf, l2_regularization, max_bins, class_weight
         As in `GreedyMiserClassifier`.
     random_state : int, RandomState or None
         Of the rows held out in choosing, of which rows serve where there are more than enough, and of the
@@ -126,14 +106,12 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         The boosters of all branches, one after another.
     ends_ : ndarray of int64, shape (n_branches,)
         The end of the trees of each.
-    reader_ : Reader or None
-        The networks that answer with the boosters.
 
     Examples
     --------
     >>> from farthing.datasets import load_heart_disease
     >>> heart = load_heart_disease()
-    >>> model = BranchingCascadeClassifier(heart.costs, budget=20, n_branches=3, n_trees=20, random_state=0)
+    >>> model = BranchingCascadeClassifier(heart.costs, budget=20, n_branches=3, n_estimators=20, random_state=0)
     >>> model = model.fit(heart.X, heart.y)
     >>> bool(model.spend(heart.X).max() <= 20)
     True
@@ -144,7 +122,6 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         "routes_": Forest,
         "bought_": np.ndarray,
         "ends_": np.ndarray,
-        "reader_": Reader | NoneType,
     }
     _one_sum: ClassVar[bool] = False
 
@@ -155,19 +132,18 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         *,
         n_branches: int = 16,
         branch_share: float = 0.25,
-        min_rows_branch: int = 100,
-        choose_rows: int = 4000,
-        n_tried: int = 1,
-        grow_rows: int | None = 20_000,
+        min_samples_branch: int = 100,
+        selection_rows: int = 4000,
+        n_candidates: int = 1,
+        growth_rows: int | None = 20_000,
         outside: float = 0.3,
-        n_trees: int = 60,
+        n_estimators: int = 60,
         learning_rate: float = 0.2,
         max_depth: int | None = 5,
-        max_leaves: int | None = None,
-        min_rows_leaf: int = 5,
-        l2: float = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int = 5,
+        l2_regularization: float = 1.0,
         max_bins: int = 64,
-        reader: NetworkReader | None = None,
         class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -176,19 +152,18 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         self.budget = budget
         self.n_branches = n_branches
         self.branch_share = branch_share
-        self.min_rows_branch = min_rows_branch
-        self.choose_rows = choose_rows
-        self.n_tried = n_tried
-        self.grow_rows = grow_rows
+        self.min_samples_branch = min_samples_branch
+        self.selection_rows = selection_rows
+        self.n_candidates = n_candidates
+        self.growth_rows = growth_rows
         self.outside = outside
-        self.n_trees = n_trees
+        self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_rows_leaf = min_rows_leaf
-        self.l2 = l2
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
         self.max_bins = max_bins
-        self.reader = reader
         self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -236,13 +211,6 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
             self.bought_[branch, : len(columns)] = columns
         self.forest_ = Forest.concat([forest for _, forest in made])
         self.ends_ = np.cumsum([forest.n_trees for _, forest in made], dtype=np.int64)
-        self.reader_ = None
-        bought = np.array([self._looks_at(branch) for branch in range(len(made))])
-        if self.reader is not None and bought.any():
-            ward = Ward(values, target, weights, branch_of, bought, len(self.classes_))
-            self.reader_ = self.reader.learn(
-                ward, self.schema_, lambda branch: nearest(routes, branch_of, branch, lots), seed
-            )
 
     def _make_branch(
         self, ground: Ground, own: NDArray[np.bool_], order: NDArray[np.int64], ledger: RowLedger
@@ -263,19 +231,19 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         counts = np.where(own, 1.0, self.outside)
         order = order[counts[order] > 0]
         columns = columns_of(ledger).tolist()
-        rows = np.sort(order[: self.choose_rows])
+        rows = np.sort(order[: self.selection_rows])
         halves = ground.nursery(rows, counts, n_folds=2)
-        columns += shop(halves, ground.coarse[:, rows], ledger, n_tried=self.n_tried)
-        rows = np.sort(order[: self.grow_rows])
-        return columns, ground.nursery(rows, counts).grown(columns_of(ledger), self.n_trees)
+        columns += shop(halves, ground.coarse[:, rows], ledger, n_candidates=self.n_candidates)
+        rows = np.sort(order[: self.growth_rows])
+        return columns, ground.nursery(rows, counts).grown(columns_of(ledger), self.n_estimators)
 
     def _grow_routes(self, ground: Ground, cap: float) -> Forest:
         """Grow the tree of the routes, whose paths cost no more than the cap; no row stays half way."""
         grower = Grower(
             ground.bins,
             ground.sheet,
-            max_leaves=self.n_branches,
-            min_rows_leaf=self.min_rows_branch,
+            max_leaf_nodes=self.n_branches,
+            min_samples_leaf=self.min_samples_branch,
             cost_rule="ratio",
             budget=cap,
             n_threads=n_threads(self.n_jobs),
@@ -284,30 +252,43 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
 
     def _settings(self) -> Settings:
         return Settings(
-            self.n_trees,
+            self.n_estimators,
             None,
             self.learning_rate,
             self.max_depth,
-            self.max_leaves,
-            self.min_rows_leaf,
-            self.l2,
+            self.max_leaf_nodes,
+            self.min_samples_leaf,
+            self.l2_regularization,
             n_threads(self.n_jobs),
         )
 
     def _checked(self) -> GreedyMiserClassifier:
         """Check the parameters; return a Greedy Miser of the same settings and classes."""
-        for name in ("n_branches", "min_rows_branch", "choose_rows", "n_tried", "grow_rows", "n_trees"):
+        for name in (
+            "n_branches",
+            "min_samples_branch",
+            "selection_rows",
+            "n_candidates",
+            "growth_rows",
+            "n_estimators",
+        ):
             value = getattr(self, name)
-            if value is None and name == "grow_rows":
+            if value is None and name == "growth_rows":
                 continue
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
                 raise ValueError(f"{name} must be an integer of at least 1; got {value!r}")
-        if self.reader is not None:
-            self.reader.check()
         for name in ("branch_share", "outside"):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} must lie between 0 and 1; got {getattr(self, name)!r}")
-        names = ("n_trees", "learning_rate", "max_depth", "max_leaves", "min_rows_leaf", "l2", "class_weight")
+        names = (
+            "n_estimators",
+            "learning_rate",
+            "max_depth",
+            "max_leaf_nodes",
+            "min_samples_leaf",
+            "l2_regularization",
+            "class_weight",
+        )
         miser = GreedyMiserClassifier(**{name: getattr(self, name) for name in names})
         miser.classes_ = self.classes_
         miser._check_parameters()
@@ -332,7 +313,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
             rows = np.flatnonzero(branch_of == branch)
             acquired[np.ix_(rows, self._columns(branch))] = True
             self._look(progress, branch, rows)
-        outputs = self._read(progress.outputs, values, acquired, branch_of)
+        outputs = progress.outputs
         if budget is not None:
             # Who cannot pay all of it may take another way.
             poor = np.flatnonzero(self.costs_.total_rows(acquired) > budget * (1 + 1e-12))
@@ -362,16 +343,6 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         """Send rows down the trees of a branch."""
         begin = int(self.ends_[branch - 1]) if branch else 0
         self._ready().advance(progress, begin, int(self.ends_[branch]), rows)
-
-    def _read(
-        self,
-        outputs: Floats,
-        values: NDArray[np.floating],
-        known: NDArray[np.bool_],
-        branch_of: NDArray[np.int64],
-    ) -> Floats:
-        """Return what boosters say, and the reader with them, shape (n_rows, n_outputs)."""
-        return outputs if self.reader_ is None else self.reader_.mixed(outputs, values, known, branch_of)
 
     def _conclude(self, outputs: Floats) -> Floats:
         return sigmoid(outputs) if len(self.classes_) == 2 else softmax(outputs)

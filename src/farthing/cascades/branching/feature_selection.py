@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from farthing.costs import RowLedger
 from farthing.learning.booster import Floats
 from farthing.learning.fold_boosters import FoldBoosters
 from farthing.learning.out_of_fold import Columns, OutOfFoldTrainer
-from farthing.costs import RowLedger
 from farthing.table import Bins
 
 # Boosters that only say what is still unknown learn fast and stay shallow.
@@ -33,7 +33,12 @@ _DIGITS: Final = 2.0**20
 
 
 def shop(
-    nursery: OutOfFoldTrainer, codes: NDArray[np.uint8], ledger: RowLedger, *, n_tried: int = 1, ridge: float = 5.0
+    nursery: OutOfFoldTrainer,
+    codes: NDArray[np.uint8],
+    ledger: RowLedger,
+    *,
+    n_candidates: int = 1,
+    ridge: float = 5.0,
 ) -> list[int]:
     """Buy features one after another, each the one of the most gain per price, until none is worth it.
 
@@ -41,7 +46,7 @@ def shop(
     its booster, so that their residuals are those of rows never seen: on rows that a booster was grown on, it
     soon looks as if nothing were left to gain.
 
-    Such a gain knows each feature alone. With ``n_tried`` the first so many features are tried out: a few
+    Such a gain knows each feature alone. With ``n_candidates`` the first so many features are tried out: a few
     rounds with each of them show by how much the loss of the rows held out falls per price, and the best of
     them is bought.
 
@@ -53,7 +58,7 @@ def shop(
         The rows in a few bins; see `coarse_codes`.
     ledger : RowLedger
         What is owned, and the budget; changed by what is bought.
-    n_tried : int
+    n_candidates : int
         Features that are tried out before each purchase; 1 is none, the first is bought.
     ridge : float
         See `Gains`.
@@ -70,7 +75,7 @@ def shop(
     while True:
         makings.go_on(columns_of(ledger), rounds)
         rounds = _ROUNDS_BETWEEN
-        columns = _best(gains(*makings.steps(), ridge), ledger, n_tried)
+        columns = _best(gains(*makings.steps(), ridge), ledger, n_candidates)
         if not columns:
             return bought
         column = _best_tried(makings, columns, ledger)

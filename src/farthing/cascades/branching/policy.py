@@ -31,7 +31,6 @@ class BranchPolicy:
         self._model = model
         self._routing = ForestPolicy(model.routes_, model.routes_.value)
         self._values = np.full((1, len(model.schema_.names)), np.nan)
-        self._heard = np.zeros(self._values.shape, dtype=np.bool_)
         self._branch: int | None = None
         self._pending: list[int] = []
 
@@ -48,7 +47,6 @@ class BranchPolicy:
     def hear(self, column: int, value: float) -> None:
         """Take the answer."""
         self._values[0, column] = value
-        self._heard[0, column] = True
         if self._branch is None:
             self._routing.hear(column, value)
         else:
@@ -60,5 +58,4 @@ class BranchPolicy:
             return self._routing.output()[1:]
         progress = Progress(self._values, self._model.forest_.n_outputs, self._model.costs_)
         self._model._look(progress, self._branch, np.zeros(1, dtype=np.int64))
-        branch = np.array([self._branch])
-        return np.asarray(self._model._read(progress.outputs, self._values, self._heard, branch)[0])
+        return np.asarray(progress.outputs[0])

@@ -35,20 +35,10 @@ def check_branches(model: BranchingCascadeClassifier) -> None:
     if ends.dtype != np.int64 or (np.diff(ends) <= 0).any() or ends[-1] != model.forest_.n_trees:
         raise ValueError("ends_ must ascend to the number of trees")
     _check_looks(model)
-    if model.reader_ is None:
-        return
-    if len(model.reader_.parts) not in {1, n_branches}:
-        raise ValueError("reader_ must have one part, or one for each branch")
-    for part in model.reader_.parts:
-        if part.networks[0].n_outputs != len(model.classes_) or not part.reading.reads(model.schema_):
-            raise ValueError("reader_ must read columns of the table, and give one score a class")
 
 
 def _check_looks(model: BranchingCascadeClassifier) -> None:
-    """Check that a branch asks for all that its routes and its trees test: no looking without paying.
-
-    The reader is shown nothing else.
-    """
+    """Check that a branch asks for all that its routes and its trees test: no looking without paying."""
     for leaf in np.flatnonzero(model.routes_.feature < 0).tolist():
         branch = int(model.routes_.value[leaf, 0])
         begin = int(model.ends_[branch - 1]) if branch else 0

@@ -21,7 +21,7 @@ from farthing.trees import Forest, Progress
 Stays: TypeAlias = Callable[[int, int, NDArray[np.float64], NDArray[np.int64]], NDArray[np.bool_]]
 
 
-def exit_trees(forest: Forest, every: int) -> tuple[int, ...]:
+def exit_trees(forest: Forest, rounds_per_exit: int) -> tuple[int, ...]:
     """Return after how many trees rows may leave: every so many rounds, and at the end.
 
     A round is as many trees as it takes to add to every output once; trees of one node before the first
@@ -33,24 +33,24 @@ def exit_trees(forest: Forest, every: int) -> tuple[int, ...]:
     >>> stump = Forest.from_arrays(
     ...     n_features=1, feature=[0, -1, -1], threshold=[0, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
     ...     value=[[0.0], [-1.0], [1.0]])
-    >>> exit_trees(Forest.concat([base, *[stump] * 5]), every=2)
+    >>> exit_trees(Forest.concat([base, *[stump] * 5]), rounds_per_exit=2)
     (3, 5, 6)
     """
     a_round = forest.n_outputs // forest.width
     sizes = np.diff(forest.offsets)[:a_round]
     first = a_round if (sizes == 1).all() else 0
-    step = every * a_round
+    step = rounds_per_exit * a_round
     return (*range(first + step, forest.n_trees, step), forest.n_trees)
 
 
 class Wrapper(BudgetedEstimator):
     """A boosted model with exits between its rounds; it learns through the model's own ``fit``."""
 
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {"model_": TreesMixin, "every_": int}
+    _stored: ClassVar[Mapping[str, type | UnionType]] = {"model_": TreesMixin, "rounds_per_exit_": int}
 
-    def __init__(self, estimator: Any, every: int, costs: Any, n_jobs: int | None) -> None:
+    def __init__(self, estimator: Any, rounds_per_exit: int, costs: Any, n_jobs: int | None) -> None:
         self.estimator = estimator
-        self.every = every
+        self.rounds_per_exit = rounds_per_exit
         self.costs = costs
         self.n_jobs = n_jobs
 
@@ -105,9 +105,15 @@ class Wrapper(BudgetedEstimator):
     def _take(self, model: Any) -> None:
         """Adopt a fitted model."""
         self.model_ = self._check_model(model)
-        if isinstance(self.every, bool) or not isinstance(self.every, int | np.integer) or self.every < 1:
-            raise ValueError(f"every must be an integer of at least 1; got {self.every!r}")
-        self.every_ = int(self.every)
+        if (
+            isinstance(self.rounds_per_exit, bool)
+            or not isinstance(self.rounds_per_exit, int | np.integer)
+            or self.rounds_per_exit < 1
+        ):
+            raise ValueError(
+                f"rounds_per_exit must be an integer of at least 1; got {self.rounds_per_exit!r}"
+            )
+        self.rounds_per_exit_ = int(self.rounds_per_exit)
         self._learn_exits()
         self._adopt(model.schema_)
         self.costs_ = model.costs_
@@ -139,7 +145,7 @@ class Wrapper(BudgetedEstimator):
         return self.model_._conclude(outputs)
 
     def _exits(self) -> tuple[int, ...]:
-        return exit_trees(self.model_.forest_, self.every_)
+        return exit_trees(self.model_.forest_, self.rounds_per_exit_)
 
     def _descend(
         self, encoded: Encoded, budget: NDArray[np.float64] | None, stays: Stays
@@ -166,8 +172,8 @@ class Wrapper(BudgetedEstimator):
         super()._check_stored()
         n_threads(self.n_jobs)
         model = self._check_model(self.model_)
-        if self.every_ < 1:
-            raise ValueError(f"every_ must be at least 1; got {self.every_}")
+        if self.rounds_per_exit_ < 1:
+            raise ValueError(f"rounds_per_exit_ must be at least 1; got {self.rounds_per_exit_}")
         if model.schema_ != self.schema_ or model.costs_ != self.costs_ or model.budget_ != self.budget_:
             raise ValueError("the columns, costs and budget must be those of the model within")
         if not np.array_equal(model.prior_, self.prior_):

@@ -28,19 +28,25 @@ _STEP: Final = 3
 
 def _grid(ground: Any) -> dict[str, list[Any]]:
     """Return exits from misers of every other default trade-off, for both ways to charge."""
-    cap = ground.budget if ground.kind == "hard" else None
+    cap = ground.budget if ground.budget_kind == "hard" else None
     misers = [
         GreedyMiserClassifier(tradeoff=tradeoff, relative=True, charge=charge, budget=cap)
         for tradeoff in tradeoffs(ground)[::2]
         for charge in ("model", "row")
     ]
-    return {"estimator": misers, "every": [5]}
+    return {"estimator": misers, "rounds_per_exit": [5]}
 
 
 @register(
     grid=_grid,
     rank=2,
-    trials=[{"estimator": GreedyMiserClassifier(n_trees=8, max_depth=2), "threshold": 0.5, "every": 1}],
+    trials=[
+        {
+            "estimator": GreedyMiserClassifier(n_estimators=8, max_depth=2),
+            "threshold": 0.5,
+            "rounds_per_exit": 1,
+        }
+    ],
 )
 class EarlyExitClassifier(Wrapper, ContractClassifier):
     """A boosted classifier that stops as soon as the top class is likely enough.
@@ -56,7 +62,7 @@ class EarlyExitClassifier(Wrapper, ContractClassifier):
         budget, if it has one, is kept.
     threshold : float
         Probability of the top class above which a row leaves, 0 to 1; at 1 none does.
-    every : int
+    rounds_per_exit : int
         Rounds of boosting between two exits.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features, in place of the estimator's; None leaves those.
@@ -69,7 +75,7 @@ class EarlyExitClassifier(Wrapper, ContractClassifier):
         The fitted estimator.
     threshold_ : float
         As given.
-    every_ : int
+    rounds_per_exit_ : int
         As given.
     classes_ : ndarray, shape (n_classes,)
         The labels.
@@ -83,7 +89,7 @@ class EarlyExitClassifier(Wrapper, ContractClassifier):
     --------
     >>> from farthing.datasets import load_heart_disease
     >>> heart = load_heart_disease()
-    >>> plain = GreedyMiserClassifier(n_trees=50, costs=heart.costs).fit(heart.X, heart.y)
+    >>> plain = GreedyMiserClassifier(n_estimators=50, costs=heart.costs).fit(heart.X, heart.y)
     >>> early = EarlyExitClassifier.around(plain, threshold=0.9)
     >>> bool(early.spend(heart.X).mean() < plain.spend(heart.X).mean())
     True
@@ -96,11 +102,11 @@ class EarlyExitClassifier(Wrapper, ContractClassifier):
         estimator: Any = None,
         *,
         threshold: float = 0.9,
-        every: int = 10,
+        rounds_per_exit: int = 10,
         costs: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(estimator, every, costs, n_jobs)
+        super().__init__(estimator, rounds_per_exit, costs, n_jobs)
         self.threshold = threshold
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> Self:

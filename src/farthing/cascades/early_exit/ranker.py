@@ -14,18 +14,28 @@ from sklearn.utils.validation import check_is_fitted
 from farthing.base import ContractRegressor, TreesMixin, register
 from farthing.base.inputs import check_caps
 from farthing.boosting import GreedyMiserRanker, GreedyMiserRegressor
-from farthing.cascades.early_exit.query_walk import QueryWalk
 from farthing.cascades.early_exit.base import Wrapper
+from farthing.cascades.early_exit.query_walk import QueryWalk
 from farthing.metrics import query_codes
 from farthing.table import Encoded
 from farthing.walks import Decisions, ForestPolicy, Policy, Walk
 
 
 @register(
-    grid={"margin": [0.1, 0.3, 1.0, 3.0], "k": [5], "every": [10]},
+    grid={"margin": [0.1, 0.3, 1.0, 3.0], "k": [5], "rounds_per_exit": [10]},
     trials=[
-        {"estimator": GreedyMiserRegressor(n_trees=9, learning_rate=0.5), "margin": 0.5, "k": 3, "every": 2},
-        {"estimator": GreedyMiserRanker(n_trees=6, learning_rate=0.7), "margin": 0.0, "k": 1, "every": 1},
+        {
+            "estimator": GreedyMiserRegressor(n_estimators=9, learning_rate=0.5),
+            "margin": 0.5,
+            "k": 3,
+            "rounds_per_exit": 2,
+        },
+        {
+            "estimator": GreedyMiserRanker(n_estimators=6, learning_rate=0.7),
+            "margin": 0.0,
+            "k": 1,
+            "rounds_per_exit": 1,
+        },
     ],
 )
 class EarlyExitRanker(Wrapper, ContractRegressor):
@@ -47,7 +57,7 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
         How far a document may be behind at the first exit, in units of the score; 0 or more.
     k : int
         Documents that count.
-    every : int
+    rounds_per_exit : int
         Rounds of boosting between two exits.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features, in place of the estimator's; None leaves those.
@@ -60,7 +70,7 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
         The fitted estimator.
     margin_ : float
         As given.
-    k_, every_ : int
+    k_, rounds_per_exit_ : int
         As given.
 
     References
@@ -74,7 +84,7 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
     >>> X = rng.normal(size=(300, 3))
     >>> qid = np.repeat(np.arange(10), 30)
     >>> grades = np.digitize(X[:, 0] + X[:, 1], [0, 1, 2])
-    >>> ranker = EarlyExitRanker(margin=0.2, every=5).fit(X, grades, qid)
+    >>> ranker = EarlyExitRanker(margin=0.2, rounds_per_exit=5).fit(X, grades, qid)
     >>> bool(ranker.spend(X, qid=qid).mean() < ranker.model_.spend(X).mean())
     True
     """
@@ -88,11 +98,11 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
         *,
         margin: float = 0.5,
         k: int = 5,
-        every: int = 10,
+        rounds_per_exit: int = 10,
         costs: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        super().__init__(estimator, every, costs, n_jobs)
+        super().__init__(estimator, rounds_per_exit, costs, n_jobs)
         self.margin = margin
         self.k = k
 

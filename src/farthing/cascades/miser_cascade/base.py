@@ -15,15 +15,15 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import AimedMixin, ValidatedMixin, n_threads
 from farthing.base.inputs import check_cap
-from farthing.learning.losses import Loss
 from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.cascades.miser_cascade.feature_chains import chains_of
-from farthing.learning.exits import ALWAYS, NEVER, ExitPath, Exits
 from farthing.cascades.miser_cascade.learned_exits import grow_gates, with_gate
-from farthing.learning.out_of_fold import Booster, Columns, Fold, OutOfFoldTrainer, Settings
 from farthing.cascades.miser_cascade.staged_model import Staged, check_chain
 from farthing.costs import CostSheet
+from farthing.learning.exits import ALWAYS, NEVER, ExitPath, Exits
 from farthing.learning.folds import stratified_folds
+from farthing.learning.losses import Loss
+from farthing.learning.out_of_fold import Booster, Columns, Fold, OutOfFoldTrainer, Settings
 from farthing.table import Bins
 from farthing.trees import Forest
 
@@ -43,16 +43,16 @@ TEXTS: Final = {
     "parameters": """costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None is 1 each.
     budget : float, optional
-        What a row may spend, see ``kind``; None is no limit. `at` gives the model of another one for nothing.
-    kind : {"mean", "hard"}
+        What a row may spend, see ``budget_kind``; None is no limit. `at` gives the model of another one for nothing.
+    budget_kind : {"mean", "hard"}
         Whether the budget is for the mean over the rows, as rows held out see it, or for every row.
     n_stages : int
         Most stages that cost something; with as many as there are features, each may buy one.
-    n_trees : int
+    n_estimators : int
         Most rounds of each stage's booster; rows held out choose how many are kept.
-    patience : int, optional
+    n_iter_no_change : int, optional
         Stop a booster after this many rounds without a lower loss on rows held out; None runs all.
-    learning_rate, max_depth, max_leaves, min_rows_leaf, l2, max_bins
+    learning_rate, max_depth, max_leaf_nodes, min_samples_leaf, l2_regularization, max_bins
         As in `GreedyMiserClassifier`.
     n_folds : int, optional
         Rows that exits are set and probabilities calibrated by are never those that the trees saw: with 2 or
@@ -129,15 +129,15 @@ class MiserCascade(AimedMixin, ValidatedMixin, Staged):
         costs: Any,
         budget: float | None,
         *,
-        kind: BudgetKind,
+        budget_kind: BudgetKind,
         n_stages: int,
-        n_trees: int,
-        patience: int | None,
+        n_estimators: int,
+        n_iter_no_change: int | None,
         learning_rate: float,
         max_depth: int | None,
-        max_leaves: int | None,
-        min_rows_leaf: int,
-        l2: float,
+        max_leaf_nodes: int | None,
+        min_samples_leaf: int,
+        l2_regularization: float,
         max_bins: int,
         n_folds: int | None,
         random_state: Any,
@@ -145,15 +145,15 @@ class MiserCascade(AimedMixin, ValidatedMixin, Staged):
     ) -> None:
         self.costs = costs
         self.budget = budget
-        self.kind = kind
+        self.budget_kind = budget_kind
         self.n_stages = n_stages
-        self.n_trees = n_trees
-        self.patience = patience
+        self.n_estimators = n_estimators
+        self.n_iter_no_change = n_iter_no_change
         self.learning_rate = learning_rate
         self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_rows_leaf = min_rows_leaf
-        self.l2 = l2
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
+        self.l2_regularization = l2_regularization
         self.max_bins = max_bins
         self.n_folds = n_folds
         self.random_state = random_state
@@ -161,7 +161,7 @@ class MiserCascade(AimedMixin, ValidatedMixin, Staged):
 
     @property
     def _hard_budget(self) -> bool:  # type: ignore[override]
-        return self.kind == "hard"
+        return self.budget_kind == "hard"
 
     # What the two estimators differ in.
 
@@ -198,7 +198,7 @@ class MiserCascade(AimedMixin, ValidatedMixin, Staged):
     ) -> None:
         self._check_parameters()
         cap = check_cap(self.budget)
-        self.budget_ = cap if self.kind == "hard" else None
+        self.budget_ = cap if self.budget_kind == "hard" else None
         n_learned = len(values)
         if validation is not None:
             more = self._given_rows(validation)
@@ -291,26 +291,34 @@ class MiserCascade(AimedMixin, ValidatedMixin, Staged):
 
     def _settings(self) -> Settings:
         return Settings(
-            self.n_trees,
-            self.patience,
+            self.n_estimators,
+            self.n_iter_no_change,
             self.learning_rate,
             self.max_depth,
-            self.max_leaves,
-            self.min_rows_leaf,
-            self.l2,
+            self.max_leaf_nodes,
+            self.min_samples_leaf,
+            self.l2_regularization,
             n_threads(self.n_jobs),
         )
 
     def _set_up(self, miser: Miser) -> Miser:
         """Give a Greedy Miser the settings of the boosters, so that it checks them."""
-        names = ("n_trees", "patience", "learning_rate", "max_depth", "max_leaves", "min_rows_leaf", "l2")
+        names = (
+            "n_estimators",
+            "n_iter_no_change",
+            "learning_rate",
+            "max_depth",
+            "max_leaf_nodes",
+            "min_samples_leaf",
+            "l2_regularization",
+        )
         miser.set_params(**{name: getattr(self, name) for name in names})
         return miser
 
     def _check_parameters(self) -> None:
-        if self.kind not in ("mean", "hard"):
-            raise ValueError(f"kind must be 'mean' or 'hard'; got {self.kind!r}")
-        least = {"n_stages": 1, "n_trees": 1, "n_folds": 1}
+        if self.budget_kind not in ("mean", "hard"):
+            raise ValueError(f"budget_kind must be 'mean' or 'hard'; got {self.budget_kind!r}")
+        least = {"n_stages": 1, "n_estimators": 1, "n_folds": 1}
         for name, bound in least.items():
             value = getattr(self, name)
             if value is None and name == "n_folds":
@@ -325,7 +333,7 @@ class MiserCascade(AimedMixin, ValidatedMixin, Staged):
         check_is_fitted(self)
         points = []
         for place, spend in enumerate(self.path_spend_.tolist()):
-            model = self._variant({"budget": spend, "kind": "mean"})
+            model = self._variant({"budget": spend, "budget_kind": "mean"})
             model._aim(spend)
             points.append(CascadePoint(spend, float(self.path_risk_[place]), model))
         return points
@@ -337,16 +345,16 @@ class MiserCascade(AimedMixin, ValidatedMixin, Staged):
         best set that the budget can pay.
         """
         check_is_fitted(self)
-        if self.kind == "mean":
+        if self.budget_kind == "mean":
             for budget in self._other_budgets():
-                params = {"kind": "hard", "budget": budget}
+                params = {"budget_kind": "hard", "budget": budget}
                 yield params, self._variant(params).at(budget)
         yield from super().variants()
 
     def _aim(self, cap: float | None) -> None:
         """Choose the chain and the thresholds of a budget."""
-        self.budget_ = cap if self.kind == "hard" else None
-        if self.kind == "hard":
+        self.budget_ = cap if self.budget_kind == "hard" else None
+        if self.budget_kind == "hard":
             place = self._best_chain(cap)
             thresholds = np.full(self.chains_.shape[1], NEVER)
         else:

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ContractClassifier, documented, register, row_sums, sigmoid, softmax
-from farthing.learning.calibration import temperature_of
 from farthing.boosting import GreedyMiserClassifier
-from farthing.learning.losses import Loss
-from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
 from farthing.cascades.miser_cascade.base import TEXTS, BudgetKind, Floats, MiserCascade
+from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
+from farthing.learning.calibration import temperature_of
+from farthing.learning.losses import Loss
 from farthing.learning.out_of_fold import Booster, OutOfFoldTrainer
 
 Exit: TypeAlias = Literal["confidence", "learned"]
@@ -25,14 +25,14 @@ Exit: TypeAlias = Literal["confidence", "learned"]
     auto=cascade_auto,
     rank=1,
     trials=[
-        {"n_stages": 2, "n_trees": 2, "max_depth": 2, "n_folds": 2},
+        {"n_stages": 2, "n_estimators": 2, "max_depth": 2, "n_folds": 2},
         {
             "n_stages": 3,
-            "n_trees": 2,
+            "n_estimators": 2,
             "max_depth": 2,
             "n_folds": 1,
             "budget": 2.5,
-            "kind": "hard",
+            "budget_kind": "hard",
             "curtail": True,
         },
     ],
@@ -49,7 +49,7 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
     probabilities expect, is at most the stage's threshold. The thresholds of all stages are set together for
     every mean budget at once (`farthing.learning.exits`), so one fit gives the whole frontier: `at`, `path`.
 
-    With ``kind="hard"`` no row stops before it must: each goes to the last stage that it can pay.
+    With ``budget_kind="hard"`` no row stops before it must: each goes to the last stage that it can pay.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
     --------
     >>> from farthing.datasets import load_heart_disease
     >>> heart = load_heart_disease()
-    >>> model = MiserCascadeClassifier(costs=heart.costs, budget=20, n_trees=20, random_state=0)
+    >>> model = MiserCascadeClassifier(costs=heart.costs, budget=20, n_estimators=20, random_state=0)
     >>> model = model.fit(heart.X, heart.y)
     >>> bool(model.at(200).spend(heart.X).mean() > model.spend(heart.X).mean())
     True
@@ -110,15 +110,15 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
         costs: Any = None,
         budget: float | None = None,
         *,
-        kind: BudgetKind = "mean",
+        budget_kind: BudgetKind = "mean",
         n_stages: int = 20,
-        n_trees: int = 100,
-        patience: int | None = 10,
+        n_estimators: int = 100,
+        n_iter_no_change: int | None = 10,
         learning_rate: float = 0.1,
         max_depth: int | None = 4,
-        max_leaves: int | None = None,
-        min_rows_leaf: int = 1,
-        l2: float = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int = 1,
+        l2_regularization: float = 1.0,
         max_bins: int = 255,
         exit: Exit = "confidence",
         trust: float = 0.5,
@@ -132,15 +132,15 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
         super().__init__(
             costs,
             budget,
-            kind=kind,
+            budget_kind=budget_kind,
             n_stages=n_stages,
-            n_trees=n_trees,
-            patience=patience,
+            n_estimators=n_estimators,
+            n_iter_no_change=n_iter_no_change,
             learning_rate=learning_rate,
             max_depth=max_depth,
-            max_leaves=max_leaves,
-            min_rows_leaf=min_rows_leaf,
-            l2=l2,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_leaf=min_samples_leaf,
+            l2_regularization=l2_regularization,
             max_bins=max_bins,
             n_folds=n_folds,
             random_state=random_state,
@@ -256,7 +256,7 @@ class MiserCascadeClassifier(MiserCascade, ContractClassifier):
         return np.asarray(self.trust * expected + (1 - self.trust) * made)
 
     def _aim(self, cap: float | None) -> None:
-        if cap is None and self.kind == "mean" and self.error_costs_ is not None:
+        if cap is None and self.budget_kind == "mean" and self.error_costs_ is not None:
             cap = float(self.path_spend_[np.argmin(self.path_risk_ + self.path_spend_)])
         super()._aim(cap)
 

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.cascades.miser_cascade.forward_selection import forward_order
-from farthing.learning.out_of_fold import Columns, OutOfFoldTrainer, Holdings
 from farthing.costs import CostSheet, RowLedger
+from farthing.learning.out_of_fold import Columns, Holdings, OutOfFoldTrainer
 
 # What the trade-off is multiplied by when no tree buys any more, and the least one that is tried, as a share
 # of the loss before the first tree over the price of all features.

@@ -7,9 +7,9 @@ from typing import Final
 
 import numpy as np
 
+from farthing.costs import CostSheet, RowLedger
 from farthing.learning.fold_boosters import FoldBoosters
 from farthing.learning.out_of_fold import Columns, Fold, OutOfFoldTrainer
-from farthing.costs import CostSheet, RowLedger
 
 # Rounds by which a purchase is judged, and that it is kept with.
 _ROUNDS: Final = 2

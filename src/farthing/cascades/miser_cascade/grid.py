@@ -16,9 +16,9 @@ def cascade_grid(ground: Any) -> dict[str, list[Any]]:
     ground : farthing.frontier.candidates.Ground
         The table and the budget.
     """
-    if ground.kind == "hard":
-        return {"kind": ["hard"], "budget": [ground.budget]}
-    return {"kind": ["mean"]}
+    if ground.budget_kind == "hard":
+        return {"budget_kind": ["hard"], "budget": [ground.budget]}
+    return {"budget_kind": ["mean"]}
 
 
 def cascade_auto(ground: Any) -> dict[str, list[Any]]:

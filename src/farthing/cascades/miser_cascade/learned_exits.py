@@ -60,8 +60,8 @@ def grow_gates(
         folds = [Fold(held, held)]  # one row, or copies of it
     settings = replace(
         nursery.settings,
-        n_trees=min(_MOST_ROUNDS, nursery.settings.n_trees),
-        patience=_PATIENCE,
+        n_estimators=min(_MOST_ROUNDS, nursery.settings.n_estimators),
+        n_iter_no_change=_PATIENCE,
         max_depth=_DEPTH,
     )
     gates = []

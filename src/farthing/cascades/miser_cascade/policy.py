@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.learning.score_bounds import certain
-from farthing.learning.exits import ALWAYS, NEVER
 from farthing.costs import RowLedger
+from farthing.learning.exits import ALWAYS, NEVER
+from farthing.learning.score_bounds import certain
 from farthing.trees import Progress
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from farthing.base import ContractRegressor, documented, register
 from farthing.boosting import GreedyMiserRegressor
-from farthing.learning.losses import SQUARED, Loss
-from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
 from farthing.cascades.miser_cascade.base import TEXTS, BudgetKind, Floats, MiserCascade
+from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
+from farthing.learning.losses import SQUARED, Loss
 from farthing.learning.out_of_fold import Booster, OutOfFoldTrainer
 
 
@@ -19,7 +19,7 @@ from farthing.learning.out_of_fold import Booster, OutOfFoldTrainer
     grid=cascade_grid,
     auto=cascade_auto,
     rank=1,
-    trials=[{"n_stages": 2, "n_trees": 3, "max_depth": 2, "n_folds": 2, "learning_rate": 0.5}],
+    trials=[{"n_stages": 2, "n_estimators": 3, "max_depth": 2, "n_folds": 2, "learning_rate": 0.5}],
     check_defaults=False,  # as for classes
 )
 @documented(TEXTS)
@@ -55,15 +55,15 @@ class MiserCascadeRegressor(MiserCascade, ContractRegressor):
         costs: Any = None,
         budget: float | None = None,
         *,
-        kind: BudgetKind = "mean",
+        budget_kind: BudgetKind = "mean",
         n_stages: int = 20,
-        n_trees: int = 100,
-        patience: int | None = 10,
+        n_estimators: int = 100,
+        n_iter_no_change: int | None = 10,
         learning_rate: float = 0.1,
         max_depth: int | None = 4,
-        max_leaves: int | None = None,
-        min_rows_leaf: int = 1,
-        l2: float = 1.0,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int = 1,
+        l2_regularization: float = 1.0,
         max_bins: int = 255,
         n_folds: int | None = None,
         random_state: Any = None,
@@ -72,15 +72,15 @@ class MiserCascadeRegressor(MiserCascade, ContractRegressor):
         super().__init__(
             costs,
             budget,
-            kind=kind,
+            budget_kind=budget_kind,
             n_stages=n_stages,
-            n_trees=n_trees,
-            patience=patience,
+            n_estimators=n_estimators,
+            n_iter_no_change=n_iter_no_change,
             learning_rate=learning_rate,
             max_depth=max_depth,
-            max_leaves=max_leaves,
-            min_rows_leaf=min_rows_leaf,
-            l2=l2,
+            max_leaf_nodes=max_leaf_nodes,
+            min_samples_leaf=min_samples_leaf,
+            l2_regularization=l2_regularization,
             max_bins=max_bins,
             n_folds=n_folds,
             random_state=random_state,

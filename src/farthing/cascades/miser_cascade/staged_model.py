@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import TreesMixin, n_threads
-from farthing.learning.score_bounds import Bounds, certain
 from farthing.cascades.miser_cascade.feature_chains import by_price
-from farthing.learning.exits import ALWAYS, NEVER
 from farthing.cascades.miser_cascade.policy import StagePolicy
+from farthing.learning.exits import ALWAYS, NEVER
+from farthing.learning.score_bounds import Bounds, certain
 from farthing.table import Encoded
 from farthing.trees import Progress
 from farthing.walks import Policy

@@ -4,4 +4,10 @@ from farthing.forests.budget_prune.paths import cost_complexity_path, greedy_fea
 from farthing.forests.budget_prune.pruned_forest import PrunedForestClassifier
 from farthing.forests.budget_prune.pruning_path import PruningPath
 
-__all__ = ["PrunedForestClassifier", "PruningPath", "cost_complexity_path", "greedy_feature_path", "prune_path"]
+__all__ = [
+    "PrunedForestClassifier",
+    "PruningPath",
+    "cost_complexity_path",
+    "greedy_feature_path",
+    "prune_path",
+]

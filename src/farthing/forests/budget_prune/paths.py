@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import closure_path, feature_paths
-from farthing.forests.budget_prune.problem import Case
 from farthing.forests.budget_prune.integer_grid import Gains, Risk
+from farthing.forests.budget_prune.problem import Case
 from farthing.forests.budget_prune.pruning_path import PruningPath
 from farthing.table.bins import plain
 from farthing.trees import Predictor
@@ -75,7 +75,7 @@ def prune_path(  # noqa: PLR0917 - the two tables and what goes with each
     >>> from farthing.datasets import load_heart_disease
     >>> from farthing.forests import BudgetForestClassifier
     >>> heart = load_heart_disease()
-    >>> forest = BudgetForestClassifier(max_trees=5, costs=heart.costs, random_state=0)
+    >>> forest = BudgetForestClassifier(n_estimators=5, costs=heart.costs, random_state=0)
     >>> forest = forest.fit(heart.X[::2], heart.y[::2])
     >>> path = prune_path(forest, heart.X[1::2], heart.y[1::2])
     >>> model = path.within(30)

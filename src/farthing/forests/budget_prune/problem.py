@@ -14,7 +14,14 @@ from farthing._core import Pruning, path_curve
 from farthing.base import ContractClassifier, TreesMixin, n_threads
 from farthing.base.inputs import label_codes
 from farthing.costs import CostSheet
-from farthing.forests.budget_prune.integer_grid import Gains, GridPrices, Risk, bag_gains, grid_prices, row_gains
+from farthing.forests.budget_prune.integer_grid import (
+    Gains,
+    GridPrices,
+    Risk,
+    bag_gains,
+    grid_prices,
+    row_gains,
+)
 from farthing.forests.budget_prune.pruning_path import PruningPath
 from farthing.table.bins import plain
 from farthing.trees import Predictor, pruned

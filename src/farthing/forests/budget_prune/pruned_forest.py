@@ -13,11 +13,11 @@ from sklearn.utils import check_random_state
 from farthing.base import AimedMixin, ContractClassifier, TreesMixin, n_threads, normalise, register
 from farthing.base.inputs import check_cap
 from farthing.costs import CostSheet
-from farthing.learning.bootstrap import Units
-from farthing.learning.folds import stratified_folds
-from farthing.forests.budget_rf.forest import BudgetForestClassifier
 from farthing.forests.budget_prune.paths import path_of
 from farthing.forests.budget_prune.problem import Case
+from farthing.forests.budget_rf.forest import BudgetForestClassifier
+from farthing.learning.bootstrap import Units
+from farthing.learning.folds import stratified_folds
 from farthing.trees import CostRule, Forest, pruned
 
 # One part of so many is held out to prune by.
@@ -28,7 +28,7 @@ _PARTS: Final = 4
     grid={"penalty": [0.1, 1.0, 3.0, 10.0], "max_features": ["sqrt", None]},
     auto={"penalty": [0.1, 1.0, 3.0, 10.0], "max_features": [None]},
     rank=3,
-    trials=[{"max_trees": 5, "penalty": 0.1, "max_features": None}],
+    trials=[{"n_estimators": 5, "penalty": 0.1, "max_features": None}],
     check_defaults=False,  # forty trees for each of a hundred small fits
 )
 class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
@@ -48,7 +48,7 @@ class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
         How the trees weigh gain against price; see `BudgetForestClassifier`.
     penalty : float
         With the rule of that name: what buying all features would take off the gain, in the unit of impurity.
-    max_trees, max_features, max_depth, min_rows_leaf, max_bins
+    n_estimators, max_features, max_depth, min_samples_leaf, max_bins
         As in `BudgetForestClassifier`.
     random_state : int, RandomState or None
         Of the trees and of the rows held out.
@@ -74,7 +74,7 @@ class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
     --------
     >>> from farthing.datasets import load_heart_disease
     >>> heart = load_heart_disease()
-    >>> model = PrunedForestClassifier(heart.costs, budget=30, max_trees=10, random_state=0)
+    >>> model = PrunedForestClassifier(heart.costs, budget=30, n_estimators=10, random_state=0)
     >>> model = model.fit(heart.X, heart.y)
     >>> bool(model.at(10).spend(heart.X).mean() < model.at(100).spend(heart.X).mean())
     True
@@ -94,10 +94,10 @@ class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
         *,
         cost_rule: CostRule = "penalty",
         penalty: float = 1.0,
-        max_trees: int = 40,
+        n_estimators: int = 40,
         max_features: int | float | str | None = "sqrt",
         max_depth: int | None = None,
-        min_rows_leaf: int = 1,
+        min_samples_leaf: int = 1,
         max_bins: int = 255,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -106,10 +106,10 @@ class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
         self.budget = budget
         self.cost_rule = cost_rule
         self.penalty = penalty
-        self.max_trees = max_trees
+        self.n_estimators = n_estimators
         self.max_features = max_features
         self.max_depth = max_depth
-        self.min_rows_leaf = min_rows_leaf
+        self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
         self.random_state = random_state
         self.n_jobs = n_jobs
@@ -149,10 +149,10 @@ class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
         forest = BudgetForestClassifier(
             cost_rule=self.cost_rule,
             tradeoff=self.penalty / (whole if whole > 0 else 1.0) if self.cost_rule == "penalty" else None,
-            max_trees=self.max_trees,
+            n_estimators=self.n_estimators,
             max_features=self.max_features,
             max_depth=self.max_depth,
-            min_rows_leaf=self.min_rows_leaf,
+            min_samples_leaf=self.min_samples_leaf,
             max_bins=self.max_bins,
             random_state=int(chance.randint(np.iinfo(np.int32).max)),
             n_jobs=self.n_jobs,

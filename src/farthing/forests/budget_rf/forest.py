@@ -17,9 +17,9 @@ from farthing.base import ContractClassifier, TreesMixin, n_threads, normalise, 
 from farthing.base.inputs import label_codes
 from farthing.costs import CostSheet
 from farthing.errors import BudgetWarning
-from farthing.learning.bootstrap import Units
 from farthing.forests.budget_rf.growth import ForestGrowth, Rows, n_drawn
 from farthing.forests.budget_rf.tree import check_tradeoff, impurity_of
+from farthing.learning.bootstrap import Units
 from farthing.table import Bins
 from farthing.trees import CostRule, Forest, Grower, Impurity, Predictor
 
@@ -37,23 +37,23 @@ class _Candidate:
 
 
 @register(
-    grid={"budget": [None], "max_trees": [10, 40], "impurity": ["entropy", "pairs"]},
+    grid={"budget": [None], "n_estimators": [10, 40], "impurity": ["entropy", "pairs"]},
     auto=False,
     trials=[
         {
             "impurity": "pairs",
-            "max_trees": 8,
+            "n_estimators": 8,
             "budget": 4.5,
             "aggregation": "vote",
             "max_cuts": 2,
             "cuts_above": 9,
         },
-        {"max_trees": 6, "max_features": "sqrt", "max_cuts": 4, "alpha": [0.0, 1.0], "impurity": "pairs"},
+        {"n_estimators": 6, "max_features": "sqrt", "max_cuts": 4, "alpha": [0.0, 1.0], "impurity": "pairs"},
         {
             "impurity": "gini",
             "cost_rule": "penalty",
             "tradeoff": 0.01,
-            "max_trees": 5,
+            "n_estimators": 5,
             "validation_fraction": 0.2,
         },
     ],
@@ -85,7 +85,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
     budget : float, optional
         What the validation rows may cost on average. Not a cap on single rows; `predict` takes one. If the
         first tree is too dear, the forest is empty, predicts the prior, and warns.
-    max_trees : int
+    n_estimators : int
         Most trees.
     max_features : int, float, {"sqrt", "log2"} or None
         Columns among which each split is sought, drawn anew for each node: a number, a share of them, or all.
@@ -108,8 +108,8 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         alphas on those out of the bag.
     oob_score : bool
         Whether to measure the accuracy on rows that are out of the bag.
-    max_depth, max_leaves, min_rows_leaf, max_bins
-        Limits of each tree, as in `BudgetTreeClassifier`; each row drawn counts once for ``min_rows_leaf``.
+    max_depth, max_leaf_nodes, min_samples_leaf, max_bins
+        Limits of each tree, as in `BudgetTreeClassifier`; each row drawn counts once for ``min_samples_leaf``.
     random_state : int, RandomState or None
         Seed of all draws. The draws of a tree are a pure function of the seed, the number of the tree and the
         place of the node in it, so threads do not matter; nor does the order of the rows.
@@ -168,7 +168,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         cost_rule: CostRule = "ratio",
         tradeoff: float | None = None,
         budget: float | None = None,
-        max_trees: int = 40,
+        n_estimators: int = 40,
         max_features: int | float | str | None = None,
         max_cuts: int | None = None,
         cuts_above: float = 0.0,
@@ -177,8 +177,8 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         validation_fraction: float | None = None,
         oob_score: bool = False,
         max_depth: int | None = None,
-        max_leaves: int | None = None,
-        min_rows_leaf: int = 1,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int = 1,
         max_bins: int = 255,
         random_state: Any = None,
         costs: Any = None,
@@ -190,7 +190,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         self.cost_rule = cost_rule
         self.tradeoff = tradeoff
         self.budget = budget
-        self.max_trees = max_trees
+        self.n_estimators = n_estimators
         self.max_features = max_features
         self.max_cuts = max_cuts
         self.cuts_above = cuts_above
@@ -199,8 +199,8 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         self.validation_fraction = validation_fraction
         self.oob_score = oob_score
         self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_rows_leaf = min_rows_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
         self.random_state = random_state
         self.costs = costs
@@ -386,8 +386,8 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
                 bins,
                 sheet,
                 max_depth=self.max_depth,
-                max_leaves=self.max_leaves,
-                min_rows_leaf=self.min_rows_leaf,
+                max_leaf_nodes=self.max_leaf_nodes,
+                min_samples_leaf=self.min_samples_leaf,
                 cost_rule=self.cost_rule,
                 tradeoff=tradeoff,
                 n_threads=threads,
@@ -404,7 +404,7 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
                 "cuts_above": self.cuts_above,
                 "seed": self._seed,
             },
-            n_trees=self.max_trees,
+            n_estimators=self.n_estimators,
             n_threads=n_threads(self.n_jobs),
         )
         if self.budget is None:
@@ -414,8 +414,8 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
     # Parameters.
 
     def _check_params(self) -> None:
-        if not isinstance(self.max_trees, int | np.integer) or self.max_trees < 1:
-            raise ValueError(f"max_trees must be an integer of at least 1; got {self.max_trees!r}")
+        if not isinstance(self.n_estimators, int | np.integer) or self.n_estimators < 1:
+            raise ValueError(f"n_estimators must be an integer of at least 1; got {self.n_estimators!r}")
         if self.max_cuts is not None and not (
             isinstance(self.max_cuts, int | np.integer) and self.max_cuts >= 1
         ):

@@ -50,7 +50,7 @@ class ForestGrowth:
         Returns the weights of the rows for the tree of a number; 0 is out of the bag.
     options : dict
         Further arguments of `Grower.classes`.
-    n_trees : int
+    n_estimators : int
         Most trees.
     n_threads : int
         Threads to use; any number gives the same trees.
@@ -61,13 +61,13 @@ class ForestGrowth:
     n_classes: int
     draw: Callable[[int], NDArray[np.float64]]
     options: dict[str, Any]
-    n_trees: int
+    n_estimators: int
     n_threads: int
 
     def trees(self, at_once: int | None = None) -> Iterator[Forest]:
         """Yield the trees in order; so many are begun before the first is waited for, None for all."""
-        n_workers = max(1, min(self.n_threads, self.n_trees))
-        step = self.n_trees if at_once is None else at_once
+        n_workers = max(1, min(self.n_threads, self.n_estimators))
+        step = self.n_estimators if at_once is None else at_once
         growers: SimpleQueue[Grower] = SimpleQueue()
         for _ in range(n_workers):
             growers.put(self.make_grower(self.n_threads // n_workers))
@@ -84,8 +84,8 @@ class ForestGrowth:
                 growers.put(grower)
 
         with ThreadPoolExecutor(n_workers) as pool:
-            for first in range(0, self.n_trees, step):
-                yield from pool.map(grow, range(first, min(first + step, self.n_trees)))
+            for first in range(0, self.n_estimators, step):
+                yield from pool.map(grow, range(first, min(first + step, self.n_estimators)))
 
     def within(self, budget: float, judges: Rows, sheet: CostSheet) -> tuple[list[Forest], float]:
         """Grow until the mean cost of some rows passes the budget: algorithm 2 of Nan's thesis, lines 2 to 7.

@@ -22,7 +22,7 @@ from farthing.trees import CostRule, Forest, Grower, Impurity
         {"impurity": "pairs", "budget": 3.0},
         {"impurity": "powers", "power": 3.0, "max_depth": 4},
         {"impurity": "gini", "cost_rule": "penalty", "tradeoff": 0.01},
-        {"cost_rule": "penalty", "tradeoff": 0.001, "budget": 5.0, "max_leaves": 12},
+        {"cost_rule": "penalty", "tradeoff": 0.001, "budget": 5.0, "max_leaf_nodes": 12},
     ],
 )
 class BudgetTreeClassifier(TreesMixin, ContractClassifier):
@@ -51,9 +51,9 @@ class BudgetTreeClassifier(TreesMixin, ContractClassifier):
         must buy has to remove at least 1 % of the impurity at the root. 0 gives the cost-blind tree.
     budget : float, optional
         Hard: no path may cost more, so no row ever does.
-    max_depth, max_leaves : int, optional
+    max_depth, max_leaf_nodes : int, optional
         Limits of growth.
-    min_rows_leaf : int
+    min_samples_leaf : int
         Fewest training rows of a leaf, counted and not weighed.
     max_bins : int
         Thresholds are sought among at most this many bins of a column, 2 to 255.
@@ -93,8 +93,8 @@ class BudgetTreeClassifier(TreesMixin, ContractClassifier):
         tradeoff: float | None = None,
         budget: float | None = None,
         max_depth: int | None = None,
-        max_leaves: int | None = None,
-        min_rows_leaf: int = 1,
+        max_leaf_nodes: int | None = None,
+        min_samples_leaf: int = 1,
         max_bins: int = 255,
         costs: Any = None,
         n_jobs: int | None = None,
@@ -106,8 +106,8 @@ class BudgetTreeClassifier(TreesMixin, ContractClassifier):
         self.tradeoff = tradeoff
         self.budget = budget
         self.max_depth = max_depth
-        self.max_leaves = max_leaves
-        self.min_rows_leaf = min_rows_leaf
+        self.max_leaf_nodes = max_leaf_nodes
+        self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
         self.costs = costs
         self.n_jobs = n_jobs
@@ -125,8 +125,8 @@ class BudgetTreeClassifier(TreesMixin, ContractClassifier):
             Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads),
             sheet,
             max_depth=self.max_depth,
-            max_leaves=self.max_leaves,
-            min_rows_leaf=self.min_rows_leaf,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self.min_samples_leaf,
             cost_rule=self.cost_rule,
             tradeoff=check_tradeoff(self.cost_rule, self.tradeoff)
             * impurity_of(counts, self.impurity, self.alpha, self.power),

@@ -47,8 +47,8 @@ def votes_of(model: Any, values: NDArray[np.floating]) -> TreeVotes | LinearVote
         return model
     if isinstance(model, BudgetedEstimator):
         forest = getattr(model, "forest_", None)
-        if isinstance(forest, Forest) and hasattr(model, "alphas_"):
-            return _signed(np.asarray(model.alphas_), forest)
+        if isinstance(forest, Forest) and hasattr(model, "estimator_weights_"):
+            return _signed(np.asarray(model.estimator_weights_), forest)
         if isinstance(forest, Forest) and forest.width == 2 == forest.n_outputs:
             return _bagged(forest)
     elif hasattr(model, "coef_") and hasattr(model, "intercept_"):

@@ -42,17 +42,17 @@ class VoteClassifier(TreesMixin, VoteLink):
     ----------
     forest_ : Forest
         A tree for each round, leaves -1 and +1, other nodes 0.
-    alphas_ : ndarray of float64, shape (n_trees,)
+    estimator_weights_ : ndarray of float64, shape (n_trees,)
         The voting weight of each tree, a multiple of 2**-32.
     order_ : ndarray of int64 or None
         The columns in the order in which a curtailed vote asks for them; None if it is not curtailed.
     """
 
     _stored: ClassVar[Mapping[str, type | UnionType]] = {
-        "alphas_": np.ndarray,
+        "estimator_weights_": np.ndarray,
         "order_": np.ndarray | NoneType,
     }
-    alphas_: NDArray[np.float64]
+    estimator_weights_: NDArray[np.float64]
     order_: NDArray[np.int64] | None
 
     def margins(self, X: Any, y: Any) -> NDArray[np.float64]:
@@ -78,17 +78,17 @@ class VoteClassifier(TreesMixin, VoteLink):
             raise ValueError(
                 f"y has the label {y[unknown].tolist()[0]!r}; the model knows {self.classes_.tolist()}"
             )
-        votes = self._votes(X) @ self.alphas_
+        votes = self._votes(X) @ self.estimator_weights_
         if len(votes) != len(y):
             raise ValueError(f"X has {len(votes)} rows, y has {len(y)}")
         signs = np.where(np.searchsorted(self.classes_, y) == 1, 1.0, -1.0)
-        return np.asarray(signs * votes / self.alphas_.sum())
+        return np.asarray(signs * votes / self.estimator_weights_.sum())
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Yield the vote after each round, shape (n_rows,)."""
         votes = self._votes(X)
         total = np.zeros(len(votes))
-        for column, alpha in enumerate(self.alphas_):
+        for column, alpha in enumerate(self.estimator_weights_):
             total = total + alpha * votes[:, column]
             yield total
 
@@ -106,7 +106,7 @@ class VoteClassifier(TreesMixin, VoteLink):
         """Return the vote of the first rounds alone, with other parameters."""
         made = self._variant(params, **learned)
         forest = self.forest_.trees(0, n_rounds) if n_rounds else None
-        made._take(forest, self.alphas_[:n_rounds].copy(), curtail=self.order_ is not None)
+        made._take(forest, self.estimator_weights_[:n_rounds].copy(), curtail=self.order_ is not None)
         return made
 
     def _take(self, forest: Forest | None, alphas: NDArray[np.float64], *, curtail: bool) -> None:
@@ -116,7 +116,7 @@ class VoteClassifier(TreesMixin, VoteLink):
             widths = [-(-len(column.categories) // 64) for column in self.schema_.columns]
             forest, alphas = Forest.constant([vote], len(self.schema_.names), widths), np.ones(1)
         self.forest_ = forest
-        self.alphas_ = alphas
+        self.estimator_weights_ = alphas
         self.order_ = ask_order(forest, alphas, self.costs_) if curtail else None
 
     def _policy(self, seed: int | None) -> Policy:
@@ -157,24 +157,26 @@ class VoteClassifier(TreesMixin, VoteLink):
         return votes
 
     def _node_scores(self, forest: Forest) -> NDArray[np.float64]:
-        weights: NDArray[np.float64] = np.repeat(self.alphas_, np.diff(forest.offsets))
+        weights: NDArray[np.float64] = np.repeat(self.estimator_weights_, np.diff(forest.offsets))
         return forest.value * weights[:, np.newaxis]
 
     def _check_stored(self) -> None:
         super()._check_stored()
         if self.prior_.shape != (1,) or self.forest_.n_outputs != 1:
             raise ValueError(f"a vote has one output; got {self.forest_.n_outputs}")
-        check_alphas(self.alphas_, self.forest_)
+        check_alphas(self.estimator_weights_, self.forest_)
         check_order(self.order_, self.forest_)
 
 
 def check_alphas(alphas: NDArray[np.float64], forest: Forest) -> None:
     """Raise ValueError unless sums of these voting weights are exact, one for each tree of votes."""
     if alphas.dtype != np.float64 or alphas.shape != (forest.n_trees,):
-        raise ValueError(f"alphas_ must be {forest.n_trees} floats; got {alphas.dtype} {alphas.shape}")
+        raise ValueError(
+            f"estimator_weights_ must be {forest.n_trees} floats; got {alphas.dtype} {alphas.shape}"
+        )
     if not np.isfinite(alphas).all() or (np.rint(alphas / GRID) * GRID != alphas).any() or (alphas < 0).any():
-        raise ValueError("alphas_ must be multiples of 2**-32, zero or more")
+        raise ValueError("estimator_weights_ must be multiples of 2**-32, zero or more")
     if not alphas.sum() < MOST:
-        raise ValueError(f"alphas_ must sum to less than {MOST}")
+        raise ValueError(f"estimator_weights_ must sum to less than {MOST}")
     if not np.isin(forest.value, (-1.0, 0.0, 1.0)).all():
         raise ValueError("the trees must vote -1, 0 or +1")

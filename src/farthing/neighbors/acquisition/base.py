@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from farthing._core import KeptRows, LocalRegression, LocalRows, Neighborhood
 from farthing.base import n_threads
-from farthing.learning.voting.link import VoteLink
 from farthing.costs import RowLedger
+from farthing.learning.voting.link import VoteLink
 from farthing.neighbors.acquisition.by_column import Floats
 from farthing.table import Encoded
 from farthing.table.bins import plain
@@ -47,15 +47,15 @@ class AcquiringClassifier(VoteLink):
     """
 
     _stored: ClassVar[Mapping[str, type | UnionType]] = {
-        "alpha_": float,
+        "tradeoff_": float,
         "confidence_": float,
         "seed_": int | NoneType,
     }
     _hard_budget = True
-    _tradeoff = "alpha"
+    _tradeoff = "tradeoff"
 
     confidence: float
-    alpha_: float
+    tradeoff_: float
     confidence_: float
     seed_: int | None
 
@@ -95,17 +95,17 @@ class AcquiringClassifier(VoteLink):
 
     def _set_terms(self) -> None:
         """Check and keep the parameters that all methods have."""
-        alpha = getattr(self, "alpha", 0.0)
-        for name, given, most in (("alpha", alpha, np.inf), ("confidence", self.confidence, 1.0)):
+        tradeoff = getattr(self, "tradeoff", 0.0)
+        for name, given, most in (("tradeoff", tradeoff, np.inf), ("confidence", self.confidence, 1.0)):
             if isinstance(given, bool) or not isinstance(given, int | float | np.number):
                 raise ValueError(f"{name} must be a number; got {given!r}")  # noqa: TRY004 - as for its bounds
             if not 0 <= given <= most or given == np.inf:
                 expected = "zero or more" if most == np.inf else "between 0 and 1"
                 raise ValueError(f"{name} must be {expected}; got {given!r}")
-        self.alpha_, self.confidence_, self.seed_ = float(alpha), float(self.confidence), None
+        self.tradeoff_, self.confidence_, self.seed_ = float(tradeoff), float(self.confidence), None
 
     def _ready(self) -> Rows:
-        learned = (*self._learned(), self.alpha_, self.confidence_)
+        learned = (*self._learned(), self.tradeoff_, self.confidence_)
         found = _READY.get(self)
         if found is None or found[0] != learned:
             found = _READY[self] = learned, self._compile()
@@ -135,8 +135,8 @@ class AcquiringClassifier(VoteLink):
     def _check_stored(self) -> None:
         super()._check_stored()
         n_threads(getattr(self, "n_jobs", None))
-        if not 0 <= self.alpha_ < np.inf or not 0 <= self.confidence_ <= 1:
-            raise ValueError(f"alpha_ is {self.alpha_}, confidence_ is {self.confidence_}")
+        if not 0 <= self.tradeoff_ < np.inf or not 0 <= self.confidence_ <= 1:
+            raise ValueError(f"tradeoff_ is {self.tradeoff_}, confidence_ is {self.confidence_}")
         if self.seed_ is not None and not 0 <= self.seed_ < 2**63:
             raise ValueError(f"seed_ must lie between 0 and 2**63 - 1; got {self.seed_}")
         if len(self.prior_) != 2 or not 1 <= len(self.classes_) <= 2:

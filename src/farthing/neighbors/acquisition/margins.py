@@ -8,7 +8,7 @@ from typing import Any, Final, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.boosting import LinearVotes, TreeVotes
+from farthing.learning.voting import LinearVotes, TreeVotes
 from farthing.neighbors.acquisition.by_column import ByColumn, Floats
 from farthing.store import register_codec
 from farthing.table import Schema

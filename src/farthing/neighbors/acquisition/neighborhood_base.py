@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from farthing._core import KeptRows
-from farthing.boosting import AdaBoostClassifier
 from farthing.base.parameters import check_whole
+from farthing.boosting import AdaBoostClassifier
+from farthing.costs import CostSheet
 from farthing.learning.random_numbers import draw_rows
 from farthing.learning.voting.ensembles import learn_votes
-from farthing.costs import CostSheet
 from farthing.neighbors.acquisition.base import TEXTS, AcquiringClassifier
 from farthing.neighbors.acquisition.by_column import Floats
-from farthing.neighbors.acquisition.training_rows import Kept
 from farthing.neighbors.acquisition.margins import Margins, Unmeasured
+from farthing.neighbors.acquisition.training_rows import Kept
 
 NEIGHBORS = TEXTS | {
     "estimator": """estimator : classifier, TreeVotes, LinearVotes or None
@@ -80,7 +80,7 @@ class NeighborhoodClassifier(AcquiringClassifier):
         self.n_neighbors_ = None if self.n_neighbors == "exact" else int(self.n_neighbors)
         seed = int(check_random_state(self.random_state).randint(2**31))
         self.seed_ = seed if self._by_lot else None
-        given = AdaBoostClassifier(n_rounds=300, n_jobs=self.n_jobs)
+        given = AdaBoostClassifier(n_estimators=300, n_jobs=self.n_jobs)
         given = given if self.estimator is None else self.estimator
         margins = Margins.of(learn_votes(given, self, values, target, weights), self.schema_)
         self.margins_ = margins.from_missing() if self.unmeasured == "missing" else margins
@@ -107,7 +107,7 @@ class NeighborhoodClassifier(AcquiringClassifier):
             self.schema_,
             n_neighbors=self.n_neighbors_,
             by_lot=self._by_lot,
-            alpha=self.alpha_,
+            tradeoff=self.tradeoff_,
             confidence=self.confidence_,
         )
 

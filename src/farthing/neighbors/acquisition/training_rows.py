@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from farthing._core import KeptRows
 from farthing.neighbors.acquisition.by_column import Floats
-from farthing.neighbors.value_of_classifier.local_rows import check_floats, check_rows
 from farthing.neighbors.acquisition.margins import Margins
+from farthing.neighbors.value_of_classifier.local_rows import check_floats, check_rows
 from farthing.store import register_codec
 from farthing.table import Schema
 from farthing.table.moments import moments
@@ -81,7 +81,7 @@ class Kept:
         *,
         n_neighbors: int | None,
         by_lot: bool,
-        alpha: float,
+        tradeoff: float,
         confidence: float,
     ) -> KeptRows:
         """Lay the rows out for the compiled core; ``n_neighbors`` None is rows that agree exactly."""
@@ -99,7 +99,7 @@ class Kept:
             weights=self.weights,
             n_neighbors=None if n_neighbors is None else float(n_neighbors),
             by_lot=by_lot,
-            alpha=alpha,
+            alpha=tradeoff,
             confidence=confidence,
         )
 

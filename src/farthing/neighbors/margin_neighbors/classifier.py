@@ -19,14 +19,14 @@ _WORTHS: Final = (0.0, 0.05, 0.2)
 # Rows kept in a sweep, where each row to predict is compared with them all.
 _SWEEP_ROWS: Final = 4000
 # For checks of the contract.
-_SMALL: Final = AdaBoostClassifier(n_rounds=20)
+_SMALL: Final = AdaBoostClassifier(n_estimators=20)
 
 
 def _grid(ground: Any) -> dict[str, list[Any]]:
     """Return weights of the prices that suit the price list."""
     mean = ground.costs.total(ground.costs.features) / ground.n_features
     return {
-        "alpha": [worth / mean if mean else worth for worth in _WORTHS],
+        "tradeoff": [worth / mean if mean else worth for worth in _WORTHS],
         "max_rows": [None if ground.n_rows <= _SWEEP_ROWS else _SWEEP_ROWS],
     }
 
@@ -35,8 +35,8 @@ def _grid(ground: Any) -> dict[str, list[Any]]:
     grid=_grid,
     auto=False,
     trials=[
-        {"estimator": _SMALL, "n_neighbors": "exact", "alpha": 0.02, "confidence": 1.0},
-        {"estimator": _SMALL, "n_neighbors": 9, "alpha": 0.1, "unmeasured": "missing"},
+        {"estimator": _SMALL, "n_neighbors": "exact", "tradeoff": 0.02, "confidence": 1.0},
+        {"estimator": _SMALL, "n_neighbors": 9, "tradeoff": 0.1, "unmeasured": "missing"},
     ],
     check_defaults=False,
 )
@@ -48,7 +48,7 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
     of its feature. After each purchase the nearest training rows are found by what is measured of the row.
     The share of them that the votes of the measured features set right is the probability that the row's own
     vote is right (2.4); the same share with one more feature says what that feature would bring (2.5). The
-    row buys the feature that maximises this share less ``alpha`` times its price, and ends when the share
+    row buys the feature that maximises this share less ``tradeoff`` times its price, and ends when the share
     without it is above ``confidence``. Its prediction is the sign of the vote so far (2.1).
 
     Before the first purchase all training rows are neighbours. Features that the model gives no vote are
@@ -61,7 +61,7 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
     Parameters
     ----------
     {estimator}
-    alpha : float
+    tradeoff : float
         What a unit of price counts against a gain in the probability of being right.
     {confidence}
     {budget}
@@ -97,7 +97,7 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
         estimator: Any = None,
         *,
         n_neighbors: int | Literal["exact"] = 50,
-        alpha: float = 0.0,
+        tradeoff: float = 0.0,
         confidence: float = 0.95,
         budget: float | None = None,
         standardize: bool = True,
@@ -109,7 +109,7 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
     ) -> None:
         self.estimator = estimator
         self.n_neighbors = n_neighbors
-        self.alpha = alpha
+        self.tradeoff = tradeoff
         self.confidence = confidence
         self.budget = budget
         self.standardize = standardize

@@ -11,7 +11,7 @@ from farthing.neighbors.acquisition.neighborhood_base import NEIGHBORS, Neighbor
 
 
 @register(
-    trials=[{"estimator": AdaBoostClassifier(n_rounds=20), "n_neighbors": 9, "confidence": 0.8}],
+    trials=[{"estimator": AdaBoostClassifier(n_estimators=20), "n_neighbors": 9, "confidence": 0.8}],
     check_defaults=False,
 )
 @documented(NEIGHBORS)

@@ -19,7 +19,7 @@ from farthing.neighbors.value_of_classifier.standardisation import Standard
 
 
 @register(
-    trials=[{"alpha": 0.02}],
+    trials=[{"tradeoff": 0.02}],
     check_defaults=False,
 )
 @documented(TEXTS)
@@ -40,7 +40,7 @@ class ValueOfClassifier(AcquiringClassifier):
     - The reward is minus the probability of an error, (|g| - 1) / 2. So i is worth (E|G| - |g|) / 2, in
       closed form, never negative.
 
-    The row buys the feature that is worth most less ``alpha`` times its price. It ends when none is worth
+    The row buys the feature that is worth most less ``tradeoff`` times its price. It ends when none is worth
     its weighed price, or when (1 + |g|) / 2 is above ``confidence``.
 
     A category stands for the mean label of its training rows. A training row without a value has the mean
@@ -51,7 +51,7 @@ class ValueOfClassifier(AcquiringClassifier):
 
     Parameters
     ----------
-    alpha : float
+    tradeoff : float
         What a unit of price counts against a gain in the expected reward.
     {confidence}
     {budget}
@@ -94,14 +94,14 @@ class ValueOfClassifier(AcquiringClassifier):
     def __init__(
         self,
         *,
-        alpha: float = 0.0,
+        tradeoff: float = 0.0,
         confidence: float = 0.95,
         budget: float | None = None,
         ridge: float = 0.5,
         costs: Any = None,
         n_jobs: int | None = None,
     ) -> None:
-        self.alpha = alpha
+        self.tradeoff = tradeoff
         self.confidence = confidence
         self.budget = budget
         self.ridge = ridge
@@ -142,7 +142,7 @@ class ValueOfClassifier(AcquiringClassifier):
             labels=self.local_.signs,
             weights=self.local_.weights,
             ridge=self.ridge_,
-            alpha=self.alpha_,
+            alpha=self.tradeoff_,
             confidence=self.confidence_,
         )
 

@@ -10,7 +10,8 @@ from sklearn.ensemble import RandomForestClassifier
 from tests.lots import RandomGlanceClassifier
 
 from farthing.costs import CostSheet, Group
-from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier, audit
+from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
+from farthing.report import audit
 
 NAMES = [f"x{j}" for j in range(5)]
 SHEET = CostSheet(
@@ -41,7 +42,7 @@ def steps_of(model: Any, row: np.ndarray) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def forest() -> BudgetForestClassifier:
-    return BudgetForestClassifier(costs=SHEET, max_trees=8, random_state=0).fit(*table())
+    return BudgetForestClassifier(costs=SHEET, n_estimators=8, random_state=0).fit(*table())
 
 
 def test_it_counts_what_each_row_does(forest: BudgetForestClassifier) -> None:

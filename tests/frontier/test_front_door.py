@@ -144,6 +144,6 @@ def test_of_variants_within_the_budget_the_nearest_is_taken(heart):
     held = _held_to(0.9 * full, model, rows)
     assert held.spend(heart.X).mean() <= 0.9 * full
     assert held.threshold < 1
-    assert held.estimator.n_trees == 8
+    assert held.estimator.n_estimators == 8
     cheapest = min(v.spend(heart.X).mean() for _, v in model.variants())
     assert _held_to(0.0, model, rows).spend(heart.X).mean() == cheapest

@@ -77,7 +77,7 @@ def test_one_fit_gives_many_points(heart):
 
 def test_the_estimator_of_a_point_gives_its_model(heart):
     frontier = farthing.sweep([GreedyMiserClassifier(n_estimators=9)], heart.X, heart.y, heart.costs)
-    assert [p.estimator.n_trees for p in frontier] == [1, 2, 3, 4, 5, 6, 8, 9]
+    assert [p.estimator.n_estimators for p in frontier] == [1, 2, 3, 4, 5, 6, 8, 9]
     assert not hasattr(frontier.points[0].estimator, "forest_")
 
 

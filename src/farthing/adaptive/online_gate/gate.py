@@ -275,7 +275,7 @@ class OnlineGate:
     @property
     def gamma_(self) -> float:
         """The share of rounds that explore."""
-        return self._weights.rates.tradeoff
+        return self._weights.rates.gamma
 
     @property
     def history_(self) -> dict[str, NDArray[Any]]:

@@ -1,24 +1,38 @@
-"""The contract as a base class, and the registry of methods."""
+"""The contract as base classes, fitted models as values, and the registry of methods."""
 
 from farthing.base import nested  # noqa: F401  (registers its codec)
-from farthing.base.aimed import AimedMixin
+from farthing.base.any_budget import AnyBudgetMixin
 from farthing.base.classifier import ContractClassifier
-from farthing.base.documents import documented
-from farthing.base.ensemble import TreesMixin, ladder
-from farthing.base.estimator import BudgetedEstimator
+from farthing.base.docstrings import documented
+from farthing.base.estimator import BudgetedEstimator, BudgetKind
 from farthing.base.files import load, load_model
+from farthing.base.fitted import ClassifierModel, FittedModel, RegressorModel
+from farthing.base.frontier import Failure, Frontier
 from farthing.base.inputs import n_threads
 from farthing.base.links import normalise, row_sums, sigmoid, softmax
+from farthing.base.point import Point
 from farthing.base.registry import default_grid, get, register, registered, trials
 from farthing.base.regressor import ContractRegressor
+from farthing.base.sweep_context import SweepContext
+from farthing.base.training_set import TrainingSet
+from farthing.base.tree_model import TreeModel, ladder
 from farthing.base.validated import ValidatedMixin
 
 __all__ = [
-    "AimedMixin",
+    "AnyBudgetMixin",
+    "BudgetKind",
     "BudgetedEstimator",
+    "ClassifierModel",
     "ContractClassifier",
     "ContractRegressor",
-    "TreesMixin",
+    "Failure",
+    "FittedModel",
+    "Frontier",
+    "Point",
+    "RegressorModel",
+    "SweepContext",
+    "TrainingSet",
+    "TreeModel",
     "ValidatedMixin",
     "default_grid",
     "documented",

@@ -1,166 +1,94 @@
-"""The contract every model keeps, for all that classifiers and regressors share."""
+"""The contract every estimator keeps, for all that classifiers and regressors share."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from copy import copy
-from types import NoneType, UnionType
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from farthing.base.files import PathLike, save, stored_types
-from farthing.base.inputs import check_cap, check_caps, check_seed, check_seeds, check_weights
+from farthing.base.files import PathLike, save
+from farthing.base.fitted import FittedModel
+from farthing.base.inputs import check_cap, check_caps, check_seed, check_seeds, check_weights, n_threads
+from farthing.base.training_set import TrainingSet
 from farthing.costs import CostSheet
-from farthing.table import Encoded, Schema
-from farthing.walks import Decisions, Policy, Walk, walk_rows
+from farthing.table import PreparedTable, Schema, encode
+from farthing.walks import Decisions, Walk
+
+BudgetKind: TypeAlias = Literal["hard", "mean"]
 
 
 class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """A model that knows what features cost; the base of `ContractClassifier` and `ContractRegressor`.
 
-    A method fills in four things and gets the whole contract:
+    A method fills in two things and gets the whole contract:
 
-    ``_fit(values, target, weights, sheet)``
-        Learn. Everything is validated: ``values`` are floats with NaN for missing and codes for categories
-        (see ``self.schema_``), ``weights`` are positive. It may be the user's own array: never write to it.
-        Sets the fitted attributes, and ``prior_`` if the raw output of knowing nothing is not the default.
-    ``_policy(seed)``
-        A fresh `Policy` for one row.
-    ``_conclude(outputs)``
-        From raw outputs (n_rows, n_outputs) to probabilities (n_rows, n_classes) or values (n_rows,); each
-        row on its own, the same bits alone and among others (see `farthing.base.links`).
-    ``_stored``
-        Names and types of the fitted attributes that `_fit` sets and prediction needs. Prediction must rely
-        on these alone, never on constructor parameters, which a file may hold at any value.
+    ``model_type``
+        The class of what it learns, a `FittedModel`: a frozen dataclass that answers rows and whose fields
+        are what a file holds.
+    ``_learn(rows)``
+        Learn from a `TrainingSet`, in which everything is validated, and return such a model.
 
-    and may add ``_answers``, the array calls in one go, and ``_check_stored``, the cross checks after a load.
+    and lists in ``_parameter_constraints`` what its parameters may be, as scikit-learn's own estimators do.
 
     Attributes
     ----------
-    costs_ : CostSheet
-        The prices, in the order of the columns.
-    schema_ : Schema
-        Names and types of the columns.
-    prior_ : ndarray of float64, shape (n_outputs,)
-        The raw output of a row whose prediction looked at nothing.
-    budget_ : float or None
-        The cap that predictions keep when none is given; always None if the method's budget is not hard.
+    fitted_ : FittedModel
+        What was learned. Its fields are attributes of the estimator as well, with an underscore behind their
+        name: ``costs_``, ``schema_``, ``prior_``, ``budget_``, and those of the method.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
         Names of the columns, if the model was fitted on a frame.
     """
 
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {
-        "schema_": Schema,
-        "costs_": CostSheet,
-        "prior_": np.ndarray,
-        "budget_": float | NoneType,
-    }
-    # Whether the ``budget`` parameter caps every row at prediction, rather than their mean or the fit alone.
-    _hard_budget: ClassVar[bool] = False
-    # Whether the ``budget`` parameter is a share of what everything costs, rather than a sum of money.
-    _budget_is_share: ClassVar[bool] = False
-    # Whether walks ask for columns, and the ledger is over them, rather than over devices.
-    _asks_columns: ClassVar[bool] = True
-    # The parameter that prices are multiplied by in learning, if the method has one.
-    _tradeoff: ClassVar[str] = "tradeoff"
-    # Whether a row's prediction is its own affair. Methods whose unit is a query of many rows say no, and are
-    # exempt from the checks of row independence.
-    _rows_alone: ClassVar[bool] = True
+    model_type: ClassVar[type[FittedModel]]
+    #: What each parameter may be, in the terms of `farthing.base.parameters`.
+    _parameter_constraints: ClassVar[dict[str, Any]] = {}
+    #: What ``budget`` limits: the spend of every row, or their mean; a parameter where both can be meant.
+    budget_kind: BudgetKind = "mean"
+    #: What walks ask for, and the account is about: columns of the table, or devices that measure several.
+    asks: ClassVar[Literal["columns", "devices"]] = "columns"
+    #: Whether the prediction of a row depends on this row alone; not where a query of many rows is ranked.
+    rows_are_independent: ClassVar[bool] = True
+
+    fitted_: FittedModel
 
     # What a method fills in.
 
     @abstractmethod
-    def _fit(
-        self,
-        values: NDArray[np.floating],
-        target: NDArray[Any],
-        weights: NDArray[np.float64],
-        sheet: CostSheet,
-    ) -> None:
-        """Learn from an encoded table."""
+    def _learn(self, rows: TrainingSet, *args: Any, **options: Any) -> FittedModel:
+        """Learn from validated rows, with checked parameters; ``options`` are those of `fit`."""
 
     @abstractmethod
-    def _policy(self, seed: int | None) -> Policy:
-        """Return a fresh policy for one row; a seed of None is the model's own."""
+    def _encode_target(self, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
+        """Check the target; return it as codes with the classes, or as floats with None."""
 
-    @abstractmethod
-    def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return probabilities or values, row by row."""
+    def _cost_sheet(self, schema: Schema) -> CostSheet:
+        """Return the prices from the ``costs`` parameter, over what the account of the method is about."""
+        return CostSheet.of(getattr(self, "costs", None), schema.names)
 
-    def _answers(
-        self,
-        encoded: Encoded,
-        budget: NDArray[np.float64] | None,
-        seeds: NDArray[np.int64] | None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return raw outputs (n_rows, n_outputs) and acquired (n_rows, n_features); by default from walks."""
-        return walk_rows(
-            self._policy, self.costs_, encoded.values, len(self.prior_), budget=budget, seeds=seeds
-        )
-
-    def _check_stored(self) -> None:
-        """Raise ValueError if attributes read from a file do not fit together."""
-
-    def _file_params(self) -> dict[str, Any]:
+    def file_params(self) -> dict[str, Any]:
         """Return the constructor parameters as a file holds them, which has no place for functions."""
         params: dict[str, Any] = self.get_params(deep=False)
         if params.get("costs") is not None:
             # The sheet as fitted stands for whatever it came from: a mapping, a Series, a file that may move.
-            params["costs"] = self.costs_
+            params["costs"] = self.fitted_.costs
         return params
 
-    def _sheet(self, schema: Schema) -> CostSheet:
-        """Return the prices from the ``costs`` parameter, over what the ledger of the method is about."""
-        return CostSheet.of(getattr(self, "costs", None), schema.names)
-
-    def _ledger_names(self) -> tuple[str, ...]:
-        """Return what the ledger of a fitted model is about: its columns, or what stands in for them."""
-        return self.schema_.names
-
-    @property
-    def _questions(self) -> Any:
-        """What walks may ask for, and how answers are read: the schema, or what stands in for it."""
-        return self.schema_
-
-    def _start_walk(self, policy: Policy, budget: float | None, known: Mapping[str, object] | None) -> Walk:
-        """Return the walk of a fresh policy."""
-        return Walk(policy, self._questions, self.costs_, self._conclude_row, budget=budget, known=known)
-
-    # What the two kinds of models differ in.
-
-    @abstractmethod
-    def _learn_target(self, y: Any) -> NDArray[Any]:
-        """Check the target and return it as codes or floats, shape (n_rows,)."""
-
-    @abstractmethod
-    def _default_prior(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return what is predicted when nothing is known, shape (n_outputs,)."""
-
-    @abstractmethod
-    def _results(self, outputs: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-        """Return predictions (n_rows,) and probabilities (n_rows, n_classes) or None."""
-
-    @abstractmethod
-    def _conclude_row(
-        self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]
-    ) -> tuple[Any, dict[Any, float] | None]:
-        """Return the prediction and the probabilities of one walk."""
-
-    # The contract.
+    # Learning.
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from a table.
 
         Parameters
         ----------
-        X : array or frame, shape (n_rows, n_features)
+        X : array, frame or PreparedTable, shape (n_rows, n_features)
             NumPy, pandas or polars; missing values and categories are welcome.
         y : array, shape (n_rows,)
             Labels or numbers.
@@ -171,72 +99,93 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         self
         """
-        return self._learn(X, y, sample_weight)
+        return self.fit_rows(self.training_set(X, y, sample_weight))
 
-    def _learn(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any,
-        by_row: Mapping[str, NDArray[Any]] | None = None,
-        **options: Any,
-    ) -> Self:
-        """Validate everything, drop rows of weight zero and call ``_fit``.
+    def training_set(
+        self, X: Any, y: Any, sample_weight: Any = None, *, qid: NDArray[np.int64] | None = None
+    ) -> TrainingSet:
+        """Validate a table and its target, and drop rows of weight zero.
 
-        ``by_row`` (more arrays of one entry a row) and ``options`` go to ``_fit`` by name.
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        qid : ndarray of int64, shape (n_rows,), optional
+            The query of each row, for rankings.
+
+        Returns
+        -------
+        TrainingSet
+            As `fit_rows` takes it. Estimators of one kind, such as classifiers, can share it.
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        schema = Schema.learn(X, type(self).__name__)
-        values = schema.encode(X, type(self).__name__).values
-        target = self._learn_target(y)
-        rows = dict(by_row or {})
-        check_consistent_length(values, target, *rows.values())
-        weights = check_weights(sample_weight, len(values))
-        if not (kept := weights > 0).all():
-            values, target, weights = values[kept], target[kept], weights[kept]
-            rows = {name: array[kept] for name, array in rows.items()}
-        return self._fit_encoded(schema, self._sheet(schema), values, target, weights, **rows, **options)
+        table = PreparedTable.of(X, type(self).__name__)
+        target, classes = self._encode_target(y)
+        check_consistent_length(table.values, target, *([] if qid is None else [qid]))
+        weights = check_weights(sample_weight, len(table))
+        rows = TrainingSet(table, target, weights, self._cost_sheet(table.schema), classes, qid)
+        kept = weights > 0
+        return rows if kept.all() else rows.take(kept)
 
-    def _fit_encoded(
-        self,
-        schema: Schema,
-        sheet: CostSheet,
-        values: NDArray[np.floating],
-        target: NDArray[Any],
-        weights: NDArray[np.float64],
-        **more: Any,
-    ) -> Self:
-        """Learn from what `fit` has checked, or another model that learns by way of this one.
+    def fit_rows(self, rows: TrainingSet, **options: Any) -> Self:
+        """Learn from rows that are validated already: how estimators fit the models within them.
 
-        A classifier that is fitted so must have its ``classes_``.
+        Parameters
+        ----------
+        rows : TrainingSet
+            Its costs stand in place of the ``costs`` parameter.
+        **options
+            What the method's own ``fit`` takes besides, such as ``validation``.
+
+        Returns
+        -------
+        self
         """
-        self._adopt(schema)
-        self.costs_ = sheet
-        cap = check_cap(getattr(self, "budget", None))
-        self.budget_ = cap if self._hard_budget else None
-        self.prior_ = self._default_prior(target, weights)
-        self._fit(values, target, weights, sheet, **more)
+        self._validate_params()
+        return self.adopt(self._learn(rows, **options))
+
+    def adopt(self, model: FittedModel) -> Self:
+        """Take over a fitted model, shared and not copied, and set what scikit-learn expects beside it."""
+        self.fitted_ = model
+        self.n_features_in_ = len(model.schema.names)
+        if model.schema.named:
+            self.feature_names_in_ = np.array(model.schema.names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_  # of an earlier fit
         return self
+
+    def hard_cap(self) -> float | None:
+        """Return the budget that every row has to keep, as a number; None if there is none."""
+        cap = check_cap(getattr(self, "budget", None))
+        return cap if self.budget_kind == "hard" else None
+
+    def __getattr__(self, name: str) -> Any:
+        # Called for attributes that are not there: fields of the fitted model, by their name and "_".
+        if name.endswith("_") and not name.startswith("_") and "fitted_" in self.__dict__:
+            return getattr(self.fitted_, name[:-1])
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    # Predicting.
 
     def predict(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[Any]:
         """Predict each row.
 
         Parameters
         ----------
-        X : array or frame, shape (n_rows, n_features)
+        X : array, frame or PreparedTable, shape (n_rows, n_features)
             Only the entries that a prediction acquires are looked at.
         budget : float or array, shape (n_rows,), optional
             What each row may spend; None is the model's own hard budget, if it has one.
         seeds : int or array, shape (n_rows,), optional
-            A seed for each row, for models that draw lots; the others have no use for it.
+            A seed for each row, for stochastic models; the others have no use for it.
 
         Returns
         -------
         ndarray, shape (n_rows,)
         """
-        outputs, _ = self._raw(X, budget, seeds)
-        return self._results(outputs)[0]
+        outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds)
+        return self.fitted_.results(outputs)[0]
 
     def acquired(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.bool_]:
         """Say what each row's prediction looks at and pays for; parameters as in `predict`.
@@ -245,7 +194,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         ndarray of bool, shape (n_rows, n_features)
         """
-        return self._raw(X, budget, seeds)[1]
+        return self.raw_outputs(X, budget=budget, seeds=seeds)[1]
 
     def spend(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
         """Say what each row's prediction pays, by the cost sheet; parameters as in `predict`.
@@ -255,7 +204,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         ndarray of float64, shape (n_rows,)
         """
         acquired = self.acquired(X, budget=budget, seeds=seeds)
-        return self.costs_.total_rows(acquired)
+        return self.fitted_.costs.total_rows(acquired)
 
     def decide(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Decisions:
         """Predict, and say what was acquired and paid, in one pass; parameters as in `predict`.
@@ -264,9 +213,37 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         Decisions
         """
-        outputs, acquired = self._raw(X, budget, seeds)
-        prediction, probabilities = self._results(outputs)
-        return Decisions(prediction, probabilities, self.costs_.total_rows(acquired), acquired)
+        outputs, acquired = self.raw_outputs(X, budget=budget, seeds=seeds)
+        prediction, probabilities = self.fitted_.results(outputs)
+        return Decisions(prediction, probabilities, self.fitted_.costs.total_rows(acquired), acquired)
+
+    def raw_outputs(
+        self, X: Any, *, budget: Any = None, seeds: Any = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Return what `FittedModel.conclude` takes, and what was acquired; parameters as in `predict`.
+
+        Returns
+        -------
+        outputs : ndarray of float64, shape (n_rows, n_outputs)
+            The prior for rows that looked at nothing.
+        acquired : ndarray of bool, shape (n_rows, n_features)
+        """
+        check_is_fitted(self)
+        model = self.fitted_
+        encoded = encode(model.schema, X, type(self).__name__)
+        n_rows = len(encoded.values)
+        outputs, acquired = model.outputs(
+            encoded.values,
+            budget=check_caps(model.budget if budget is None else budget, n_rows),
+            seeds=None if seeds is None else check_seeds(seeds, n_rows),
+            n_threads=self.n_threads(),
+        )
+        encoded.check(acquired)
+        return model.settle(outputs, acquired), acquired
+
+    def n_threads(self) -> int:
+        """Return the number of threads that the ``n_jobs`` parameter means; 1 for methods without one."""
+        return n_threads(getattr(self, "n_jobs", None))
 
     def walk(
         self,
@@ -279,7 +256,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         seed : int, optional
-            For models that draw lots; None is the model's own seed, as in the array calls.
+            For stochastic models; None is the model's own seed, as in the array calls.
         budget : float, optional
             What the walk may spend; None is the model's own hard budget, if it has one.
         known : mapping of str to object, optional
@@ -289,10 +266,12 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         Walk
         """
-        if not self.__sklearn_is_fitted__():  # its own check takes as long as a short walk
+        if not self.__sklearn_is_fitted__():  # check_is_fitted takes as long as a short walk
             check_is_fitted(self)
-        cap = self.budget_ if budget is None else check_cap(budget)
-        return self._start_walk(self._policy(check_seed(seed)), cap, known)
+        cap = self.fitted_.budget if budget is None else check_cap(budget)
+        return self.fitted_.walk(check_seed(seed), cap, known)
+
+    # Other models of the same fit, and files.
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield the models that other parameters would give and that this fit holds already.
@@ -310,57 +289,18 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         check_is_fitted(self)
         yield {}, self
 
-    def _variant(self, params: Mapping[str, Any], **learned: Any) -> Self:
-        """Return a copy with other parameters and other fitted attributes."""
+    def variant(self, params: Mapping[str, Any], model: FittedModel) -> Self:
+        """Return a copy with other parameters and another fitted model of the same table."""
         made: Self = copy(self).set_params(**params)
-        for name, value in learned.items():
-            setattr(made, name, value)
-        return made
+        return made.adopt(model)
 
     def save(self, path: PathLike) -> None:
         """Write the model to one file, which `farthing.load` reads; no pickle, no code in it."""
         check_is_fitted(self)
         save(self, path)
 
-    # How it is done.
-
     def __sklearn_is_fitted__(self) -> bool:
-        """Fitted is what a file could hold, so not a model whose first fit failed half way."""
-        return all(hasattr(self, name) for name in stored_types(type(self)))
-
-    def _raw(self, X: Any, budget: Any, seeds: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return raw outputs (n_rows, n_outputs), the prior where due, and acquired (n_rows, n_features)."""
-        check_is_fitted(self)
-        encoded = self.schema_.encode(X, type(self).__name__)
-        n_rows = len(encoded.values)
-        outputs, acquired = self._answers(encoded, *self._options(n_rows, budget, seeds))
-        encoded.check(acquired)
-        return self._settle(outputs, acquired), acquired
-
-    def _options(
-        self, n_rows: int, budget: Any, seeds: Any
-    ) -> tuple[NDArray[np.float64] | None, NDArray[np.int64] | None]:
-        """Return the budget and the seed of each row, as the array calls take them."""
-        return (
-            check_caps(self.budget_ if budget is None else budget, n_rows),
-            None if seeds is None else check_seeds(seeds, n_rows),
-        )
-
-    def _settle(self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Give the prior to rows that looked at nothing."""
-        if len(outputs) == 1:  # a walk's, which pays for every call
-            return outputs if np.count_nonzero(looked) else self.prior_[np.newaxis]
-        some = looked.any(axis=1, keepdims=True)
-        return outputs if some.all() else np.where(some, outputs, self.prior_)
-
-    def _adopt(self, schema: Schema) -> None:
-        """Take over the columns, under the names that scikit-learn gives them."""
-        self.schema_ = schema
-        self.n_features_in_ = len(schema.names)
-        if schema.named:
-            self.feature_names_in_ = np.array(schema.names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_  # of an earlier fit
+        return "fitted_" in self.__dict__
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

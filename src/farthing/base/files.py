@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from functools import cache
 from os import PathLike as OsPathLike
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-import numpy as np
+from types import UnionType
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from farthing import store
 from farthing.base import registry
+from farthing.base.fitted import ClassifierModel, FittedModel
 from farthing.errors import FarthingError, FileError
 
 if TYPE_CHECKING:
-    from types import UnionType
-
     from farthing.base.estimator import BudgetedEstimator
 
 PathLike: TypeAlias = str | OsPathLike[str]
@@ -55,8 +54,7 @@ def kind_of(model: BudgetedEstimator) -> str:
 
 def state_of(model: BudgetedEstimator) -> dict[str, Any]:
     """Return all that a file holds of a fitted model, its parameters and what it has learned."""
-    fitted = {name: getattr(model, name) for name in stored_types(type(model))}
-    return {"params": model._file_params(), "fitted": fitted}
+    return {"params": model.file_params(), "fitted": model.fitted_.state()}
 
 
 def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
@@ -100,18 +98,9 @@ def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
 def load_model(path: PathLike) -> BudgetedEstimator:
     """Read a model of a table; a file that holds something else, such as an `OnlineGate`, is a FileError."""
     model = load(path)
-    if not hasattr(model, "schema_"):
+    if not hasattr(model, "fitted_"):
         raise FileError(f"{path} holds a {type(model).__name__}, which is no model of a table")
     return model  # type: ignore[no-any-return]
-
-
-@cache
-def stored_types(method: type) -> dict[str, type | UnionType]:
-    """Return names and types of all fitted attributes that a file holds, those of base classes first."""
-    types: dict[str, type | UnionType] = {}
-    for base in reversed(method.__mro__):
-        types.update(vars(base).get("_stored", {}))
-    return types
 
 
 def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
@@ -119,23 +108,50 @@ def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
     params, fitted = _section(state, "params"), _section(state, "fitted")
     if set(state) != {"params", "fitted"}:
         raise FileError(f"a model holds params and fitted; got {sorted(state)}")
-    model = unfitted(kind, params)
-    types = stored_types(type(model))
-    if set(fitted) != set(types):
-        raise FileError(f"{kind} stores {sorted(types)}; got {sorted(fitted)}")
+    estimator = unfitted(kind, params)
+    types = stored_types(type(estimator).model_type)
+    if set(fitted) != {f"{name}_" for name in types}:
+        raise FileError(f"{kind} stores {sorted(f'{name}_' for name in types)}; got {sorted(fitted)}")
     for name, expected in types.items():
-        if not isinstance(fitted[name], expected):
-            raise FileError(f"{kind}.{name} must be {expected}; got {type(fitted[name]).__name__}")
-        setattr(model, name, fitted[name])
-    _check_contract(model)
-    model._check_stored()
-    return model
+        if not isinstance(fitted[f"{name}_"], expected):
+            found = type(fitted[f"{name}_"]).__name__
+            raise FileError(f"{kind}.{name}_ must be {expected}; got {found}")
+    model = type(estimator).model_type(**{name: fitted[f"{name}_"] for name in types})
+    model.check()
+    if isinstance(model, ClassifierModel):
+        model.check_probabilities()
+    estimator.n_threads()  # a file may hold any number of jobs
+    return estimator.adopt(model)
+
+
+@cache
+def stored_types(model_type: type[FittedModel]) -> dict[str, tuple[type, ...]]:
+    """Return the fields of a fitted model, with the types that a file may hold there.
+
+    Examples
+    --------
+    >>> from farthing.base.fitted import RegressorModel
+    >>> stored_types(RegressorModel)["budget"]
+    (<class 'float'>, <class 'NoneType'>)
+    """
+    hints = get_type_hints(model_type)
+    return {field.name: _runtime_types(hints[field.name]) for field in fields(model_type)}
+
+
+def _runtime_types(hint: Any) -> tuple[type, ...]:
+    """Return what `isinstance` can check of a type hint: arrays and lists without their parameters."""
+    origin = get_origin(hint)
+    if origin in (UnionType, Union):
+        return tuple(kind for part in get_args(hint) for kind in _runtime_types(part))
+    if origin is Literal:
+        return tuple({type(value) for value in get_args(hint)})
+    return (origin or hint,)
 
 
 def unfitted(kind: str, params: dict[str, Any]) -> BudgetedEstimator:
     """Make a model that has learned nothing; its parameters may come from a hostile file."""
     method = registry.get(kind)
-    if strange := set(params) - set(method._get_param_names()):
+    if strange := set(params) - set(method().get_params(deep=False)):
         raise FileError(f"{kind} has no parameter {', '.join(sorted(map(repr, strange)))}")
     model: BudgetedEstimator = method(**params)
     return model
@@ -146,21 +162,3 @@ def _section(state: dict[str, object], name: str) -> dict[str, Any]:
     if not isinstance(section, dict):
         raise FileError(f"the model has no {name}")
     return section
-
-
-def _check_contract(model: BudgetedEstimator) -> None:
-    """Check what the base class relies on at prediction."""
-    model._adopt(model.schema_)
-    if tuple(model._ledger_names()) != tuple(model.costs_.features):
-        raise FileError("the cost sheet and the columns are not the same features in the same order")
-    if model.budget_ is not None and not model.budget_ >= 0:
-        raise FileError(f"budget_ must be zero or more; got {model.budget_!r}")
-    prior = model.prior_
-    if prior.dtype != np.float64 or prior.ndim != 1 or not len(prior) or not np.isfinite(prior).all():
-        raise FileError("prior_ must be a list of finite floats")
-    classes = getattr(model, "classes_", None)
-    if classes is not None and not (classes.ndim == 1 and np.array_equal(np.unique(classes), classes)):
-        raise FileError("classes_ must be labels, each once, in order")
-    _, probabilities = model._results(prior[np.newaxis])
-    if probabilities is not None and probabilities.shape != (1, len(model.classes_)):
-        raise FileError(f"{len(model.classes_)} classes do not fit {probabilities.shape[1]} outputs")

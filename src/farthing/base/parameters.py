@@ -1,14 +1,75 @@
-"""Checks of parameters that several boosters share."""
+"""What parameters may be: one table of constraints per estimator, checked by scikit-learn's code.
+
+An estimator lists its constraints in ``_parameter_constraints``; `fit` checks them all before it learns. A
+parameter that breaks its constraint raises ``InvalidParameterError``, which is a ``ValueError``.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, Final
 
 import numpy as np
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+
+__all__ = [
+    "ANY_OR_NONE",
+    "BOOLEAN",
+    "FRACTION",
+    "JOBS",
+    "NON_NEGATIVE",
+    "POSITIVE",
+    "RANDOM_STATE",
+    "SHARE",
+    "Interval",
+    "Options",
+    "StrOptions",
+    "at_least",
+    "between",
+    "check_whole",
+    "one_of",
+]
+
+
+def at_least(least: int) -> Interval:
+    """Return the constraint of an integer that is no smaller.
+
+    Examples
+    --------
+    >>> at_least(1).is_satisfied_by(0)
+    False
+    """
+    return Interval(Integral, least, None, closed="left")
+
+
+def between(least: int, most: int) -> Interval:
+    """Return the constraint of an integer within bounds, both included."""
+    return Interval(Integral, least, most, closed="both")
+
+
+def one_of(*names: str) -> StrOptions:
+    """Return the constraint of a string out of a few."""
+    return StrOptions(set(names))
+
+
+#: Zero or more, and finite.
+NON_NEGATIVE: Final = Interval(Real, 0, np.inf, closed="left")
+#: Above zero, and finite.
+POSITIVE: Final = Interval(Real, 0, np.inf, closed="neither")
+#: From 0 to 1, both included.
+SHARE: Final = Interval(Real, 0, 1, closed="both")
+#: Between 0 and 1, both excluded.
+FRACTION: Final = Interval(Real, 0, 1, closed="neither")
+BOOLEAN: Final = "boolean"
+RANDOM_STATE: Final = "random_state"
+#: Threads, as in joblib.
+JOBS: Final[list[Any]] = [Integral, None]
+#: Checked where it is used, such as price lists, which may come in many forms.
+ANY_OR_NONE: Final[list[Any]] = [object, None]
 
 
 def check_whole(name: str, given: Any, least: int, most: int | None = None) -> None:
-    """Raise ValueError unless a parameter is an integer within its bounds.
+    """Raise ValueError unless an argument of a function is an integer within its bounds.
 
     Examples
     --------

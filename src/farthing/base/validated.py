@@ -1,60 +1,86 @@
-"""What models share whose `fit` may be given rows to choose by."""
+"""Estimators whose `fit` may be given validation rows."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 
 from farthing.base.estimator import BudgetedEstimator
 from farthing.base.inputs import check_weights
+from farthing.base.training_set import TrainingSet
+from farthing.table import PreparedTable, encode
 
 
 class ValidatedMixin(BudgetedEstimator):
-    """``fit(X, y, validation=...)``, and the check of those rows."""
+    """``fit(X, y, validation=...)``: ``_learn`` gets those rows as a `TrainingSet` named validation."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
         """Learn from a table.
 
         Parameters
         ----------
-        X : array or frame, shape (n_rows, n_features)
+        X : array, frame or PreparedTable, shape (n_rows, n_features)
             NumPy, pandas or polars; missing values and categories are welcome.
         y : array, shape (n_rows,)
             Labels or numbers.
         sample_weight : array, shape (n_rows,), optional
             Weights; a row of weight zero is as if it were not there.
         validation : tuple (X, y) or (X, y, sample_weight), optional
-            Rows to choose by, such as the number of rounds or the threshold of a budget, in place of those
-            that would be held out.
+            Validation rows, which choose the number of rounds, the threshold of a budget and the like, in
+            place of rows that would be held out.
 
         Returns
         -------
         self
         """
-        return self._learn(X, y, sample_weight, validation=validation)
+        rows = self.training_set(X, y, sample_weight)
+        given = None if validation is None else self.validation_set(rows, validation)
+        return self.fit_rows(rows, validation=given)
 
-    @abstractmethod
-    def _known_target(self, y: Any) -> NDArray[Any]:
-        """Check the target of validation rows and return it as ``_fit`` gets that of training rows."""
+    def validation_set(self, rows: TrainingSet, validation: Any) -> TrainingSet:
+        """Validate the rows that `fit` was given as ``validation``, against those of the fit.
 
-    def _given_rows(self, validation: Any) -> tuple[NDArray[np.floating], NDArray[Any], NDArray[np.float64]]:
-        """Return table, target and weights of validation rows, as ``_fit`` takes them."""
+        Parameters
+        ----------
+        rows : TrainingSet
+            The training rows.
+        validation : tuple (X, y) or (X, y, sample_weight)
+
+        Returns
+        -------
+        TrainingSet
+        """
         if not isinstance(validation, tuple) or len(validation) not in (2, 3):
             raise ValueError(
                 f"validation must be (X, y) or (X, y, sample_weight); got {type(validation).__name__}"
             )
-        return self._validation_rows(*validation)
+        return self._validation_rows(rows, *validation)
 
     def _validation_rows(
-        self, X: Any, y: Any, sample_weight: Any = None
-    ) -> tuple[NDArray[np.floating], NDArray[Any], NDArray[np.float64]]:
-        encoded = self.schema_.encode(X, type(self).__name__)
+        self, rows: TrainingSet, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None
+    ) -> TrainingSet:
+        encoded = encode(rows.schema, X, type(self).__name__)
         encoded.check()
-        target = self._known_target(y)
+        target = self._validation_target(rows, y)
         weights = check_weights(sample_weight, len(encoded.values))
         if len(target) != len(encoded.values):
             raise ValueError(f"validation has {len(encoded.values)} rows, but {len(target)} targets")
-        return encoded.values, target, weights
+        table = PreparedTable(rows.schema, encoded)
+        return replace(rows, table=table, target=target, weights=weights, qid=qid)
+
+    def _validation_target(self, rows: TrainingSet, y: Any) -> NDArray[Any]:
+        """Check the target of validation rows and return it as that of training rows is."""
+        if rows.classes is None:
+            return self._encode_target(y)[0]
+        labels = column_or_1d(y, warn=True)
+        known = np.isin(labels, rows.classes)
+        if not known.all():
+            raise ValueError(
+                f"validation has the class {labels[~known].tolist()[0]!r}, which no training row has; "
+                f"there are {rows.classes.tolist()}"
+            )
+        return np.asarray(np.searchsorted(rows.classes, labels), dtype=np.int64)

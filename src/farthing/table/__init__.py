@@ -7,6 +7,7 @@ time, by `Schema.encode_value`, for lazy walks.
 from farthing.table.bins import Bins
 from farthing.table.columns import Column
 from farthing.table.encode import Encoded
+from farthing.table.prepared import PreparedTable, encode
 from farthing.table.schema import Schema
 
-__all__ = ["Bins", "Column", "Encoded", "Schema"]
+__all__ = ["Bins", "Column", "Encoded", "PreparedTable", "Schema", "encode"]

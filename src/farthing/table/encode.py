@@ -49,6 +49,32 @@ class Encoded:
     invalid_values: tuple[object, ...]
     columns: tuple[Column, ...]
 
+    @classmethod
+    def valid(cls, values: NDArray[np.floating[Any]], columns: tuple[Column, ...]) -> "Encoded":
+        """Return a table of floats in which every entry can stand where it does."""
+        nowhere = np.empty(0, dtype=np.int64)
+        return cls(values, nowhere, nowhere, (), columns)
+
+    def take(self, rows: NDArray[Any]) -> "Encoded":
+        """Return some of the rows, given by number or by a mask."""
+        values = self.values[rows]
+        if not len(self.invalid_rows):
+            return Encoded.valid(values, self.columns)
+        numbers = np.flatnonzero(rows) if rows.dtype == np.bool_ else np.asarray(rows, dtype=np.int64)
+        # A row may be taken several times: every copy of an invalid entry is invalid.
+        invalid = [
+            (place, int(self.invalid_columns[k]), self.invalid_values[k])
+            for k in range(len(self.invalid_rows))
+            for place in np.flatnonzero(numbers == self.invalid_rows[k]).tolist()
+        ]
+        return Encoded(
+            values,
+            np.array([row for row, _, _ in invalid], dtype=np.int64),
+            np.array([column for _, column, _ in invalid], dtype=np.int64),
+            tuple(value for _, _, value in invalid),
+            self.columns,
+        )
+
     def check(self, acquired: NDArray[np.bool_] | None = None) -> None:
         """Raise an error if an entry that a prediction looked at is invalid.
 

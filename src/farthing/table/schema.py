@@ -128,8 +128,7 @@ class Schema:
         if not any(column.is_categorical for column in self.columns):
             whole = source.floats(positions)
             if whole is not None:
-                nowhere = np.empty(0, dtype=np.int64)
-                return Encoded(whole, nowhere, nowhere, (), self.columns)
+                return Encoded.valid(whole, self.columns)
         values = np.empty((source.shape[0], len(self)), dtype=np.float64, order="F")
         rows: list[int] = []
         columns: list[int] = []

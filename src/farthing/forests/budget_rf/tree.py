@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import ContractClassifier, TreesMixin, n_threads, normalise, register
-from farthing.costs import CostSheet
-from farthing.table import Bins
-from farthing.trees import CostRule, Forest, Grower, Impurity
+from farthing.base import ClassifierModel, ContractClassifier, TrainingSet, TreeModel, normalise, register
+from farthing.base.parameters import NON_NEGATIVE, at_least, between, one_of
+from farthing.trees import CostRule, Grower, Impurity
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassCountModel(TreeModel, ClassifierModel):
+    """Trees whose nodes hold class weights; the raw output is the sum over the trees of the class shares."""
+
+    def node_scores(self) -> NDArray[np.float64]:
+        """Return the share of each class in each node, shape (n_nodes, n_classes)."""
+        return normalise(self.forest.value)
+
+    def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the shares as they are: a single tree's add up to one."""
+        return outputs
 
 
 @register(
@@ -25,7 +38,7 @@ from farthing.trees import CostRule, Forest, Grower, Impurity
         {"cost_rule": "penalty", "tradeoff": 0.001, "budget": 5.0, "max_leaf_nodes": 12},
     ],
 )
-class BudgetTreeClassifier(TreesMixin, ContractClassifier):
+class BudgetTreeClassifier(ContractClassifier):
     """A decision tree that weighs what a split tells against what its feature costs.
 
     Features on the path from the root are owned: a second test of the same feature costs nothing. Each row
@@ -81,7 +94,19 @@ class BudgetTreeClassifier(TreesMixin, ContractClassifier):
     'cp'
     """
 
-    _hard_budget = True
+    model_type = ClassCountModel
+    budget_kind = "hard"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "impurity": [one_of("entropy", "gini", "pairs", "powers")],
+        "alpha": [NON_NEGATIVE],
+        "power": [NON_NEGATIVE],
+        "cost_rule": [one_of("ratio", "penalty")],
+        "tradeoff": [NON_NEGATIVE, None],
+        "max_depth": [at_least(0), None],
+        "max_leaf_nodes": [at_least(1), None],
+        "min_samples_leaf": [at_least(1)],
+        "max_bins": [between(2, 255)],
+    }
 
     def __init__(
         self,
@@ -112,41 +137,32 @@ class BudgetTreeClassifier(TreesMixin, ContractClassifier):
         self.costs = costs
         self.n_jobs = n_jobs
 
-    def _fit(
-        self,
-        values: NDArray[np.floating],
-        target: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        sheet: CostSheet,
-    ) -> None:
-        threads = n_threads(self.n_jobs)
-        counts = np.bincount(target, weights=weights, minlength=len(self.classes_)).astype(np.float64)
+    def _learn(self, rows: TrainingSet) -> ClassCountModel:
+        threads, n_classes, cap = self.n_threads(), rows.n_classes, self.hard_cap()
+        counts = np.bincount(rows.target, weights=rows.weights, minlength=n_classes).astype(np.float64)
+        # The gain is a share of the root's impurity, so that one trade-off suits tables of any size.
+        tradeoff = check_tradeoff(self.cost_rule, self.tradeoff)
+        unit = impurity_of(counts, self.impurity, self.alpha, self.power)
         grower = Grower(
-            Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads),
-            sheet,
+            rows.bins(self.max_bins, threads),
+            rows.costs,
             max_depth=self.max_depth,
             max_leaf_nodes=self.max_leaf_nodes,
             min_samples_leaf=self.min_samples_leaf,
             cost_rule=self.cost_rule,
-            tradeoff=check_tradeoff(self.cost_rule, self.tradeoff)
-            * impurity_of(counts, self.impurity, self.alpha, self.power),
-            budget=self.budget_,
+            tradeoff=tradeoff * unit,
+            budget=cap,
             n_threads=threads,
         )
-        self.forest_ = grower.classes(
-            target,
-            weights,
-            len(self.classes_),
+        grown = grower.classes(
+            rows.target,
+            rows.weights,
+            n_classes,
             impurity=self.impurity,
             alpha=self.alpha,
             power=self.power,
-        ).tree
-
-    def _node_scores(self, forest: Forest) -> NDArray[np.float64]:
-        return normalise(forest.value)
-
-    def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        return outputs
+        )
+        return ClassCountModel(**rows.header(budget=cap), forest=grown.tree)
 
 
 def check_tradeoff(cost_rule: CostRule, tradeoff: float | None) -> float:

@@ -1,113 +1,28 @@
-"""Points of spend and score, and what can be read from many of them."""
+"""The frontier: points of spend and score, and what can be read from many of them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from types import NoneType
-from typing import Any, Final
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
+from farthing.base.choice import choose
+from farthing.base.frontier_plot import plot_frontier
+from farthing.base.point import Point
 
-from farthing.frontier.choice import choose
-from farthing.store import register_codec
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-# What all comparisons with a budget allow for rounding, as in `CostSheet`.
-SLACK: Final = 1 + 1e-12
-# Half the width of a 95 % interval, in standard errors.
-_WIDTH: Final = 1.96
-_NUMBERS: Final = ("spend", "max_spend", "score", "error", "loss")
-
-_MARKS: Final = ("o", "^", "s", "D")
-
-
-@dataclass(frozen=True, slots=True)
-class Point:
-    """What one setting of one method pays and scores, on rows that it did not learn from.
-
-    Attributes
-    ----------
-    method : str
-        Name of the method.
-    params : mapping
-        The parameters that were set, beside the costs.
-    spend, max_spend : float
-        What a row pays: the mean, and the most.
-    score : float
-        Larger is better.
-    error : float
-        Standard error of the score; NaN if there is none.
-    loss : float
-        What tells scores apart that are as good: the Brier score of the probabilities if the score is the
-        accuracy, else NaN.
-    estimator : estimator
-        What to fit to get such a model: all parameters are set, and nothing is learned.
-    """
-
-    method: str
-    params: Mapping[str, Any]
-    spend: float
-    max_spend: float
-    score: float
-    error: float = math.nan
-    loss: float = math.nan
-    estimator: Any = field(default=None, repr=False, compare=False)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % interval of the score.
-
-        Examples
-        --------
-        >>> low, high = Point("Tree", {}, 1.0, 1.0, 0.9, 0.01).interval
-        >>> round(low, 4), round(high, 4)
-        (0.8804, 0.9196)
-        """
-        return self.score - _WIDTH * self.error, self.score + _WIDTH * self.error
-
-    def __str__(self) -> str:
-        settings = ", ".join(f"{name}={_brief(value)}" for name, value in self.params.items())
-        return f"{self.method}({settings})"
-
-
-def _encode(point: Point) -> dict[str, object]:
-    """Return what a file holds of a point: all but its estimator, and of the parameters what text can say."""
-    numbers = {name: float(getattr(point, name)) for name in _NUMBERS}
-    return {
-        "method": point.method,
-        "params": {name: _kept(value) for name, value in point.params.items()},
-        **numbers,
-    }
-
-
-def _kept(value: Any) -> str | int | float | bool | None:
-    value = value.item() if isinstance(value, np.generic) else value
-    return value if value is None or type(value) in (str, int, float, bool) else _brief(value)
-
-
-def _decode(fields: dict[str, Any]) -> Point:
-    """Make a point of what may be a hostile file."""
-    if set(fields) != {"method", "params", *_NUMBERS}:
-        raise ValueError(f"a point has a method, params and {', '.join(_NUMBERS)}; got {sorted(fields)}")
-    if not isinstance(fields["method"], str) or not isinstance(fields["params"], dict):
-        raise TypeError("a point has a method with a name, and its parameters by name")
-    for name, value in fields["params"].items():
-        if not isinstance(name, str) or not isinstance(value, str | int | float | bool | NoneType):
-            raise TypeError(f"a point's parameter {name!r} must be a number, a text or nothing")
-    if not all(type(fields[name]) is float for name in _NUMBERS):
-        raise TypeError(f"{', '.join(_NUMBERS)} of a point must be floats")
-    return Point(**fields)
-
-
-register_codec("Point", Point, _encode, _decode)
+# A budget may be exceeded by this part of itself, the rounding of a long sum; as in `CostSheet`.
+SLACK = 1 + 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """A setting that could not be fitted or scored.
 
-    Attributes
+    Parameters
     ----------
     method : str
         Name of the method.
@@ -124,9 +39,11 @@ class Failure:
 
 @dataclass(frozen=True, eq=False)
 class Frontier:
-    """Points of spend and score of any number of methods.
+    """Points of spend and score: of a sweep over methods, or along the path of one.
 
-    Attributes
+    `farthing.sweep`, `miser_path`, `adapt_path`, the prunings and the cascades all return it.
+
+    Parameters
     ----------
     points : tuple of Point
         In the order in which they were asked for.
@@ -138,6 +55,8 @@ class Frontier:
         What all features cost together.
     n_skipped : int
         Fits that a time limit left out.
+    reference : Point, optional
+        What the points are measured against, such as the expensive model that a gate spares.
 
     Examples
     --------
@@ -154,6 +73,7 @@ class Frontier:
     unit: str = ""
     full_cost: float = math.nan
     n_skipped: int = 0
+    reference: Point | None = None
 
     def __len__(self) -> int:
         return len(self.points)
@@ -161,16 +81,38 @@ class Frontier:
     def __iter__(self) -> Iterator[Point]:
         return iter(self.points)
 
+    def __getitem__(self, place: int) -> Point:
+        return self.points[place]
+
+    # Parts of a frontier.
+
     @property
     def methods(self) -> tuple[str, ...]:
         """The methods that have a point, in the order of their first one."""
         return tuple(dict.fromkeys(point.method for point in self.points))
 
-    def of(self, *methods: str) -> Frontier:
+    def of(self, *methods: str) -> Self:
         """Return the points of some methods alone."""
         if unknown := set(methods) - set(self.methods):
             raise LookupError(f"there are no points of {sorted(unknown)}; there are {list(self.methods)}")
-        return self._with(tuple(point for point in self.points if point.method in methods))
+        return replace(self, points=tuple(point for point in self.points if point.method in methods))
+
+    def by(self, name: str) -> dict[Any, Self]:
+        """Return the points by the value of a parameter, such as the curve of each trade-off.
+
+        Examples
+        --------
+        >>> settings = ((0.0, 1.0), (0.0, 2.0), (1.0, 0.5))
+        >>> points = [Point("Miser", {"tradeoff": t}, s, s, s) for t, s in settings]
+        >>> {value: len(curve) for value, curve in Frontier(tuple(points)).by("tradeoff").items()}
+        {0.0: 2, 1.0: 1}
+        """
+        groups: dict[Any, list[Point]] = {}
+        for point in self.points:
+            groups.setdefault(point.params[name], []).append(point)
+        return {value: replace(self, points=tuple(points)) for value, points in groups.items()}
+
+    # Choices.
 
     def pareto(self, *, hard: bool = False) -> tuple[Point, ...]:
         """Return the points that no other one beats in both spend and score, by rising spend.
@@ -181,7 +123,7 @@ class Frontier:
             Compare by the most that a row pays, rather than by the mean.
         """
         chosen: list[Point] = []
-        for point in sorted(self.points, key=lambda p: (_spend(p, hard=hard), -p.score)):
+        for point in sorted(self.points, key=lambda p: (p.spend_of(hard=hard), -p.score)):
             if not math.isnan(point.score) and (not chosen or point.score > chosen[-1].score):
                 chosen.append(point)
         return tuple(chosen)
@@ -197,27 +139,68 @@ class Frontier:
         Parameters
         ----------
         budget : float
-            What a row may pay in the mean.
+            What a row may pay on average.
         hard : bool
             Whether every row must keep it.
         """
-        fitting = [p for p in self.pareto(hard=hard) if _spend(p, hard=hard) <= budget * SLACK]
+        fitting = [p for p in self.pareto(hard=hard) if p.spend_of(hard=hard) <= budget * SLACK]
         return fitting[-1] if fitting else None
 
-    def choose(self, budget: float | None = None, *, hard: bool = False) -> Point | None:
-        """Return the point to take within a budget, see `farthing.frontier.choice`; None if none fits.
+    def at(self, tradeoff: float) -> Point:
+        """Return the point that holds at a trade-off: of the largest one of the path that is no larger.
 
-        It need not be the one of the best score: among scores that are as good as equal, luck decides.
+        Parameters
+        ----------
+        tradeoff : float
+            What a unit of cost is worth in units of error or loss.
+
+        Returns
+        -------
+        Point
+            The best of them, if several points share the trade-off.
+        """
+        rate = float(tradeoff)
+        if not rate >= 0:
+            raise ValueError(f"the trade-off must be zero or more; got {tradeoff!r}")
+        held = [point for point in self.points if point.params["tradeoff"] <= rate]
+        if not held:
+            raise ValueError(f"the path has no point at a trade-off of {tradeoff!r} or less")
+        last = max(point.params["tradeoff"] for point in held)
+        return max((p for p in held if p.params["tradeoff"] == last), key=lambda point: point.score)
+
+    def near(self, loss: float, errors: float = 0.0) -> Point | None:
+        """Return the cheapest point whose score is within ``loss`` of that of the reference; None if none is.
+
+        Parameters
+        ----------
+        loss : float
+            How much of the score may be lost.
+        errors : float
+            Standard errors of the reference's score by which the point has to be better than that. Of many
+            points the cheapest that seems to be within the loss is among the luckiest; with few validation
+            rows, 1 is wise.
+        """
+        if self.reference is None:
+            raise ValueError("the frontier has no reference to be near to")
+        least = self.reference.score - loss + (errors * self.reference.error if errors else 0.0)
+        return next((point for point in self.pareto() if point.score >= least), None)
+
+    def choose(self, budget: float | None = None, *, hard: bool = False) -> Point | None:
+        """Return the point to take within a budget, see `farthing.base.choice`; None if none fits.
+
+        It need not be the one of the best score: among scores that are as good as equal, chance decides.
 
         Parameters
         ----------
         budget : float or None
-            What a row may pay in the mean; None is no limit.
+            What a row may pay on average; None is no limit.
         hard : bool
             Whether every row must keep it.
         """
         limit = math.inf if budget is None else budget * SLACK
-        return choose(point for point in self.points if _spend(point, hard=hard) <= limit)
+        return choose(point for point in self.points if point.spend_of(hard=hard) <= limit)
+
+    # Views.
 
     def table(self, budgets: Iterable[float] | None = None) -> str:
         """Return a table as text: the point to take within each budget.
@@ -245,7 +228,7 @@ class Frontier:
         )
 
     def to_frame(self) -> Any:
-        """Return all points as a pandas DataFrame, a row each; needs pandas."""
+        """Return all points as a pandas DataFrame, one row per point; needs pandas."""
         import pandas as pd  # noqa: PLC0415 - optional
 
         columns = ["method", "params", "spend", "max_spend", "score", "low", "high", "efficient"]
@@ -261,7 +244,7 @@ class Frontier:
         ]
         return pd.DataFrame(rows, columns=columns)
 
-    def plot(self, axes: Any = None, *, label: str | None = None) -> Any:
+    def plot(self, axes: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw the points of each method and the line of the efficient ones; needs matplotlib.
 
         Parameters
@@ -275,27 +258,7 @@ class Frontier:
         -------
         matplotlib Axes
         """
-        from matplotlib import pyplot as plt  # noqa: PLC0415 - optional
-
-        if axes is None:
-            _, axes = plt.subplots(figsize=(9.0, 4.5), layout="constrained")
-        for number, method in enumerate(self.methods):
-            mine = self.of(method).points
-            # Colours come again after ten; then the marks differ.
-            axes.scatter(
-                [p.spend for p in mine], [p.score for p in mine], s=14, alpha=0.6, label=method,
-                marker=_MARKS[number // 10 % len(_MARKS)], color=f"C{number % 10}",
-            )  # fmt: skip
-        best = self.pareto()
-        axes.step(
-            [p.spend for p in best], [p.score for p in best], where="post", color="0.2", linewidth=1.2,
-            label="efficient" if label is None else label,
-        )  # fmt: skip
-        axes.set(
-            xlabel=f"mean spend of a row{f' ({self.unit})' if self.unit else ''}", ylabel=self.score_name
-        )
-        axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
-        return axes
+        return plot_frontier(self, axes, label)
 
     @classmethod
     def union(cls, frontiers: Mapping[str, Frontier]) -> Frontier:
@@ -317,14 +280,3 @@ class Frontier:
             failures += [Failure(f"{name}: {f.method}", f.params, f.reason) for f in frontier.failures]
         first = next(iter(frontiers.values()))
         return cls(tuple(points), tuple(failures), first.score_name, first.unit, first.full_cost)
-
-    def _with(self, points: tuple[Point, ...]) -> Frontier:
-        return Frontier(points, self.failures, self.score_name, self.unit, self.full_cost, self.n_skipped)
-
-
-def _brief(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else " ".join(repr(value).split())
-
-
-def _spend(point: Point, *, hard: bool) -> float:
-    return point.max_spend if hard else point.spend

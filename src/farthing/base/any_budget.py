@@ -1,4 +1,4 @@
-"""What models share that can be moved to another budget after they are fitted."""
+"""Estimators whose fitted model can be moved to another budget without learning again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, ClassVar, Final, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base.estimator import BudgetedEstimator
+from farthing.base.estimator import BudgetedEstimator, BudgetKind
+from farthing.base.fitted import FittedModel
 from farthing.base.inputs import check_cap
 
 # Parts of the model's own mean budget that `variants` tries: other rows will not spend quite what those did
@@ -16,14 +17,20 @@ from farthing.base.inputs import check_cap
 _PARTS: Final = (0.8, 0.85, 0.9, 0.94, 0.97, 1.03, 1.06, 1.1, 1.15, 1.2)
 
 
-class AimedMixin(BudgetedEstimator):
-    """Other budgets of one fit: a method says in ``_aim`` how a fitted model is moved to a budget.
+class AnyBudgetMixin(BudgetedEstimator):
+    """One fit for all budgets: a method says in `model_at` how a fitted model is moved to a budget.
 
     Rows held out within the fit compare the budgets, so of two the dearer is held to be better.
     """
 
-    # What `variants` tries, as shares of the cost of all features.
-    _shares: ClassVar[Sequence[float]] = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.5, 0.7, 1.0)
+    #: What `variants` tries, as shares of the cost of all features.
+    budget_shares: ClassVar[Sequence[float]] = (
+        0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.5, 0.7, 1.0,
+    )  # fmt: skip
+
+    @abstractmethod
+    def model_at(self, cap: float | None, budget_kind: BudgetKind) -> FittedModel:
+        """Return the fitted model of another budget, which shares what was learned; None is no limit."""
 
     def at(self, budget: float | None) -> Self:
         """Return the model of another budget, which shares what was learned.
@@ -39,24 +46,19 @@ class AimedMixin(BudgetedEstimator):
             What `fit` with that budget gives.
         """
         check_is_fitted(self)
-        made = self._variant({"budget": budget})
-        made._aim(check_cap(budget))
-        return made
+        return self.variant({"budget": budget}, self.model_at(check_cap(budget), self.budget_kind))
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield other budgets, see `BudgetedEstimator.variants`; the model itself comes last."""
         check_is_fitted(self)
-        for budget in self._other_budgets():
+        for budget in self.other_budgets():
             yield {"budget": budget}, self.at(budget)
         yield {}, self
 
-    def _other_budgets(self) -> list[float]:
-        """Return what `variants` tries, ascending."""
-        whole = self.costs_.total(self.costs_.features)
+    def other_budgets(self) -> list[float]:
+        """Return the budgets that `variants` tries, ascending."""
+        costs = self.fitted_.costs
+        whole = costs.total(costs.features)
         own = getattr(self, "budget", None)
-        near = [] if own is None or self._hard_budget else [part * own for part in _PARTS]
-        return sorted({*(share * whole for share in self._shares), *near})
-
-    @abstractmethod
-    def _aim(self, cap: float | None) -> None:
-        """Move to a budget; None is no limit."""
+        near = [] if own is None or self.budget_kind == "hard" else [part * own for part in _PARTS]
+        return sorted({*(share * whole for share in self.budget_shares), *near})

@@ -1,0 +1,131 @@
+"""The rows that a method learns from, with all that belongs to them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base.links import normalise
+from farthing.costs import CostSheet
+from farthing.table import Bins, PreparedTable, Schema
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """Rows, targets and weights, all validated, in the form in which methods get them.
+
+    Parameters
+    ----------
+    table : PreparedTable
+        The rows: floats with NaN for missing values and codes for categories.
+    target : ndarray, shape (n_rows,)
+        Codes of classes, places in ``classes``; or floats.
+    weights : ndarray of float64, shape (n_rows,)
+        How much each row counts, above zero.
+    costs : CostSheet
+        The prices, in the order of the columns.
+    classes : ndarray, shape (n_classes,), or None
+        The labels, of which some may have no row; None for a regression.
+    qid : ndarray of int64, shape (n_rows,), optional
+        The query of each row, for rankings.
+
+    Examples
+    --------
+    >>> rows = TrainingSet.of([[1.0], [2.0], [3.0]], np.array([0, 1, 1]), classes=np.array(["no", "yes"]))
+    >>> rows.take(np.array([1, 2])).target
+    array([1, 1])
+    """
+
+    table: PreparedTable
+    target: NDArray[Any]
+    weights: NDArray[np.float64]
+    costs: CostSheet
+    classes: NDArray[Any] | None = None
+    qid: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(
+        cls,
+        X: Any,
+        target: NDArray[Any],
+        weights: NDArray[np.float64] | None = None,
+        costs: CostSheet | None = None,
+        classes: NDArray[Any] | None = None,
+    ) -> TrainingSet:
+        """Make one of a table and a target that is encoded already, each row of weight 1 unless told."""
+        table = PreparedTable.of(X)
+        return cls(
+            table,
+            target,
+            np.ones(len(table)) if weights is None else weights,
+            CostSheet.of(costs, table.schema.names),
+            classes,
+        )
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    @property
+    def values(self) -> NDArray[np.floating]:
+        """The encoded table, shape (n_rows, n_features); may be the user's own array: never write to it."""
+        return self.table.values
+
+    @property
+    def schema(self) -> Schema:
+        """Names and types of the columns."""
+        return self.table.schema
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes; a regression has none."""
+        if self.classes is None:
+            raise TypeError("the rows of a regression have no classes")
+        return len(self.classes)
+
+    def bins(self, max_bins: int, n_threads: int = 1) -> Bins:
+        """Return the table in bins, which fits on the same rows share."""
+        return self.table.bins(max_bins, n_threads)
+
+    def take(self, rows: NDArray[Any]) -> TrainingSet:
+        """Return some of the rows, by number or by a mask; the schema stays that of the whole."""
+        part = PreparedTable(self.table.schema, self.table.encoded.take(rows))
+        return replace(
+            self,
+            table=part,
+            target=self.target[rows],
+            weights=self.weights[rows],
+            qid=None if self.qid is None else self.qid[rows],
+        )
+
+    def reweighed(self, factors: NDArray[np.float64] | None) -> TrainingSet:
+        """Return the rows with their weights multiplied by the factor of their class; None leaves them."""
+        return self if factors is None else replace(self, weights=self.weights * factors[self.target])
+
+    def prior(self) -> NDArray[np.float64]:
+        """Return the best guess without looking: the weighted share of each class, or the weighted mean."""
+        if self.classes is None:
+            return np.array([np.average(self.target, weights=self.weights)])
+        counts: NDArray[np.float64] = np.zeros((1, len(self.classes)))
+        np.add.at(counts[0], self.target, self.weights)
+        return normalise(counts).ravel()
+
+    def header(self, prior: NDArray[np.float64] | None = None, budget: float | None = None) -> dict[str, Any]:
+        """Return the fields that every `FittedModel` of these rows begins with.
+
+        Parameters
+        ----------
+        prior : ndarray of float64, shape (n_outputs,), optional
+            The raw output of knowing nothing; None is `prior`.
+        budget : float or None
+            The hard cap at prediction.
+        """
+        fields = {
+            "schema": self.schema,
+            "costs": self.costs,
+            "prior": self.prior() if prior is None else prior,
+            "budget": budget,
+        }
+        return fields if self.classes is None else {**fields, "classes": self.classes}

@@ -1,0 +1,48 @@
+"""Weights of classes: the ``class_weight`` parameter of scikit-learn, resolved for encoded targets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import TrainingSet
+
+
+def class_factors(class_weight: Any, rows: TrainingSet) -> NDArray[np.float64] | None:
+    """Return what the weights of each class's rows are multiplied by; see `TrainingSet.reweighed`.
+
+    Parameters
+    ----------
+    class_weight : dict, "balanced" or None
+        By label; "balanced" gives each class the same weight in all.
+    rows : TrainingSet
+        The rows of a classification.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_classes,), or None
+        None if all classes count alike.
+
+    Examples
+    --------
+    >>> rows = TrainingSet.of(np.zeros((3, 1)), np.array([0, 0, 1]), classes=np.array(["no", "yes"]))
+    >>> class_factors("balanced", rows), class_factors({"yes": 5}, rows)
+    (array([0.75, 1.5 ]), array([1., 5.]))
+    """
+    if class_weight is None or rows.classes is None:
+        return None
+    labels = rows.classes.tolist()
+    if isinstance(class_weight, str):
+        if class_weight != "balanced":
+            raise ValueError(f"class_weight must be 'balanced', a dict or None; got {class_weight!r}")
+        counts = np.bincount(rows.target, weights=rows.weights, minlength=len(labels))
+        # A class without rows gets a factor of zero, which no row ever uses.
+        return np.asarray(rows.weights.sum() / (len(labels) * np.where(counts > 0, counts, np.inf)))
+    if strange := [label for label in class_weight if label not in labels]:
+        raise ValueError(f"class_weight names {strange[0]!r}, which is no class; there are {labels}")
+    given = np.array([float(class_weight.get(label, 1.0)) for label in labels])
+    if not ((given > 0) & np.isfinite(given)).all():
+        raise ValueError(f"class_weight must be above 0, and finite; got {class_weight!r}")
+    return given

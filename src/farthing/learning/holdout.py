@@ -1,0 +1,50 @@
+"""Rows held out of a fit, such as those that choose the number of rounds or a threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import TrainingSet
+
+# (number of units, how many to hold out) to the numbers of those held out.
+Draw: TypeAlias = Callable[[int, int], NDArray[np.int64]]
+
+
+def hold_out(rows: TrainingSet, fraction: float, draw: Draw) -> tuple[TrainingSet, TrainingSet]:
+    """Split rows, or whole queries if there are any, into those to learn from and those held out.
+
+    Parameters
+    ----------
+    rows : TrainingSet
+        The rows.
+    fraction : float
+        The share of them to hold out.
+    draw : callable
+        Draws the rows, or queries, to hold out: from how many there are, and how many to take.
+
+    Returns
+    -------
+    learned, held_out : TrainingSet
+
+    Examples
+    --------
+    >>> rows = TrainingSet.of(np.arange(4.0)[:, np.newaxis], np.arange(4.0))
+    >>> learned, held_out = hold_out(rows, 0.25, lambda n, k: np.arange(n)[:k])
+    >>> learned.target, held_out.target
+    (array([1., 2., 3.]), array([0.]))
+    """
+    units = np.arange(len(rows)) if rows.qid is None else np.unique(rows.qid, return_inverse=True)[1]
+    n_units = int(units.max()) + 1
+    n_held = round(fraction * n_units)
+    if not 0 < n_held < n_units:
+        what = "rows" if rows.qid is None else "queries"
+        raise ValueError(
+            f"validation_fraction={fraction} leaves no {what} on one side of {n_units}; "
+            "give more, or validation rows of their own"
+        )
+    held = np.isin(units, draw(n_units, n_held))
+    return rows.take(~held), rows.take(held)

@@ -1,0 +1,156 @@
+"""A table that was looked at once: its columns, its values as floats, its bins; what every fit can share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.errors import TableError
+from farthing.table.bins import Bins
+from farthing.table.columns import Column
+from farthing.table.encode import Encoded
+from farthing.table.schema import Schema
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedTable:
+    """A table of any library, read once: `fit`, `predict` and `sweep` take it in place of X.
+
+    Preparing finds the columns and their types, and encodes the values. Bins are made on demand and kept, so
+    many models can be fitted on one prepared table at the price of one.
+
+    Parameters
+    ----------
+    schema : Schema
+        Names, types and categories of the columns.
+    encoded : Encoded
+        The values as floats, shape (n_rows, n_features).
+    raw : object, optional
+        The table as it was given, for models that read it themselves.
+
+    Examples
+    --------
+    >>> from farthing.forests import BudgetTreeClassifier
+    >>> table = PreparedTable.of([[1.0, 5.0], [2.0, 6.0], [3.0, 5.0], [4.0, 6.0]])
+    >>> trees = [BudgetTreeClassifier(max_depth=depth).fit(table, [0, 0, 1, 1]) for depth in (1, 2)]
+    >>> trees[0].predict(table.take(np.array([0, 3])))
+    array([0, 1])
+    """
+
+    schema: Schema
+    encoded: Encoded
+    raw: Any = field(default=None, repr=False)
+    _bins: dict[int, Bins] = field(default_factory=dict, init=False, repr=False)
+
+    @classmethod
+    def of(cls, X: Any, estimator: str = "the model") -> PreparedTable:
+        """Prepare a table; one that is prepared already is returned as it is.
+
+        Parameters
+        ----------
+        X : ndarray, pandas.DataFrame, polars.DataFrame, array-like or PreparedTable
+            Shape (n_rows, n_features).
+        estimator : str
+            Name of the estimator, for messages.
+        """
+        if isinstance(X, PreparedTable):
+            return X
+        schema = Schema.learn(X, estimator)
+        return cls(schema, schema.encode(X, estimator), X)
+
+    @property
+    def values(self) -> NDArray[np.floating]:
+        """The values as floats, shape (n_rows, n_features); may be the user's own array: do not write."""
+        return self.encoded.values
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        n_rows, n_features = self.encoded.values.shape
+        return n_rows, n_features
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def bins(self, max_bins: int, n_threads: int = 1) -> Bins:
+        """Return the table in bins, made at the first call for each number of bins."""
+        # The bins do not depend on the number of threads, so it is no part of the key.
+        if max_bins not in self._bins:
+            self._bins[max_bins] = Bins(self.values, self.schema, max_bins=max_bins, n_threads=n_threads)
+        return self._bins[max_bins]
+
+    def take(self, rows: NDArray[Any]) -> PreparedTable:
+        """Return some of the rows, as if the table had been prepared from them alone.
+
+        Parameters
+        ----------
+        rows : ndarray of int64 or of bool
+            Numbers of the rows, or a mask.
+
+        Returns
+        -------
+        PreparedTable
+            Categories that none of the rows has are left out of its schema, so that they count as unseen.
+        """
+        encoded = self.encoded.take(rows)
+        seen = [_seen(column, encoded.values[:, j]) for j, column in enumerate(self.schema.columns)]
+        if all(keep is None for keep in seen):
+            return PreparedTable(self.schema, encoded)
+        columns = tuple(
+            column if keep is None else replace(column, categories=tuple(column.categories[c] for c in keep))
+            for column, keep in zip(self.schema.columns, seen, strict=True)
+        )
+        schema = Schema(columns, self.schema.named)
+        return PreparedTable(schema, _recoded(encoded, self.schema, schema))
+
+    def under(self, schema: Schema, estimator: str = "the model") -> Encoded:
+        """Return the values under the schema of a fitted model.
+
+        Parameters
+        ----------
+        schema : Schema
+            Of the same columns; categories may differ, and those that it does not know become missing.
+        estimator : str
+            Name of the estimator, for messages.
+        """
+        if schema == self.schema:
+            return self.encoded
+        theirs = [(column.name, column.kind) for column in self.schema.columns]
+        if [(column.name, column.kind) for column in schema.columns] != theirs:
+            raise TableError(
+                f"the table was prepared with other columns than {estimator} was fitted on: "
+                f"{', '.join(self.schema.names[:5])}, ...; prepare it from the columns of the fit"
+            )
+        return _recoded(self.encoded, self.schema, schema)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Bins hold compiled objects; another process makes its own.
+        return {"schema": self.schema, "encoded": self.encoded, "raw": self.raw, "_bins": {}}
+
+
+def encode(schema: Schema, X: Any, estimator: str = "the model") -> Encoded:
+    """Return a table of any kind, prepared or not, as floats under the schema of a fitted model."""
+    return X.under(schema, estimator) if isinstance(X, PreparedTable) else schema.encode(X, estimator)
+
+
+def _seen(column: Column, codes: NDArray[np.floating]) -> NDArray[np.int64] | None:
+    """Return the codes of the categories that occur, ascending; None if all do, or the column is numeric."""
+    if not column.is_categorical:
+        return None
+    present = np.unique(codes[~np.isnan(codes)]).astype(np.int64)
+    return None if len(present) == len(column.categories) else present
+
+
+def _recoded(encoded: Encoded, old: Schema, new: Schema) -> Encoded:
+    """Translate the codes of categories from one schema to another, looking at each category once."""
+    values = np.array(encoded.values, dtype=np.float64, order="F")
+    for j, (before, after) in enumerate(zip(old.columns, new.columns, strict=True)):
+        if before.is_categorical and before.categories != after.categories:
+            # One entry more at the end: there the code -1, for missing, finds NaN.
+            codes = np.array([*(after.encode_value(category) for category in before.categories), np.nan])
+            column = values[:, j]
+            values[:, j] = codes[np.where(np.isnan(column), -1, column).astype(np.int64)]
+    return replace(encoded, values=values, columns=new.columns)

@@ -1,8 +1,8 @@
 """The frontier: what each method pays and how often it is right, and the best model within a budget."""
 
+from farthing.base import Failure, Frontier, Point
 from farthing.frontier.budgeted_classifier import BudgetedClassifier
 from farthing.frontier.budgeted_regressor import BudgetedRegressor
-from farthing.frontier.frontier import Failure, Frontier, Point
 from farthing.frontier.scorers import ErrorCosts
 from farthing.frontier.sweep import sweep
 

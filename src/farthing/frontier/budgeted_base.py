@@ -1,29 +1,28 @@
-"""The front door: a table, prices and a budget in, the best model that fits out; what estimators share."""
+"""The front door: a table, prices and a budget in, the best model that fits out."""
 
 from __future__ import annotations
 
 import re
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
-from types import NoneType, UnionType
-from typing import Any, ClassVar, Final, Self
+from numbers import Integral
+from types import NoneType
+from typing import Any, Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from sklearn.utils.validation import check_consistent_length
 
-from farthing.base import BudgetedEstimator
-from farthing.base.inputs import check_cap, n_threads
-from farthing.costs import CostSheet, RowLedger
+from farthing.base import BudgetedEstimator, BudgetKind, FittedModel, Frontier, Point, TrainingSet
+from farthing.base.frontier import SLACK
+from farthing.base.inputs import check_cap
+from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
+from farthing.costs import CostSheet
 from farthing.errors import BudgetWarning
-from farthing.frontier.candidates import Kind
-from farthing.frontier.data_split import Part
-from farthing.frontier.frontier import SLACK, Frontier, Point
+from farthing.frontier.budgeted_model import ChosenModel
+from farthing.frontier.data_split import SweepRows
 from farthing.frontier.sweep import sweep
-from farthing.table import Encoded, Schema
-from farthing.walks import Policy
+from farthing.table import PreparedTable
 
 _SHARE: Final = re.compile(r"\s*([0-9][0-9.eE+-]*)\s*%\s*")
 # Below so many rows a single split is too noisy to choose by, and folds are cheap.
@@ -57,20 +56,27 @@ PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
         Fits side by side, as in joblib."""
 
 
-class BudgetedBase(BudgetedEstimator):
-    """What the classifier and the regressor share: sweep, choose, fit again, answer as the one chosen."""
+CONSTRAINTS: Final[dict[str, Any]] = {
+    "budget_kind": [one_of("mean", "hard")],
+    "time_limit": [NON_NEGATIVE, None],
+    "progress": ["boolean"],
+    "random_state": [Integral],
+    "n_jobs": JOBS,
+}
+"""What the parameters may be; budget, costs, methods, scoring and cv are checked where they are used."""
 
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {"model_": BudgetedEstimator, "chosen_": Point}
-    model_: Any
+
+class BudgetedBase(BudgetedEstimator):
+    """What the classifier and the regressor share: sweep, choose, fit again, predict as the chosen model."""
+
     frontier_: Frontier
-    chosen_: Point
 
     def __init__(
         self,
         costs: Any,
         budget: float | str | None,
         *,
-        budget_kind: Kind,
+        budget_kind: BudgetKind,
         methods: Any,
         scoring: Any,
         cv: Any,
@@ -99,12 +105,10 @@ class BudgetedBase(BudgetedEstimator):
         """Return a model that pays for nothing, if its budget is 0."""
 
     @abstractmethod
-    def _adopt_model(self, rows: Part) -> None:
-        """Take over what prediction needs of the chosen model beside its prior."""
-
-    @abstractmethod
-    def _said(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return our raw outputs for those of the chosen model."""
+    def _chosen_model(
+        self, header: dict[str, Any], model: Any, chosen: Point, rows: SweepRows
+    ) -> ChosenModel:
+        """Return the fitted model around the chosen one; ``header`` has its schema, costs and budget."""
 
     # Learning.
 
@@ -113,8 +117,8 @@ class BudgetedBase(BudgetedEstimator):
 
         Parameters
         ----------
-        X : array or frame, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are welcome.
+        X : array, frame or PreparedTable, shape (n_rows, n_features)
+            NumPy, pandas or polars; missing values and categories are welcome. It is read once.
         y : array, shape (n_rows,)
             Labels or numbers.
         sample_weight : array, shape (n_rows,), optional
@@ -124,58 +128,60 @@ class BudgetedBase(BudgetedEstimator):
         -------
         self
         """
-        if self.budget_kind not in ("mean", "hard"):
-            raise ValueError(f"budget_kind must be 'mean' or 'hard'; got {self.budget_kind!r}")
+        self._validate_params()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        schema = Schema.learn(X, type(self).__name__)
-        target = self._learn_target(y)
-        check_consistent_length(schema.encode(X, type(self).__name__).values, target)
-        rows = Part.of(X, y, sample_weight).counted()
-        sheet = CostSheet.of(self.costs, schema.names)
+        table = PreparedTable.of(X, type(self).__name__)
+        check_consistent_length(table.values, self._encode_target(y)[0])
+        all_rows = SweepRows.of(table, y, sample_weight)
+        rows = all_rows.of_positive_weight()
+        sheet = CostSheet.of(self.costs, table.schema.names)
         budget = budget_of(self.budget, sheet)
-        self.frontier_ = sweep(
+        self.frontier_ = self._sweep(all_rows, sheet, budget, few=len(rows.y) < _FEW_ROWS)
+        chosen = _choose(self.frontier_, budget, hard=self.budget_kind == "hard")
+        model = clone(chosen.estimator)
+        if not isinstance(model, BudgetedEstimator):
+            raise TypeError(
+                f"{chosen.method} does not keep the contract, so it cannot be the model; "
+                "farthing.sweep takes any estimator, for comparison"
+            )
+        model.fit(rows.table, rows.y, rows.weights)
+        if self.budget_kind == "mean" and budget is not None:
+            model = _held_to(budget, model, rows)
+        within = model.fitted_
+        cap = budget if self.budget_kind == "hard" and budget is not None else within.budget
+        header = {"schema": within.schema, "costs": within.costs, "budget": cap}
+        self.adopt(self._chosen_model(header, model, chosen, rows))
+        _warn_if_nothing(sheet, budget, chosen)
+        return self
+
+    def _sweep(self, rows: SweepRows, sheet: CostSheet, budget: float | None, *, few: bool) -> Frontier:
+        return sweep(
             [*_listed(self.methods), (self._free_model(sheet), {"budget": [0.0]})],
-            X,
-            column_or_1d(y),
+            rows.table,
+            rows.y,
             sheet,
             scoring=self.scoring,
-            cv=_FOLDS if self.cv is None and len(rows.y) < _FEW_ROWS else self.cv,
+            cv=_FOLDS if self.cv is None and few else self.cv,
             budget=budget,
             budget_kind=self.budget_kind,
-            sample_weight=sample_weight,
+            sample_weight=rows.weights,
             memory=self.memory,
             n_jobs=self.n_jobs,
             progress=self.progress,
             time_limit=self.time_limit,
             random_state=self.random_state,
         )
-        self.chosen_ = _choose(self.frontier_, budget, hard=self.budget_kind == "hard")
-        self.model_ = clone(self.chosen_.estimator).fit(rows.X, rows.y, rows.weights)
-        if self.budget_kind == "mean" and budget is not None:
-            self.model_ = _held_to(budget, self.model_, rows)
-        if not isinstance(self.model_, BudgetedEstimator):
-            raise TypeError(
-                f"{self.chosen_.method} does not keep the contract, so it cannot be the model; "
-                "farthing.sweep takes any estimator, for comparison"
-            )
-        self._adopt(self.model_.schema_)
-        self.costs_ = self.model_.costs_
-        self.budget_ = budget if self.budget_kind == "hard" and budget is not None else self.model_.budget_
-        self._adopt_model(rows)
-        self.prior_ = self._model_prior()
-        _warn_if_nothing(sheet, budget, self.chosen_)
-        return self
 
-    def _fit(self, *_: Any) -> None:
+    def _learn(self, rows: TrainingSet) -> FittedModel:  # noqa: ARG002 - the sweep needs the table itself
         raise TypeError(
             f"{type(self).__name__} learns through the fit of the model it chooses; call its fit first, "
             "and give the fitted model to the one that needs it"
         )
 
-    def _file_params(self) -> dict[str, Any]:
-        # Objects that were tried, or judged, are not part of what was chosen.
-        params = super()._file_params()
+    def file_params(self) -> dict[str, Any]:
+        """Return the parameters without the objects that were tried or scored by."""
+        params = super().file_params()
         methods = params["methods"]
         listed = methods if isinstance(methods, list | tuple) else [methods]
         named = all(isinstance(name, str) for name in listed)
@@ -183,49 +189,6 @@ class BudgetedBase(BudgetedEstimator):
         for name in ("scoring", "cv", "memory"):
             params[name] = params[name] if isinstance(params[name], str | int | NoneType) else None
         return params
-
-    def _model_prior(self) -> NDArray[np.float64]:
-        """Return what the chosen model says without looking, as we say it."""
-        return np.atleast_1d(self.model_._conclude(self.model_.prior_[np.newaxis])[0])
-
-    # Predicting.
-
-    def _policy(self, seed: int | None) -> Policy:
-        return _Spoken(self, self.model_._policy(seed))
-
-    def _answers(
-        self,
-        encoded: Encoded,
-        budget: NDArray[np.float64] | None,
-        seeds: NDArray[np.int64] | None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        outputs, acquired = self.model_._answers(encoded, budget, seeds)
-        return self._said(outputs), acquired
-
-    def _check_stored(self) -> None:
-        super()._check_stored()
-        n_threads(self.n_jobs)
-        if self.model_.schema_ != self.schema_ or self.model_.costs_ != self.costs_:
-            raise ValueError("the columns and costs must be those of the model within")
-        if not np.array_equal(self._model_prior(), self.prior_):
-            raise ValueError("prior_ must be that of the model within")
-
-
-class _Spoken:
-    """The walk of the chosen model, with our outputs."""
-
-    def __init__(self, door: BudgetedBase, policy: Policy) -> None:
-        self._door = door
-        self._policy = policy
-
-    def wants(self, ledger: RowLedger) -> int | None:
-        return self._policy.wants(ledger)
-
-    def hear(self, column: int, value: float) -> None:
-        self._policy.hear(column, value)
-
-    def output(self) -> NDArray[np.float64]:
-        return np.asarray(self._door._said(self._policy.output()[np.newaxis])[0])
 
 
 def budget_of(budget: Any, sheet: CostSheet) -> float | None:
@@ -244,7 +207,7 @@ def budget_of(budget: Any, sheet: CostSheet) -> float | None:
     return check_cap(budget)
 
 
-def _held_to(budget: float, model: Any, rows: Part) -> Any:
+def _held_to(budget: float, model: Any, rows: SweepRows) -> Any:
     """Return a model that was fitted again on more rows, or a variant that keeps the mean budget on them.
 
     More rows let trees grow, and so spend. Of the variants within the budget those with the fewest parameters
@@ -252,10 +215,10 @@ def _held_to(budget: float, model: Any, rows: Part) -> Any:
     """
 
     def spend(variant: Any) -> float:
-        return float(np.average(variant.spend(rows.X), weights=rows.weights))
+        return float(np.average(variant.spend(rows.table), weights=rows.weights))
 
     limit = budget * SLACK
-    if not isinstance(model, BudgetedEstimator) or spend(model) <= limit:
+    if spend(model) <= limit:
         return model
     tried = [(len(params), spend(variant), variant) for params, variant in model.variants()]
     within = [(-changed, spent, variant) for changed, spent, variant in tried if spent <= limit]

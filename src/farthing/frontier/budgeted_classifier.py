@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import NoneType, UnionType
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
-from farthing.base import BudgetedEstimator, ContractClassifier, documented, register
+from farthing.base import BudgetedEstimator, BudgetKind, ContractClassifier, Point, documented, register
 from farthing.boosting import GreedyMiserClassifier
 from farthing.costs import CostSheet
 from farthing.forests import BudgetTreeClassifier
-from farthing.frontier.budgeted_base import PARAMETERS, BudgetedBase
-from farthing.frontier.candidates import Kind
-from farthing.frontier.data_split import Part
+from farthing.frontier.budgeted_base import CONSTRAINTS, PARAMETERS, BudgetedBase
+from farthing.frontier.budgeted_model import ChosenClassifierModel, ChosenModel
+from farthing.frontier.data_split import SweepRows
 from farthing.frontier.scorers import ErrorCosts
 from farthing.learning.calibration import temper, temperature_of
 
@@ -69,17 +66,15 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
     True
     """
 
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {
-        "temperature_": float,
-        "error_costs_": np.ndarray | NoneType,
-    }
+    model_type = ChosenClassifierModel
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**CONSTRAINTS, "calibrate": ["boolean"]}
 
     def __init__(
         self,
         costs: Any = None,
         budget: float | str | None = None,
         *,
-        budget_kind: Kind = "mean",
+        budget_kind: BudgetKind = "mean",
         methods: Any = "auto",
         scoring: Any = "accuracy",
         cv: Any = None,
@@ -108,44 +103,27 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
         return BudgetTreeClassifier(costs=sheet, max_depth=4)
 
-    def _adopt_model(self, rows: Part) -> None:
-        self.classes_ = self.model_.classes_
-        self.error_costs_ = None
-        if isinstance(self.scoring, ErrorCosts):
-            self.error_costs_ = self.scoring.over(self.classes_).costs
-        self.temperature_ = 1.0
-        if self.calibrate and len(self.classes_) > 1:
-            options = None if rows.weights is None else {"sample_weight": rows.weights}
-            held_out = cross_val_predict(
-                clone(self.model_), rows.X, rows.y, cv=3, method="predict_proba", params=options
-            )
-            codes = np.searchsorted(self.classes_, rows.y)
-            self.temperature_ = temperature_of(held_out, codes)
+    def _chosen_model(
+        self, header: dict[str, Any], model: Any, chosen: Point, rows: SweepRows
+    ) -> ChosenModel:
+        classes = model.classes_
+        costs = self.scoring.over(classes).costs if isinstance(self.scoring, ErrorCosts) else None
+        temperature = self._temperature(model, rows) if self.calibrate and len(classes) > 1 else 1.0
+        prior = temper(model.fitted_.conclude(model.fitted_.prior[np.newaxis]), temperature)[0]
+        return ChosenClassifierModel(
+            **header,
+            prior=prior,
+            classes=classes,
+            model=model,
+            chosen=chosen,
+            temperature=temperature,
+            error_costs=costs,
+        )
 
-    def _said(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        return temper(self.model_._conclude(outputs), self.temperature_)
-
-    def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        return outputs
-
-    def _results(self, outputs: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:
-        if self.error_costs_ is None:
-            return super()._results(outputs)
-        return self.classes_[ErrorCosts(self.error_costs_).decide(outputs)], outputs
-
-    def _conclude_row(
-        self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]
-    ) -> tuple[Any, dict[Any, float] | None]:
-        label, probabilities = super()._conclude_row(outputs, looked)
-        if self.error_costs_ is not None:
-            label = self._results(self._settle(outputs, looked))[0].tolist()[0]
-        return label, probabilities
-
-    def _check_stored(self) -> None:
-        if not 0 < self.temperature_ < np.inf:
-            raise ValueError(f"temperature_ must be above zero; got {self.temperature_!r}")
-        if self.error_costs_ is not None:
-            ErrorCosts(self.error_costs_).over(self.classes_)
-        super()._check_stored()
-        if not np.array_equal(self.model_.classes_, self.classes_):
-            raise ValueError("the classes must be those of the model within")
+    def _temperature(self, model: Any, rows: SweepRows) -> float:
+        """Return the temperature that suits rows which copies of the model did not learn from."""
+        options = None if rows.weights is None else {"sample_weight": rows.weights}
+        held_out = cross_val_predict(
+            clone(model), rows.X, rows.y, cv=3, method="predict_proba", params=options
+        )
+        return temperature_of(held_out, np.searchsorted(model.classes_, rows.y))

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from farthing.base import BudgetedEstimator, ContractRegressor, documented, register
+from farthing.base import BudgetedEstimator, BudgetKind, ContractRegressor, Point, documented, register
 from farthing.boosting import GreedyMiserRegressor
 from farthing.costs import CostSheet
-from farthing.frontier.budgeted_base import PARAMETERS, BudgetedBase
-from farthing.frontier.candidates import Kind
-from farthing.frontier.data_split import Part
+from farthing.frontier.budgeted_base import CONSTRAINTS, PARAMETERS, BudgetedBase
+from farthing.frontier.budgeted_model import ChosenModel, ChosenRegressorModel
+from farthing.frontier.data_split import SweepRows
 
 
 @register(
@@ -37,12 +36,15 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
         The one taken; a file keeps it without its estimator, which is that of ``model_``.
     """
 
+    model_type = ChosenRegressorModel
+    _parameter_constraints = CONSTRAINTS
+
     def __init__(
         self,
         costs: Any = None,
         budget: float | str | None = None,
         *,
-        budget_kind: Kind = "mean",
+        budget_kind: BudgetKind = "mean",
         methods: Any = "auto",
         scoring: Any = "neg_mean_squared_error",
         cv: Any = None,
@@ -69,8 +71,12 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
         return GreedyMiserRegressor(costs=sheet)
 
-    def _adopt_model(self, rows: Part) -> None:
-        """Numbers need nothing more."""
-
-    def _said(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.asarray(self.model_._conclude(outputs)[:, np.newaxis])
+    def _chosen_model(
+        self,
+        header: dict[str, Any],
+        model: Any,
+        chosen: Point,
+        rows: SweepRows,  # noqa: ARG002 - values need no calibration
+    ) -> ChosenModel:
+        prior = np.atleast_1d(model.fitted_.conclude(model.fitted_.prior[np.newaxis])[0])
+        return ChosenRegressorModel(**header, prior=prior, model=model, chosen=chosen)

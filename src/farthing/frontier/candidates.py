@@ -6,50 +6,16 @@ import inspect
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final
 
 from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection import ParameterGrid
 
-from farthing.base import BudgetedEstimator, registered
+from farthing.base import BudgetedEstimator, ContractClassifier, SweepContext, registered
 from farthing.base.registry import Grid, auto_grid, default_grid, get, rank
-from farthing.costs import CostSheet
-
-Kind: TypeAlias = Literal["mean", "hard"]
 
 # Words that stand for many methods, and the settings of each that they mean.
 _GRIDS: Final[Mapping[str, Callable[[str], Grid | None]]] = {"auto": auto_grid, "all": default_grid}
-
-
-@dataclass(frozen=True, slots=True)
-class Ground:
-    """What a method may want to know of the table before it says which settings to try.
-
-    A grid that is a callable gets this.
-
-    Attributes
-    ----------
-    n_rows, n_features : int
-        Size of the table.
-    n_classes : int or None
-        None for numbers.
-    costs : CostSheet
-        The prices.
-    budget : float or None
-        What is asked for, if it is one budget.
-    budget_kind : {"mean", "hard"}
-        Whether the budget is for the mean or for every row.
-    random_state : int
-        For methods that draw lots and were given no seed, so that a sweep can be repeated.
-    """
-
-    n_rows: int
-    n_features: int
-    n_classes: int | None
-    costs: CostSheet
-    budget: float | None = None
-    budget_kind: Kind = "mean"
-    random_state: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +37,7 @@ class Candidate:
     params: Mapping[str, Any]
 
 
-def candidates(methods: Any, ground: Ground) -> list[Candidate]:
+def candidates(methods: Any, context: SweepContext) -> list[Candidate]:
     """Return the settings to try, the first of each method before the second of any.
 
     Parameters
@@ -80,42 +46,42 @@ def candidates(methods: Any, ground: Ground) -> list[Candidate]:
         "auto" is what the registered methods that can learn the target offer one who names none: some twenty
         fits; "all" is the whole grid of every one. A name or a class stands for its registered grid, an
         estimator for itself alone; a pair has the grid to go over, as in scikit-learn's ``ParameterGrid``.
-    ground : Ground
+    context : SweepContext
         The table.
     """
-    rows = [list(_settings(given, ground)) for given in _expand(methods, ground)]
+    rows = [list(_settings(given, context)) for given in _expand(methods, context)]
     turns = zip_longest(*rows)
     return [candidate for turn in turns for candidate in turn if candidate is not None]
 
 
-def suits(method: type, ground: Ground) -> bool:
+def suits(method: type, context: SweepContext) -> bool:
     """Tell whether a registered method can learn a target, each row on its own."""
-    if not issubclass(method, BudgetedEstimator) or not method._rows_alone:
+    if not issubclass(method, BudgetedEstimator) or not method.rows_are_independent:
         return False
-    if ground.n_classes is None:
+    if context.n_classes is None:
         return bool(is_regressor(method())) and not _needs_queries(method)
-    binary_only = getattr(method, "_binary_only", False)
-    return bool(is_classifier(method())) and not (binary_only and ground.n_classes > 2)
+    binary_only = issubclass(method, ContractClassifier) and method.binary_only
+    return bool(is_classifier(method())) and not (binary_only and context.n_classes > 2)
 
 
-def _expand(methods: Any, ground: Ground) -> list[Any]:
+def _expand(methods: Any, context: SweepContext) -> list[Any]:
     given = [methods] if isinstance(methods, str | type | BaseEstimator) else list(methods)
     if not given:
         raise ValueError("methods must name at least one method")
     found: list[Any] = []
     for one in given:
         grid_of = _GRIDS.get(one) if isinstance(one, str) else None
-        found += [one] if grid_of is None else _offered(grid_of, ground)
+        found += [one] if grid_of is None else _offered(grid_of, context)
     return found
 
 
-def _offered(grid_of: Callable[[str], Grid | None], ground: Ground) -> list[Any]:
+def _offered(grid_of: Callable[[str], Grid | None], context: SweepContext) -> list[Any]:
     """Return the methods that suit, with their grids, by rank."""
     grids = {name: grid_of(name) for name in sorted(registered(), key=rank)}
-    return [(name, grid) for name, grid in grids.items() if grid is not None and suits(get(name), ground)]
+    return [(name, grid) for name, grid in grids.items() if grid is not None and suits(get(name), context)]
 
 
-def _settings(given: Any, ground: Ground) -> Iterator[Candidate]:
+def _settings(given: Any, context: SweepContext) -> Iterator[Candidate]:
     grid: Any = None
     if isinstance(given, tuple):
         given, grid = given
@@ -129,28 +95,28 @@ def _settings(given: Any, ground: Ground) -> Iterator[Candidate]:
         name, estimator = type(given).__name__, given
     if not hasattr(estimator, "fit"):
         raise TypeError(f"methods must be names, classes or estimators; got {estimator!r}")
-    for params in _points(grid(ground) if callable(grid) else grid):
-        yield Candidate(name, clone(estimator).set_params(**_given(estimator, params, ground)), params)
+    for params in _points(grid(context) if callable(grid) else grid):
+        yield Candidate(name, clone(estimator).set_params(**_given(estimator, params, context)), params)
 
 
 def _points(grid: Any) -> Iterable[Mapping[str, Any]]:
     return [{}] if not grid else list(ParameterGrid(grid))
 
 
-def _given(estimator: Any, params: Mapping[str, Any], ground: Ground) -> dict[str, Any]:
+def _given(estimator: Any, params: Mapping[str, Any], context: SweepContext) -> dict[str, Any]:
     """Return the parameters with the prices, a seed, and the budget if the method takes one of its kind."""
     known = estimator.get_params(deep=False)
     made = dict(params)
     # Prices and budgets of a sweep are over columns; what asks devices has its own.
-    by_columns = bool(getattr(estimator, "_asks_columns", True))
+    by_columns = getattr(estimator, "asks", "columns") == "columns"
     if "costs" in known and by_columns:
-        made["costs"] = ground.costs
+        made["costs"] = context.costs
     if known.get("random_state", 0) is None and params.get("random_state") is None:
-        made["random_state"] = ground.random_state
-    takes_hard = bool(getattr(estimator, "_hard_budget", False))
-    asked = ground.budget is not None and takes_hard == (ground.budget_kind == "hard") and by_columns
+        made["random_state"] = context.random_state
+    kind = getattr(estimator, "budget_kind", "mean")
+    asked = context.budget is not None and kind == context.budget_kind and by_columns
     if "budget" in known and known["budget"] is None and params.get("budget") is None and asked:
-        made["budget"] = ground.budget
+        made["budget"] = context.budget
     return made
 
 

@@ -1,4 +1,4 @@
-"""Rows of a table with all that belongs to them, and how they are split."""
+"""The rows of a sweep with all that belongs to them, and how they are split."""
 
 from __future__ import annotations
 
@@ -17,38 +17,61 @@ from sklearn.model_selection import (
 from sklearn.utils import _safe_indexing, column_or_1d
 
 from farthing.base.inputs import check_weights
+from farthing.table import PreparedTable
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
-    """Some rows of a table with all that belongs to them."""
+class SweepRows:
+    """Some rows of a table, prepared once, with their targets, weights and queries.
 
-    X: Any
+    Parameters
+    ----------
+    table : PreparedTable
+        The rows.
+    y : ndarray, shape (n_rows,)
+        Labels or numbers.
+    weights : ndarray of float64, shape (n_rows,), optional
+        How much each row counts.
+    qid : ndarray, shape (n_rows,), optional
+        The query of each row.
+    numbers : ndarray of int64, shape (n_rows,), optional
+        Which rows of the user's table these are; None is all of them.
+    """
+
+    table: PreparedTable
     y: NDArray[Any]
     weights: NDArray[np.float64] | None = None
     qid: NDArray[Any] | None = None
+    numbers: NDArray[np.int64] | None = None
 
     @classmethod
-    def of(cls, X: Any, y: Any, sample_weight: Any = None, qid: Any = None) -> Part:
-        """Take what a user gives, with the weights checked."""
+    def of(cls, X: Any, y: Any, sample_weight: Any = None, qid: Any = None, name: str = "sweep") -> SweepRows:
+        """Prepare what a user gives, and check the weights."""
         target = column_or_1d(y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(target))
-        table = X if hasattr(X, "columns") else np.asarray(X)
-        return cls(table, target, weights, None if qid is None else np.asarray(qid))
+        return cls(PreparedTable.of(X, name), target, weights, None if qid is None else np.asarray(qid))
 
-    def counted(self) -> Part:
-        """Leave out rows that count nothing."""
+    @property
+    def X(self) -> Any:  # noqa: N802 - scikit-learn's name for it
+        """The rows as the user gave them, for models that do not keep the contract."""
+        raw = self.table.values if self.table.raw is None else self.table.raw
+        return raw if self.numbers is None or raw is self.table.values else _safe_indexing(raw, self.numbers)
+
+    def of_positive_weight(self) -> SweepRows:
+        """Leave out rows of weight zero."""
         if self.weights is None or self.weights.all():
             return self
         return self.take(np.flatnonzero(self.weights))
 
-    def take(self, rows: NDArray[np.int64]) -> Part:
-        """Return some of the rows."""
-        return Part(
-            _safe_indexing(self.X, rows),
+    def take(self, rows: NDArray[np.int64]) -> SweepRows:
+        """Return some of the rows, as if the table had been prepared from them alone."""
+        part = self.table.take(rows)
+        return SweepRows(
+            PreparedTable(part.schema, part.encoded, self.table.raw),
             self.y[rows],
             None if self.weights is None else self.weights[rows],
             None if self.qid is None else self.qid[rows],
+            rows if self.numbers is None else self.numbers[rows],
         )
 
     def weight(self) -> float:
@@ -60,36 +83,36 @@ class Part:
         return bool(self.y.dtype.kind != "f")
 
 
-def folds_of(
-    part: Part, cv: Any, test_size: float, random_state: int, *, classifies: bool
+def split_rows(
+    rows: SweepRows, cv: Any, test_size: float, random_state: int, *, classifies: bool
 ) -> list[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Return the rows to learn from and to judge by, pair by pair; queries stay whole.
+    """Return the rows to learn from and to evaluate on, pair by pair; queries stay whole.
 
     Parameters
     ----------
-    part : Part
+    rows : SweepRows
         The rows.
     cv : int, splitter, iterable or None
         As in scikit-learn; None is one random split.
     test_size : float
-        Share of the rows to judge by in that split.
+        Share of the rows to evaluate on in that split.
     random_state : int
         For that split.
     classifies : bool
         Whether targets are classes, which every side should have.
     """
-    rows: NDArray[np.int64] = np.arange(len(part.y))
+    numbers: NDArray[np.int64] = np.arange(len(rows.y))
     splitter: Any
-    if cv is None and part.qid is not None:
+    if cv is None and rows.qid is not None:
         splitter = GroupShuffleSplit(1, test_size=test_size, random_state=random_state)
     elif cv is None:
-        kind = StratifiedShuffleSplit if classifies and _enough(part.y) else ShuffleSplit
+        kind = StratifiedShuffleSplit if classifies and _enough(rows.y) else ShuffleSplit
         splitter = kind(1, test_size=test_size, random_state=random_state)
-    elif isinstance(cv, int) and part.qid is not None:
+    elif isinstance(cv, int) and rows.qid is not None:
         splitter = GroupKFold(cv)
     else:
-        splitter = check_cv(cv, part.y, classifier=classifies)
-    return list(splitter.split(rows[:, np.newaxis], part.y, part.qid))
+        splitter = check_cv(cv, rows.y, classifier=classifies)
+    return list(splitter.split(numbers[:, np.newaxis], rows.y, rows.qid))
 
 
 def _enough(y: NDArray[Any]) -> bool:

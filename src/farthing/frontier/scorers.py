@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ _RANKINGS: Final[dict[str, Callable[..., Floats]]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """What a model said about rows that it did not learn from, and what is true.
+    """What a model predicted for rows that it did not learn from, and the truth.
 
     Attributes
     ----------
@@ -42,7 +43,7 @@ class Evaluation:
     classes : ndarray or None
         The labels of the columns of ``probabilities``; None for a regressor.
     weights : ndarray of float64, shape (n_rows,), or None
-        What each row counts.
+        How much each row counts.
     qid : ndarray or None
         The query of each row.
     """
@@ -60,20 +61,31 @@ class Evaluation:
         return float(np.average(of_rows, weights=self.weights))
 
 
-class Scorer(Protocol):
-    """Gives a score, larger is better, and its standard error."""
+class Scorer(ABC):
+    """Gives a score, larger is better, and its standard error.
 
-    @property
-    def name(self) -> str:
-        """What the score is called."""
-        ...
+    Attributes
+    ----------
+    name : str
+        What the score is called.
+    """
 
-    def __call__(self, told: Evaluation) -> tuple[float, float]:
+    name: str
+
+    @abstractmethod
+    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the score and its standard error, NaN if there is none."""
-        ...
+
+    def loss(self, evaluation: Evaluation) -> float:  # noqa: ARG002 - most scores have none
+        """Return a smoother measure, smaller is better, that tells nearly equal scores apart; NaN if none."""
+        return math.nan
+
+    def identity(self) -> Any:
+        """Return what tells this scorer from others, the same in every process."""
+        return self.name, repr(self)
 
 
-class ErrorCosts:
+class ErrorCosts(Scorer):
     """What errors cost, in the unit of the prices; so spend and error are one currency.
 
     The score is what a row costs in all, negated: the mean over the rows of the cost of the label given,
@@ -120,16 +132,16 @@ class ErrorCosts:
         places = [self.labels.tolist().index(label) for label in classes.tolist()]
         return ErrorCosts(self.costs[np.ix_(places, places)], classes.tolist())
 
-    def __call__(self, told: Evaluation) -> tuple[float, float]:
+    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the mean cost of a row, negated, and its standard error."""
-        classes = np.unique(told.y) if told.classes is None else told.classes
+        classes = np.unique(evaluation.y) if evaluation.classes is None else evaluation.classes
         table = self.over(classes)
-        truth = np.searchsorted(classes, told.y)
-        if told.probabilities is None:
-            given = np.searchsorted(classes, told.prediction)
+        truth = np.searchsorted(classes, evaluation.y)
+        if evaluation.probabilities is None:
+            given = np.searchsorted(classes, evaluation.prediction)
         else:
-            given = table.decide(told.probabilities)
-        return _mean(told, -(table.costs[truth, given] + told.spend))
+            given = table.decide(evaluation.probabilities)
+        return _mean(evaluation, -(table.costs[truth, given] + evaluation.spend))
 
     def __repr__(self) -> str:
         labels = None if self.labels is None else self.labels.tolist()
@@ -137,71 +149,100 @@ class ErrorCosts:
 
 
 @dataclass(frozen=True)
-class RowScore:
+class RowScore(Scorer):
     """A mean over the rows.
 
-    ``loss`` is a smoother measure, smaller is better, that tells models of nearly the same score apart.
+    Parameters
+    ----------
+    name : str
+        What the score is called.
+    of_rows : callable
+        From an evaluation to the score of each row, shape (n_rows,).
+    smooth : callable, optional
+        From an evaluation to the ``loss``.
     """
 
     name: str
     of_rows: Callable[[Evaluation], Floats]
-    loss: Callable[[Evaluation], float] | None = None
+    smooth: Callable[[Evaluation], float] | None = None
 
-    def __call__(self, told: Evaluation) -> tuple[float, float]:
+    def loss(self, evaluation: Evaluation) -> float:
+        """Return the smooth measure; NaN if the score has none."""
+        return math.nan if self.smooth is None else self.smooth(evaluation)
+
+    def identity(self) -> Any:
+        """Return the name: functions are the same for every score of that name."""
+        return self.name
+
+    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the mean and its standard error."""
-        return _mean(told, self.of_rows(told))
+        return _mean(evaluation, self.of_rows(evaluation))
 
 
 @dataclass(frozen=True)
-class RankScore:
+class RankScore(Scorer):
     """A mean over the queries: NDCG@k or the precision@k of Nan's thesis."""
 
     name: str
     of_queries: Callable[..., Floats]
     k: int
 
-    def __call__(self, told: Evaluation) -> tuple[float, float]:
+    def identity(self) -> Any:
+        """Return the name, which has the cutoff in it."""
+        return self.name
+
+    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the mean over the queries and its standard error."""
-        scores = self.of_queries(told.y, told.prediction, qid=told.qid, k=self.k)
+        scores = self.of_queries(evaluation.y, evaluation.prediction, qid=evaluation.qid, k=self.k)
         return float(scores.mean()), _standard_error(scores)
 
 
-class ScorerScore:
+class ScikitLearnScore(Scorer):
     """Any scorer of scikit-learn, with a standard error over resampled rows."""
 
     def __init__(self, name: str, scorer: Any) -> None:
         self.name = name
         self._scorer = scorer
 
-    def __call__(self, told: Evaluation) -> tuple[float, float]:
+    def identity(self) -> Any:
+        """Return the name and the scorer, which can be pickled if the user's function can."""
+        return self.name, self._scorer
+
+    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the score and the spread of it over resampled rows."""
-        n_rows = len(told.y)
+        n_rows = len(evaluation.y)
         rng = np.random.default_rng(0)
         drawn = []
         for _ in range(_RESAMPLES):
             try:
-                drawn.append(self.score(told, rng.choice(n_rows, n_rows)))
+                drawn.append(self.score(evaluation, rng.choice(n_rows, n_rows)))
             except ValueError:  # a sample without one of the classes, say
                 continue
         spread = float(np.std(drawn, ddof=1)) if len(drawn) > _RESAMPLES // 2 else math.nan
-        return self.score(told), spread
+        return self.score(evaluation), spread
 
-    def score(self, told: Evaluation, rows: NDArray[np.int64] | None = None) -> float:
+    def score(self, evaluation: Evaluation, rows: NDArray[np.int64] | None = None) -> float:
         """Return the score of all rows, or of some."""
-        rows = np.arange(len(told.y)) if rows is None else rows
-        options = {} if told.weights is None else {"sample_weight": told.weights[rows]}
-        return float(self._scorer(_speaker(told), rows, told.y[rows], **options))
+        rows = np.arange(len(evaluation.y)) if rows is None else rows
+        options = {} if evaluation.weights is None else {"sample_weight": evaluation.weights[rows]}
+        return float(self._scorer(_replay(evaluation), rows, evaluation.y[rows], **options))
 
 
-class AreaScore(ScorerScore):
+class AreaScore(ScikitLearnScore):
     """The area under the ROC curve of two classes, with the standard error of DeLong."""
 
-    def __call__(self, told: Evaluation) -> tuple[float, float]:
+    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the area and its standard error; rows that count differently are drawn again for it."""
-        if told.probabilities is None or told.probabilities.shape[1] != 2 or told.weights is not None:
-            return super().__call__(told)
-        assert told.classes is not None
-        return self.score(told), roc_error(told.y == told.classes[1], told.probabilities[:, 1])
+        if (
+            evaluation.probabilities is None
+            or evaluation.probabilities.shape[1] != 2
+            or evaluation.weights is not None
+        ):
+            return super().__call__(evaluation)
+        assert evaluation.classes is not None
+        return self.score(evaluation), roc_error(
+            evaluation.y == evaluation.classes[1], evaluation.probabilities[:, 1]
+        )
 
 
 def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
@@ -225,9 +266,11 @@ def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
     if scoring is None:
         scoring = "accuracy" if classifies else "neg_mean_squared_error"
     if scoring == "accuracy":
-        return RowScore(scoring, lambda told: (told.prediction == told.y).astype(np.float64), brier)
+        return RowScore(
+            scoring, lambda evaluation: (evaluation.prediction == evaluation.y).astype(np.float64), brier
+        )
     if scoring == "neg_mean_squared_error":
-        return RowScore(scoring, lambda told: -((told.prediction - told.y) ** 2))
+        return RowScore(scoring, lambda evaluation: -((evaluation.prediction - evaluation.y) ** 2))
     if isinstance(scoring, str) and (kind := scoring.partition("@"))[1]:
         if kind[0] not in _RANKINGS or not kind[2].isdigit() or int(kind[2]) < 1:
             raise ValueError(
@@ -235,66 +278,66 @@ def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
             )
         return RankScore(scoring, _RANKINGS[kind[0]], int(kind[2]))
     scorer = check_scoring(_Classes() if classifies else _Numbers(), scoring)
-    kind_of_score = AreaScore if scoring == "roc_auc" else ScorerScore
+    kind_of_score = AreaScore if scoring == "roc_auc" else ScikitLearnScore
     return kind_of_score(scoring if isinstance(scoring, str) else "score", scorer)
 
 
-def brier(told: Evaluation) -> float:
+def brier(evaluation: Evaluation) -> float:
     """Return the mean over rows of the squared distance of the probabilities from the truth.
 
-    A model without probabilities is held to be sure of its labels.
+    A model without probabilities counts as certain of its labels.
 
     Examples
     --------
-    >>> told = Evaluation(np.array([0, 1]), np.array([0, 1]), np.array([[0.8, 0.2], [0.5, 0.5]]), np.zeros(2),
+    >>> evaluation = Evaluation(np.array([0, 1]), np.array([0, 1]), np.array([[0.8, 0.2], [0.5, 0.5]]), np.zeros(2),
     ...     classes=np.array([0, 1]))
-    >>> round(brier(told), 4)
+    >>> round(brier(evaluation), 4)
     0.29
     """
-    if told.probabilities is None or told.classes is None:
-        return told.mean(2.0 * (told.prediction != told.y))
-    truth = told.y[:, np.newaxis] == told.classes
-    # What has no column was held to be impossible.
+    if evaluation.probabilities is None or evaluation.classes is None:
+        return evaluation.mean(2.0 * (evaluation.prediction != evaluation.y))
+    truth = evaluation.y[:, np.newaxis] == evaluation.classes
+    # A class without a column has probability zero.
     unknown = (~truth.any(axis=1)).astype(np.float64)
-    return told.mean(((told.probabilities - truth) ** 2).sum(axis=1) + unknown)
+    return evaluation.mean(((evaluation.probabilities - truth) ** 2).sum(axis=1) + unknown)
 
 
-class _Speaker(BaseEstimator):  # type: ignore[misc]
-    """Says what was told before, for the rows whose numbers it is given as X."""
+class _Replay(BaseEstimator):  # type: ignore[misc]
+    """Repeats the predictions of an evaluation, for the rows whose numbers it is given as X."""
 
-    told: Evaluation
+    evaluation: Evaluation
 
-    def fit(self, X: Any, y: Any) -> _Speaker:  # noqa: ARG002 - scorers want it to be there
+    def fit(self, X: Any, y: Any) -> _Replay:  # noqa: ARG002 - scorers want it to be there
         return self
 
     def predict(self, X: NDArray[np.int64]) -> NDArray[Any]:
-        return self.told.prediction[X]
+        return self.evaluation.prediction[X]
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
 
-class _Classes(ClassifierMixin, _Speaker):  # type: ignore[misc]
+class _Classes(ClassifierMixin, _Replay):  # type: ignore[misc]
     def predict_proba(self, X: NDArray[np.int64]) -> Floats:
-        if self.told.probabilities is None:
+        if self.evaluation.probabilities is None:
             raise ValueError("this scorer needs probabilities, which the model does not give")
-        return self.told.probabilities[X]
+        return self.evaluation.probabilities[X]
 
 
-class _Numbers(RegressorMixin, _Speaker):  # type: ignore[misc]
+class _Numbers(RegressorMixin, _Replay):  # type: ignore[misc]
     pass
 
 
-def _speaker(told: Evaluation) -> _Speaker:
-    speaker: _Speaker = _Numbers() if told.classes is None else _Classes()
-    speaker.told = told
-    if told.classes is not None:
-        speaker.classes_ = told.classes
-    return speaker
+def _replay(evaluation: Evaluation) -> _Replay:
+    replay: _Replay = _Numbers() if evaluation.classes is None else _Classes()
+    replay.evaluation = evaluation
+    if evaluation.classes is not None:
+        replay.classes_ = evaluation.classes
+    return replay
 
 
-def _mean(told: Evaluation, of_rows: Floats) -> tuple[float, float]:
-    return told.mean(of_rows), _standard_error(of_rows, told.weights)
+def _mean(evaluation: Evaluation, of_rows: Floats) -> tuple[float, float]:
+    return evaluation.mean(of_rows), _standard_error(of_rows, evaluation.weights)
 
 
 def _standard_error(values: Floats, weights: Floats | None = None) -> float:

@@ -1,0 +1,125 @@
+"""The fitted model of the front door: the chosen model, and how its outputs are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import BudgetedEstimator, ClassifierModel, FittedModel, Point, RegressorModel
+from farthing.costs import RowLedger
+from farthing.frontier.scorers import ErrorCosts
+from farthing.learning.calibration import temper
+from farthing.walks import Policy
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChosenModel(FittedModel):
+    """Predicts as the model within; a raw output here is what that model concludes.
+
+    Parameters
+    ----------
+    model : estimator
+        The chosen model, fitted on all rows.
+    chosen : Point
+        What it paid and scored in the sweep.
+    """
+
+    model: BudgetedEstimator
+    chosen: Point
+
+    def translate(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return our raw outputs for those of the model within, shape (n_rows, n_outputs)."""
+        concluded = self.model.fitted_.conclude(outputs)
+        return np.asarray(concluded[:, np.newaxis] if concluded.ndim == 1 else concluded)
+
+    def policy(self, seed: int | None = None) -> Policy:
+        """Return the policy of the model within, with our outputs."""
+        return _TranslatedPolicy(self, self.model.fitted_.policy(seed))
+
+    def outputs(
+        self,
+        values: NDArray[np.floating],
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,
+        n_threads: int = 1,  # noqa: ARG002 - the model within has its own number of jobs
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Answer many rows as the model within does; see `FittedModel.outputs`."""
+        within = self.model.fitted_
+        outputs, acquired = within.outputs(
+            values, budget=budget, seeds=seeds, n_threads=self.model.n_threads()
+        )
+        return self.translate(outputs), acquired
+
+    def check(self) -> None:
+        """Raise ValueError unless columns, costs and prior are those of the model within."""
+        super().check()
+        within = self.model.fitted_
+        if within.schema != self.schema or within.costs != self.costs:
+            raise ValueError("the columns and costs must be those of the model within")
+        if not np.array_equal(self.translate(within.prior[np.newaxis])[0], self.prior):
+            raise ValueError("prior must be that of the model within")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChosenClassifierModel(ChosenModel, ClassifierModel):
+    """The raw output is the model's probabilities, calibrated.
+
+    Parameters
+    ----------
+    temperature : float
+        Above 1 makes the probabilities of the model within milder, below 1 sharper.
+    error_costs : ndarray of float64, shape (n_classes, n_classes), or None
+        What decides the label: the least expected cost; None takes the most likely class.
+    """
+
+    temperature: float
+    error_costs: NDArray[np.float64] | None
+
+    def translate(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the calibrated probabilities, shape (n_rows, n_classes)."""
+        return temper(self.model.fitted_.conclude(outputs), self.temperature)
+
+    def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the raw outputs, which are probabilities."""
+        return outputs
+
+    def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the places of the labels of the least expected cost, or of the most likely ones."""
+        if self.error_costs is None:
+            return super().decide(probabilities)
+        return ErrorCosts(self.error_costs).decide(probabilities)
+
+    def check(self) -> None:
+        """Raise ValueError if the fields do not fit together."""
+        if not 0 < self.temperature < np.inf:
+            raise ValueError(f"temperature must be above zero; got {self.temperature!r}")
+        if self.error_costs is not None:
+            ErrorCosts(self.error_costs).over(self.classes)
+        super().check()
+        if not np.array_equal(self.model.fitted_.state()["classes_"], self.classes):
+            raise ValueError("the classes must be those of the model within")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ChosenRegressorModel(ChosenModel, RegressorModel):
+    """The raw output is the value that the model within predicts."""
+
+
+class _TranslatedPolicy:
+    """The walk of the chosen model, with our outputs."""
+
+    def __init__(self, model: ChosenModel, policy: Policy) -> None:
+        self._model = model
+        self._policy = policy
+
+    def wants(self, ledger: RowLedger) -> int | None:
+        return self._policy.wants(ledger)
+
+    def hear(self, column: int, value: float) -> None:
+        self._policy.hear(column, value)
+
+    def output(self) -> NDArray[np.float64]:
+        return np.asarray(self._model.translate(self._policy.output()[np.newaxis])[0])

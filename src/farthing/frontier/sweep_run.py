@@ -1,0 +1,286 @@
+"""One sweep: every candidate on every fold, evaluated, and gathered into points."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import NDArray
+from sklearn.base import clone, is_classifier
+
+from farthing.base import BudgetedEstimator, Failure, Frontier, Point
+from farthing.costs import CostSheet
+from farthing.frontier.candidates import Candidate
+from farthing.frontier.data_split import SweepRows
+from farthing.frontier.progress_bar import Progress
+from farthing.frontier.result_cache import ResultCache, digest
+from farthing.frontier.scorers import Evaluation, Scorer
+
+# The place of a candidate, and a fold.
+Task: TypeAlias = tuple[int, int]
+# By task, what `_fit_and_score` returned.
+Results: TypeAlias = dict[Task, Any]
+
+# Cached results of an older version of this code are not read again.
+_VERSION: Final = 4
+# Folds are kept, so that all candidates share their bins, unless they would take more memory than this.
+_MOST_KEPT_BYTES: Final = 2**29
+
+
+@dataclass(frozen=True, eq=False)
+class SweepRun:
+    """Where candidates are fitted and evaluated: the folds, the scorer, the cap of each row.
+
+    Parameters
+    ----------
+    whole : SweepRows
+        The rows to learn from, or all rows if folds are taken of them.
+    held_out : SweepRows or None
+        Rows of their own to evaluate on; None takes folds.
+    folds : list of pairs of row numbers
+        To learn from and to evaluate on; empty with rows of their own.
+    scorer : Scorer
+        Gives the scores.
+    costs : CostSheet
+        The prices, in the order of the columns.
+    cap : float or None
+        A hard budget at prediction.
+    """
+
+    whole: SweepRows
+    held_out: SweepRows | None
+    folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]]
+    scorer: Scorer
+    costs: CostSheet
+    cap: float | None
+    _kept: dict[int, tuple[SweepRows, SweepRows]] = field(default_factory=dict, init=False, repr=False)
+
+    @property
+    def n_folds(self) -> int:
+        """How often each candidate is fitted."""
+        return max(len(self.folds), 1)
+
+    def rows_of(self, fold: int) -> tuple[SweepRows, SweepRows]:
+        """Return the rows to learn from and those to evaluate on."""
+        if self.held_out is not None:
+            return self.whole, self.held_out
+        if fold in self._kept:
+            return self._kept[fold]
+        learn, evaluate = (self.whole.take(rows).of_positive_weight() for rows in self.folds[fold])
+        if self.whole.table.values.nbytes * self.n_folds <= _MOST_KEPT_BYTES:
+            self._kept[fold] = learn, evaluate
+        return learn, evaluate
+
+    def overlap(self) -> float:
+        """Return how often an evaluated row is evaluated, on average: repeats add no new rows."""
+        if not self.folds:
+            return 1.0
+        evaluated = np.concatenate([rows for _, rows in self.folds])
+        return len(evaluated) / len(np.unique(evaluated))
+
+    def digest(self) -> str:
+        """Return a name for all of this but the candidates, under which results are cached."""
+        parts = [self.whole] if self.held_out is None else [self.whole, self.held_out]
+        tables = [(_content(part), part.y.astype(str), part.weights, part.qid) for part in parts]
+        return digest(_VERSION, tables, self.folds, self.scorer.identity(), repr(self.costs), self.cap)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Another process takes its own rows: sending those of all folds would cost more.
+        return {**self.__dict__, "_kept": {}}
+
+
+def run_all(
+    run: SweepRun,
+    tried: Sequence[Candidate],
+    cache: ResultCache,
+    *,
+    n_jobs: int | None,
+    progress: bool,
+    time_limit: float | None,
+) -> Results:
+    """Fit and evaluate every candidate on every fold, except what is cached or comes too late.
+
+    Parameters
+    ----------
+    run : SweepRun
+        The rows and the scorer.
+    tried : sequence of Candidate
+        What to fit.
+    cache : ResultCache
+        Results of an interrupted sweep.
+    n_jobs, progress, time_limit
+        As in `farthing.sweep`.
+    """
+    end = math.inf if time_limit is None else time.monotonic() + time_limit
+    tasks = [(place, fold) for place in range(len(tried)) for fold in range(run.n_folds)]
+    where = run.digest() if cache.is_kept else ""
+    results: Results = {}
+    with Progress(len(tasks), "fits", shown=progress) as bar:
+
+        def left() -> Iterator[Any]:
+            for place, fold in tasks:
+                name = digest(where, _setting(tried[place]), fold) if cache.is_kept else ""
+                found = cache.get(name) if cache.is_kept else None
+                if found is not None:
+                    results[place, fold] = found
+                    bar.step()
+                elif time.monotonic() < end or place == 0:
+                    yield delayed(_fit_and_score)(run, tried[place], (place, fold), cache, name)
+
+        pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        for task, result in pool(left()):
+            results[task] = result
+            bar.step()
+    return results
+
+
+def _fit_and_score(
+    run: SweepRun, candidate: Candidate, task: Task, cache: ResultCache, name: str
+) -> tuple[Task, Any]:
+    """Fit one candidate on one fold; return what its variants pay and score, or why it failed."""
+    learn, held_out = run.rows_of(task[1])
+    try:
+        model = clone(candidate.estimator)
+        model.fit(_table_for(model, learn), learn.y, **_fit_options(model, learn))
+        rows = []
+        for params, variant in _variants(model):
+            evaluation = evaluate(variant, held_out, run.costs, run.cap)
+            score, error = run.scorer(evaluation)
+            spend = evaluation.spend
+            loss = run.scorer.loss(evaluation)
+            rows.append([dict(params), evaluation.mean(spend), float(spend.max()), score, error, loss])
+        result: Any = {"rows": rows, "weight": held_out.weight()}
+    except Exception as error:  # whatever a method raises is one point that failed
+        result = {"error": f"{type(error).__name__}: {error}"}
+    else:
+        result = json.loads(json.dumps(result))  # as a cache would return it
+    cache.put(name, result)
+    return task, result
+
+
+def evaluate(model: Any, rows: SweepRows, costs: CostSheet, cap: float | None) -> Evaluation:
+    """Return what a fitted model predicts for rows, and what they pay for it.
+
+    Parameters
+    ----------
+    model : estimator
+        Of the contract; any other pays for every feature, whatever it looks at.
+    rows : SweepRows
+        The rows.
+    costs : CostSheet
+        The prices.
+    cap : float or None
+        A hard budget.
+    """
+    classes = model.classes_ if is_classifier(model) else None
+    if hasattr(model, "decide"):
+        ranks = "qid" in inspect.signature(model.decide).parameters and rows.qid is not None
+        options = {"qid": rows.qid} if ranks else {}
+        decided = model.decide(_table_for(model, rows), budget=cap, **options)
+        prediction, probabilities, spend = decided.prediction, decided.probabilities, decided.spent
+    else:
+        prediction = model.predict(rows.X)
+        probabilities = model.predict_proba(rows.X) if hasattr(model, "predict_proba") else None
+        spend = np.full(len(rows.y), costs.total(costs.features))
+    return Evaluation(rows.y, prediction, probabilities, spend, classes, rows.weights, rows.qid)
+
+
+def gather(run: SweepRun, tried: Sequence[Candidate], results: Results) -> Frontier:
+    """Return the points of all candidates, and the failures."""
+    points: list[Point] = []
+    failures: list[Failure] = []
+    n_skipped = 0
+    for place, candidate in enumerate(tried):
+        folds = [results.get((place, fold)) for fold in range(run.n_folds)]
+        reason = next((fold["error"] for fold in folds if fold is not None and "error" in fold), None)
+        if reason is not None:
+            failures.append(Failure(candidate.method, candidate.params, reason))
+        elif missing := sum(fold is None for fold in folds):
+            n_skipped += missing
+        else:
+            points += _points(candidate, folds, run.overlap())
+    return Frontier(
+        tuple(points),
+        tuple(failures),
+        run.scorer.name,
+        run.costs.unit or "",
+        run.costs.total(run.costs.features),
+        n_skipped,
+    )
+
+
+def _points(candidate: Candidate, folds: Sequence[Any], overlap: float) -> list[Point]:
+    """Return a point for each variant that every fold has."""
+    weights = np.array([fold["weight"] for fold in folds])
+    shares = weights / weights.sum()
+    by_variant = [{json.dumps(row[0], sort_keys=True): row for row in fold["rows"]} for fold in folds]
+    found = []
+    for key, first in by_variant[0].items():
+        if not all(key in variants for variants in by_variant):
+            continue
+        rows = np.array([variants[key][1:] for variants in by_variant], dtype=np.float64)
+        errors = shares * rows[:, 3]
+        found.append(
+            Point(
+                candidate.method,
+                {**candidate.params, **first[0]},
+                spend=float(shares @ rows[:, 0]),
+                max_spend=float(rows[:, 1].max()),
+                score=float(shares @ rows[:, 2]),
+                error=float(np.sqrt(overlap * np.sum(errors**2))),
+                loss=float(shares @ rows[:, 4]),
+                estimator=_with(candidate.estimator, first[0]),
+            )
+        )
+    return found
+
+
+def _with(estimator: Any, params: Mapping[str, Any]) -> Any:
+    """Return an unfitted estimator with other parameters; there are hundreds, and a clone takes a while."""
+    made = copy(estimator)
+    for name, value in params.items():
+        outer, _, inner = name.partition("__")
+        setattr(made, outer, _with(getattr(made, outer), {inner: value}) if inner else value)
+    return made
+
+
+def _variants(model: Any) -> Iterator[tuple[dict[str, Any], Any]]:
+    if hasattr(model, "variants"):
+        yield from model.variants()
+    else:
+        yield {}, model
+
+
+def _table_for(model: Any, rows: SweepRows) -> Any:
+    """Return the rows as the model takes them: prepared, or as the user gave them."""
+    return rows.table if isinstance(model, BudgetedEstimator) else rows.X
+
+
+def _fit_options(model: Any, rows: SweepRows) -> dict[str, Any]:
+    taken = inspect.signature(model.fit).parameters
+    given = {"sample_weight": rows.weights, "qid": rows.qid}
+    return {name: value for name, value in given.items() if value is not None and name in taken}
+
+
+def _setting(candidate: Candidate) -> Any:
+    """Return what tells a candidate from others; the prices are named with the table."""
+    params = {
+        name: value
+        for name, value in candidate.estimator.get_params().items()
+        if name.split("__")[-1] != "costs"
+    }
+    kind = type(candidate.estimator)
+    return kind.__module__, kind.__qualname__, sorted(params.items(), key=lambda item: item[0])
+
+
+def _content(rows: SweepRows) -> Any:
+    schema = rows.table.schema
+    return schema.names, [list(map(str, c.categories)) for c in schema.columns], rows.table.values

@@ -289,8 +289,8 @@ def brier(evaluation: Evaluation) -> float:
 
     Examples
     --------
-    >>> evaluation = Evaluation(np.array([0, 1]), np.array([0, 1]), np.array([[0.8, 0.2], [0.5, 0.5]]), np.zeros(2),
-    ...     classes=np.array([0, 1]))
+    >>> labels, probabilities = np.array([0, 1]), np.array([[0.8, 0.2], [0.5, 0.5]])
+    >>> evaluation = Evaluation(labels, labels, probabilities, np.zeros(2), classes=labels)
     >>> round(brier(evaluation), 4)
     0.29
     """

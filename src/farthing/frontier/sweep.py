@@ -64,8 +64,8 @@ def sweep(
     test_size : float
         The share of rows to evaluate on, if there is one split.
     budget : float, optional
-        With budget_budget_kind="mean", methods that aim at a mean budget are told it. With budget_kind="hard", methods that
-        train for a hard budget are told it, and no prediction of any method goes beyond it.
+        With budget_kind="mean", methods that aim at a mean budget are given it. With budget_kind="hard",
+        methods that train for a hard budget are given it, and no prediction of any method exceeds it.
     budget_kind : {"mean", "hard"}
         What the budget is.
     sample_weight : array, shape (n_rows,), optional

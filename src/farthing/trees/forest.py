@@ -15,7 +15,7 @@ feature: first the codes that go left, then the codes that go right (left wins w
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any, Final, Self
@@ -24,32 +24,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from farthing._core import ForestArrays
+from farthing.trees.join import join_arrays
+from farthing.trees.node_arrays import (
+    ARRAYS,
+    COMPARATORS,
+    MISSING_LEFT,
+    MISSING_STAY,
+    VALUE_DTYPES,
+    WORD_BITS,
+    check_lengths,
+    frozen,
+)
 from farthing.trees.validation import MOST_COLUMNS, validate
 
-MISSING_LEFT: Final = 0
-MISSING_RIGHT: Final = 1
-MISSING_STAY: Final = 2
-
-COMPARATORS: Final = ("<=", "<")
-VALUE_DTYPES: Final = ("float64", "float32")
-
-_WORD_BITS: Final = 64
-
-# dtype and number of dimensions of each array, and whether it has one entry per node.
-_ARRAYS: Final[dict[str, tuple[type[np.generic], int, bool]]] = {
-    "offsets": (np.int64, 1, False),
-    "target": (np.int64, 1, False),
-    "feature": (np.int32, 1, True),
-    "threshold": (np.float64, 1, True),
-    "left": (np.int64, 1, True),
-    "right": (np.int64, 1, True),
-    "missing": (np.uint8, 1, True),
-    "category": (np.int64, 1, True),
-    "category_words": (np.uint64, 1, False),
-    "category_widths": (np.int64, 1, False),
-    "value": (np.float64, 2, True),
-    "cover": (np.float64, 1, True),
-}
+# The target of a single tree that adds to the first output.
+_FIRST_OUTPUT: Final = np.zeros(1, dtype=np.int64)
+_FIRST_OUTPUT.flags.writeable = False
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -131,19 +121,9 @@ class Forest:
         for name, expected in (("comparator", COMPARATORS), ("dtype", VALUE_DTYPES)):
             if getattr(self, name) not in expected:
                 raise ValueError(f"{name} must be one of {expected}; got {getattr(self, name)!r}")
-        for name, (dtype, ndim, _) in _ARRAYS.items():
-            object.__setattr__(self, name, _frozen(name, getattr(self, name), dtype, ndim))
-        self._check_lengths()
-
-    def _check_lengths(self) -> None:
-        expected = {name: self.n_nodes for name, (_, _, per_node) in _ARRAYS.items() if per_node}
-        expected["category_widths"] = self.n_features
-        expected["offsets"] = self.n_trees + 1
-        for name, length in expected.items():
-            if len(getattr(self, name)) != length:
-                raise ValueError(f"{name} must have {length} entries; got {len(getattr(self, name))}")
-        if not 1 <= self.width <= self.n_outputs:
-            raise ValueError(f"value must have 1 to n_outputs={self.n_outputs} columns; got {self.width}")
+        for name, (dtype, ndim, _) in ARRAYS.items():
+            object.__setattr__(self, name, frozen(name, getattr(self, name), dtype, ndim))
+        check_lengths(self)
 
     @classmethod
     def from_arrays(
@@ -189,10 +169,46 @@ class Forest:
             "cover": np.zeros(n_nodes) if cover is None else cover,
         }
         arrays: dict[str, Any] = {
-            name: np.ascontiguousarray(given[name], dtype=kind) for name, (kind, _, _) in _ARRAYS.items()
+            name: np.ascontiguousarray(given[name], dtype=kind) for name, (kind, _, _) in ARRAYS.items()
         }
         outputs = values.shape[1] if n_outputs is None else n_outputs
         return cls(n_features=n_features, n_outputs=outputs, comparator=comparator, dtype=dtype, **arrays)
+
+    @classmethod
+    def from_core(
+        cls, arrays: Mapping[str, NDArray[Any]], n_features: int, category_widths: NDArray[np.int64]
+    ) -> Self:
+        """Build one tree from the arrays of the compiled grower, without checking what it guarantees.
+
+        Boosters grow tens of thousands of small trees, where the checks of `from_arrays` would take longer
+        than the growing.
+
+        Parameters
+        ----------
+        arrays : mapping of str to ndarray
+            One array per field, except for the tree's place in a forest.
+        n_features : int
+            Columns of the table.
+        category_widths : ndarray of int64, shape (n_features,)
+            As the field.
+        """
+        tree = object.__new__(cls)
+        value = arrays["value"]
+        # A frozen dataclass refuses setattr; its fields live in __dict__.
+        tree.__dict__.update(
+            n_features=n_features,
+            n_outputs=value.shape[1],
+            offsets=np.array([0, len(value)], dtype=np.int64),
+            target=_FIRST_OUTPUT,
+            category_widths=category_widths,
+            comparator="<=",
+            dtype="float64",
+            **arrays,
+        )
+        for array in arrays.values():
+            array.flags.writeable = False
+        tree.offsets.flags.writeable = False
+        return tree
 
     @classmethod
     def constant(cls, value: ArrayLike, n_features: int, category_widths: ArrayLike | None = None) -> Self:
@@ -241,7 +257,7 @@ class Forest:
             raise ValueError(f"there are trees 0 to {self.n_trees}; got {begin} to {end}")
         first, last = int(self.offsets[begin]), int(self.offsets[end])
         cut: dict[str, Any] = {
-            name: getattr(self, name)[first:last] for name, (_, _, per_node) in _ARRAYS.items() if per_node
+            name: getattr(self, name)[first:last] for name, (_, _, per_node) in ARRAYS.items() if per_node
         }
         tests = np.flatnonzero(cut["category"] >= 0)
         ends = cut["category"][tests] + 2 * self.category_widths[cut["feature"][tests]]
@@ -271,32 +287,7 @@ class Forest:
         if not forests:
             raise ValueError("concat needs at least one forest; got none")
         first = forests[0]
-        for other in forests[1:]:
-            for name in ("n_features", "n_outputs", "width", "comparator", "dtype"):
-                if getattr(other, name) != getattr(first, name):
-                    raise ValueError(
-                        f"cannot join forests of different {name}: "
-                        f"{getattr(first, name)!r} and {getattr(other, name)!r}"
-                    )
-            if not np.array_equal(other.category_widths, first.category_widths):
-                raise ValueError("cannot join forests of different category_widths: fit them on one table")
-        joined: dict[str, Any] = {
-            name: np.concatenate([getattr(f, name) for f in forests])
-            for name in _ARRAYS
-            if name not in ("offsets", "category", "category_widths")
-        }
-        nodes_before = np.cumsum([0] + [f.n_nodes for f in forests])
-        words_before = np.cumsum([0] + [len(f.category_words) for f in forests])
-        joined["offsets"] = np.concatenate(
-            [np.zeros(1, dtype=np.int64)]
-            + [f.offsets[1:] + before for f, before in zip(forests, nodes_before, strict=False)]
-        )
-        joined["category"] = np.concatenate(
-            [
-                np.where(f.category >= 0, f.category + before, -1)
-                for f, before in zip(forests, words_before, strict=False)
-            ]
-        )
+        joined = join_arrays(forests)
         return cls(
             n_features=first.n_features,
             n_outputs=first.n_outputs,
@@ -323,7 +314,7 @@ class Forest:
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the arrays by name, in the order of the file format."""
-        return {name: getattr(self, name) for name in _ARRAYS}
+        return {name: getattr(self, name) for name in ARRAYS}
 
     def tree_starts(self) -> NDArray[np.int64]:
         """Return the first node of each node's own tree, shape (n_nodes,)."""
@@ -422,9 +413,9 @@ class Forest:
         first = int(self.category[node])
         if first >= 0:
             width = int(self.category_widths[feature])
-            if not 0 <= value < width * _WORD_BITS:
+            if not 0 <= value < width * WORD_BITS:
                 return None
-            word, bit = divmod(int(value), _WORD_BITS)
+            word, bit = divmod(int(value), WORD_BITS)
             for goes_left, start in ((True, first), (False, first + width)):
                 if int(self.category_words[start + word]) >> bit & 1:
                     return goes_left
@@ -477,20 +468,6 @@ class Forest:
 
 def _rebuild(state: dict[str, Any]) -> Forest:
     return Forest(**state)
-
-
-def _frozen(name: str, array: object, dtype: type[np.generic], ndim: int) -> NDArray[Any]:
-    """Return a read-only view of an array that has the right type, or say what is wrong with it."""
-    if not isinstance(array, np.ndarray):
-        raise TypeError(f"{name} must be a NumPy array; got {type(array).__name__}")
-    if array.dtype != np.dtype(dtype) or array.ndim != ndim or not array.flags.c_contiguous:
-        raise ValueError(
-            f"{name} must be a C-contiguous array of {np.dtype(dtype)} with {ndim} dimension(s); "
-            f"got {array.dtype} with {array.ndim}. Forest.from_arrays converts."
-        )
-    view = array.view(np.ndarray)
-    view.flags.writeable = False
-    return view
 
 
 def _bytes(array: NDArray[Any]) -> NDArray[np.uint8]:

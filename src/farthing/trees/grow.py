@@ -94,6 +94,9 @@ class Grower:
         n_threads: int = 1,
     ) -> None:
         self._bins = bins
+        # A read-only view, which all trees share.
+        self._category_widths = bins.category_widths.view()
+        self._category_widths.flags.writeable = False
         self._core = TreeGrower(
             bins.core,
             sheet.own,
@@ -254,9 +257,7 @@ class Grower:
         )
 
     def _grown(self, fields: dict[str, Any], leaves: NDArray[np.int64], owned: NDArray[np.uint8]) -> Grown:
-        tree = Forest.from_arrays(
-            n_features=self._bins.n_features, category_widths=self._bins.category_widths, **fields
-        )
+        tree = Forest.from_core(fields, self._bins.n_features, self._category_widths)
         return Grown(tree, leaves, owned)
 
 

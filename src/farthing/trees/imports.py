@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.errors import ModelImportError
-from farthing.trees.forest import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY, Forest
+from farthing.trees.forest import Forest
+from farthing.trees.node_arrays import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
 
 Link: TypeAlias = Literal["identity", "sigmoid", "softmax", "exponential"]
 LINKS: Final = ("identity", "sigmoid", "softmax", "exponential")

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.trees.forest import MISSING_STAY, Forest
+from farthing.trees.forest import Forest
+from farthing.trees.node_arrays import MISSING_STAY
 
 
 def pruned(forest: Forest, kept: NDArray[np.bool_]) -> Forest:

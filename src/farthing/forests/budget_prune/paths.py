@@ -1,4 +1,4 @@
-"""Prune a forest for every trade-off of error and cost at once: BudgetPrune of Nan's thesis, and its rivals."""
+"""Prune a forest for every trade-off at once: BudgetPrune of Nan's thesis, and its rivals."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def prune_path(  # noqa: PLR0917 - the two tables and what goes with each
 
     At each trade-off the pruning minimises ``objective error + tradeoff * mean cost`` over all prunings: the
     integer program (IP) of Nan's thesis, chapter 4, with the shared costs of groups. A split is worth the
-    errors that it removes; each row pays for a feature once, whichever trees test it. This is a maximum-weight
-    closure problem: a minimum cut solves it for one trade-off, a parametric minimum cut for all, breakpoint by
-    breakpoint.
+    errors that it removes; each row pays for a feature once, whichever trees test it. This is a
+    maximum-weight closure problem: a minimum cut solves it for one trade-off, a parametric minimum cut for
+    all, breakpoint by breakpoint.
 
     Errors and prices become integers, so that ties and breakpoints are exact. Errors are counts of rows.
     Prices with at most nine decimals are exact; other prices, and weighted errors, are rounded to the finest

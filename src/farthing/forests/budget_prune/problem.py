@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from farthing._core import Pruning, path_curve
-from farthing.base import ClassifierModel, ContractClassifier, Point, TreeModel, n_threads
+from farthing.base import ContractClassifier, Point, TreeModel, n_threads
 from farthing.base.inputs import label_codes
 from farthing.costs import CostSheet
 from farthing.forests.budget_prune.integer_grid import (

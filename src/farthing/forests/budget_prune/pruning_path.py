@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 class PruningPath(Frontier):
     """Prunings of one forest, from the largest to the smallest, each nested in the one before.
 
-    Made by `prune_path`, `cost_complexity_path` and `greedy_feature_path`. Point ``j`` is the best pruning for
-    the trade-offs of ``[tradeoffs[j], tradeoffs[j + 1])``, the last one for all above. Its ``spend`` and
+    Made by `prune_path`, `cost_complexity_path` and `greedy_feature_path`. Point ``j`` is the best pruning
+    for the trade-offs of ``[tradeoffs[j], tradeoffs[j + 1])``, the last one for all above. Its ``spend`` and
     ``score`` are the mean cost and the accuracy on the rows of ``X``, its ``model`` is the pruned estimator,
-    which is made when it is asked for, and its ``details`` hold n_leaves, path_length, objective_error and
-    forest_error.
+    built when it is asked for, and its ``details`` hold n_leaves, path_length, objective_error and
+    forest_error. The path measures means only, so ``max_spend`` is NaN.
 
     Parameters
     ----------

@@ -70,10 +70,10 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
     impurity : {"entropy", "gini", "pairs", "powers"} or callable
         What a split should lower; see `BudgetTreeClassifier`. A callable takes the weight of each class in a
         node, a float64 array of shape (n_classes,), and returns the node's impurity, a number of at least
-        zero; it is used like "pairs", by the decrease for the worse child. For the guarantee of ``max_cost_`` it
-        must be admissible, as any polynomial with non-negative coefficients is of whose terms each has at
-        least two classes (lemma 3.4.4). It is called from the compiled grower for every threshold, in one
-        thread, so it is slow: good for small tables. A file holds only its name.
+        zero; like "pairs", a split is scored by the decrease for the worse child. For the guarantee of
+        ``max_cost_`` it must be admissible, as is any polynomial with non-negative coefficients each of whose
+        terms has at least two classes (lemma 3.4.4). It is called from the compiled grower for every
+        threshold, in one thread, so it is slow: good for small tables. A file holds only its name.
     alpha : float or sequence of float
         Threshold of "pairs": classes of at most this weight in a node count as noise, so that trees stop
         earlier and cost less. Of several, the one whose forest has the least error on the validation rows is
@@ -405,7 +405,8 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
             # Such rows still measure the cost of the trees, but not their error.
             if np.size(self.alpha) > 1:
                 raise ValueError(
-                    "validation rows without labels cannot choose among several alphas; give validation=(X, y)"
+                    "validation rows without labels cannot choose among several alphas: "
+                    "give validation=(X, y)"
                 )
             y = [None] * len(X)
         return super()._validation_rows(rows, X, y, sample_weight, qid=qid)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from queue import SimpleQueue
 from numbers import Real
+from queue import SimpleQueue
 from typing import Any, Final
 
 import numpy as np

@@ -38,7 +38,7 @@ class ImportedClassifier(ImportedMixin, ContractClassifier):
     Parameters
     ----------
     model : classifier, optional
-        What `fit` trains: anything that `from_model` takes. None is a decision tree. It is not part of a file.
+        What `fit` trains: anything that `from_model` takes. None is a decision tree. Files do not hold it.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None is 1 each. They do not change the model, only what it reports as spent.
     n_jobs : int, optional

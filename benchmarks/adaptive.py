@@ -13,7 +13,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from experiments.nan_adaptive_runs import letters
+from experiments.lib.adaptive_runs import letters
 
 from benchmarks.measure import Line, race
 from farthing.adaptive import AdaptGbrtClassifier, gbrt

@@ -1,7 +1,7 @@
 """The Greedy Miser beside LightGBM's cegb_* and CatBoost's penalties: 200 trees of depth 4, binning included.
 
 Two tables: 200,000 x 100 floats with random prices, and 120,000 x 519 with the shape and the prices of the
-Yahoo learning-to-rank set (see `experiments.yahoo_shaped`). All sides have as many trees and leaves (at most
+Yahoo learning-to-rank set (see `experiments.lib.yahoo_shaped`). All sides have as many trees and leaves (at most
 16, of at least one row), 255 bins, learning rate 0.1, and the same lambda: LightGBM and CatBoost leave out
 the half of equation 5, so their penalties are twice lambda times the price; for rows that pay for themselves
 LightGBM sums over the rows where we take their mean. CatBoost grows symmetric trees, its default.
@@ -19,7 +19,7 @@ from typing import Any
 import catboost
 import lightgbm
 import numpy as np
-from experiments.yahoo_shaped import yahoo_shaped
+from experiments.lib.yahoo_shaped import yahoo_shaped
 from numpy.typing import NDArray
 
 from benchmarks.measure import Line, race

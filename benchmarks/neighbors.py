@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from experiments.nan_neighbors import boosted, letters
+from experiments.papers.nan2018_neighbors import boosted, letters
 from numpy.typing import NDArray
 
 from benchmarks.measure import Line, race

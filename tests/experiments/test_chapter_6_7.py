@@ -7,7 +7,8 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from experiments import edge, online_gate
+from experiments.papers import nan2018_edge as edge
+from experiments.papers import nan2018_online_gate as online_gate
 
 from farthing.adaptive.exp3 import Rates
 

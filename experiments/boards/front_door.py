@@ -1,6 +1,6 @@
 """Accuracy at six budgets: `farthing.BudgetedClassifier` against LightGBM with cost penalties or on subsets.
 
-``python -m experiments.front_door`` writes docs/results/front_door.md. What was measured is kept in a folder,
+``python -m experiments.boards.front_door`` writes docs/results/front_door.md. What was measured is kept in a folder,
 one file for each table, seed and method, so a long run can be made in parts: ``--tables dna --seeds 0 --who
 ours``. FARTHING_DATA must name the folder of the larger tables; see `farthing.datasets.load_table`.
 
@@ -24,9 +24,9 @@ from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
-from experiments.front_door_rivals import N_ROUNDS, RIVALS, SETTINGS, Row, rival, together
-from experiments.mean_budgets import Split
-from experiments.miser_accuracy import SHARES
+from experiments.lib.lightgbm_rivals import N_ROUNDS, RIVALS, SETTINGS, Row, rival, together
+from experiments.lib.mean_budgets import Split
+from experiments.boards.miser_accuracy import SHARES
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
@@ -345,7 +345,7 @@ def page(kept: Path, seeds: list[int], folder: Path) -> None:
 
 HEAD = """# The front door against LightGBM
 
-`python -m experiments.front_door --seeds {seeds}`
+`python -m experiments.boards.front_door --seeds {seeds}`
 
 {summary}
 

@@ -1,12 +1,12 @@
 """Accuracy at six mean budgets: the Greedy Miser against LightGBM's cost penalties, coupled and lazy.
 
-``python -m experiments.miser_accuracy`` writes docs/results/miser_accuracy.md. A split that was measured is
+``python -m experiments.boards.miser_accuracy`` writes docs/results/miser_accuracy.md. A split that was measured is
 kept in build/miser_accuracy, so a long run can be made in parts: ``--tables letter --seeds 0``; with
 ``--quick`` a small one shows that it works. FARTHING_DATA must name the folder of the tables; see
 `farthing.datasets.load_table`.
 
 Every method makes 24 fits with the same number of rounds, depth, learning rate and ridge. Every round of
-every fit is a model (`experiments.mean_budgets`); at each budget that with the best accuracy on validation
+every fit is a model (`experiments.lib.mean_budgets`); at each budget that with the best accuracy on validation
 rows is taken among those whose validation rows spend no more in the mean, and its accuracy on test rows is
 reported. What LightGBM's trees spend is counted as our own: the features on each row's ways through the
 trees, each paid once. LightGBM has a grid of 24 trade-offs for each of its penalties, each a method of its
@@ -26,8 +26,8 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from experiments.mean_budgets import Followed, Split, follow
-from experiments.penalised_lightgbm import Penalty, penalised_classifier
+from experiments.lib.mean_budgets import Followed, Split, follow
+from experiments.lib.penalised_lightgbm import Penalty, penalised_classifier
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
@@ -405,7 +405,7 @@ def page(kept: Path, folder: Path) -> None:
 
 HEAD = """# Accuracy at mean budgets
 
-`python -m experiments.miser_accuracy`
+`python -m experiments.boards.miser_accuracy`
 
 {n_fits} fits of each method, {n_rounds} rounds of depth {max_depth}, learning rate {learning_rate}, ridge
 {l2}, leaves of at least {min_rows_leaf} rows; random integer prices from 1 to 50, drawn anew with each seed.

@@ -7,7 +7,7 @@ rest and decision on the way must be the same bits. The requests are the bytes t
 go to the application itself; for the first 50 rows also over HTTP, to `farthing serve` with two workers.
 Writes docs/results/service.md.
 
-    python -m experiments.service_agreement [--rows 1000] [--network 50] [--methods NAME ...] [--kept folder]
+    python -m experiments.fuzz.service_agreement [--rows 1000] [--network 50] [--methods NAME ...] [--kept folder]
 
 What is done is kept in a folder, method by method, so that a run may be ended and taken up again.
 """
@@ -167,7 +167,7 @@ def main() -> None:
     intro = intro.replace("1,000 rows", f"{given.rows:,} rows").replace("first 50", f"first {given.network}")
     PAGE.write_text(
         f"# The service beside local walks\n\n{intro}\n\n" + "\n".join(lines) + "\n\n"
-        f"Made by `python -m experiments.service_agreement --rows {given.rows} --network {given.network}`.\n"
+        f"Made by `python -m experiments.fuzz.service_agreement --rows {given.rows} --network {given.network}`.\n"
     )
 
 

@@ -1,6 +1,6 @@
 """The regret of `OnlineGate` (EXP3.G, chapter 6 of Nan's thesis) on adversarial and stochastic streams.
 
-Run `python -m experiments.online_gate [--streams NAME ...]`. Each stream leaves its regrets in
+Run `python -m experiments.papers.nan2018_online_gate [--streams NAME ...]`. Each stream leaves its regrets in
 build/online_gate and is not run again while they are there; then the page docs/results/online_gate.md and its
 figure are made of all that are there.
 """
@@ -258,7 +258,7 @@ def page() -> str:
     lines = [
         "# EXP3.G on line: regret against the number of rounds",
         "",
-        "Made by `python -m experiments.online_gate`. "
+        "Made by `python -m experiments.papers.nan2018_online_gate`. "
         f"{N_RUNS} runs of EXP3.G for each number of rounds T, side by side; of each, {N_CHECKED} are played "
         f"for {CHECKED_ROUNDS} rounds by `OnlineGate` itself as well, which must draw the same experts. "
         f"{N_EXPERTS} experts and the one that "

@@ -1,6 +1,6 @@
 """Edge devices, section 7.1 of Nan's thesis: accuracy for fewer messages, and the recovery of parameters.
 
-Run `python -m experiments.edge [--parts NAME ...]`; FARTHING_DATA names the folder of the larger tables. Each
+Run `python -m experiments.papers.nan2018_edge [--parts NAME ...]`; FARTHING_DATA names the folder of the larger tables. Each
 fit leaves its numbers in build/edge and is not run again while they are there; then the page
 docs/results/edge.md and its figures are made of all that are there.
 """
@@ -306,7 +306,7 @@ def page(names: list[str], recovered: bool) -> str:
     lines = [
         "# Edge devices, section 7.1 of Nan's thesis",
         "",
-        "Made by `python -m experiments.edge`. Each device has a gate and a local linear model; a message "
+        "Made by `python -m experiments.papers.nan2018_edge`. Each device has a gate and a local linear model; a message "
         "costs 1 whoever sends it. The trade-off of each method is chosen among "
         f"{', '.join(f'{rate:g}' for rate in TRADEOFFS)} (and 0 for the relaxed training, as in the thesis) "
         "by the accuracy on validation rows; the threshold of the gates is set on them to the budget; what "

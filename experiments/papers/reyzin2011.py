@@ -1,20 +1,22 @@
-"""Reyzin (2011), tables 2 to 6 and figures 1 and 2, beside ours: `python -m experiments.reyzin2011`.
+"""Reyzin (2011), boosting on a budget: tables 1 to 6 and figures 1 and 2, beside ours.
 
-Writes docs/results/reyzin2011.md and its figures. Every trial draws its own training and test rows, its own
-costs, uniform on [0, 1], and a seed for each row.
+``farthing reproduce reyzin2011`` writes docs/results/reyzin2011.md and its figures. Every trial draws its own
+training and test rows, its own costs, uniform on [0, 1], and a seed for each row. FARTHING_DATA must name the
+folder of the tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Final, Literal
 
 import matplotlib as mpl
 import numpy as np
-from experiments.drawn_votes import Drawn, draw_along
-from experiments.indicators import N_TRAIN, Table, tables
+from experiments.lib.drawn_votes import Drawn, draw_along
+from experiments.lib.indicators import N_TRAIN, Table, digits, splice, tables
+from experiments.lib.pages import command, markdown, options, parse, write_page
 from numpy.typing import NDArray
 
 from farthing.boosting import AdaBoostClassifier, AdaBoostRSClassifier
@@ -23,13 +25,25 @@ from farthing.walks import Decisions
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-RESULTS = Path(__file__).parent.parent / "docs" / "results"
-N_ROUNDS = 500
+NAME = "reyzin2011"
 BUDGETS = (11.0, 21.0)
 ABOVE = (1.0, 0.5, 0.25, 0.1)  # how far above AdaBoost's error
-MOST_SAMPLES = 4000
 CHECKED = 20  # draws after which each curve is compared with the classifier
-SAMPLINGS = ("cost", "weight", "top")
+SAMPLINGS: Final[tuple[Literal["cost", "weight", "top"], ...]] = ("cost", "weight", "top")
+
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a run is: rounds of AdaBoost, the longest curve in draws, and trials."""
+
+    n_rounds: int = 500
+    most_samples: int = 4000
+    n_trials: int = 50
+    n_curve: int = 50
+
+
+TINY = Size(n_rounds=20, most_samples=30, n_trials=2, n_curve=1)
 
 # The paper's numbers, by table and set.
 PAPER_ERROR = {"census": 18.3, "splice": 8.1, "ocr17": 0.8, "ocr49": 6.5}
@@ -137,8 +151,6 @@ All draws, those of features already bought among them:
   are 11 and 21, as in the rows of its tables; the caption of its table 5 says 10 and 20.
 - A constant vote, which looks at no feature, is left out (`intercept=False`): the paper's stumps each test
   one.
-
-Made by `python -m experiments.reyzin2011 --trials {n_trials} --curve-trials {n_curve}`.
 """
 
 
@@ -182,17 +194,17 @@ class Trials:
         return gaps.mean(axis=0), gaps.std(axis=0, ddof=1) / np.sqrt(len(gaps))
 
 
-def grid() -> NDArray[np.int64]:
+def grid(most: int) -> NDArray[np.int64]:
     """Return numbers of draws: each up to 20, then 10 percent more each time."""
     steps = [*range(1, 21)]
-    while steps[-1] < MOST_SAMPLES:
-        steps.append(min(max(steps[-1] + 1, round(steps[-1] * 1.1)), MOST_SAMPLES))
+    while steps[-1] < most:
+        steps.append(min(max(steps[-1] + 1, round(steps[-1] * 1.1)), most))
     return np.array(steps)
 
 
-def boosted(X: NDArray[np.float64], y: NDArray[np.float64]) -> AdaBoostClassifier:
+def boosted(X: NDArray[np.float64], y: NDArray[np.float64], n_rounds: int) -> AdaBoostClassifier:
     """Return the paper's ensemble: stumps that each look at one feature."""
-    return AdaBoostClassifier(n_rounds=N_ROUNDS, intercept=False).fit(X, y)
+    return AdaBoostClassifier(n_rounds=n_rounds, intercept=False).fit(X, y)
 
 
 def percent_wrong(decided: Decisions, y: NDArray[np.float64], tied: float | None = 0.5) -> float:
@@ -204,13 +216,13 @@ def percent_wrong(decided: Decisions, y: NDArray[np.float64], tied: float | None
     return 100 * float(wrong.mean())
 
 
-def measure_curve(table: Table, n_trials: int) -> Curve:
+def measure_curve(table: Table, size: Size) -> Curve:
     """Draw by weight, without prices, and stop at each number of draws of the grid."""
-    samples = grid()
+    samples, n_trials = grid(size.most_samples), size.n_curve
     error, used, full = np.zeros(len(samples)), np.zeros(len(samples)), 0.0
     for trial in range(n_trials):
         X, y, fresh, truth = table.split(trial)
-        ensemble = boosted(X, y)
+        ensemble = boosted(X, y, size.n_rounds)
         full += percent_wrong(ensemble.decide(fresh), truth) / n_trials
         seeds = np.arange(len(fresh)) + trial * 1_000_000
         model = AdaBoostRSClassifier(n_samples=CHECKED, estimator=ensemble, random_state=0).fit(X, y)
@@ -228,14 +240,15 @@ def check_drawn(drawn: Drawn, decided: Decisions, y: NDArray[np.float64]) -> Non
     assert 100 * drawn.wrong(y).mean() == percent_wrong(decided, y)
 
 
-def measure_trials(table: Table, n_trials: int, threads: int) -> Trials:
+def measure_trials(table: Table, size: Size, threads: int) -> Trials:
     """Predict within both budgets, by each way of sampling, with new rows, costs and seeds in each trial."""
+    n_trials = size.n_trials
     shape = (n_trials, len(BUDGETS), len(SAMPLINGS))
     found = Trials(0.0, np.zeros(n_trials), *(np.zeros(shape) for _ in range(4)))
     for trial in range(n_trials):
         X, y, fresh, truth = table.split(trial)
         found.features += X.shape[1] / n_trials
-        ensemble = boosted(X, y)
+        ensemble = boosted(X, y, size.n_rounds)
         found.full[trial] = percent_wrong(ensemble.decide(fresh), truth)
         costs = np.random.default_rng([7, trial]).random(X.shape[1])
         seeds = np.arange(len(fresh)) + trial * 1_000_000
@@ -253,14 +266,6 @@ def measure_trials(table: Table, n_trials: int, threads: int) -> Trials:
     return found
 
 
-def markdown(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """Return a table in Markdown."""
-    lines = [list(header)]
-    lines.append(["---"] * len(lines[0]))
-    lines += [[str(cell) for cell in row] for row in rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
-
-
 def beside(ours: Iterable[float], papers: Iterable[float], form: Callable[[float], str]) -> list[str]:
     """Return ours, then the paper's in parentheses; what is not a number was not reached."""
     return [
@@ -273,10 +278,14 @@ def tenth(value: float) -> str:
     return f"{value:.1f}"
 
 
-def draw_figures(curves: dict[str, Curve]) -> None:
+def draw_figures(curves: dict[str, Curve], folder: Path) -> None:
     """Draw figures 1 and 2 of the paper."""
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    ocr = curves["ocr17"]
+    draw_figure1(curves["ocr17"], folder / "reyzin2011-figure1.png")
+    draw_figure2(curves["splice"], folder / "reyzin2011-figure2.png")
+
+
+def draw_figure1(ocr: Curve, file: Path) -> None:
+    """Draw error and features used against samples on ocr17."""
     figure, left = plt.subplots(figsize=(6.4, 4))
     shown = ocr.samples <= 1000
     left.plot(ocr.samples[shown], ocr.error[shown], color="tab:blue", label="error of AdaBoostRS")
@@ -289,10 +298,12 @@ def draw_figures(curves: dict[str, Curve]) -> None:
     left.legend(handles=handles, loc="center right")
     left.set_title("ocr17: error and features used (figure 1)")
     figure.tight_layout()
-    figure.savefig(RESULTS / "reyzin2011-figure1.png", dpi=120)
+    figure.savefig(file, dpi=120)
     plt.close(figure)
 
-    cut = curves["splice"]
+
+def draw_figure2(cut: Curve, file: Path) -> None:
+    """Draw error against samples on splice."""
     figure, axes = plt.subplots(figsize=(6.4, 4))
     axes.semilogx(cut.samples, cut.error, color="tab:blue", label="error of AdaBoostRS")
     axes.axhline(cut.full, color="tab:blue", linestyle=":", label=f"error of AdaBoost, {cut.full:.1f} %")
@@ -300,12 +311,12 @@ def draw_figures(curves: dict[str, Curve]) -> None:
     axes.legend()
     axes.set_title("splice: error against samples, log scale (figure 2)")
     figure.tight_layout()
-    figure.savefig(RESULTS / "reyzin2011-figure2.png", dpi=120)
+    figure.savefig(file, dpi=120)
     plt.close(figure)
 
 
 def budget_rows(
-    found: dict[str, Trials], paper: dict[str, tuple[tuple[float, float], ...]], name: str
+    found: dict[str, Trials], paper: Mapping[str, tuple[tuple[float, float], ...]], name: str
 ) -> list[list[str]]:
     """Return the rows of table 5 or 6."""
     rows = []
@@ -362,11 +373,8 @@ def labelled_gaps(found: dict[str, Trials]) -> list[str]:
     ]
 
 
-def report(
-    found: dict[str, Trials], curves: dict[str, Curve], counts: tuple[int, int], sets: list[Table]
-) -> str:
+def report(found: dict[str, Trials], curves: dict[str, Curve], size: Size, sets: list[Table]) -> str:
     """Return the page."""
-    n_trials, n_curve = counts
     above = [f"{100 * r:.0f} %" for r in ABOVE]
     needed = {name: [curve.needed(r) for r in ABOVE] for name, curve in curves.items()}
     used = {
@@ -404,10 +412,10 @@ def report(
     bought = markdown(head, budget_rows(found, PAPER_TAKEN, "bought"))
     taken = markdown(head, budget_rows(found, PAPER_TAKEN, "taken"))
     return PAGE.format(
-        n_trials=n_trials,
-        n_curve=n_curve,
-        n_rounds=N_ROUNDS,
-        most=MOST_SAMPLES,
+        n_trials=size.n_trials,
+        n_curve=size.n_curve,
+        n_rounds=size.n_rounds,
+        most=size.most_samples,
         sizes=sizes,
         full=full,
         table3=table3,
@@ -420,27 +428,27 @@ def report(
     )
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run, print and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__)
     parser.add_argument("--trials", type=int, default=50, help="trials of tables 2, 5, 6 (50)")
     parser.add_argument("--curve-trials", type=int, default=50, help="trials of tables 3, 4, figures (50)")
     parser.add_argument("--threads", type=int, default=2, help="threads (2)")
-    parser.add_argument(
-        "--quick", action="store_true", help="three trials, one for the curves; writes nothing"
-    )
-    given = parser.parse_args()
-    n_trials, n_curve = (3, 1) if given.quick else (given.trials, given.curve_trials)
-    found, curves, sets = {}, {}, tables()
+    given = parse(parser, NAME, arguments)
+    if given.tiny:
+        size, sets = TINY, [replace(table, n_test=100) for table in (splice(), digits(1, 7))]
+    else:
+        size, sets = Size(n_trials=given.trials, n_curve=given.curve_trials), tables()
+    found, curves = {}, {}
     for table in sets:
-        found[table.name] = measure_trials(table, n_trials, given.threads)
-        curves[table.name] = measure_curve(table, n_curve)
+        found[table.name] = measure_trials(table, size, given.threads)
+        curves[table.name] = measure_curve(table, size)
         print(f"{table.name}: done", flush=True)
-    text = report(found, curves, (n_trials, n_curve), sets)
+    text = report(found, curves, size, sets)
     print(text)
-    if not given.quick:
-        draw_figures(curves)
-        (RESULTS / "reyzin2011.md").write_text(text)
+    draw_figures(curves, given.out)
+    line = command(NAME, "--trials", size.n_trials, "--curve-trials", size.n_curve)
+    write_page(given.out, NAME, text, line)
 
 
 if __name__ == "__main__":

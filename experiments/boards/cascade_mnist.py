@@ -1,6 +1,6 @@
 """At most k pixels of MNIST: the branching cascade under a hard budget, beside a neural dynamic selector.
 
-``python -m experiments.cascade_mnist`` writes docs/results/cascade_mnist.md. Every pixel costs 1, and no
+``python -m experiments.boards.cascade_mnist`` writes docs/results/cascade_mnist.md. Every pixel costs 1, and no
 row, seen or unseen, looks at more than k of them. The models learn from the 60,000 training rows and are
 judged by the 10,000 official test rows. The rival's accuracies are those that Covert et al. (Learning to
 maximize mutual information for dynamic feature selection, ICML 2023) publish.
@@ -321,7 +321,7 @@ def main() -> None:
 
 PAGE = """# At most k pixels of MNIST
 
-`python -m experiments.cascade_mnist --reader`, again with `--moved`, and both without `--reader`. At twenty
+`python -m experiments.boards.cascade_mnist --reader`, again with `--moved`, and both without `--reader`. At twenty
 pixels the lines of 24 branches and of readers for all branches, and at fifty those of 8 branches, are of
 earlier settings, which are listed at the end, and are not run any more.
 

@@ -1,6 +1,6 @@
 """Chapters 3 and 4 of Nan's thesis, with our forests and prunings beside the published numbers.
 
-Run `python -m experiments.nan_forests`; FARTHING_DATA names the folder of the larger tables. It writes
+Run `python -m experiments.papers.nan2018_forests`; FARTHING_DATA names the folder of the larger tables. It writes
 docs/results/nan_forests.md and the figures beside it. With ``--cache FOLDER`` what has been computed is kept
 there, and a run that was ended goes on.
 """
@@ -15,7 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import matplotlib as mpl
 import numpy as np
-from experiments.nan_runs import (
+from experiments.lib.forest_runs import (
     ALPHAS,
     LEAVES,
     MISER_TREES,
@@ -35,7 +35,7 @@ from experiments.nan_runs import (
     pruning,
     weights_as_costs,
 )
-from experiments.nan_trees import small_tables, tree_curves
+from experiments.lib.single_trees import small_tables, tree_curves
 from numpy.typing import NDArray
 
 from farthing.forests import audit, prune_path
@@ -398,7 +398,7 @@ def main() -> None:
     pruned = figure_4_3(runs)
     subsets = figures_4_4_to_4_6(runs)
     against = figure_3_3(runs)
-    command = "python -m experiments.nan_forests"
+    command = "python -m experiments.papers.nan2018_forests"
     if given.quick:
         command += " --quick"
     else:

@@ -1,6 +1,6 @@
 """Chapter 2 of Nan's thesis: FMCC, VoC and a random order; figure 2.2 and table 2.1 beside ours.
 
-Run `python -m experiments.nan_neighbors [--sets NAME ...] [--draws N]`; FARTHING_DATA names the folder of the
+Run `python -m experiments.papers.nan2018_neighbors [--sets NAME ...] [--draws N]`; FARTHING_DATA names the folder of the
 larger tables. Each method on each draw leaves its curve in build/nan_neighbors and is not run again while it
 is there, so that a run may be stopped and taken up, and sets may be run one by one (none with an empty
 --sets); then the page docs/results/nan_neighbors.md and its figures are made of all that are there.
@@ -17,7 +17,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from experiments.nan_runs import Part
+from experiments.lib.forest_runs import Part
 from numpy.typing import NDArray
 from sklearn.svm import LinearSVC
 

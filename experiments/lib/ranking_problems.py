@@ -1,4 +1,4 @@
-"""Documents to learn from, to choose by and to report on: the two ranking tables of `experiments.xu2012`."""
+"""Documents to learn from, to choose by and to report on: the two ranking tables of `experiments.papers.xu2012`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from experiments.yahoo_shaped import LEVELS, RankingTable, yahoo_shaped
+from experiments.lib.yahoo_shaped import LEVELS, RankingTable, yahoo_shaped
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet

@@ -1,6 +1,6 @@
 """Accuracy at six mean budgets: the miser cascade against all rivals, on ten tables.
 
-``python -m experiments.cascade`` writes docs/results/cascade.md. What was measured is kept in a folder, one
+``python -m experiments.boards.cascade`` writes docs/results/cascade.md. What was measured is kept in a folder, one
 file for each table, seed and method, so a long run can be made in parts: ``--tables dna --seeds 0 --methods
 cascade``. FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
 
@@ -21,8 +21,8 @@ from typing import Any
 
 import lightgbm
 import numpy as np
-from experiments.mean_budgets import LEAST, Followed, Split
-from experiments.miser_accuracy import (
+from experiments.lib.mean_budgets import LEAST, Followed, Split
+from experiments.boards.miser_accuracy import (
     N_ROUNDS,
     SETTINGS,
     SHARES,
@@ -360,7 +360,7 @@ def _write(name: str, found: dict[str, dict[int, Any]], seeds: list[int], say: C
 
 HEAD = """# The miser cascade at mean budgets
 
-`python -m experiments.cascade`
+`python -m experiments.boards.cascade`
 
 Mean accuracy on test rows over six mean budgets: 2, 5, 10, 20, 50 and 100 % of what all features cost.
 Random integer prices from 1 to 50, drawn anew with each seed; half of the rows to learn from, 20 % to choose

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from experiments.ranking_methods import BY_ROW, EARLY, MISER, PLAIN, SUBSETS, K, Model
+from experiments.lib.ranking_methods import BY_ROW, EARLY, MISER, PLAIN, SUBSETS, K, Model
 
 from farthing.boosting import CostPath
 

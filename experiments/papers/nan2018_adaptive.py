@@ -1,6 +1,6 @@
 """Chapter 5 of Nan's thesis: ADAPT-LIN, ADAPT-GBRT and their rivals beside the published numbers.
 
-Run `python -m experiments.nan_adaptive [--sets NAME ...] [--minutes N] [--full]`; FARTHING_DATA names the
+Run `python -m experiments.papers.nan2018_adaptive [--sets NAME ...] [--minutes N] [--full]`; FARTHING_DATA names the
 folder of the larger tables. Each setting leaves its points in build/nan_adaptive, and so does the expensive
 model of each set; what is there is not done again, so that a run may be ended at any moment and taken up
 where it stopped. Then the page docs/results/nan_adaptive.md and its figures are made of all that is there.
@@ -17,7 +17,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from experiments.nan_adaptive_runs import (
+from experiments.lib.adaptive_runs import (
     CACHE,
     DEFAULT,
     FINE,
@@ -358,7 +358,7 @@ def page(sweep: Sweep, full: bool) -> str:
     there = [name for name in SETS if read(name) is not None]
     text = [
         "# Adaptive approximation, chapter 5 of Nan's thesis",
-        f"Made by `python -m experiments.nan_adaptive{' --full' * full}`; sets may be run one by one, by "
+        f"Made by `python -m experiments.papers.nan2018_adaptive{' --full' * full}`; sets may be run one by one, by "
         "`--sets NAME`. All choices are made on validation rows; accuracies and costs are those of test "
         f"rows. ADAPT-GBRT: {len(sweep.gammas)} gammas x {len(sweep.p_fulls)} shares P_full x "
         f"{len(sweep.rates)} learning rates, {sweep.n_trees} trees each for gate and f1, "

@@ -1,7 +1,7 @@
 """LightGBM as a rival under mean budgets: penalised, coupled or lazy, or on the best static subset.
 
 Each rival has its own fits, every round of which is a model. Validation rows choose one for each budget
-(`experiments.mean_budgets`), and the chosen setting is fitted again with the validation rows.
+(`experiments.lib.mean_budgets`), and the chosen setting is fitted again with the validation rows.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 import lightgbm
 import numpy as np
-from experiments.mean_budgets import Followed, Split, follow
-from experiments.miser_accuracy import SHARES, grid, prior
-from experiments.penalised_lightgbm import penalised_classifier
+from experiments.lib.mean_budgets import Followed, Split, follow
+from experiments.boards.miser_accuracy import SHARES, grid, prior
+from experiments.lib.penalised_lightgbm import penalised_classifier
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet

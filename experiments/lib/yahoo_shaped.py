@@ -10,7 +10,7 @@ Which feature tells what is drawn once from the seed:
 - a redundant feature is a noisy copy of an informative one, which may be cheaper or dearer;
 - the rest is noise, continuous, in steps or sparse.
 
-``python -m experiments.yahoo_shaped`` prints what a sample looks like.
+``python -m experiments.lib.yahoo_shaped`` prints what a sample looks like.
 """
 
 from __future__ import annotations

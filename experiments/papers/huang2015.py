@@ -1,4 +1,4 @@
-"""Huang, Powers and Reyzin (2015), figures 1 to 3: `python -m experiments.huang2015 [--trials N] [--quick]`.
+"""Huang, Powers and Reyzin (2015), figures 1 to 3: `python -m experiments.papers.huang2015 [--trials N] [--quick]`.
 
 Writes docs/results/huang2015.md and its figures. Every trial draws its own training and test rows and, but
 for the Yahoo-shaped table, its own costs, uniform on [0, 2]. Needs FARTHING_DATA.
@@ -15,7 +15,7 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from experiments.indicators import census, digits, splice
+from experiments.lib.indicators import census, digits, splice
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
@@ -437,7 +437,7 @@ sample while the dearest feature is beyond the budget, and then has little left 
 - The paper ran 100 to 400 trials; with fewer the intervals are wide on the small test sets, and neighbouring
   budgets may change places in the tables above.
 
-Made by `python -m experiments.huang2015 {command}`.
+Made by `python -m experiments.papers.huang2015 {command}`.
 """
 
 

@@ -1,11 +1,11 @@
 """Try to break `farthing.load` with spoilt model files.
 
-Each case spoils a saved model (see `experiments.mutations`), loads it, and if that works puts the model to
+Each case spoils a saved model (see `experiments.fuzz.mutations`), loads it, and if that works puts the model to
 work: predictions, acquired features, spend, with and without a budget, and a walk that must agree with them.
 Whatever is not that or a `FileError` is a violation: another exception, a crash, more memory than a small
 model can need, or more time. Cases run in a process of their own, so that a crash or a hang is reported too.
 
-    python -m experiments.fuzz_store --cases 20000 --seed 0
+    python -m experiments.fuzz.fuzz_store --cases 20000 --seed 0
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from experiments.mutations import MUTATIONS
+from experiments.fuzz.mutations import MUTATIONS
 
 from farthing.base import load
 from farthing.errors import FileError
@@ -220,7 +220,7 @@ def main() -> int:
         "--case", type=int, help="run this one case here, without limits, and show what it does"
     )
     arguments = parser.parse_args()
-    from experiments.fuzz_models import saved_models  # noqa: PLC0415 - fits models, which --help need not
+    from experiments.fuzz.fuzz_models import saved_models  # noqa: PLC0415 - fits models, which --help need not
 
     files = saved_models()
     if arguments.case is not None:

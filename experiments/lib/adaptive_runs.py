@@ -1,4 +1,4 @@
-"""The runs behind `experiments.nan_adaptive`: sweeps over settings, each kept when it is done."""
+"""The runs behind `experiments.papers.nan2018_adaptive`: sweeps over settings, each kept when it is done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import joblib
 import numpy as np
-from experiments.nan_runs import Part, Task, by_split, covtype
+from experiments.lib.forest_runs import Part, Task, by_split, covtype
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier

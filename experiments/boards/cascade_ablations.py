@@ -1,7 +1,7 @@
 """What each part of the miser cascade is worth: the same experiment with one of them changed.
 
-``python -m experiments.cascade_ablations`` writes docs/results/cascade_ablations.md: accuracy on test rows at
-the six mean budgets of `experiments.cascade`, for each change. What was measured is kept, so a long run can
+``python -m experiments.boards.cascade_ablations`` writes docs/results/cascade_ablations.md: accuracy on test rows at
+the six mean budgets of `experiments.boards.cascade`, for each change. What was measured is kept, so a long run can
 be made in parts.
 """
 
@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from experiments.cascade import KEPT, RESULTS, measure, split_of, told_at
-from experiments.mean_budgets import Followed, Split
-from experiments.miser_accuracy import N_ROUNDS, SETTINGS, SHARES
+from experiments.boards.cascade import KEPT, RESULTS, measure, split_of, told_at
+from experiments.lib.mean_budgets import Followed, Split
+from experiments.boards.miser_accuracy import N_ROUNDS, SETTINGS, SHARES
 from numpy.typing import NDArray
 
 from farthing.cascades import MiserCascadeClassifier
@@ -240,7 +240,7 @@ def page(found: dict[str, dict[str, list[float]]], tables: list[str], seeds: lis
 
 HEAD = """# What each part of the miser cascade is worth
 
-`python -m experiments.cascade_ablations`
+`python -m experiments.boards.cascade_ablations`
 
 Mean accuracy on test rows over {n_budgets} mean budgets, tables and prices as in [cascade](cascade.md), seeds
 {seeds}. Each line changes one thing.

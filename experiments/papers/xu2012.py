@@ -1,6 +1,6 @@
 """The Greedy Miser against its rivals: figures 1 to 3 of Xu, Weinberger, Chapelle (ICML 2012).
 
-``python -m experiments.xu2012`` writes docs/results/xu2012.md and the figures beside it. Each part is kept
+``python -m experiments.papers.xu2012`` writes docs/results/xu2012.md and the figures beside it. Each part is kept
 in build/xu2012 when it is done, so a long run can be made in parts: ``--parts yahoo-3``; with ``--quick`` a
 small one shows that it works. FARTHING_DATA must name the folder of the tables; see
 `farthing.datasets.load_table`.
@@ -17,10 +17,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from experiments.ranking_methods import MISER, PLAIN, TRADEOFFS, Model, judge, methods_on, ranker
-from experiments.ranking_problems import Problem, mslr, yahoo
-from experiments.satellite_bands import figure_3
-from experiments.xu_figures import figure_1, figure_2
+from experiments.lib.ranking_methods import MISER, PLAIN, TRADEOFFS, Model, judge, methods_on, ranker
+from experiments.lib.ranking_problems import Problem, mslr, yahoo
+from experiments.lib.satellite_bands import figure_3
+from experiments.lib.ranking_figures import figure_1, figure_2
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
@@ -222,7 +222,7 @@ def main() -> None:
 
 HEAD = """# The Greedy Miser against its rivals
 
-`python -m experiments.xu2012`
+`python -m experiments.papers.xu2012`
 
 {rows:,} documents before replication, {trees} rounds of depth 4 at a learning rate of 0.1. Trade-offs are
 relative to the first loss: {tradeoffs} of them, found by what validation documents spend

@@ -1,6 +1,6 @@
 """What the front door tries by default, and how it chooses, on tables that no page of the front door reports.
 
-``python -m experiments.default_set`` writes docs/results/default_set.md. Every method is fitted with its
+``python -m experiments.boards.default_set`` writes docs/results/default_set.md. Every method is fitted with its
 whole grid on training rows; what each model pays and scores on validation rows, and how often it is right on
 test rows, is kept in a folder, one file for each table, seed and fold. Then any set of methods and any rule
 of choice can be tried without a fit. FARTHING_DATA must name the folder of the tables.
@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from experiments.mean_budgets import Split
-from experiments.miser_accuracy import SHARES
+from experiments.lib.mean_budgets import Split
+from experiments.boards.miser_accuracy import SHARES
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
@@ -143,7 +143,7 @@ def page(kept: Path, folder: Path) -> None:
 
 HEAD = """# What the front door tries by default
 
-`python -m experiments.default_set`
+`python -m experiments.boards.default_set`
 
 Accuracy on test rows, in the mean over folds and six mean budgets, 2 to 100 % of what all features cost. A
 third of what a fold learns from chooses; the chosen model is not fitted again. Prices are random but for

@@ -77,7 +77,7 @@ def digits(low: int, high: int) -> Table:
     table = load_table("mnist")
     y = pd.Series(table.y).astype(int).to_numpy()
     kept = (y == low) | (y == high)
-    images = table.X.to_numpy(dtype=np.float64)[kept].reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4))
+    images = table.X.to_numpy()[kept].astype(np.float64).reshape(-1, 14, 2, 14, 2).mean(axis=(2, 4))
     levels = np.minimum(images * LEVELS / 256, LEVELS - 1).astype(int).reshape(len(images), -1)
     indicators = np.concatenate([levels >= level for level in range(1, LEVELS)], axis=1)
     return Table(f"ocr{low}{high}", indicators, (y[kept] == high).astype(np.int64), 5000, 402)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from experiments.ranking_problems import Problem
-from experiments.yahoo_shaped import RankingTable
+from experiments.lib.ranking_problems import Problem
+from experiments.lib.yahoo_shaped import RankingTable
 from numpy.typing import NDArray
 
 from farthing.boosting import CostPath, GreedyMiserRanker, miser_path, subset_path

@@ -21,7 +21,9 @@ from typing import Any
 
 import lightgbm
 import numpy as np
-from experiments.lib.mean_budgets import LEAST, Followed, Split
+from joblib import Parallel
+from numpy.typing import NDArray
+
 from experiments.boards.miser_accuracy import (
     N_ROUNDS,
     SETTINGS,
@@ -33,9 +35,7 @@ from experiments.boards.miser_accuracy import (
     prior,
     row_errors,
 )
-from joblib import Parallel
-from numpy.typing import NDArray
-
+from experiments.lib.mean_budgets import LEAST, Followed, Split
 from farthing.adaptive import AdaptGbrtClassifier, adapt_path
 from farthing.cascades import MiserCascadeClassifier
 from farthing.costs import CostSheet

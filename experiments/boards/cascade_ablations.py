@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from experiments.boards.cascade import KEPT, RESULTS, measure, split_of, told_at
-from experiments.lib.mean_budgets import Followed, Split
-from experiments.boards.miser_accuracy import N_ROUNDS, SETTINGS, SHARES
 from numpy.typing import NDArray
 
+from experiments.boards.cascade import KEPT, RESULTS, measure, split_of, told_at
+from experiments.boards.miser_accuracy import N_ROUNDS, SETTINGS, SHARES
+from experiments.lib.mean_budgets import Followed, Split
 from farthing.cascades import MiserCascadeClassifier
 from farthing.cascades.chain import cut, free_columns, miser_order, prefix_costs
 from farthing.cascades.exits import ALWAYS, Exits, Point

@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from experiments.lib.mean_budgets import Split
-from experiments.boards.miser_accuracy import SHARES
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
+from experiments.boards.miser_accuracy import SHARES
+from experiments.lib.mean_budgets import Split
 from farthing.base.registry import get
 from farthing.costs import CostSheet
 from farthing.datasets import load_bupa_liver, load_table

@@ -24,13 +24,13 @@ from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
-from experiments.lib.lightgbm_rivals import N_ROUNDS, RIVALS, SETTINGS, Row, rival, together
-from experiments.lib.mean_budgets import Split
-from experiments.boards.miser_accuracy import SHARES
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 
+from experiments.boards.miser_accuracy import SHARES
+from experiments.lib.lightgbm_rivals import N_ROUNDS, RIVALS, SETTINGS, Row, rival, together
+from experiments.lib.mean_budgets import Split
 from farthing import BudgetedClassifier, load
 from farthing.cascades import MiserCascadeClassifier
 from farthing.costs import CostSheet

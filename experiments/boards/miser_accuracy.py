@@ -26,12 +26,12 @@ from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
-from experiments.lib.mean_budgets import Followed, Split, follow
-from experiments.lib.penalised_lightgbm import Penalty, penalised_classifier
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
+from experiments.lib.mean_budgets import Followed, Split, follow
+from experiments.lib.penalised_lightgbm import Penalty, penalised_classifier
 from farthing.boosting import GreedyMiserClassifier
 from farthing.boosting.spread import largest_tradeoff, spread_tradeoffs
 from farthing.costs import CostSheet

@@ -28,8 +28,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from experiments.fuzz.mutations import MUTATIONS
 
+from experiments.fuzz.mutations import MUTATIONS
 from farthing.base import load
 from farthing.errors import FileError
 from farthing.walks import consult

@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 
 import joblib
 import numpy as np
-from experiments.lib.forest_runs import Part, Task, by_split, covtype
 from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestClassifier
@@ -25,6 +24,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from experiments.lib.forest_runs import Part, Task, by_split, covtype
 from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, AdaptPoint, L1GateClassifier
 from farthing.adaptive.path import Ground
 from farthing.boosting import GreedyMiserClassifier, miser_path

@@ -1,4 +1,4 @@
-"""The runs behind `experiments.papers.nan2018_forests`: tables in three parts, and curves of cost and error on them.
+"""The runs of `experiments.papers.nan2018_forests`: tables in three parts, and curves of cost and error.
 
 A curve is an array of shape (n_points, 4): mean cost and error on the validation rows, then on the test rows.
 """

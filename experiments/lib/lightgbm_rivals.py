@@ -11,11 +11,11 @@ from typing import Any
 
 import lightgbm
 import numpy as np
-from experiments.lib.mean_budgets import Followed, Split, follow
-from experiments.boards.miser_accuracy import SHARES, grid, prior
-from experiments.lib.penalised_lightgbm import penalised_classifier
 from numpy.typing import NDArray
 
+from experiments.boards.miser_accuracy import SHARES, grid, prior
+from experiments.lib.mean_budgets import Followed, Split, follow
+from experiments.lib.penalised_lightgbm import penalised_classifier
 from farthing.costs import CostSheet
 
 # As the cascade and the miser have by default.

@@ -20,7 +20,9 @@ def options(doc: str | None) -> argparse.ArgumentParser:
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
     parser.add_argument(
-        "--tiny", action="store_true", help="a run of a few seconds, to see that it works; its numbers mean nothing"
+        "--tiny",
+        action="store_true",
+        help="a run of a few seconds, to see that it works",
     )
     parser.add_argument(
         "--out", type=Path, help="folder of the page (docs/results; with --tiny a temporary folder)"

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
-from experiments.lib.ranking_methods import BY_ROW, EARLY, MISER, PLAIN, SUBSETS, K, Model
 
+from experiments.lib.ranking_methods import BY_ROW, EARLY, MISER, PLAIN, SUBSETS, K, Model
+from experiments.lib.price_levels import bought_by_price
 from farthing.boosting import CostPath
 
 COLOURS = {MISER: "C3", BY_ROW: "C1", EARLY: "C0", SUBSETS: "C2", PLAIN: "k"}
@@ -43,7 +44,7 @@ def figure_1(name: str, path: CostPath, methods: dict[str, list[Model]], file: P
 def figure_2(path: CostPath, file: Path) -> None:
     """Draw the share of features bought, by price, over the trade-offs."""
     fig, axis = plt.subplots(figsize=(6.5, 4))
-    levels = [curve.model.bought_by_price(curve.best.n_rounds) for curve in path.curves]
+    levels = [bought_by_price(curve.model, curve.best.n_rounds) for curve in path.curves]
     places = np.arange(len(levels))
     for i, level in enumerate(levels[0]):
         shares = [at[i].n_bought / at[i].n_features for at in levels]

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from experiments.lib.ranking_problems import Problem
-from experiments.lib.yahoo_shaped import RankingTable
 from numpy.typing import NDArray
 
+from experiments.lib.ranking_problems import Problem
+from experiments.lib.yahoo_shaped import RankingTable
 from farthing.boosting import CostPath, GreedyMiserRanker, miser_path, subset_path
 from farthing.cascades import EarlyExitRanker
 from farthing.metrics import ndcg_by_query

@@ -1,4 +1,4 @@
-"""Documents to learn from, to choose by and to report on: the two ranking tables of `experiments.papers.xu2012`."""
+"""The two ranking tables of `experiments.papers.xu2012`, split by queries."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import itertools
 from dataclasses import dataclass
 
 import numpy as np
-from experiments.lib.yahoo_shaped import LEVELS, RankingTable, yahoo_shaped
 from numpy.typing import NDArray
 
+from experiments.lib.yahoo_shaped import LEVELS, RankingTable, yahoo_shaped
 from farthing.costs import CostSheet
 from farthing.datasets import load_table
 
@@ -17,7 +17,7 @@ N_FOLDS = 5  # of mslr's training queries
 
 @dataclass(frozen=True)
 class Problem:
-    """A ranking table, parted by queries.
+    """A ranking table, split by queries.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ def mslr() -> Problem:
     def part(rows: NDArray[np.bool_]) -> RankingTable:
         return RankingTable(X[rows], y[rows].astype(np.int64), qid[rows], costs)
 
-    test = data.split == "test"
+    test = np.asarray(data.split) == "test"
     queries = np.random.default_rng(0).permutation(np.unique(qid[~test]))
     held = [np.isin(qid, fold) for fold in np.array_split(queries, N_FOLDS)]
     choosing = tuple((part(~test & ~fold), part(fold)) for fold in held)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -18,7 +19,7 @@ from farthing.costs import CostSheet, Group
 from farthing.datasets import load_table
 
 
-def figure_3(quick: bool, n_jobs: int, file: Path, say: Callable[[str], None]) -> None:
+def figure_3(n_trees: int, n_jobs: int, file: Path, say: Callable[[str], None]) -> None:
     """Draw accuracy against cost on satellite, whose four spectral bands share a cost each."""
     data = load_table("satellite")
     names = [f"x{column}" for column in range(len(data.feature_names))]
@@ -29,13 +30,13 @@ def figure_3(quick: bool, n_jobs: int, file: Path, say: Callable[[str], None]) -
         for b in (1, 2, 3, 4)
     }
     costs = CostSheet(dict.fromkeys(names, 1.0), bands)
-    X, y, test = data.X.to_numpy(dtype=np.float64), np.asarray(data.y), data.split == "test"
+    X, y, test = data.X.to_numpy(dtype=np.float64), np.asarray(data.y), np.asarray(data.split) == "test"
     watched = ~test & (np.random.default_rng(0).random(len(y)) < 0.25)
     train = ~test & ~watched
     booster = GreedyMiserClassifier(
-        n_trees=30 if quick else 100, max_depth=3, relative=True, costs=costs, min_rows_leaf=10
+        n_trees=n_trees, max_depth=3, relative=True, costs=costs, min_rows_leaf=10
     )
-    given = {"validation": (X[watched], y[watched]), "test": (X[test], y[test])}
+    given: dict[str, Any] = {"validation": (X[watched], y[watched]), "test": (X[test], y[test])}
     path = miser_path(
         booster,
         X[train],

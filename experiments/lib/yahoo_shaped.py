@@ -9,8 +9,6 @@ Which feature tells what is drawn once from the seed:
   ones, and the dearest of all (price 200) looks at the sum itself: the paper found the real one invaluable;
 - a redundant feature is a noisy copy of an informative one, which may be cheaper or dearer;
 - the rest is noise, continuous, in steps or sparse.
-
-``python -m experiments.lib.yahoo_shaped`` prints what a sample looks like.
 """
 
 from __future__ import annotations
@@ -147,25 +145,7 @@ class _World:
         """Return a feature: blurred, then left as it is, cut into steps, or mostly zero."""
         value = clear + self.blur[column] * rng.normal(size=len(clear))
         if self.bend[column] == 1:
-            return np.floor(value * self.steps[column] / 4)
-        if self.bend[column] == 2:
-            return np.maximum(value, 0.0)
-        return value
-
-
-def main() -> None:
-    """Print what a sample looks like."""
-    table = yahoo_shaped(20_000)
-    print(f"{len(table.qid)} documents, {table.qid.max() + 1} queries, {table.X.shape[1]} features")
-    print("shares of the grades:", np.round(np.bincount(table.grades) / len(table.grades), 3))
-    relations = np.array([abs(np.corrcoef(column, table.grades)[0, 1]) for column in table.X.T])
-    prices = np.array([table.costs.price(name) for name in table.costs.features])
-    print("price  features  mean and highest correlation with the grade")
-    for price in np.unique(prices):
-        at = relations[prices == price]
-        print(f"{price:5.0f}  {len(at):8d}  {at.mean():.3f}  {at.max():.3f}")
-    print(f"with irrelevant documents tenfold: {len(table.replicated().qid)} documents")
-
-
-if __name__ == "__main__":
-    main()
+            value = np.floor(value * self.steps[column] / 4)
+        elif self.bend[column] == 2:
+            value = np.maximum(value, 0.0)
+        return np.asarray(value)

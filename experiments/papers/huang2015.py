@@ -1,24 +1,26 @@
-"""Huang, Powers and Reyzin (2015), figures 1 to 3: `python -m experiments.papers.huang2015 [--trials N] [--quick]`.
+"""Huang, Powers and Reyzin (2015), training a budgeted booster: table 1 and figures 1 to 3, beside ours.
 
-Writes docs/results/huang2015.md and its figures. Every trial draws its own training and test rows and, but
-for the Yahoo-shaped table, its own costs, uniform on [0, 2]. Needs FARTHING_DATA.
+``farthing reproduce huang2015`` writes docs/results/huang2015.md and its figures. Every trial draws its own
+training and test rows and, but for the Yahoo-shaped table, its own costs, uniform on [0, 2]. FARTHING_DATA
+must name the folder of the tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations
 
-import argparse
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any, Final, Literal, TypeAlias
 
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
-from experiments.lib.indicators import census, digits, splice
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 
+from experiments.lib.indicators import Table, census, digits, splice
+from experiments.lib.pages import command, markdown, options, parse, write_page
 from farthing.boosting import AdaBoostBTClassifier, AdaBoostClassifier, AdaBoostRSClassifier
 from farthing.costs import CostSheet
 from farthing.datasets import load_heart_disease, load_table
@@ -26,11 +28,16 @@ from farthing.forests import BudgetTreeClassifier
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-RESULTS = Path(__file__).parent.parent / "docs" / "results"
+NAME = "huang2015"
+Rule: TypeAlias = Literal["basic", "greedy", "smoothed", "speedboost", "hybrid"]
+# X and y to train on, X and y to test on.
+Parts: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
 BUDGETS = np.arange(2.0, 31.0, 2.0)
-N_ROUNDS = 500
-RULES = ("basic", "greedy", "smoothed", "speedboost", "hybrid")
+RULES: Final[tuple[Rule, ...]] = ("basic", "greedy", "smoothed", "speedboost", "hybrid")
 LABELS = {
     "basic": "AdaBoostBT",
     "greedy": "greedy",
@@ -42,6 +49,19 @@ LABELS = {
 COLOURS = dict(zip(LABELS, ("C0", "C1", "C2", "black", "C4", "C3"), strict=True))
 LEAVES = (2, 3, 5, 9, 17, 33, 65, 129, 257)
 TRAP_BUDGET = 2.0
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a run is: rounds of boosting, and rows of the Yahoo-shaped table to train and test on."""
+
+    n_rounds: int = 500
+    yahoo_train: int = 7000
+    yahoo_test: int = 15_439
+
+
+TINY = Size(n_rounds=5, yahoo_train=200, yahoo_test=200)
+TINY_SETS = ("splice", "ecoli", "heart")
 
 
 @dataclass(frozen=True)
@@ -57,7 +77,7 @@ class Setting:
     paper_features: int
     paper_trials: int
 
-    def draw(self, seed: int) -> tuple[NDArray[np.float64], ...]:
+    def draw(self, seed: int) -> Parts:
         """Return X and y to train on, X and y to test on."""
         rows = np.random.default_rng(seed).permutation(len(self.y))
         train, test = rows[: self.n_train], rows[self.n_train : self.n_train + self.n_test]
@@ -85,19 +105,28 @@ def thresholds(X: pd.DataFrame) -> NDArray[np.bool_]:
     return np.column_stack(columns)
 
 
-def settings() -> list[Setting]:
-    """Return the nine tables of figure 1."""
-    reyzin = {table.name: table for table in (digits(1, 7), digits(4, 9), splice(), census())}
-    found = [
-        Setting(name, table.X, table.y, 1000, table.n_test, rounds, paper_features, 100)
-        for name, rounds, paper_features in (
-            ("ocr17", 400, 403),
-            ("ocr49", 200, 403),
-            ("splice", 75, 240),
-            ("census", 880, 131),
-        )
-        for table in (reyzin[name],)
-    ]
+# Reyzin's tables: how to make one, rounds of AdaBoost and features in the paper.
+INDICATORS: Final[dict[str, tuple[Callable[[], Table], int, int]]] = {
+    "ocr17": (lambda: digits(1, 7), 400, 403),
+    "ocr49": (lambda: digits(4, 9), 200, 403),
+    "splice": (splice, 75, 240),
+    "census": (census, 880, 131),
+}
+
+
+def settings(wanted: Sequence[str] | None = None) -> list[Setting]:
+    """Return the nine tables of figure 1, or those of them that are wanted."""
+    found = []
+    for name, (make, rounds, paper_features) in INDICATORS.items():
+        if wanted is None or name in wanted:
+            table = make()
+            found.append(Setting(name, table.X, table.y, 1000, table.n_test, rounds, paper_features, 100))
+    return found + small_settings(wanted)
+
+
+def small_settings(wanted: Sequence[str] | None) -> list[Setting]:
+    """Return the five tables of numbers, an indicator for each threshold, or those of them that are wanted."""
+    found = []
     heart = load_heart_disease()
     for name, X, y, sizes in (
         ("breast cancer", *_loaded("breast_cancer_original", "malignant"), (500, 199, 500, 82)),
@@ -106,6 +135,8 @@ def settings() -> list[Setting]:
         ("heart", pd.DataFrame(heart.X), np.asarray(heart.y), (100, 170, 15, 371)),
         ("ionosphere", *_loaded("ionosphere", "good"), (300, 51, 400, 8114)),
     ):
+        if wanted is not None and name not in wanted:
+            continue
         labels = (np.unique(y, return_inverse=True)[1] > 0).astype(np.int64)
         n_train, n_test, rounds, paper_features = sizes
         found.append(
@@ -121,19 +152,21 @@ def _loaded(name: str, positive: str) -> tuple[pd.DataFrame, NDArray[np.bool_]]:
 
 def _numbers(X: pd.DataFrame) -> pd.DataFrame:
     """Return categories as their codes, which are ordered where it matters."""
-    return X.apply(lambda column: column if pd.api.types.is_numeric_dtype(column) else _codes(column))
+    return pd.DataFrame(
+        {name: X[name] if pd.api.types.is_numeric_dtype(X[name]) else _codes(X[name]) for name in X.columns}
+    )
 
 
-def _codes(column: pd.Series) -> pd.Series:
+def _codes(column: Any) -> Any:
     codes = pd.Series(pd.Categorical(column).codes, index=column.index, dtype=np.float64)
     return codes.where(codes >= 0)
 
 
-def run_trial(setting: Setting, seed: int) -> Trial:
+def run_trial(setting: Setting, seed: int, size: Size) -> Trial:
     """Fit every rule once and read its errors at every budget from that one fit."""
-    X, y, X_test, y_test = setting.draw(seed)
-    costs = np.random.default_rng(seed + 10_000).uniform(0, 2, size=X.shape[1])
-    errors, spent = curves(X, y, X_test, y_test, costs)
+    parts = X, y, X_test, y_test = setting.draw(seed)
+    costs = np.asarray(np.random.default_rng(seed + 10_000).uniform(0, 2, size=X.shape[1]))
+    errors, spent = curves(parts, costs, size.n_rounds)
     full = AdaBoostClassifier(n_rounds=setting.rounds, intercept=False).fit(X, y)
     return Trial(
         errors,
@@ -144,18 +177,15 @@ def run_trial(setting: Setting, seed: int) -> Trial:
 
 
 def curves(
-    X: NDArray[np.float64],
-    y: NDArray[np.int64],
-    X_test: NDArray[np.float64],
-    y_test: NDArray[np.int64],
-    costs: NDArray[np.float64],
+    parts: Parts, costs: NDArray[np.float64], n_rounds: int
 ) -> tuple[dict[str, NDArray[np.float64]], dict[str, float]]:
     """Return the errors at each budget by method, and what each rule spends of TRAP_BUDGET."""
+    X, y, X_test, y_test = parts
     errors: dict[str, NDArray[np.float64]] = {}
     spent: dict[str, float] = {}
     for rule in RULES:
         model = AdaBoostBTClassifier(
-            rule=rule, budget=BUDGETS[-1], costs=costs, n_rounds=N_ROUNDS, intercept=False
+            rule=rule, budget=BUDGETS[-1], costs=costs, n_rounds=n_rounds, intercept=False
         ).fit(X, y)
         staged = [_error(labels, y_test) for labels in model.staged_predict(X_test)]
         # The model of a smaller budget is the first rounds: see AdaBoostBTClassifier.at.
@@ -164,7 +194,7 @@ def curves(
         errors[rule] = np.array([prior, *staged])[rounds]
         spent[rule] = float(model.at(TRAP_BUDGET).path_["spent"].max(initial=0.0))
     sampled = AdaBoostRSClassifier(
-        estimator=AdaBoostClassifier(n_rounds=N_ROUNDS, intercept=False), sampling="weight", costs=costs
+        estimator=AdaBoostClassifier(n_rounds=n_rounds, intercept=False), sampling="weight", costs=costs
     ).fit(X, y)
     seeds = np.arange(len(y_test))
     errors["rs"] = np.array([_error(sampled.predict(X_test, budget=b, seeds=seeds), y_test) for b in BUDGETS])
@@ -189,8 +219,10 @@ def yahoo_sheet() -> CostSheet:
     return CostSheet.read(Path(os.environ["FARTHING_DATA"], "costs", "yahoo_ltr_519.csv")).scaled(0.1)
 
 
-def yahoo_like(seed: int, prices: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return 22,439 rows whose relevance one feature at price 20 tells well, many cheaper ones a little.
+def yahoo_like(
+    seed: int, prices: NDArray[np.float64], n_rows: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return rows whose relevance one feature at price 20 tells well, many cheaper ones a little.
 
     Relevance is a hidden number; each feature is it, times a loading, and noise. Loadings are drawn once, the
     same for all trials: that of the dearest feature is far above all others.
@@ -199,16 +231,17 @@ def yahoo_like(seed: int, prices: NDArray[np.float64]) -> tuple[NDArray[np.float
     loading = fixed.gamma(0.7, 0.22, size=len(prices))
     loading[np.argmax(prices)] = 1.6
     rng = np.random.default_rng(seed)
-    hidden = rng.normal(size=22_439)
-    X = hidden[:, np.newaxis] * loading + rng.normal(size=(22_439, len(prices)))
+    hidden = rng.normal(size=n_rows)
+    X = hidden[:, np.newaxis] * loading + rng.normal(size=(n_rows, len(prices)))
     return np.maximum(X, -1.0), (hidden + 0.3 * rng.normal(size=len(hidden)) > -0.3).astype(np.int64)
 
 
-def run_yahoo(seed: int) -> dict[str, NDArray[np.float64]]:
-    """Run one trial of figure 2, with 7,000 rows to train on and 15,439 to test on."""
+def run_yahoo(seed: int, size: Size) -> dict[str, NDArray[np.float64]]:
+    """Run one trial of figure 2."""
     prices = yahoo_sheet().own
-    X, y = yahoo_like(seed, prices)
-    return curves(X[:7000], y[:7000], X[7000:], y[7000:], prices)[0]
+    cut = size.yahoo_train
+    X, y = yahoo_like(seed, prices, cut + size.yahoo_test)
+    return curves((X[:cut], y[:cut], X[cut:], y[cut:]), prices, size.n_rounds)[0]
 
 
 # What is written.
@@ -220,7 +253,7 @@ def mean_and_interval(values: NDArray[np.float64]) -> tuple[NDArray[np.float64],
     return values.mean(axis=0), 1.96 * spread / np.sqrt(len(values))
 
 
-def draw_panel(axis: plt.Axes, by_method: dict[str, NDArray[np.float64]], title: str) -> None:
+def draw_panel(axis: Axes, by_method: dict[str, NDArray[np.float64]], title: str) -> None:
     """Draw errors against budgets; AdaBoostRS has the axis on the right, as in the paper."""
     right = axis.twinx()
     for method in LABELS:
@@ -233,20 +266,20 @@ def draw_panel(axis: plt.Axes, by_method: dict[str, NDArray[np.float64]], title:
     axis.tick_params(labelsize=7)
 
 
-def legend(figure: plt.Figure, columns: int = 6) -> None:
+def legend(figure: Figure, columns: int = 6) -> None:
     """Put one legend below all panels."""
     handles = [
-        plt.Line2D([], [], color=COLOURS[m], linestyle="--" if m == "speedboost" else "-", label=label)
+        Line2D([], [], color=COLOURS[m], linestyle="--" if m == "speedboost" else "-", label=label)
         for m, label in LABELS.items()
     ]
     handles[-1].set_label("AdaBoostRS (right axis)")
     figure.legend(handles=handles, loc="lower center", ncol=columns, fontsize=9, frameon=False)
 
 
-def draw_figure1(results: dict[str, list[Trial]]) -> None:
+def draw_figure1(results: dict[str, list[Trial]], folder: Path) -> None:
     """Draw error against budget for all tables."""
     figure, axes = plt.subplots(3, 3, figsize=(12, 10))
-    for axis, (name, trials) in zip(axes.ravel(), results.items(), strict=True):
+    for axis, (name, trials) in zip(axes.ravel(), results.items(), strict=False):
         draw_panel(axis, _stacked([trial.errors for trial in trials]), name)
         axis.axhline(
             np.mean([trial.adaboost for trial in trials]), color="grey", linewidth=0.8, linestyle=":"
@@ -255,10 +288,11 @@ def draw_figure1(results: dict[str, list[Trial]]) -> None:
     figure.supylabel("test error, percent (dotted: AdaBoost without a budget)", fontsize=10)
     legend(figure)
     figure.tight_layout(rect=(0.01, 0.05, 1, 1))
-    figure.savefig(RESULTS / "huang2015-figure1.png", dpi=110)
+    figure.savefig(folder / "huang2015-figure1.png", dpi=110)
+    plt.close(figure)
 
 
-def draw_figure2(runs: list[dict[str, NDArray[np.float64]]]) -> None:
+def draw_figure2(runs: list[dict[str, NDArray[np.float64]]], folder: Path) -> None:
     """Draw error against budget for the Yahoo-shaped table."""
     figure, axis = plt.subplots(figsize=(8.5, 5.5))
     draw_panel(axis, _stacked(runs), "Yahoo-shaped table: one feature at 20 tells most")
@@ -266,10 +300,11 @@ def draw_figure2(runs: list[dict[str, NDArray[np.float64]]]) -> None:
     axis.set_ylabel("test error, percent")
     legend(figure, columns=3)
     figure.tight_layout(rect=(0, 0.1, 1, 1))
-    figure.savefig(RESULTS / "huang2015-figure2.png", dpi=110)
+    figure.savefig(folder / "huang2015-figure2.png", dpi=110)
+    plt.close(figure)
 
 
-def draw_figure3(results: dict[str, list[Trial]]) -> None:
+def draw_figure3(results: dict[str, list[Trial]], folder: Path) -> None:
     """Draw the error of decision trees against their number of nodes, AdaBoost's as diamonds."""
     figure, axis = plt.subplots(figsize=(8, 5.5))
     nodes = 2 * np.array(LEAVES) - 1
@@ -283,17 +318,12 @@ def draw_figure3(results: dict[str, list[Trial]]) -> None:
     axis.set_ylabel("test error, percent")
     axis.legend(fontsize=8, ncol=3)
     figure.tight_layout()
-    figure.savefig(RESULTS / "huang2015-figure3.png", dpi=110)
+    figure.savefig(folder / "huang2015-figure3.png", dpi=110)
+    plt.close(figure)
 
 
 def _stacked(runs: list[dict[str, NDArray[np.float64]]]) -> dict[str, NDArray[np.float64]]:
     return {method: np.array([run[method] for run in runs]) for method in LABELS}
-
-
-def markdown(header: list[str], rows: list[list[str]]) -> str:
-    """Return a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def sizes_table(found: list[Setting], results: dict[str, list[Trial]]) -> str:
@@ -413,8 +443,9 @@ Mean distance between the mean errors over all budgets, in points:
 ![Figure 2](huang2015-figure2.png)
 
 Yahoo's table is not to be had freely. This one has its shape: 519 features at Yahoo's own prices over ten,
-7,000 rows to train on and 15,439 to test on, one feature at price 20 that tells most and many cheaper ones
-that tell a little each; {n_yahoo} trials (the paper: 20). Errors are those of this imitation, not of Yahoo's.
+{yahoo_train:,} rows to train on and {yahoo_test:,} to test on, one feature at price 20 that tells most and
+many cheaper ones that tell a little each; {n_yahoo} trials (the paper: 20). Errors are those of this
+imitation, not of Yahoo's.
 AdaBoostBT wants the dear feature first and ends there while it cannot afford it; AdaBoostRS does not begin to
 sample while the dearest feature is beyond the budget, and then has little left to sample with.
 
@@ -436,8 +467,6 @@ sample while the dearest feature is beyond the budget, and then has little left 
 - AdaBoostRS samples from {n_rounds} rounds of AdaBoost with a seed for each row.
 - The paper ran 100 to 400 trials; with fewer the intervals are wide on the small test sets, and neighbouring
   budgets may change places in the tables above.
-
-Made by `python -m experiments.papers.huang2015 {command}`.
 """
 
 
@@ -475,30 +504,32 @@ def findings(by_set: dict[str, dict[str, NDArray[np.float64]]], results: dict[st
     )
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the trials, draw and write."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--trials", type=int, default=8, help="trials of each set (8; the paper: 100 to 400)")
+    parser = options(__doc__)
+    parser.add_argument("--trials", type=int, default=10, help="trials of each set (10; paper: 100 to 400)")
     parser.add_argument("--yahoo-trials", type=int, default=3, help="trials of figure 2 (3; the paper: 20)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
-    parser.add_argument("--quick", action="store_true", help="two trials of each")
-    given = parser.parse_args()
-    n_trials, n_yahoo = (2, 2) if given.quick else (given.trials, given.yahoo_trials)
-    RESULTS.mkdir(parents=True, exist_ok=True)
+    given = parse(parser, NAME, arguments)
+    size, n_trials, n_yahoo = Size(), given.trials, given.yahoo_trials
+    if given.tiny:
+        size, n_trials, n_yahoo, given.jobs = TINY, 1, 1, 1
+        found = [replace(one, n_test=100, rounds=TINY.n_rounds) for one in settings(TINY_SETS)]
+    else:
+        found = settings()
     workers = Parallel(n_jobs=given.jobs)
-    found = settings()
     results: dict[str, list[Trial]] = {}
     for setting in found:
-        results[setting.name] = workers(delayed(run_trial)(setting, seed) for seed in range(n_trials))
+        results[setting.name] = workers(delayed(run_trial)(setting, seed, size) for seed in range(n_trials))
         print(f"{setting.name}: {n_trials} trials", flush=True)
-    yahoo = workers(delayed(run_yahoo)(seed) for seed in range(n_yahoo))
-    draw_figure1(results)
-    draw_figure2(yahoo)
-    draw_figure3(results)
+    yahoo = workers(delayed(run_yahoo)(seed, size) for seed in range(n_yahoo))
+    draw_figure1(results, given.out)
+    draw_figure2(yahoo, given.out)
+    draw_figure3(results, given.out)
     by_set = {name: _stacked([trial.errors for trial in trials]) for name, trials in results.items()}
-    page = PAGE.format(
+    text = PAGE.format(
         top=BUDGETS[-1],
-        n_rounds=N_ROUNDS,
+        n_rounds=size.n_rounds,
         sizes=sizes_table(found, results),
         errors=errors_table(by_set),
         winners=winners_table(by_set),
@@ -506,12 +537,13 @@ def main() -> None:
         trap_table=trap_table(results),
         closeness=closeness(by_set),
         n_yahoo=n_yahoo,
+        yahoo_train=size.yahoo_train,
+        yahoo_test=size.yahoo_test,
         yahoo=errors_table({"Yahoo-shaped": _stacked(yahoo)}),
         holds=findings(by_set, results),
-        command=f"--trials {n_trials} --yahoo-trials {n_yahoo}",
     )
-    (RESULTS / "huang2015.md").write_text(page)
-    print(page)
+    print(text)
+    write_page(given.out, NAME, text, command(NAME, "--trials", n_trials, "--yahoo-trials", n_yahoo))
 
 
 if __name__ == "__main__":

@@ -17,6 +17,10 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import make_classification
+from sklearn.svm import SVC
+
 from experiments.lib.adaptive_runs import (
     CACHE,
     DEFAULT,
@@ -34,10 +38,6 @@ from experiments.lib.adaptive_runs import (
     read,
     save,
 )
-from numpy.typing import NDArray
-from sklearn.datasets import make_classification
-from sklearn.svm import SVC
-
 from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, L1GateClassifier, plot_regions
 
 mpl.use("Agg")

@@ -15,6 +15,8 @@ from typing import Any, Final, TypeAlias
 
 import matplotlib as mpl
 import numpy as np
+from numpy.typing import NDArray
+
 from experiments.lib.forest_runs import (
     ALPHAS,
     LEAVES,
@@ -36,8 +38,6 @@ from experiments.lib.forest_runs import (
     weights_as_costs,
 )
 from experiments.lib.single_trees import small_tables, tree_curves
-from numpy.typing import NDArray
-
 from farthing.forests import audit, prune_path
 
 mpl.use("Agg")

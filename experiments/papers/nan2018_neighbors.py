@@ -17,10 +17,10 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from experiments.lib.forest_runs import Part
 from numpy.typing import NDArray
 from sklearn.svm import LinearSVC
 
+from experiments.lib.forest_runs import Part
 from farthing.boosting import AdaBoostClassifier
 from farthing.datasets import load_table
 from farthing.neighbors import MarginNeighborsClassifier, RandomOrderClassifier, ValueOfClassifier

@@ -14,11 +14,11 @@ from typing import Final, Literal
 
 import matplotlib as mpl
 import numpy as np
+from numpy.typing import NDArray
+
 from experiments.lib.drawn_votes import Drawn, draw_along
 from experiments.lib.indicators import N_TRAIN, Table, digits, splice, tables
 from experiments.lib.pages import command, markdown, options, parse, write_page
-from numpy.typing import NDArray
-
 from farthing.boosting import AdaBoostClassifier, AdaBoostRSClassifier
 from farthing.walks import Decisions
 
@@ -30,7 +30,6 @@ BUDGETS = (11.0, 21.0)
 ABOVE = (1.0, 0.5, 0.25, 0.1)  # how far above AdaBoost's error
 CHECKED = 20  # draws after which each curve is compared with the classifier
 SAMPLINGS: Final[tuple[Literal["cost", "weight", "top"], ...]] = ("cost", "weight", "top")
-
 
 
 @dataclass(frozen=True)

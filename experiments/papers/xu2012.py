@@ -1,34 +1,34 @@
-"""The Greedy Miser against its rivals: figures 1 to 3 of Xu, Weinberger, Chapelle (ICML 2012).
+"""Xu, Weinberger, Chapelle (ICML 2012), the Greedy Miser against its rivals: figures 1 to 3.
 
-``python -m experiments.papers.xu2012`` writes docs/results/xu2012.md and the figures beside it. Each part is kept
-in build/xu2012 when it is done, so a long run can be made in parts: ``--parts yahoo-3``; with ``--quick`` a
-small one shows that it works. FARTHING_DATA must name the folder of the tables; see
-`farthing.datasets.load_table`.
+``farthing reproduce xu2012`` writes docs/results/xu2012.md and the figures beside it. Each part is kept when
+it is done, so a long run can be made in parts: ``--parts yahoo-3``. FARTHING_DATA must name the folder of the
+tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations
 
 import argparse
 import shutil
-import tempfile
 import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from experiments.lib.ranking_methods import MISER, PLAIN, TRADEOFFS, Model, judge, methods_on, ranker
-from experiments.lib.ranking_problems import Problem, mslr, yahoo
-from experiments.lib.satellite_bands import figure_3
-from experiments.lib.ranking_figures import figure_1, figure_2
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from experiments.lib.pages import command, options, parse, write_page
+from experiments.lib.ranking_figures import figure_1, figure_2
+from experiments.lib.ranking_methods import MISER, PLAIN, TRADEOFFS, Model, judge, methods_on, ranker
+from experiments.lib.ranking_problems import Problem, mslr, yahoo
+from experiments.lib.satellite_bands import figure_3
 from farthing.boosting import l1_path
 
-ROOT = Path(__file__).parents[1]
-RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "xu2012"
+NAME = "xu2012"
 N_ROWS, N_TREES, N_TRADEOFFS = 15_000, 300, 16
+N_SATELLITE_TREES = 100
 N_BUDGETS, N_DRAWS, N_SHARES = 25, 2000, 500
 SHARE, GOAL = 0.99, 0.2
 PARTS = ("yahoo-3", "yahoo-4", "yahoo-5", "mslr", "satellite")
@@ -150,7 +150,7 @@ def compare(problem: Problem, methods: dict[str, list[Model]], say: Callable[[st
 # The page.
 
 
-def ranking(part: str, args: argparse.Namespace, folder: Path, say: Callable[[str], None]) -> None:
+def ranking(part: str, args: argparse.Namespace, say: Callable[[str], None]) -> None:
     """Compare the methods on one ranking table and draw its figures."""
     problem = mslr() if part == "mslr" else yahoo(args.rows, int(part.removeprefix("yahoo-")))
     methods, path = methods_on(problem, args.trees, args.jobs, args.tradeoffs)
@@ -158,19 +158,19 @@ def ranking(part: str, args: argparse.Namespace, folder: Path, say: Callable[[st
     say(f"\n### {problem.name}{seed}\n")
     compare(problem, methods, say)
     learn, held = problem.choosing[0]
-    given = {name: (t.X, t.grades, t.qid) for name, t in (("validation", held), ("test", problem.test))}
+    given: dict[str, Any] = {name: (t.X, t.grades, t.qid) for name, t in (("validation", held), ("test", problem.test))}
     with warnings.catch_warnings():
         # The weakest penalties need more steps than are worth it.
         warnings.simplefilter("ignore", ConvergenceWarning)
         lasso = l1_path(ranker(problem, 0), learn.X, learn.grades, **given, n_alphas=15)
     top = max(lasso.best, key=lambda p: p.validation_score)
     say(f"- The L1 linear model, at its best on validation: NDCG@5 {top.score:.4f} for {top.spend:.0f}.")
-    figure_1(problem.name, path, methods, folder / f"xu2012_figure1_{part}.png")
-    figure_2(path, folder / f"xu2012_figure2_{part}.png")
+    figure_1(problem.name, path, methods, args.kept / f"xu2012_figure1_{part}.png")
+    figure_2(path, args.kept / f"xu2012_figure2_{part}.png")
     say(f"\n![figure 1](xu2012_figure1_{part}.png)\n\n![figure 2](xu2012_figure2_{part}.png)")
 
 
-def run(part: str, args: argparse.Namespace, folder: Path) -> None:
+def run(part: str, args: argparse.Namespace) -> None:
     """Run one part, and keep what it says and draws."""
     lines: list[str] = []
 
@@ -180,18 +180,18 @@ def run(part: str, args: argparse.Namespace, folder: Path) -> None:
 
     begin = time.perf_counter()
     if part == "satellite":
-        figure_3(args.quick, args.jobs, folder / "xu2012_figure3.png", say)
+        n_trees = min(args.trees, N_SATELLITE_TREES)
+        figure_3(n_trees, args.jobs, args.kept / "xu2012_figure3.png", say)
         say("\n![figure 3](xu2012_figure3.png)")
     else:
-        ranking(part, args, folder, say)
+        ranking(part, args, say)
     print(f"{time.perf_counter() - begin:.0f} s")
-    (folder / f"{part}.md").write_text("\n".join(lines) + "\n")
+    (args.kept / f"{part}.md").write_text("\n".join(lines) + "\n")
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run the parts that are not kept yet, and write the page of all that are."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a small run, to see that it works")
+    parser = options(__doc__)
     parser.add_argument("--parts", nargs="*", default=list(PARTS), help="those of the page, or yahoo-<seed>")
     parser.add_argument(
         "--rows", type=int, default=N_ROWS, help="documents before replication; the paper: 473,134"
@@ -201,28 +201,22 @@ def main() -> None:
         "--tradeoffs", type=int, default=N_TRADEOFFS, help="how many to find by what documents spend"
     )
     parser.add_argument("--jobs", type=int, default=2)
-    args = parser.parse_args()
-    kept, results = KEPT, RESULTS
-    if args.quick:
-        args.rows, args.trees, args.parts = 3000, 20, ["yahoo-0", "mslr", "satellite"]
-        kept = results = Path(tempfile.mkdtemp())
-    kept.mkdir(parents=True, exist_ok=True)
+    args = parse(parser, NAME, arguments)
+    if args.tiny:
+        args.rows, args.trees, args.tradeoffs, args.jobs = 400, 2, 3, 1
+        args.parts = ["yahoo-0", "satellite"]
     for part in args.parts:
-        if not (kept / f"{part}.md").exists():
-            run(part, args, kept)
-    done = [part for part in dict.fromkeys((*PARTS, *args.parts)) if (kept / f"{part}.md").exists()]
-    pieces = [(kept / f"{part}.md").read_text() for part in done]
+        if not (args.kept / f"{part}.md").exists():
+            run(part, args)
+    done = [part for part in dict.fromkeys((*PARTS, *args.parts)) if (args.kept / f"{part}.md").exists()]
+    pieces = [(args.kept / f"{part}.md").read_text() for part in done]
     head = HEAD.format(rows=args.rows, trees=args.trees, tradeoffs=args.tradeoffs, grid=len(TRADEOFFS))
-    (results / "xu2012.md").write_text("".join((head, *pieces, TAIL)))
-    if kept != results:
-        for figure in kept.glob("*.png"):
-            shutil.copy(figure, results)
-    print(f"written to {results}")
+    for figure in args.kept.glob("*.png"):
+        shutil.copy(figure, args.out)
+    write_page(args.out, NAME, "".join((head, *pieces, TAIL)), command(NAME))
 
 
 HEAD = """# The Greedy Miser against its rivals
-
-`python -m experiments.papers.xu2012`
 
 {rows:,} documents before replication, {trees} rounds of depth 4 at a learning rate of 0.1. Trade-offs are
 relative to the first loss: {tradeoffs} of them, found by what validation documents spend
@@ -247,7 +241,7 @@ TAIL = """
 ## What differs from the paper
 
 - The Yahoo set cannot be shared; the Yahoo-shaped table has its shape and its prices, but what its features
-  tell is drawn (experiments/yahoo_shaped.py). It shows how the methods behave, not what they reach on the
+  tell is drawn (experiments/lib/yahoo_shaped.py). It shows how the methods behave, not what they reach on the
   real set.
 - There are fewer documents and rounds here, and so a plain booster that has not bought everything yet; the
   paper's has.

@@ -1,4 +1,4 @@
-"""The runs behind `experiments.papers.nan2018_adaptive`: sweeps over settings, each kept when it is done."""
+"""The runs of `experiments.papers.nan2018_adaptive`: sweeps over settings, each kept when it is done."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import io
 import itertools
 import json
 import math
-import subprocess
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, field, replace
@@ -24,14 +23,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from experiments.lib.forest_runs import Part, Task, by_split, covtype
+from experiments.lib.forest_runs import Part, Task, by_split, covtype, shrunk, votes
+from experiments.lib.pages import ROOT, commit
 from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, AdaptPoint, L1GateClassifier
 from farthing.adaptive.path import Ground
 from farthing.boosting import GreedyMiserClassifier, miser_path
 from farthing.datasets import load_table
 from farthing.forests import BudgetForestClassifier, prune_path
 
-CACHE = Path(__file__).parent.parent / "build" / "nan_adaptive"
 LETTER_SIZES = (12_000, 4_000, 4_000)
 # Thresholds of each gate, besides 0: those that send these shares of the validation rows on.
 SHARES = np.round(np.arange(0.05, 1.0, 0.05), 2)
@@ -50,6 +49,10 @@ class Sweep:
     p_fulls: tuple[float, ...] = (0.3, 0.1, 0.5, 0.7)
     rates: tuple[float, ...] = (0.3,)
     depths: tuple[int, ...] = (4,)
+    n_tradeoffs: int = 10  # of the Greedy Miser, 0 among them
+    n_supports: int = 6  # strengths of the L1 penalty
+    forest_trees: int = 500  # of the forest that is f0 on letters
+    shrink: int = 1  # one row in so many is left of each table
 
 
 DEFAULT = Sweep()
@@ -63,6 +66,17 @@ FULL = Sweep(
     tuple(np.linspace(0.1, 1.0, 9)),
 )
 # More gammas, closer to each other, and learning rates: whether the default sweep is what limits ADAPT-GBRT.
+TINY = Sweep(
+    n_trees=2,
+    n_alternations=1,
+    gammas=(1e-3,),
+    lin_gammas=(1e-2,),
+    p_fulls=(0.3,),
+    n_tradeoffs=2,
+    n_supports=1,
+    forest_trees=10,
+    shrink=40,
+)
 FINE = replace(DEFAULT, gammas=tuple(np.geomspace(2e-3, 6e-2, 9)), rates=(0.15, 0.3, 0.5))
 
 
@@ -106,8 +120,9 @@ def letters() -> Task:
     table = load_table("letter")
     X, y = np.asarray(table.X, dtype=np.float64), (np.asarray(table.y).astype(str) >= "N").astype(int)
     rows = np.random.default_rng(0).permutation(len(y))
-    parts = [Part(X[part], y[part]) for part in np.split(rows, np.cumsum(LETTER_SIZES)[:-1])]
-    return Task("letters", *parts)
+    cuts = np.cumsum(LETTER_SIZES)[:-1]
+    train, validation, test = (Part(X[part], y[part]) for part in np.split(rows, cuts))
+    return Task("letters", train, validation, test)
 
 
 # ---- methods -----------------------------------------------------------------------------------------------
@@ -150,27 +165,12 @@ class Way:
 
     end: float = math.inf
     jobs: int = 2
-    folder: Path = CACHE
+    folder: Path = ROOT / "build" / "nan2018_adaptive"
 
 
 WAY = Way()
 
 
-def commit() -> str:
-    """Return the commit that the code is of, with a plus if files differ from it; "unknown" without git."""
-    here = Path(__file__).parent
-
-    def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=here, capture_output=True, text=True, check=True).stdout
-
-    try:
-        changed = git("status", "--porcelain", "--untracked-files=no", "--", "../src", "../cpp", ".")
-        return git("rev-parse", "--short", "HEAD").strip() + "+" * bool(changed)
-    except (OSError, subprocess.CalledProcessError):
-        return "unknown"
-
-
-COMMIT = commit()
 Works: TypeAlias = dict[str, Callable[[], list[Dot]]]
 
 
@@ -188,7 +188,7 @@ class Pieces:
                 return None
             begin = time.thread_time()
             points = [asdict(point) for point in work()]
-            return {"key": key, "seconds": time.thread_time() - begin, "points": points, "code": COMMIT}
+            return {"key": key, "seconds": time.thread_time() - begin, "points": points, "code": commit()}
 
         left = {key: work for key, work in works.items() if not self._file(method, key).is_file()}
         jobs = (delayed(one)(key, work) for key, work in left.items())
@@ -216,7 +216,8 @@ class Pieces:
                 joblib.dump(made, file)
                 keep(path, file.getvalue())
             print(f"{self.name}, f0: {time.process_time() - begin:.0f} s", flush=True)
-        return joblib.load(path)
+        ground: Ground = joblib.load(path)
+        return ground
 
 
 def keep(path: Path, content: str | bytes) -> None:
@@ -292,9 +293,9 @@ def line_settings(sweep: Sweep) -> list[dict[str, Any]]:
     return product(gamma=sweep.lin_gammas, p_full=sweep.p_fulls)
 
 
-def l1_settings(n_features: int) -> list[dict[str, Any]]:
+def l1_settings(n_features: int, sweep: Sweep) -> list[dict[str, Any]]:
     """Return the supports of the L1 baseline; its gate moves by its threshold."""
-    return product(C=np.geomspace(1e-3, 1e1, 6).tolist(), n_features=range(1, n_features + 1))
+    return product(C=np.geomspace(1e-3, 1e1, sweep.n_supports).tolist(), n_features=range(1, n_features + 1))
 
 
 def misers(task: Task, sweep: Sweep) -> Works:
@@ -311,7 +312,7 @@ def misers(task: Task, sweep: Sweep) -> Works:
         )
         return [Dot(p.validation_spend, p.validation_score, p.spend, p.score) for p in path]
 
-    tradeoffs = (0.0, *np.geomspace(1e-5, 1e-1, 9).tolist())
+    tradeoffs = (0.0, *np.geomspace(1e-5, 1e-1, sweep.n_tradeoffs - 1).tolist())
     rounds = sweep.n_trees * (2 if len(np.unique(task.train.y)) == 2 else 1)
     settings = product(
         n_trees=[rounds], tradeoff=tradeoffs, max_depth=sweep.depths, learning_rate=sweep.rates
@@ -328,11 +329,11 @@ def prunings(task: Task, forests: dict[str, Callable[[], Any]]) -> Works:
         found = []
         for entry in np.unique(np.abs(path.costs - goals[:, np.newaxis]).argmin(axis=1)):
             model = path[int(entry)]
-            said = [
-                (model.spend(part.X).mean(), np.mean(model.predict(part.X) == part.y))
+            held, test = (
+                (float(model.spend(part.X).mean()), float(np.mean(model.predict(part.X) == part.y)))
                 for part in (task.validation, task.test)
-            ]
-            found.append(Dot(*map(float, said[0]), *map(float, said[1])))
+            )
+            found.append(Dot(*held, *test))
         return found
 
     return {key: partial(work, make) for key, make in forests.items()}
@@ -349,13 +350,13 @@ def levels(task: Task, model: BudgetForestClassifier) -> Works:
 
     def work(level: int) -> list[Dot]:
         split = (forest.feature >= 0) & (depth < level)
-        ends = {"feature": -1, "left": -1, "right": -1}
-        cut = {name: np.where(split, getattr(forest, name), end) for name, end in ends.items()}
-        stump = model._variant({}, forest_=replace(forest, **cut))
+        ends: dict[str, Any] = {
+            name: np.where(split, getattr(forest, name), -1) for name in ("feature", "left", "right")
+        }
         rows = task.validation
-        return [
-            Dot(float(stump.spend(rows.X).mean()), float(stump.score(rows.X, rows.y)), math.nan, math.nan)
-        ]
+        outputs, acquired = votes(model, replace(forest, **ends), rows.X)
+        right = model.classes_[outputs.argmax(axis=1)] == rows.y
+        return [Dot(float(model.costs_.total_rows(acquired).mean()), float(right.mean()), math.nan, math.nan)]
 
     return {str(level): partial(work, level) for level in LEVELS}
 
@@ -391,7 +392,7 @@ def found_of(ground: Ground, runs: dict[str, Run], n_validation: int) -> Found:
 
 def letters_with(name: str, make: Callable[[Task], Any], sweep: Sweep) -> Found:
     """Figure 5.5: one expensive model, three ways to approximate it, and the Greedy Miser."""
-    task, pieces = letters(), Pieces(name)
+    task, pieces = shrunk(letters(), sweep.shrink), Pieces(name)
     ground = pieces.ground(lambda: trees_for(clone(make(task)), sweep), task)
     line = AdaptLinClassifier(ground.expensive, n_alternations=50, n_folds=5, random_state=0)
     l1 = L1GateClassifier(ground.expensive, random_state=0)
@@ -400,7 +401,7 @@ def letters_with(name: str, make: Callable[[Task], Any], sweep: Sweep) -> Found:
         {
             "ADAPT-GBRT": pieces.run("ADAPT-GBRT", fits(ground, None, tree_settings(sweep))),
             "ADAPT-LIN": pieces.run("ADAPT-LIN", fits(ground, line, line_settings(sweep))),
-            "L1 baseline": pieces.run("L1", fits(ground, l1, l1_settings(task.train.X.shape[1]))),
+            "L1 baseline": pieces.run("L1", fits(ground, l1, l1_settings(task.train.X.shape[1], sweep))),
             "Greedy Miser": Pieces("letters").run("miser", misers(task, sweep)),
         },
         len(task.validation.y),
@@ -415,7 +416,9 @@ def letters_svm(sweep: Sweep) -> Found:
 def letters_rf(sweep: Sweep) -> Found:
     """Return figure 5.5 with the forest of 500 trees."""
     return letters_with(
-        "letters_rf", lambda _: RandomForestClassifier(500, random_state=0, n_jobs=WAY.jobs), sweep
+        "letters_rf",
+        lambda _: RandomForestClassifier(sweep.forest_trees, random_state=0, n_jobs=WAY.jobs),
+        sweep,
     )
 
 
@@ -482,7 +485,7 @@ def near(found: Found, method: str, errors: float, loss: float = 0.01) -> Dot | 
 
 def nest(sweep: Sweep) -> Found:
     """Approximate the RBF-SVM, then the cheapest system within 1 % of it, again: remark 2."""
-    one, task = letters_svm(sweep), letters()
+    one, task = letters_svm(sweep), shrunk(letters(), sweep.shrink)
     chosen = near(one, "ADAPT-GBRT", errors=0)
     assert chosen is not None
     first, pieces = Pieces("letters_svm").ground(lambda: None, task), Pieces("letters_nest")
@@ -510,7 +513,9 @@ SETS: dict[str, Callable[[Sweep], Found]] = {
     "letters_svm_fine": lambda _: fine("letters_svm"),
     "letters_rf_fine": lambda _: fine("letters_rf"),
     "letters_nest": nest,
-    "miniboone": lambda sweep: with_forest("miniboone", by_split("miniboone_tiny"), sweep),
+    "miniboone": lambda sweep: with_forest(
+        "miniboone", shrunk(by_split("miniboone_tiny"), sweep.shrink), sweep
+    ),
     # Of more rows deeper trees can be learned; a sample of 8,000 training and 6,000 validation rows said so.
-    "covtype": lambda sweep: with_forest("covtype", covtype(0, 1), replace(sweep, depths=(8,))),
+    "covtype": lambda sweep: with_forest("covtype", covtype(0, sweep.shrink), replace(sweep, depths=(8,))),
 }

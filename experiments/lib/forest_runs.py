@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import LinearSVC
 
+from farthing.base.links import normalise
 from farthing.boosting import GreedyMiserClassifier, miser_path
 from farthing.costs import CostSheet
 from farthing.datasets import load_table
@@ -26,22 +27,28 @@ from farthing.forests import (
     greedy_feature_path,
     prune_path,
 )
-from farthing.trees import Predictor
+from farthing.trees import Forest, Predictor
 
 Curve: TypeAlias = NDArray[np.float64]
 
-N_TREES: Final = 40
 COVTYPE_SIZES: Final = (36_603, 15_688, 58_101)
 ALPHAS: Final = (0, 2, 6, 10, 25, 45)  # some of section 3.5
 LEAVES: Final = (1, 4, 16, 64, 256, 1024)  # of early stopping
 TRADEOFFS: Final = (0.0, 1e-4, 1e-3, 3e-3, 1e-2)  # of the Greedy Miser, shares of the first loss
-MISER_TREES: Final = 1000  # of all classes together, as in section 4.5.1
 MOST_POINTS: Final = 400
 PRUNINGS: Final[dict[str, Callable[..., PruningPath]]] = {
     "BudgetPrune": prune_path,
     "CCP": cost_complexity_path,
     "GreedyPrune": greedy_feature_path,
 }
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the models are."""
+
+    n_trees: int = 40
+    miser_trees: int = 1000  # of all classes together, as in section 4.5.1
 
 
 @dataclass(frozen=True)
@@ -79,7 +86,7 @@ class Cache:
             self.folder.mkdir(parents=True, exist_ok=True)
             np.save(file, found)
             print(f"  {name}", flush=True)
-        return np.load(file)
+        return np.asarray(np.load(file))
 
 
 # ---- tables ------------------------------------------------------------------------------------------------
@@ -91,8 +98,8 @@ def covtype(seed: int, shrink: int) -> Task:
     rows = np.random.default_rng(seed).permutation(len(table.y))
     ends = np.cumsum([size // shrink for size in COVTYPE_SIZES])
     X, y = np.asarray(table.X, dtype=np.float64), np.asarray(table.y)
-    parts = [Part(X[part], y[part]) for part in np.split(rows[: ends[-1]], ends[:-1])]
-    return Task("covtype", *parts)
+    train, validation, test = (Part(X[part], y[part]) for part in np.split(rows[: ends[-1]], ends[:-1]))
+    return Task("covtype", train, validation, test)
 
 
 def by_split(name: str, validation: float = 0.0) -> Task:
@@ -100,12 +107,22 @@ def by_split(name: str, validation: float = 0.0) -> Task:
     table = load_table(name)
     X, y, split = np.asarray(table.X, dtype=np.float64), np.asarray(table.y), np.asarray(table.split)
     if validation:
-        train = np.flatnonzero(split == "train")
-        lots = np.random.default_rng(0).permutation(train)
+        rows = np.flatnonzero(split == "train")
+        held = np.random.default_rng(0).permutation(rows)[: int(validation * len(rows))]
         split = split.astype(object)
-        split[lots[: int(validation * len(train))]] = "validation"
-    parts = [Part(X[split == part], y[split == part]) for part in ("train", "validation", "test")]
-    return Task(name, *parts)
+        split[held] = "validation"
+    names = ("train", "validation", "test")
+    train, held_out, test = (Part(X[split == name], y[split == name]) for name in names)
+    return Task(name, train, held_out, test)
+
+
+def shrunk(task: Task, shrink: int) -> Task:
+    """Return the task with one row in so many of each part."""
+    parts = {
+        name: Part(part.X[::shrink], part.y[::shrink])
+        for name, part in (("train", task.train), ("validation", task.validation), ("test", task.test))
+    }
+    return replace(task, **parts)
 
 
 def weights_as_costs(task: Task) -> Task:
@@ -119,15 +136,15 @@ def weights_as_costs(task: Task) -> Task:
 # ---- forests -----------------------------------------------------------------------------------------------
 
 
-def forest(task: Task, seed: int, settings: dict[str, Any]) -> BudgetForestClassifier:
+def forest(task: Task, seed: int, n_trees: int, settings: dict[str, Any]) -> BudgetForestClassifier:
     """Grow a forest on the training rows, blind to prices: only prunings see them."""
-    model = BudgetForestClassifier(max_trees=N_TREES, random_state=seed, n_jobs=-1)
-    return model.set_params(**settings).fit(task.train.X, task.train.y)
+    model = BudgetForestClassifier(max_trees=n_trees, random_state=seed, n_jobs=-1, **settings)
+    return model.fit(task.train.X, task.train.y)
 
 
-def peer(task: Task, seed: int) -> Any:
+def peer(task: Task, seed: int, n_trees: int) -> Any:
     """Grow scikit-learn's forest, with the features of a split drawn as it does, and bring it over."""
-    model = RandomForestClassifier(N_TREES, criterion="entropy", random_state=seed, n_jobs=-1)
+    model = RandomForestClassifier(n_trees, criterion="entropy", random_state=seed, n_jobs=-1)
     return from_model(model.fit(task.train.X, task.train.y))
 
 
@@ -136,22 +153,44 @@ def growth(task: Task, model: Any) -> Curve:
     return np.column_stack([np.array(list(_growth(model, part))) for part in (task.validation, task.test)])
 
 
+def votes(model: Any, trees: Forest, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return what trees of a forest say of each row, and what they look at.
+
+    Parameters
+    ----------
+    model : BudgetForestClassifier or ImportedClassifier
+        The fitted forest that the trees are from.
+    trees : Forest
+        Some of its trees, or the same trees cut short.
+    X : ndarray of float64, shape (n_rows, n_features)
+
+    Returns
+    -------
+    outputs : ndarray of float64, shape (n_rows, n_classes)
+        Shares of the classes in each tree's leaf, or its vote, summed over the trees.
+    acquired : ndarray of bool, shape (n_rows, n_features)
+    """
+    scores = normalise(trees.value)
+    if getattr(model, "votes_", False):
+        scores = np.asarray(np.eye(trees.n_outputs)[trees.value.argmax(axis=1)])
+    return Predictor(trees, scores).predict(X, n_threads=2)
+
+
 def _growth(model: Any, part: Part) -> Iterator[tuple[float, float]]:
     acquired = np.zeros(part.X.shape, dtype=bool)
     outputs = np.zeros((len(part.y), len(model.classes_)))
     for t in range(model.forest_.n_trees):
-        tree = model.forest_.trees(t, t + 1)
-        more, touched = Predictor(tree, model._node_scores(tree)).predict(part.X, n_threads=2)
+        more, touched = votes(model, model.forest_.trees(t, t + 1), part.X)
         outputs += more
         acquired |= touched
         cost = model.costs_.total_rows(acquired).mean()
         yield cost, float(np.mean(model.classes_[outputs.argmax(axis=1)] != part.y))
 
 
-def miser(task: Task, tradeoff: float) -> Curve:
+def miser(task: Task, tradeoff: float, n_trees: int) -> Curve:
     """Return the curve of the Greedy Miser at one trade-off, every tenth round."""
     n_classes = len(np.unique(task.train.y))
-    rounds = MISER_TREES // (n_classes if n_classes > 2 else 1)
+    rounds = n_trees // (n_classes if n_classes > 2 else 1)
     model = GreedyMiserClassifier(n_trees=rounds, relative=True, n_jobs=-1)
     path = miser_path(
         model,
@@ -176,9 +215,9 @@ def pruning(task: Task, model: Any, method: str) -> Curve:
     return whole[sorted({int(np.argmin(np.abs(path.costs - goal))) for goal in goals})]
 
 
-def early_stopping(task: Task, seed: int, settings: dict[str, Any], rows: int) -> Curve:
+def early_stopping(task: Task, seed: int, n_trees: int, settings: dict[str, Any], rows: int) -> Curve:
     """Return the one point of a forest whose leaves have at least so many rows."""
-    model = forest(task, seed, {**settings, "min_rows_leaf": rows})
+    model = forest(task, seed, n_trees, {**settings, "min_rows_leaf": rows})
     decided = [(model.decide(part.X), part.y) for part in (task.validation, task.test)]
     return np.array([[n for d, y in decided for n in (d.spent.mean(), np.mean(d.prediction != y))]])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,20 @@ from farthing.datasets import load_pima_diabetes, load_table
 from farthing.forests import BudgetForestClassifier
 
 
-def small_tables() -> Iterator[tuple[str, NDArray[np.float64], NDArray[Any]]]:
+# pima_diabetes is bundled; the others come from FARTHING_DATA.
+TABLES = ("house_votes_84", "sonar", "ionosphere", "dna", "boston_housing", "breast_cancer_wdbc")
+PIMA = "pima_diabetes"
+
+
+def small_tables(
+    names: Sequence[str] = (*TABLES, PIMA),
+) -> Iterator[tuple[str, NDArray[np.float64], NDArray[Any]]]:
     """Yield tables of the figure, quantised to 10 levels, each distinct row once with its commonest label."""
-    for name in ("house_votes_84", "sonar", "ionosphere", "dna", "boston_housing", "breast_cancer_wdbc"):
+    for name in names:
+        if name == PIMA:
+            pima = load_pima_diabetes()
+            yield name, *distinct(np.asarray(pima.X, dtype=float), np.asarray(pima.y))
+            continue
         table = load_table(name)
         X = np.column_stack(
             [
@@ -26,8 +37,6 @@ def small_tables() -> Iterator[tuple[str, NDArray[np.float64], NDArray[Any]]]:
         if name == "boston_housing":
             y = np.searchsorted(np.quantile(y.astype(float), [0.25, 0.5, 0.75]), y.astype(float))
         yield name, *distinct(X, y)
-    pima = load_pima_diabetes()
-    yield "pima_diabetes", *distinct(np.asarray(pima.X, dtype=float), np.asarray(pima.y))
 
 
 def distinct(X: NDArray[np.float64], y: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[Any]]:

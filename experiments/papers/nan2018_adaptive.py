@@ -1,17 +1,16 @@
-"""Chapter 5 of Nan's thesis: ADAPT-LIN, ADAPT-GBRT and their rivals beside the published numbers.
+"""Nan's thesis (2018), chapter 5: ADAPT-LIN, ADAPT-GBRT and their rivals beside the published numbers.
 
-Run `python -m experiments.papers.nan2018_adaptive [--sets NAME ...] [--minutes N] [--full]`; FARTHING_DATA names the
-folder of the larger tables. Each setting leaves its points in build/nan_adaptive, and so does the expensive
-model of each set; what is there is not done again, so that a run may be ended at any moment and taken up
-where it stopped. Then the page docs/results/nan_adaptive.md and its figures are made of all that is there.
+``farthing reproduce nan2018_adaptive [--sets NAME ...] [--minutes N] [--full]`` writes
+docs/results/nan2018_adaptive.md and its figures. Each setting and the expensive model of each set are kept
+when they are done, so a run can be stopped at any moment and goes on where it stopped. FARTHING_DATA must name
+the folder of the tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +21,13 @@ from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
 from experiments.lib.adaptive_runs import (
-    CACHE,
     DEFAULT,
     FINE,
     FULL,
     LEVELS,
     SETS,
     SHARES,
+    TINY,
     WAY,
     Dot,
     Found,
@@ -38,12 +37,14 @@ from experiments.lib.adaptive_runs import (
     read,
     save,
 )
-from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, L1GateClassifier, plot_regions
+from experiments.lib.pages import command, options, parse, write_page
+from experiments.lib.regions import plot_regions
+from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, L1GateClassifier
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-RESULTS = Path(__file__).parent.parent / "docs" / "results"
+NAME = "nan2018_adaptive"
 # Cost reduction within 1 % of the top accuracy, section 5.4.
 PUBLISHED = {"letters": 0.31, "covtype": 0.32, "miniboone": 0.63}
 # The method that is compared with the others, if it is not ADAPT-GBRT.
@@ -76,10 +77,10 @@ def synthetic_2() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     return centres + rng.normal(scale=0.01, size=centres.shape), np.repeat([1, 0, 1, 0], [20, 20, 15, 15])
 
 
-def figure_5_2() -> str:
+def figure_5_2(folder: Path) -> str:
     """Draw the regions of both methods at their start and after 10 turns; return a table."""
     X, y = synthetic_1()
-    trees = {"n_trees": 5, "max_depth": 2, "learning_rate": 0.5, "gamma": 0.0}
+    trees: dict[str, Any] = {"n_trees": 5, "max_depth": 2, "learning_rate": 0.5, "gamma": 0.0}
     makers: dict[str, Callable[[int], Any]] = {
         "ADAPT-LIN": lambda n: AdaptLinClassifier(
             SVC(),
@@ -114,7 +115,7 @@ def figure_5_2() -> str:
             right, sent = np.mean(model.predict(X) == y), model.sent(X).mean()
             lines.append(f"| {name} | {turns} | {right:.3f} | {sent:.1%} | {svm.score(X, y):.3f} |")
     figure.tight_layout()
-    figure.savefig(RESULTS / "nan_adaptive_figure52.png", dpi=80)
+    figure.savefig(folder / "nan2018_adaptive_figure52.png", dpi=80)
     plt.close(figure)
     return "\n".join(lines)
 
@@ -141,7 +142,7 @@ def l1_on_2(C: float, n_features: int, weight: float) -> L1GateClassifier:
     return model.fit(*synthetic_2())
 
 
-def figure_5_3() -> str:
+def figure_5_3(folder: Path, tiny: bool) -> str:
     """Draw Synthetic-2 and the trade-offs of both methods; return a table.
 
     The gate of the baseline moves by its class weight, that of ADAPT-LIN by P_full, and by budgets that cut
@@ -152,16 +153,16 @@ def figure_5_3() -> str:
     systems: dict[str, list[Any]] = {
         "ADAPT-LIN": [
             lin_on_2(gamma, p_full, budget)
-            for gamma in (0.01, 0.02, 0.04)
-            for p_full in (0.6, 0.7, 0.8)
+            for gamma in ((0.02,) if tiny else (0.01, 0.02, 0.04))
+            for p_full in ((0.7,) if tiny else (0.6, 0.7, 0.8))
             for budget in (None, 2 - float(sizes[0]), 2 - float(sizes[1]))
             if budget is None or lin_on_2(gamma, p_full).spend(X).min() <= budget
         ],
         "L1 baseline": [
             l1_on_2(C, n_features, weight)
-            for C in np.geomspace(0.01, 10, 4)
+            for C in ((10.0,) if tiny else np.geomspace(0.01, 10, 4))
             for n_features in (1, 2)
-            for weight in np.linspace(0.1, 0.9, 9)
+            for weight in np.linspace(0.1, 0.9, 3 if tiny else 9)
         ],
     }
     curves = {
@@ -175,14 +176,14 @@ def figure_5_3() -> str:
     lines = ["| method | least mean cost at full accuracy | expected |", "|---|---|---|"]
     for (name, points), due in zip(curves.items(), ("110/70 = 1.571", "120/70 = 1.714"), strict=True):
         costs, scores = points.T
-        lines.append(f"| {name} | {costs[scores == 1].min():.3f} | {due} |")
+        lines.append(f"| {name} | {costs[scores == 1].min(initial=np.inf):.3f} | {due} |")
         order = np.lexsort((scores, costs))
         axes[1].step(costs[order], np.maximum.accumulate(scores[order]), where="post", label=name)
     axes[1].set_xlabel("mean cost")
     axes[1].set_ylabel("accuracy")
     axes[1].legend()
     figure.tight_layout()
-    figure.savefig(RESULTS / "nan_adaptive_figure53.png", dpi=80)
+    figure.savefig(folder / "nan2018_adaptive_figure53.png", dpi=80)
     plt.close(figure)
     return "\n".join(lines)
 
@@ -353,13 +354,12 @@ def draw(names: list[str], path: Path) -> None:
     plt.close(figure)
 
 
-def page(sweep: Sweep, full: bool) -> str:
-    """Return the page."""
+def page(sweep: Sweep, folder: Path) -> str:
+    """Return the page, and draw its figures."""
     there = [name for name in SETS if read(name) is not None]
     text = [
         "# Adaptive approximation, chapter 5 of Nan's thesis",
-        f"Made by `python -m experiments.papers.nan2018_adaptive{' --full' * full}`; sets may be run one by one, by "
-        "`--sets NAME`. All choices are made on validation rows; accuracies and costs are those of test "
+        "All choices are made on validation rows; accuracies and costs are those of test "
         f"rows. ADAPT-GBRT: {len(sweep.gammas)} gammas x {len(sweep.p_fulls)} shares P_full x "
         f"{len(sweep.rates)} learning rates, {sweep.n_trees} trees each for gate and f1, "
         f"{sweep.n_alternations} turns; each gate at the threshold 0 and at {len(SHARES)} others. Trees have "
@@ -398,18 +398,22 @@ def page(sweep: Sweep, full: bool) -> str:
             if (found := read(name)) is not None and len(found.curves) > 1
         ),
         "## Synthetic-1 (figure 5.2)",
-        figure_5_2(),
-        "![Regions of gate and f1 on Synthetic-1](nan_adaptive_figure52.png)",
+        figure_5_2(folder),
+        "![Regions of gate and f1 on Synthetic-1](nan2018_adaptive_figure52.png)",
         "## Synthetic-2 (figure 5.3)",
-        figure_5_3(),
-        "![Synthetic-2 and its trade-offs](nan_adaptive_figure53.png)",
+        figure_5_3(folder, sweep is TINY),
+        "![Synthetic-2 and its trade-offs](nan2018_adaptive_figure53.png)",
     ]
     for title, names, file in (
-        ("Letters (figure 5.5)", ["letters_svm", "letters_rf", "letters_nest"], "nan_adaptive_figure55.png"),
-        ("A forest as f0 (figure 5.4)", ["miniboone", "covtype"], "nan_adaptive_figure54.png"),
+        (
+            "Letters (figure 5.5)",
+            ["letters_svm", "letters_rf", "letters_nest"],
+            "nan2018_adaptive_figure55.png",
+        ),
+        ("A forest as f0 (figure 5.4)", ["miniboone", "covtype"], "nan2018_adaptive_figure54.png"),
     ):
         if kept := [name for name in names if name in there]:
-            draw(kept, RESULTS / file)
+            draw(kept, folder / file)
             text += [f"## {title}", f"![Accuracy over cost]({file})"]
     return "\n\n".join([*text, "## What was run", *what_was_run(there)]) + "\n"
 
@@ -436,23 +440,25 @@ def what_was_run(names: list[str]) -> list[str]:
     return ["\n".join(lines), note]
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run sets, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__)
     parser.add_argument("--sets", nargs="*", choices=list(SETS), default=list(SETS), help="all if left out")
     parser.add_argument("--full", action="store_true", help="the sweep of the appendix, which takes days")
     parser.add_argument("--minutes", type=float, default=math.inf, help="begin nothing new after so many")
     parser.add_argument("--jobs", type=int, default=2, help="settings fitted side by side (2)")
     parser.add_argument("--no-page", action="store_true", help="leave the page as it is")
-    given = parser.parse_args()
+    given = parse(parser, NAME, arguments)
+    if given.tiny:
+        given.jobs, given.sets = 1, ["letters_rf", "miniboone"]
     WAY.end, WAY.jobs = time.monotonic() + 60 * given.minutes, given.jobs
-    WAY.folder = CACHE / "full" if given.full else CACHE
-    sweep = FULL if given.full else DEFAULT
+    WAY.folder = given.kept / "full" if given.full else given.kept
+    sweep = TINY if given.tiny else FULL if given.full else DEFAULT
     for name in given.sets:
         save(name, SETS[name](sweep))
     if not given.no_page:
-        RESULTS.mkdir(parents=True, exist_ok=True)
-        (RESULTS / "nan_adaptive.md").write_text(page(sweep, given.full))
+        line = command(NAME, "--full") if given.full else command(NAME)
+        write_page(given.out, NAME, page(sweep, given.out), line)
 
 
 if __name__ == "__main__":

@@ -1,15 +1,14 @@
-"""Chapters 3 and 4 of Nan's thesis, with our forests and prunings beside the published numbers.
+"""Nan's thesis (2018), chapters 3 and 4: BudgetRF and BudgetPrune beside the published numbers.
 
-Run `python -m experiments.papers.nan2018_forests`; FARTHING_DATA names the folder of the larger tables. It writes
-docs/results/nan_forests.md and the figures beside it. With ``--cache FOLDER`` what has been computed is kept
-there, and a run that was ended goes on.
+``farthing reproduce nan2018_forests`` writes docs/results/nan2018_forests.md and the figures beside it. What
+has been computed is kept, so a run that was stopped goes on. FARTHING_DATA must name the folder of the
+tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable
-from functools import lru_cache
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, TypeAlias
 
@@ -20,11 +19,10 @@ from numpy.typing import NDArray
 from experiments.lib.forest_runs import (
     ALPHAS,
     LEAVES,
-    MISER_TREES,
-    N_TREES,
     TRADEOFFS,
     Cache,
     Curve,
+    Size,
     Task,
     by_split,
     chosen,
@@ -35,16 +33,18 @@ from experiments.lib.forest_runs import (
     miser,
     peer,
     pruning,
+    shrunk,
     weights_as_costs,
 )
-from experiments.lib.single_trees import small_tables, tree_curves
+from experiments.lib.pages import command, options, parse, write_page
+from experiments.lib.single_trees import PIMA, TABLES, small_tables, tree_curves
 from farthing.forests import audit, prune_path
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-RESULTS: Final = Path(__file__).parents[1] / "docs" / "results"
-PAGE: Final = Path(__file__).with_name("nan_forests_page.md")
+NAME: Final = "nan2018_forests"
+PAGE: Final = Path(__file__).with_suffix(".md")
 Curves: TypeAlias = dict[str, list[Curve]]
 
 # Table 3.1 of the thesis: percentage of the features used, and test error, at 1, 10, 20 and 40 trees.
@@ -80,26 +80,30 @@ CHOICES: Final[dict[str, dict[str, Any]]] = {
 }
 EVERYTHING: Final = ("BudgetPrune", "CCP", "GreedyPrune", "early stopping")
 N_BUDGETS: Final = 24
+TINY: Final = Size(n_trees=2, miser_trees=14)
+TINY_SHRINK: Final = 100
 
 
 class Runs:
     """The curves of all figures, by table and seed."""
 
-    def __init__(self, cache: Cache, shrink: int, seeds: int, large_seeds: int) -> None:
+    def __init__(self, cache: Cache, size: Size, shrink: int, seeds: int, large_seeds: int) -> None:
         self.cache = cache
+        self.size = size
         self.shrink = shrink
         self._seeds = {"covtype": large_seeds}
         self._other_seeds = seeds
-        mini = by_split("miniboone_tiny")
+        mini = shrunk(by_split("miniboone_tiny"), shrink)
         self._tables: dict[str, Callable[[int], Task]] = {
             "covtype": lambda seed: covtype(seed, shrink),
             "miniboone_tiny": lambda _: mini,
             "by weight": lambda _: weights_as_costs(mini),
-            "dna": lambda _: by_split("dna", validation=0.25),
+            "dna": lambda _: shrunk(by_split("dna", validation=0.25), shrink),
         }
-        self.task = lru_cache(maxsize=2)(lambda name, seed: self._tables[name](seed))
+        # Tables are large and forests larger: the runs go table by table, seed by seed.
+        self.task = lru_cache(maxsize=4)(lambda name, seed: self._tables[name](seed))
         self.forest = lru_cache(maxsize=1)(
-            lambda name, seed, settings: forest(self.task(name, seed), seed, dict(settings))
+            lambda name, seed, settings: forest(self.task(name, seed), seed, size.n_trees, dict(settings))
         )
 
     def _kept(self, what: str, table: str, seed: int, make: Callable[[], Curve]) -> Curve:
@@ -110,8 +114,9 @@ class Runs:
         """Return a forest's curve from tree to tree."""
 
         def make() -> Curve:
-            task = self.task(table, seed)
-            grown = peer(task, seed) if row == PEER else forest(task, seed, {**FORESTS, **CHOICES}[row])
+            task, n_trees = self.task(table, seed), self.size.n_trees
+            settings = {**FORESTS, **CHOICES}[row]
+            grown = peer(task, seed, n_trees) if row == PEER else forest(task, seed, n_trees, settings)
             return growth(task, grown)
 
         return self._kept(row, table, seed, make)
@@ -129,19 +134,20 @@ class Runs:
 
         def make(alpha: float) -> Curve:
             task = self.task(table, seed)
-            return growth(task, forest(task, seed, {**settings, "alpha": alpha}))
+            return growth(task, forest(task, seed, self.size.n_trees, {**settings, "alpha": alpha}))
 
         return np.concatenate(
-            [self._kept(f"alpha {a}", table, seed, lambda a=a: make(float(a))) for a in ALPHAS]
+            [self._kept(f"alpha {a}", table, seed, partial(make, float(a))) for a in ALPHAS]
         )
 
     def miser(self, table: str, seed: int) -> Curve:
         """Return the Greedy Miser's curve over rounds and trade-offs."""
+
+        def make(tradeoff: float) -> Curve:
+            return miser(self.task(table, seed), tradeoff, self.size.miser_trees)
+
         return np.concatenate(
-            [
-                self._kept(f"miser {lam:g}", table, seed, lambda lam=lam: miser(self.task(table, seed), lam))
-                for lam in TRADEOFFS
-            ]
+            [self._kept(f"miser {lam:g}", table, seed, partial(make, lam)) for lam in TRADEOFFS]
         )
 
     def pruning(self, table: str, seed: int, settings: dict[str, Any], name: str) -> Curve:
@@ -150,10 +156,10 @@ class Runs:
         label = " ".join(f"{option} {value}" for option, value in key)
 
         def stopped(rows: int) -> Curve:
-            return early_stopping(self.task(table, seed), seed, settings, rows)
+            return early_stopping(self.task(table, seed), seed, self.size.n_trees, settings, rows)
 
         if name == "early stopping":
-            points = [self._kept(f"{name} {n} {label}", table, seed, lambda n=n: stopped(n)) for n in LEAVES]
+            points = [self._kept(f"{name} {n} {label}", table, seed, partial(stopped, n)) for n in LEAVES]
             return np.concatenate(points)
         return self._kept(
             f"{name} {label}",
@@ -184,8 +190,9 @@ def table_3_1(runs: Runs, table: str, n_seeds: int) -> str:
         "| forest | " + " | ".join(f"{n} trees" for n in COUNTS) + " |",
         "|---|" + "---|" * len(COUNTS),
     ]
-    for row, cells in PUBLISHED[table].items():
-        lines.append(f"| thesis: {row} | " + " | ".join(cells.split(", ")) + " |")
+    for row, published in PUBLISHED[table].items():
+        lines.append(f"| thesis: {row} | " + " | ".join(published.split(", ")) + " |")
+    counts = [min(n, runs.size.n_trees) for n in COUNTS]
     seeds = range(n_seeds)
     n_features = runs.task(table, 0).train.X.shape[1]
     for row in (*FORESTS, CHOSEN):
@@ -193,7 +200,7 @@ def table_3_1(runs: Runs, table: str, n_seeds: int) -> str:
             runs.growth(table, seed, runs.choice(table, seed) if row == CHOSEN else row) for seed in seeds
         ]
         mean = np.mean(curves, axis=0)
-        cells = [f"{100 * mean[n - 1, 2] / n_features:.2f} ({mean[n - 1, 3]:.4f})" for n in COUNTS]
+        cells = [f"{100 * mean[n - 1, 2] / n_features:.2f} ({mean[n - 1, 3]:.4f})" for n in counts]
         lines.append(f"| ours: {row} | " + " | ".join(cells) + " |")
     picked = [runs.choice(table, seed) for seed in seeds]
     names = "; ".join(f"{name} ({picked.count(name)} of {len(picked)} seeds)" for name in sorted(set(picked)))
@@ -205,9 +212,9 @@ def table_3_1(runs: Runs, table: str, n_seeds: int) -> str:
     return text
 
 
-def table_4_1(task: Task) -> str:
+def table_4_1(task: Task, n_trees: int) -> str:
     """Return how a typical feature is used before and after pruning, at the same error."""
-    model = forest(task, 0, {})
+    model = forest(task, 0, n_trees, {})
     path = prune_path(model, task.validation.X, task.validation.y)
     level = path.forest_errors[0] + 0.001
     pruned = path[int(np.flatnonzero(path.forest_errors <= level)[-1])]
@@ -231,7 +238,7 @@ def table_4_1(task: Task) -> str:
 # ---- figure 3.3 --------------------------------------------------------------------------------------------
 
 
-def figure_3_3(runs: Runs) -> str:
+def figure_3_3(runs: Runs, folder: Path) -> str:
     """Draw BudgetRF against the Greedy Miser; return their errors at some budgets in Markdown."""
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
     tables = []
@@ -240,16 +247,16 @@ def figure_3_3(runs: Runs) -> str:
         draw(ax, curves, table)
         ax.legend()
         tables.append(f"{table}:\n\n{standings(curves)}")
-    save(figure, "nan_forests_3_3.png")
+    save(figure, folder / "nan2018_forests_3_3.png")
     return "\n\n".join(tables)
 
 
 # ---- figure 3.4 --------------------------------------------------------------------------------------------
 
 
-def figure_3_4() -> None:
+def figure_3_4(names: Sequence[str], folder: Path) -> None:
     """Draw error against max-cost of single trees: powers by depth, pairs by its threshold."""
-    tables = list(small_tables())
+    tables = list(small_tables(names))
     figure, axes = plt.subplots(2, 4, figsize=(14, 6.5))
     for ax, (name, X, y) in zip(axes.ravel(), tables, strict=False):
         for label, curve in tree_curves(X, y).items():
@@ -257,7 +264,7 @@ def figure_3_4() -> None:
         ax.set(title=f"{name} ({len(y)} rows)", xlabel="max-cost", ylabel="error")
     axes.ravel()[-1].axis("off")
     axes.ravel()[-1].legend(*axes[0, 0].get_legend_handles_labels(), loc="center")
-    save(figure, "nan_forests_3_4.png")
+    save(figure, folder / "nan2018_forests_3_4.png")
 
 
 # ---- curves ------------------------------------------------------------------------------------------------
@@ -327,14 +334,14 @@ def verdict(curves: Curves) -> str:
     return "\n".join(lines)
 
 
-def save(figure: Any, name: str) -> None:
+def save(figure: Any, file: Path) -> None:
     """Write a figure beside the page."""
     figure.tight_layout()
-    figure.savefig(RESULTS / name, dpi=90)
+    figure.savefig(file, dpi=90)
     plt.close(figure)
 
 
-def figure_4_3(runs: Runs) -> tuple[str, str]:
+def figure_4_3(runs: Runs, folder: Path) -> tuple[str, str]:
     """Draw four ways to prune the same forests; return their errors and BudgetPrune's standing."""
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
     texts = []
@@ -343,11 +350,11 @@ def figure_4_3(runs: Runs) -> tuple[str, str]:
         draw(ax, curves, f"{table}, {runs.seeds(table)} seeds")
         ax.legend()
         texts.append(f"{standings(curves)}\n\nBudgetPrune against\n\n{verdict(curves)}")
-    save(figure, "nan_forests_4_3.png")
+    save(figure, folder / "nan2018_forests_4_3.png")
     return texts[0], texts[1]
 
 
-def figures_4_4_to_4_6(runs: Runs) -> str:
+def figures_4_4_to_4_6(runs: Runs, folder: Path) -> str:
     """Draw other prices, other forests and feature subsets; return BudgetPrune's standing at the last."""
     both = ("BudgetPrune", "CCP")
     figure, ax = plt.subplots(figsize=(6, 4.5))
@@ -356,14 +363,14 @@ def figures_4_4_to_4_6(runs: Runs) -> str:
         ax, runs.prunings("by weight", {}, both), "miniboone_tiny: costs uniform and by weight", "by weight, "
     )
     ax.legend()
-    save(figure, "nan_forests_4_4.png")
+    save(figure, folder / "nan2018_forests_4_4.png")
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
     for ax, table in zip(axes, ("miniboone_tiny", "covtype"), strict=True):
         draw(ax, runs.prunings(table, {}, both), table, "entropy, ")
         draw(ax, runs.prunings(table, {"impurity": "pairs", "max_cuts": 20}, both), table, "pairs, ")
         ax.legend()
-    save(figure, "nan_forests_4_5.png")
+    save(figure, folder / "nan2018_forests_4_5.png")
 
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
     texts = []
@@ -372,41 +379,34 @@ def figures_4_4_to_4_6(runs: Runs) -> str:
         draw(ax, curves, f"dna, {k} of 180 features a split")
         ax.legend()
         texts.append(f"BudgetPrune at {k} features a split against\n\n{verdict(curves)}")
-    save(figure, "nan_forests_4_6.png")
+    save(figure, folder / "nan2018_forests_4_6.png")
     return "\n\n".join(texts)
 
 
 # ---- the page ----------------------------------------------------------------------------------------------
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run everything and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a tenth of covtype, two seeds of each table")
+    parser = options(__doc__)
     parser.add_argument("--seeds", type=int, default=5, help="seeds (5; 10 runs in the thesis)")
     parser.add_argument("--prune-seeds", type=int, default=5, help="seeds of figure 4.3 on covtype (5)")
     parser.add_argument("--forest-seeds", type=int, default=3, help="seeds of table 3.1 on covtype (3)")
-    parser.add_argument("--cache", type=Path, help="a folder that keeps what has been computed")
-    given = parser.parse_args()
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    seeds = 2 if given.quick else given.seeds
+    given = parse(parser, NAME, arguments)
+    seeds = 1 if given.tiny else given.seeds
     prune_seeds, forest_seeds = min(seeds, given.prune_seeds), min(seeds, given.forest_seeds)
-    runs = Runs(Cache(given.cache), 10 if given.quick else 1, seeds, prune_seeds)
+    size, shrink = (TINY, TINY_SHRINK) if given.tiny else (Size(), 1)
+    runs = Runs(Cache(given.kept), size, shrink, seeds, prune_seeds)
     mini, large = table_3_1(runs, "miniboone_tiny", seeds), table_3_1(runs, "covtype", forest_seeds)
-    usage = table_4_1(runs.task("miniboone_tiny", 0))
-    figure_3_4()
-    pruned = figure_4_3(runs)
-    subsets = figures_4_4_to_4_6(runs)
-    against = figure_3_3(runs)
-    command = "python -m experiments.papers.nan2018_forests"
-    if given.quick:
-        command += " --quick"
-    else:
-        command += f" --seeds {seeds} --prune-seeds {prune_seeds} --forest-seeds {forest_seeds}"
-    shown = "a tenth of the thesis's rows" if given.quick else "36,603/15,688/58,101 rows as in the thesis"
-    page = PAGE.read_text().format(
-        command=command,
-        shown=shown,
+    usage = table_4_1(runs.task("miniboone_tiny", 0), size.n_trees)
+    figure_3_4((PIMA,) if given.tiny else (*TABLES, PIMA), given.out)
+    pruned = figure_4_3(runs, given.out)
+    subsets = figures_4_4_to_4_6(runs, given.out)
+    against = figure_3_3(runs, given.out)
+    text = PAGE.read_text().format(
+        shown=f"1/{shrink} of the thesis's rows"
+        if shrink > 1
+        else "36,603/15,688/58,101 rows as in the thesis",
         seeds=seeds,
         prune_seeds=prune_seeds,
         forest_seeds=forest_seeds,
@@ -417,13 +417,14 @@ def main() -> None:
         pruned_mini=pruned[0],
         pruned_large=pruned[1],
         subsets=subsets,
-        n_trees=N_TREES,
+        n_trees=size.n_trees,
         alphas=", ".join(map(str, ALPHAS)),
-        miser=MISER_TREES,
+        miser=size.miser_trees,
         leaves=", ".join(map(str, LEAVES)),
         n_budgets=N_BUDGETS,
     )
-    (RESULTS / "nan_forests.md").write_text(page)
+    words = ("--seeds", seeds, "--prune-seeds", prune_seeds, "--forest-seeds", forest_seeds)
+    write_page(given.out, NAME, text, command(NAME, *words))
 
 
 if __name__ == "__main__":

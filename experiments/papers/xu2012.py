@@ -158,7 +158,9 @@ def ranking(part: str, args: argparse.Namespace, say: Callable[[str], None]) -> 
     say(f"\n### {problem.name}{seed}\n")
     compare(problem, methods, say)
     learn, held = problem.choosing[0]
-    given: dict[str, Any] = {name: (t.X, t.grades, t.qid) for name, t in (("validation", held), ("test", problem.test))}
+    given: dict[str, Any] = {
+        name: (t.X, t.grades, t.qid) for name, t in (("validation", held), ("test", problem.test))
+    }
     with warnings.catch_warnings():
         # The weakest penalties need more steps than are worth it.
         warnings.simplefilter("ignore", ConvergenceWarning)

@@ -125,7 +125,7 @@ def settings(wanted: Sequence[str] | None = None) -> list[Setting]:
 
 
 def small_settings(wanted: Sequence[str] | None) -> list[Setting]:
-    """Return the five tables of numbers, an indicator for each threshold, or those of them that are wanted."""
+    """Return the five tables of numbers, an indicator for each threshold, or those that are wanted."""
     found = []
     heart = load_heart_disease()
     for name, X, y, sizes in (

@@ -2,8 +2,8 @@
 
 ``farthing reproduce nan2018_adaptive [--sets NAME ...] [--minutes N] [--full]`` writes
 docs/results/nan2018_adaptive.md and its figures. Each setting and the expensive model of each set are kept
-when they are done, so a run can be stopped at any moment and goes on where it stopped. FARTHING_DATA must name
-the folder of the tables; see `farthing.datasets.load_table`.
+when they are done, so a run can be stopped at any moment and goes on where it stopped. FARTHING_DATA must
+name the folder of the tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations

@@ -1,17 +1,17 @@
-"""Edge devices, section 7.1 of Nan's thesis: accuracy for fewer messages, and the recovery of parameters.
+"""Nan's thesis (2018), chapter 7: edge devices, accuracy for fewer messages, and the recovery of parameters.
 
-Run `python -m experiments.papers.nan2018_edge [--parts NAME ...]`; FARTHING_DATA names the folder of the larger tables. Each
-fit leaves its numbers in build/edge and is not run again while they are there; then the page
-docs/results/edge.md and its figures are made of all that are there.
+``farthing reproduce nan2018_edge [--parts NAME ...]`` writes docs/results/nan2018_edge.md and its figures.
+The numbers of each fit are kept when they are done and not run again. FARTHING_DATA must name the folder of the
+tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.neighbors import KNeighborsClassifier
 
+from experiments.lib.pages import command, options, parse, write_page
 from farthing.adaptive import EdgeClassifier
 from farthing.adaptive.edge.blocks import ACTIVATIONS, Blocks, Cloud
 from farthing.datasets import load_table
@@ -27,11 +28,7 @@ from farthing.datasets import load_table
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
-ROOT = Path(__file__).parent.parent
-RESULTS, CACHE = ROOT / "docs" / "results", ROOT / "build" / "edge"
-
-BUDGETS: Final = (0.25, 0.5, 0.75)
-TRADEOFFS: Final = (0.03, 0.1, 0.3)
+NAME: Final = "nan2018_edge"
 METHODS: Final[dict[str, dict[str, Any]]] = {
     "direct, sigmoid": {"training": "direct"},
     "direct, ReLU": {"training": "direct", "activation": "relu"},
@@ -40,7 +37,32 @@ METHODS: Final[dict[str, dict[str, Any]]] = {
 # The recovery of section 7.1.6; a curve is near its goal at this.
 NEAR: Final = 1e-10
 NOISES: Final = (1.0, 0.1, 0.01)
-TURNS, STEPS, RATE, SEEDS = 1000, 50, 0.1, (0, 1, 2)
+STEPS, RATE = 50, 0.1
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a study is: budgets and trade-offs, rows kept, and turns and draws of the recovery."""
+
+    budgets: tuple[float, ...] = (0.25, 0.5, 0.75)
+    tradeoffs: tuple[float, ...] = (0.03, 0.1, 0.3)
+    shrink: int = 1  # one row in so many is left
+    n_turns: int = 1000
+    seeds: tuple[int, ...] = (0, 1, 2)
+
+    @property
+    def marks(self) -> list[int]:
+        """The turns of the recovery after which losses are kept."""
+        return [int(turn) for turn in np.unique(np.geomspace(1, self.n_turns, 60).astype(int))]
+
+    def fits(self) -> list[tuple[str, float, float]]:
+        """Return method, budget and trade-off of every fit of a problem."""
+        grid = [*itertools.product(METHODS, self.budgets, self.tradeoffs)]
+        # The thesis trains the relaxed form without a trade-off, too.
+        return grid + [("relaxed", budget, 0.0) for budget in self.budgets]
+
+
+TINY: Final = Size(budgets=(0.5,), tradeoffs=(0.1,), shrink=30, n_turns=3, seeds=(0,))
 
 
 @dataclass(frozen=True)
@@ -51,6 +73,11 @@ class Part:
     train: tuple[NDArray[np.float64], NDArray[Any]]
     watched: tuple[NDArray[np.float64], NDArray[Any]]
     test: tuple[NDArray[np.float64], NDArray[Any]]
+
+    def shrunk(self, shrink: int) -> Part:
+        """Return one row in so many of each part."""
+        parts = ((X[::shrink], y[::shrink]) for X, y in (self.train, self.watched, self.test))
+        return Part(self.devices, *parts)
 
 
 def wearable(seed: int = 0) -> Part:
@@ -78,7 +105,7 @@ def wearable(seed: int = 0) -> Part:
 def satellite() -> Part:
     """Take the four spectral bands of satellite as devices, nine pixels each."""
     data = load_table("satellite")
-    X, y, test = data.X.to_numpy(dtype=np.float64), np.asarray(data.y), data.split == "test"
+    X, y, test = data.X.to_numpy(dtype=np.float64), np.asarray(data.y), np.asarray(data.split) == "test"
     watched = ~test & (np.random.default_rng(0).random(len(y)) < 0.25)
     devices = {
         f"band {b}": [c for c, name in enumerate(data.feature_names) if name.endswith(f"band{b}")]
@@ -90,13 +117,36 @@ def satellite() -> Part:
 PARTS: Final[dict[str, Callable[[], Part]]] = {"wearable": wearable, "satellite": satellite}
 
 
-def kept(name: str, work: Callable[[], Any]) -> Any:
-    """Return what a file holds, or work it out and keep it."""
-    file = CACHE / f"{name}.json"
-    if not file.exists():
-        file.write_text(json.dumps(work()))
-        print(name, flush=True)
-    return json.loads(file.read_text())
+@dataclass(frozen=True)
+class Study:
+    """A study in some size, whose results are kept in a folder."""
+
+    size: Size
+    folder: Path
+
+    def file(self, name: str) -> Path:
+        """Return where a result is kept."""
+        return self.folder / f"{name}.json"
+
+    def kept(self, name: str) -> Any:
+        """Return a result that is there."""
+        return json.loads(self.file(name).read_text())
+
+    def keep(self, name: str, work: Callable[[], Any]) -> None:
+        """Work a result out and keep it, unless it is there."""
+        if not self.file(name).exists():
+            self.file(name).write_text(json.dumps(work()))
+            print(name, flush=True)
+
+    def chosen(self, name: str, method: str, budget: float) -> dict[str, Any]:
+        """Return the fit of the trade-off that is best on the validation rows."""
+        rates = (0.0, *self.size.tradeoffs) if method == "relaxed" else self.size.tradeoffs
+        fits = [self.kept(f"{name}-{method}-{budget}-{rate}") | {"tradeoff": rate} for rate in rates]
+        return max(fits, key=lambda found: float(found["watched"]))
+
+    def recovered(self, activation: str, noise: float) -> list[dict[str, list[float]]]:
+        """Return the runs of the recovery with some activation and noise, by seed."""
+        return [self.kept(f"recovery-{activation}-{noise}-{seed}") for seed in self.size.seeds]
 
 
 def judged(model: EdgeClassifier, part: Part) -> dict[str, Any]:
@@ -138,27 +188,17 @@ def baselines(part: Part) -> dict[str, Any]:
     return {"nearest": nearest, "vote": vote, "fixed": fixed}
 
 
-def study(name: str) -> None:
+def run_part(study: Study, name: str) -> None:
     """Fit every method of a problem at every budget."""
-    part = PARTS[name]()
-    kept(f"{name}-all", lambda: fit(part, tradeoff=0.0))
-    kept(f"{name}-baselines", lambda: baselines(part))
-    for budget, method, tradeoff in itertools.product(BUDGETS, METHODS, TRADEOFFS):
+    part = PARTS[name]().shrunk(study.size.shrink)
+    study.keep(f"{name}-all", lambda: fit(part, tradeoff=0.0))
+    study.keep(f"{name}-baselines", lambda: baselines(part))
+    for method, budget, tradeoff in study.size.fits():
         params = METHODS[method] | {"tradeoff": tradeoff, "budget": budget}
-        kept(f"{name}-{method}-{budget}-{tradeoff}", lambda params=params: fit(part, **params))
-    for budget in BUDGETS:
-        params = METHODS["relaxed"] | {"tradeoff": 0.0, "budget": budget}
-        kept(f"{name}-relaxed-{budget}-0.0", lambda params=params: fit(part, **params))
+        study.keep(f"{name}-{method}-{budget}-{tradeoff}", partial(fit, part, **params))
 
 
-def chosen(name: str, method: str, budget: float) -> dict[str, Any]:
-    """Return the fit of the trade-off that is best on the validation rows."""
-    rates = (0.0, *TRADEOFFS) if method == "relaxed" else TRADEOFFS
-    fits = [kept(f"{name}-{method}-{budget}-{rate}", dict) | {"tradeoff": rate} for rate in rates]
-    return max(fits, key=lambda found: found["watched"])
-
-
-def recovery(activation: str, noise: float, seed: int) -> dict[str, list[float]]:
+def recovery(activation: str, noise: float, seed: int, size: Size) -> dict[str, list[float]]:
     """Descend from parameters near the truth, as section 7.1.6 does; return losses and distances by turn.
 
     Two devices of two columns each, 2000 rows, no budget; 50 steps for the local models, then 50 for the
@@ -186,8 +226,8 @@ def recovery(activation: str, noise: float, seed: int) -> dict[str, list[float]]
     gates = truth[1] + noise * rng.normal(size=(2, 3))
     _check_slopes(X, y, local, gates, activation)
     found: dict[str, list[float]] = {"loss": [], "V": [], "W, b": []}
-    marks = _marks()
-    for turn in range(1, TURNS + 1):
+    marks = size.marks
+    for turn in range(1, size.n_turns + 1):
         # With the gates as they are, the loss is a square in V: its steps need the moments alone.
         opened = gate.value(scores(gates))
         terms = np.hstack([opened[k][:, np.newaxis] * readings[k] for k in range(2)])
@@ -241,25 +281,20 @@ def _check_slopes(
     np.testing.assert_allclose(slope[:4], np.column_stack([of_gates.ravel(), of_local.ravel()]), atol=1e-9)
 
 
-def _marks() -> list[int]:
-    """Return the turns after which losses are kept."""
-    return np.unique(np.geomspace(1, TURNS, 60).astype(int)).tolist()
-
-
-def recover() -> None:
+def recover(study: Study) -> None:
     """Run the recovery for both activations and all noises."""
-    for seed, activation, noise in itertools.product(SEEDS, ACTIVATIONS, NOISES):
-        given = activation, noise, seed
-        kept(f"recovery-{activation}-{noise}-{seed}", lambda given=given: recovery(*given))
+    for seed, activation, noise in itertools.product(study.size.seeds, ACTIVATIONS, NOISES):
+        name = f"recovery-{activation}-{noise}-{seed}"
+        study.keep(name, partial(recovery, activation, noise, seed, study.size))
 
 
-def draw_budgets(names: list[str]) -> None:
+def draw_budgets(study: Study, names: list[str], folder: Path) -> None:
     """Draw accuracy against the share of messages."""
     figure, axes = plt.subplots(1, len(names), figsize=(5.5 * len(names), 4.2), squeeze=False)
     for axis, name in zip(axes[0], names, strict=True):
-        whole, base = kept(f"{name}-all", dict), kept(f"{name}-baselines", dict)
+        whole, base = study.kept(f"{name}-all"), study.kept(f"{name}-baselines")
         for method, mark in zip(METHODS, "os^", strict=True):
-            fits = [chosen(name, method, budget) for budget in BUDGETS]
+            fits = [study.chosen(name, method, budget) for budget in study.size.budgets]
             axis.plot([f["test_share"] for f in fits], [f["test"] for f in fits], f"{mark}-", label=method)
         shares = sorted(base["fixed"], key=float)
         axis.plot(
@@ -271,18 +306,18 @@ def draw_budgets(names: list[str]) -> None:
         axis.set(title=name, xlabel="share of messages sent", ylabel="test accuracy")
         axis.legend(fontsize=8, loc="lower right")
     figure.tight_layout()
-    figure.savefig(RESULTS / "edge.png", dpi=110)
+    figure.savefig(folder / "nan2018_edge.png", dpi=110)
     plt.close(figure)
 
 
-def draw_recovery() -> None:
+def draw_recovery(study: Study, folder: Path) -> None:
     """Draw losses and distances against turns, figure 7.2."""
-    turns = _marks()
+    turns = study.size.marks
     figure, axes = plt.subplots(2, 3, figsize=(12, 6.4), sharex=True)
     for row, activation in zip(axes, ACTIVATIONS, strict=True):
         for axis, what in zip(row, ("loss", "V", "W, b"), strict=True):
             for color, noise in enumerate(NOISES):
-                runs = [kept(f"recovery-{activation}-{noise}-{seed}", dict)[what] for seed in SEEDS]
+                runs = [run[what] for run in study.recovered(activation, noise)]
                 for number, run in enumerate(runs):
                     axis.loglog(
                         turns,
@@ -297,68 +332,31 @@ def draw_recovery() -> None:
     for axis in axes[1]:
         axis.set_xlabel("turns")
     figure.tight_layout()
-    figure.savefig(RESULTS / "edge_recovery.png", dpi=110)
+    figure.savefig(folder / "nan2018_edge_recovery.png", dpi=110)
     plt.close(figure)
 
 
-def page(names: list[str], recovered: bool) -> str:
+def page(study: Study, names: list[str], recovered: bool) -> str:
     """Return the page."""
     lines = [
         "# Edge devices, section 7.1 of Nan's thesis",
         "",
-        "Made by `python -m experiments.papers.nan2018_edge`. Each device has a gate and a local linear model; a message "
+        "Each device has a gate and a local linear model; a message "
         "costs 1 whoever sends it. The trade-off of each method is chosen among "
-        f"{', '.join(f'{rate:g}' for rate in TRADEOFFS)} (and 0 for the relaxed training, as in the thesis) "
-        "by the accuracy on validation rows; the threshold of the gates is set on them to the budget; what "
-        "is shown is of test rows. *wearable* is a seeded synthetic of 5 devices and 13 classes in the place "
-        "of WARD, which is not to be had: "
-        + " ".join(wearable.__doc__.split("\n\n")[1].split())
+        f"{', '.join(f'{rate:g}' for rate in study.size.tradeoffs)} (and 0 for the relaxed training, as in "
+        "the thesis) by the accuracy on validation rows; the threshold of the gates is set on them to the "
+        "budget; what is shown is of test rows. *wearable* is a seeded synthetic of 5 devices and 13 classes "
+        "in the place of WARD, which is not public: "
+        + " ".join((wearable.__doc__ or "").split("\n\n")[1].split())
         + " *satellite* has its official split, a quarter of the training rows for validation, and its four "
         "spectral bands as devices. *Fixed devices* are the best set of that many devices by validation, all "
         "of which speak always.",
         "",
     ]
     for name in names:
-        whole, base = kept(f"{name}-all", dict), kept(f"{name}-baselines", dict)
-        lines += [
-            f"## {name}",
-            "",
-            f"All devices speak: test accuracy {whole['test']:.4f}; "
-            f"95 % of it is {0.95 * whole['test']:.4f}.",
-            "",
-            "| method | budget | trade-off | share sent | accuracy | of all devices' |",
-            "|---|---|---|---|---|---|",
-        ]
-        for method, budget in itertools.product(METHODS, BUDGETS):
-            found = chosen(name, method, budget)
-            lines.append(
-                f"| {method} | {budget:g} | {found['tradeoff']:g} | {found['test_share']:.3f} | "
-                f"{found['test']:.4f} | {100 * found['test'] / whole['test']:.1f} % |"
-            )
-        for share in sorted(base["fixed"], key=float):
-            accuracy, which = base["fixed"][share]
-            lines.append(
-                f"| fixed: {which} | | | {float(share):.3f} | {accuracy:.4f} | "
-                f"{100 * accuracy / whole['test']:.1f} % |"
-            )
-        for device, accuracy in base["nearest"].items():
-            share = 1 / len(base["nearest"])
-            lines.append(
-                f"| 1-NN, {device} | | | {share:.3f} | {accuracy:.4f} | "
-                f"{100 * accuracy / whole['test']:.1f} % |"
-            )
-        vote = base["vote"]
-        lines.append(f"| 1-NN, majority vote | | | 1.000 | {vote:.4f} | {100 * vote / whole['test']:.1f} % |")
-        half = {method: chosen(name, method, 0.5) for method in METHODS}
-        met = [method for method, found in half.items() if found["test"] >= 0.95 * whole["test"]]
-        lines += [
-            "",
-            f"At half of the messages, 95 % is kept by: {', '.join(met) or 'none'}.",
-            behind(name),
-            "",
-        ]
+        lines += part_section(study, name)
     if names:
-        lines += ["![Accuracy against messages](edge.png)", ""]
+        lines += ["![Accuracy against messages](nan2018_edge.png)", ""]
     lines += [
         "The thesis reports for WARD: direct, sigmoid: 0.80 at a budget of 0.254; relaxed: about 0.72 at "
         "0.26; direct with ReLU: 0.822 at 0.90, 0.825 at 0.75, 0.796 at 0.61, 0.761 at 0.48; 1-NN 0.662 to "
@@ -366,64 +364,108 @@ def page(names: list[str], recovered: bool) -> str:
         "",
     ]
     if recovered:
-        lines += [
-            "## Recovery of the parameters, section 7.1.6 (figure 7.2)",
-            "",
-            "Adaptive sparse regression (7.1) without a budget: 2000 rows, 2 devices of 2 columns, "
-            f"parameters drawn from N(0, 1); the start is the truth plus noise. {STEPS} gradient steps for "
-            f"V, then {STEPS} for W and b, {TURNS} times, with a step of {RATE} on half the mean squared "
-            f"error; {len(SEEDS)} draws each.",
-            "",
-            f"| activation | noise | turns to a mean squared error of {NEAR:g} | turns to 1 - cosine of V of "
-            f"{NEAR:g} | turns to 1 - cosine of W, b of {NEAR:g} | mean squared error at the end |",
-            "|---|---|---|---|---|---|",
-        ]
-        for activation, noise in itertools.product(ACTIVATIONS, NOISES):
-            runs = [kept(f"recovery-{activation}-{noise}-{seed}", dict) for seed in SEEDS]
-            cells = [
-                ", ".join(f"{n:g}" if np.isfinite(n := reached(run[what])) else "never" for run in runs)
-                for what in ("loss", "V", "W, b")
-            ]
-            ends = ", ".join(f"{run['loss'][-1]:.1e}" for run in runs)
-            lines.append(f"| {activation} | {noise:g} | {' | '.join(cells)} | {ends} |")
-        lines += ["", "![Losses and distances against turns](edge_recovery.png)", "", observed()]
+        lines += recovery_section(study)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def behind(name: str) -> str:
+def part_section(study: Study, name: str) -> list[str]:
+    """Return the lines on one problem."""
+    whole, base = study.kept(f"{name}-all"), study.kept(f"{name}-baselines")
+
+    def row(label: str, share: float, accuracy: float, budget: str = "", tradeoff: str = "") -> str:
+        of_all = f"{100 * accuracy / whole['test']:.1f} %"
+        return f"| {label} | {budget} | {tradeoff} | {share:.3f} | {accuracy:.4f} | {of_all} |"
+
+    lines = [
+        f"## {name}",
+        "",
+        f"All devices speak: test accuracy {whole['test']:.4f}; 95 % of it is {0.95 * whole['test']:.4f}.",
+        "",
+        "| method | budget | trade-off | share sent | accuracy | of all devices' |",
+        "|---|---|---|---|---|---|",
+    ]
+    for method, budget in itertools.product(METHODS, study.size.budgets):
+        found = study.chosen(name, method, budget)
+        terms = f"{budget:g}", f"{found['tradeoff']:g}"
+        lines.append(row(method, found["test_share"], found["test"], *terms))
+    for share in sorted(base["fixed"], key=float):
+        accuracy, which = base["fixed"][share]
+        lines.append(row(f"fixed: {which}", float(share), accuracy))
+    for device, accuracy in base["nearest"].items():
+        lines.append(row(f"1-NN, {device}", 1 / len(base["nearest"]), accuracy))
+    lines.append(row("1-NN, majority vote", 1.0, base["vote"]))
+    half = {method: study.chosen(name, method, 0.5) for method in METHODS}
+    met = [method for method, found in half.items() if found["test"] >= 0.95 * whole["test"]]
+    return [
+        *lines,
+        "",
+        f"At half of the messages, 95 % is kept by: {', '.join(met) or 'none'}.",
+        behind(study, name),
+        "",
+    ]
+
+
+def recovery_section(study: Study) -> list[str]:
+    """Return the lines on the recovery of the parameters."""
+    size = study.size
+    lines = [
+        "## Recovery of the parameters, section 7.1.6 (figure 7.2)",
+        "",
+        "Adaptive sparse regression (7.1) without a budget: 2000 rows, 2 devices of 2 columns, "
+        f"parameters drawn from N(0, 1); the start is the truth plus noise. {STEPS} gradient steps for "
+        f"V, then {STEPS} for W and b, {size.n_turns} times, with a step of {RATE} on half the mean squared "
+        f"error; {len(size.seeds)} draws each.",
+        "",
+        f"| activation | noise | turns to a mean squared error of {NEAR:g} | turns to 1 - cosine of V of "
+        f"{NEAR:g} | turns to 1 - cosine of W, b of {NEAR:g} | mean squared error at the end |",
+        "|---|---|---|---|---|---|",
+    ]
+    for activation, noise in itertools.product(ACTIVATIONS, NOISES):
+        runs = study.recovered(activation, noise)
+        cells = [
+            ", ".join(f"{n:g}" if np.isfinite(n := reached(run[what], size)) else "never" for run in runs)
+            for what in ("loss", "V", "W, b")
+        ]
+        ends = ", ".join(f"{run['loss'][-1]:.1e}" for run in runs)
+        lines.append(f"| {activation} | {noise:g} | {' | '.join(cells)} | {ends} |")
+    picture = "![Losses and distances against turns](nan2018_edge_recovery.png)"
+    return [*lines, "", picture, "", observed(study)]
+
+
+def behind(study: Study, name: str) -> str:
     """Say where gates are behind devices that speak always or never, on the line between the fixed sets."""
-    whole, base = kept(f"{name}-all", dict), kept(f"{name}-baselines", dict)
+    whole, base = study.kept(f"{name}-all"), study.kept(f"{name}-baselines")
     shares = sorted(base["fixed"], key=float)
     x = [*(float(share) for share in shares), 1.0]
     y = [*(base["fixed"][share][0] for share in shares), whole["test"]]
     found = []
-    for method, budget in itertools.product(METHODS, BUDGETS):
-        fit = chosen(name, method, budget)
+    for method, budget in itertools.product(METHODS, study.size.budgets):
+        fit = study.chosen(name, method, budget)
         lack = float(np.interp(fit["test_share"], x, y)) - fit["test"]
         if lack > 0:
             found.append(f"{method} at {budget:g} (by {lack:.3f})")
     return f"Behind fixed devices, on the straight line between their numbers: {', '.join(found) or 'none'}."
 
 
-def reached(curve: list[float]) -> float:
+def reached(curve: list[float], size: Size) -> float:
     """Return the first turn that was kept at which a curve is at most NEAR; infinite if there is none."""
     below = np.flatnonzero(np.array(curve) <= NEAR)
-    return float(_marks()[below[0]]) if len(below) else np.inf
+    return float(size.marks[below[0]]) if len(below) else np.inf
 
 
-def observed() -> str:
+def observed(study: Study) -> str:
     """Compare the three observations of the thesis with what was found."""
+    size = study.size
 
     def turns(activation: str, noise: float, what: str) -> float:
-        curves = [kept(f"recovery-{activation}-{noise}-{seed}", dict)[what] for seed in SEEDS]
-        return float(np.median([reached(curve) for curve in curves]))
+        runs = study.recovered(activation, noise)
+        return float(np.median([reached(run[what], size) for run in runs]))
 
     def after(noise: float, turn: int) -> float:
-        place = _marks().index(turn)
-        curves = [kept(f"recovery-sigmoid-{noise}-{seed}", dict)["loss"] for seed in SEEDS]
-        return float(np.median([curve[place] for curve in curves]))
+        place = size.marks.index(turn)
+        return float(np.median([run["loss"][place] for run in study.recovered("sigmoid", noise)]))
 
-    turn = _marks()[len(_marks()) // 2]
+    turn = size.marks[len(size.marks) // 2]
     losses = [after(noise, turn) for noise in NOISES]
     soft, hard = ([turns(one, noise, "loss") for noise in NOISES] for one in ("sigmoid", "relu"))
     faster = [
@@ -431,7 +473,7 @@ def observed() -> str:
         for noise in NOISES
         if all(turns("relu", noise, what) < turns("sigmoid", noise, what) for what in ("V", "W, b"))
     ]
-    ends = [kept(f"recovery-relu-{NOISES[0]}-{seed}", dict)["loss"][-1] for seed in SEEDS]
+    ends = [run["loss"][-1] for run in study.recovered("relu", NOISES[0])]
     stuck = sum(end > NEAR for end in ends)
     noises = ", ".join(f"{noise:g}" for noise in NOISES)
     return (
@@ -440,32 +482,34 @@ def observed() -> str:
         f"{noises}: "
         f"{'so here' if (np.diff(losses) < 0).all() else 'not here'}. (2) ReLU's loss converges whatever the "
         f"noise: the median turns to {NEAR:g} are {', '.join(f'{n:g}' for n in hard)}, against "
-        f"{', '.join(f'{n:g}' for n in soft)} of the sigmoid; but {stuck} of {len(SEEDS)} starts with a "
+        f"{', '.join(f'{n:g}' for n in soft)} of the sigmoid; but {stuck} of {len(size.seeds)} starts with a "
         f"noise of {NOISES[0]:g} end away from it, where gradients are all but zero. (3) By cosine, ReLU "
         f"comes to the true parameters much faster: here for noises of {', '.join(faster) or 'none'}, in the "
         "median of the draws."
     )
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run what is not there yet and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__)
     every = [*PARTS, "recovery"]
     parser.add_argument("--parts", nargs="*", choices=every, default=every)
-    given = parser.parse_args()
-    CACHE.mkdir(parents=True, exist_ok=True)
+    given = parse(parser, NAME, arguments)
+    if given.tiny:
+        given.parts = ["satellite", "recovery"]
+    study = Study(TINY if given.tiny else Size(), given.kept)
     for name in given.parts:
-        recover() if name == "recovery" else study(name)
-    n_fits = 2 + len(BUDGETS) * (len(METHODS) * len(TRADEOFFS) + 1)
-    names = [name for name in PARTS if len(list(CACHE.glob(f"{name}-*"))) == n_fits]
-    last = CACHE / f"recovery-{list(ACTIVATIONS)[-1]}-{NOISES[-1]}-{SEEDS[-1]}.json"
+        recover(study) if name == "recovery" else run_part(study, name)
+    n_fits = 2 + len(study.size.fits())
+    names = [name for name in PARTS if len(list(given.kept.glob(f"{name}-*"))) == n_fits]
+    last = study.file(f"recovery-{list(ACTIVATIONS)[-1]}-{NOISES[-1]}-{study.size.seeds[-1]}")
     if names:
-        draw_budgets(names)
+        draw_budgets(study, names, given.out)
     if last.exists():
-        draw_recovery()
-    text = page(names, last.exists())
-    (RESULTS / "edge.md").write_text(text)
+        draw_recovery(study, given.out)
+    text = page(study, names, last.exists())
     print(text)
+    write_page(given.out, NAME, text, command(NAME))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,16 @@
-"""Chapter 2 of Nan's thesis: FMCC, VoC and a random order; figure 2.2 and table 2.1 beside ours.
+"""Nan's thesis (2018), chapter 2: FMCC, VoC and a random order; figure 2.2 and table 2.1 beside ours.
 
-Run `python -m experiments.papers.nan2018_neighbors [--sets NAME ...] [--draws N]`; FARTHING_DATA names the folder of the
-larger tables. Each method on each draw leaves its curve in build/nan_neighbors and is not run again while it
-is there, so that a run may be stopped and taken up, and sets may be run one by one (none with an empty
---sets); then the page docs/results/nan_neighbors.md and its figures are made of all that are there.
+``farthing reproduce nan2018_neighbors [--sets NAME ...] [--draws N]`` writes
+docs/results/nan2018_neighbors.md and its figures. The curve of each method on each draw is kept when it is
+done, so a run can be stopped and goes on where it stopped, and sets can be run one by one (none with an empty
+``--sets``). FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,22 +20,21 @@ from numpy.typing import NDArray
 from sklearn.svm import LinearSVC
 
 from experiments.lib.forest_runs import Part
+from experiments.lib.pages import command, options, parse, write_page
 from farthing.boosting import AdaBoostClassifier
 from farthing.datasets import load_table
 from farthing.neighbors import MarginNeighborsClassifier, RandomOrderClassifier, ValueOfClassifier
-from farthing.neighbors.acquiring import begin
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 from matplotlib.ticker import MaxNLocator
 
-ROOT = Path(__file__).parent.parent
-PAGE = Path(__file__).with_name("nan_neighbors_page.md")
-RESULTS, CACHE = ROOT / "docs" / "results", ROOT / "build" / "nan_neighbors"
+NAME = "nan2018_neighbors"
+PAGE = Path(__file__).with_suffix(".md")
 SIZES = (65, 125, 185)
 # The size of figure 2.2, which the thesis does not give.
 FIGURE_SIZE = 125
-VOC_DRAWS, VOC_ROWS = 5, 200
+VOC_DRAWS = 5
 # Landsat's first three classes, as its documentation numbers them.
 FIRST_SOILS = ("red soil", "cotton crop", "grey soil")
 # Table 2.1: actual and estimated accuracy on MiniBooNE by size of the neighbourhood and features measured.
@@ -68,6 +66,23 @@ class Draw:
 
     train: Part
     test: Part
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a run is: stumps of the booster, rows that VoC is run on, and one row in so many is used."""
+
+    n_stumps: int = 1000
+    voc_rows: int = 200
+    shrink: int = 1
+
+    def of(self, draw: Draw) -> Draw:
+        """Return a draw in this size."""
+        parts = (Part(part.X[:: self.shrink], part.y[:: self.shrink]) for part in (draw.train, draw.test))
+        return Draw(*parts)
+
+
+TINY = Size(n_stumps=10, voc_rows=2, shrink=20)
 
 
 # ---- tables ------------------------------------------------------------------------------------------------
@@ -118,23 +133,21 @@ SETS: dict[str, tuple[str, Callable[[int], Draw], int]] = {
 # ---- methods -----------------------------------------------------------------------------------------------
 
 
-def boosted() -> AdaBoostClassifier:
-    """Return the booster of 1,000 stumps."""
-    return AdaBoostClassifier(n_rounds=1000)
+def boosted(n_stumps: int = 1000) -> AdaBoostClassifier:
+    """Return the booster of stumps."""
+    return AdaBoostClassifier(n_rounds=n_stumps)
 
 
-def estimator_of(name: str) -> Any:
-    """Return the linear model of a set: stumps for the first two, a linear support vector machine."""
-    return LinearSVC(random_state=0) if name == "miniboone" else boosted()
+def models(name: str, size: Size) -> dict[str, Any]:
+    """Return the methods, which never stop before the last feature, on features as they are.
 
-
-def models(name: str) -> dict[str, Any]:
-    """Return the methods, which never stop before the last feature, on features as they are."""
-    linear = estimator_of(name)
-    shared = {"confidence": 1.0, "standardize": False}
-    sizes = SIZES if name == "miniboone" else (FIGURE_SIZE,)
+    The linear model is a linear support vector machine on MiniBooNE, and boosted stumps on the other two.
+    """
+    linear = LinearSVC(random_state=0) if name == "miniboone" else boosted(size.n_stumps)
+    shared: dict[str, Any] = {"confidence": 1.0, "standardize": False}
+    neighbours = SIZES if name == "miniboone" else (FIGURE_SIZE,)
     return {
-        **{f"fmcc{k}": MarginNeighborsClassifier(linear, n_neighbors=k, **shared) for k in sizes},
+        **{f"fmcc{k}": MarginNeighborsClassifier(linear, n_neighbors=k, **shared) for k in neighbours},
         "random": RandomOrderClassifier(linear, n_neighbors=FIGURE_SIZE, random_state=0, **shared),
         "voc": ValueOfClassifier(confidence=1.0),
     }
@@ -143,33 +156,23 @@ def models(name: str) -> dict[str, Any]:
 def stages(model: Any, X: Floats, seed: int) -> tuple[Floats, Floats]:
     """Return the vote and its estimated accuracy after each feature, both (n_rows, n_features).
 
-    The walks of all rows, without the account: every feature costs the same.
+    Every feature costs 1, so a budget is a number of features.
     """
-    rows = model._ready()
-    read, adds = model._inputs(X)
-    prices, all_ = np.ones(X.shape[1]), np.ones(X.shape[1], dtype=np.uint8)
-    votes, estimated = np.full(X.shape, np.nan), np.full(X.shape, np.nan)
-    for row in range(len(X)):
-        walk, step = begin(rows, seed + row), 0
-        while (feature := walk.next(prices, all_)) >= 0:
-            walk.hear(feature, read[row, feature], adds[row, feature])
-            votes[row, step], estimated[row, step] = walk.output()
-            step += 1
-        # A model may give a feature no vote; the row has ended, and its last vote stays.
-        votes[row, step:], estimated[row, step:] = votes[row, step - 1], estimated[row, step - 1]
-    return votes, estimated
+    seeds, budgets = seed + np.arange(len(X)), range(1, X.shape[1] + 1)
+    votes = [model.decision_function(X, budget=budget, seeds=seeds) for budget in budgets]
+    estimated = [model.estimated_accuracy(X, budget=budget, seeds=seeds) for budget in budgets]
+    return np.column_stack(votes), np.column_stack(estimated)
 
 
-def curve(name: str, method: str, draw: int) -> dict[str, Any]:
+def curve(name: str, method: str, draw: int, size: Size) -> dict[str, Any]:
     """Return accuracies by the number of features, on the test rows and on those that VoC is run on."""
-    parts = SETS[name][1](draw)
-    model = models(name)[method].fit(parts.train.X, parts.train.y)
+    parts = size.of(SETS[name][1](draw))
+    model = models(name, size)[method].fit(parts.train.X, parts.train.y)
     X, y = parts.test.X, parts.test.y
-    some = np.random.default_rng(draw).permutation(len(y))[:VOC_ROWS]
+    some = np.random.default_rng(draw).permutation(len(y))[: size.voc_rows]
     rows = some if method == "voc" else np.arange(len(y))
     votes, estimated = stages(model, X[rows], seed=1_000_000 * draw)
     right = (votes > 0) == (y[rows, np.newaxis] == 1)
-    _check(model, X[rows[:20]], votes[:20], seed=1_000_000 * draw)
     return {
         "actual": right.mean(axis=0).tolist(),
         "estimated": estimated.mean(axis=0).tolist(),
@@ -177,47 +180,46 @@ def curve(name: str, method: str, draw: int) -> dict[str, Any]:
     }
 
 
-def _check(model: Any, X: Floats, votes: Floats, seed: int) -> None:
-    """Compare with the array calls under a budget."""
-    for budget in (1, X.shape[1] // 2):
-        outputs = model.decision_function(X, budget=budget, seeds=seed + np.arange(len(X)))
-        assert np.array_equal(outputs, votes[:, budget - 1])
+@dataclass(frozen=True)
+class Curves:
+    """The curves that are done, each in a file of a folder."""
 
+    folder: Path
+    size: Size = field(default_factory=Size)
 
-def found(name: str, method: str, draws: int, run: bool = True) -> list[dict[str, Any]]:
-    """Return the curves of a method, from the cache where they are; without ``run`` only these."""
-    curves = []
-    for draw in range(min(draws, VOC_DRAWS if method == "voc" else SETS[name][2])):
-        path = CACHE / f"{name}-{method}-{draw}.json"
-        if not run and not path.exists():
-            break
-        if not path.exists():
-            CACHE.mkdir(parents=True, exist_ok=True)
-            path.write_text(json.dumps(curve(name, method, draw)))
-            print(path.name, flush=True)
-        curves.append(json.loads(path.read_text()))
-    return curves
+    def found(self, name: str, method: str, draws: int, run: bool = True) -> list[dict[str, Any]]:
+        """Return the curves of a method, from the folder where they are; without ``run`` only these."""
+        curves = []
+        for draw in range(min(draws, VOC_DRAWS if method == "voc" else SETS[name][2])):
+            path = self.folder / f"{name}-{method}-{draw}.json"
+            if not run and not path.exists():
+                break
+            if not path.exists():
+                path.write_text(json.dumps(curve(name, method, draw, self.size)))
+                print(path.name, flush=True)
+            curves.append(json.loads(path.read_text()))
+        return curves
+
+    def all_found(self) -> dict[str, dict[str, list[dict[str, Any]]]]:
+        """Return what is in the folder, by set and method, as many curves of FMCC as of the random order."""
+        curves = {}
+        for name in SETS:
+            methods = models(name, self.size)
+            by_method = {method: self.found(name, method, 50, run=False) for method in methods}
+            n_draws = min(len(of) for method, of in by_method.items() if method != "voc")
+            curves[name] = {method: of[:n_draws] for method, of in by_method.items()}
+        return curves
 
 
 def mean(curves: list[dict[str, Any]], key: str) -> Floats:
     """Return the mean over the draws, shape (n_features,)."""
-    return np.mean([curve[key] for curve in curves], axis=0)
+    return np.asarray(np.mean([curve[key] for curve in curves], axis=0))
 
 
 # ---- the page ----------------------------------------------------------------------------------------------
 
 
-def all_found() -> dict[str, dict[str, list[dict[str, Any]]]]:
-    """Return the curves that are in the cache, by set and method, as many of FMCC as of the random order."""
-    curves = {}
-    for name in SETS:
-        by_method = {method: found(name, method, 50, run=False) for method in models(name)}
-        n_draws = min(len(of) for method, of in by_method.items() if method != "voc")
-        curves[name] = {method: of[:n_draws] for method, of in by_method.items()}
-    return curves
-
-
-def figure_22(curves: dict[str, dict[str, list[dict[str, Any]]]]) -> None:
+def figure_22(curves: dict[str, dict[str, list[dict[str, Any]]]], folder: Path) -> None:
     """Draw accuracy against the number of features."""
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.6), constrained_layout=True)
     styles = {
@@ -233,11 +235,11 @@ def figure_22(curves: dict[str, dict[str, list[dict[str, Any]]]]) -> None:
         axis.xaxis.set_major_locator(MaxNLocator(integer=True))
         axis.grid(alpha=0.3)
     axes[0].legend()
-    figure.savefig(RESULTS / "nan_neighbors_figure22.png", dpi=110)
+    figure.savefig(folder / "nan2018_neighbors_figure22.png", dpi=110)
     plt.close(figure)
 
 
-def figure_21(curves: dict[str, list[dict[str, Any]]]) -> None:
+def figure_21(curves: dict[str, list[dict[str, Any]]], folder: Path) -> None:
     """Draw table 2.1: actual and estimated accuracy, published and ours."""
     figure, axes = plt.subplots(1, 3, figsize=(12, 3.4), constrained_layout=True, sharey=True)
     for axis, size in zip(axes, SIZES, strict=True):
@@ -249,7 +251,7 @@ def figure_21(curves: dict[str, list[dict[str, Any]]]) -> None:
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("accuracy")
     axes[0].legend()
-    figure.savefig(RESULTS / "nan_neighbors_table21.png", dpi=110)
+    figure.savefig(folder / "nan2018_neighbors_table21.png", dpi=110)
     plt.close(figure)
 
 
@@ -320,12 +322,12 @@ def findings_21(curves: dict[str, list[dict[str, Any]]]) -> str:
     return "\n".join(lines)
 
 
-def page(curves: dict[str, dict[str, list[dict[str, Any]]]]) -> str:
+def page(curves: dict[str, dict[str, list[dict[str, Any]]]], size: Size) -> str:
     """Fill the page of results."""
-    filled = {
+    filled: dict[str, Any] = {
         "size": FIGURE_SIZE,
         "voc_draws": ", ".join(str(len(by_method["voc"])) for by_method in curves.values()),
-        "voc_rows": VOC_ROWS,
+        "voc_rows": size.voc_rows,
         "table21": table_21(curves["miniboone"]),
         "table21_says": findings_21(curves["miniboone"]),
     }
@@ -336,22 +338,24 @@ def page(curves: dict[str, dict[str, list[dict[str, Any]]]]) -> str:
     return PAGE.read_text().format(**filled)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run what is missing and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__)
     parser.add_argument("--sets", nargs="*", choices=list(SETS), default=None, help="run these only")
     parser.add_argument("--draws", type=int, default=50, help="draws of each set (50)")
-    given = parser.parse_args()
-    steps = {min(given.draws, few) for few in (5, 10, 20, given.draws)}
+    given = parse(parser, NAME, arguments)
+    size, n_draws = (TINY, 1) if given.tiny else (Size(), given.draws)
+    kept = Curves(given.kept, size)
+    steps = {min(n_draws, few) for few in (5, 10, 20, n_draws)}
     for draws in sorted(steps):  # so that a run that was stopped has as many of each method
         for name in SETS if given.sets is None else given.sets:
-            for method in models(name):
-                found(name, method, draws)
-    curves = all_found()
+            for method in models(name, size):
+                kept.found(name, method, draws)
+    curves = kept.all_found()
     if all(curves[name]["voc"] for name in SETS):
-        figure_22(curves)
-        figure_21(curves["miniboone"])
-        (RESULTS / "nan_neighbors.md").write_text(page(curves))
+        figure_22(curves, given.out)
+        figure_21(curves["miniboone"], given.out)
+        write_page(given.out, NAME, page(curves, size), command(NAME))
 
 
 if __name__ == "__main__":

@@ -1,39 +1,44 @@
 """Accuracy at six mean budgets: the Greedy Miser against LightGBM's cost penalties, coupled and lazy.
 
-``python -m experiments.boards.miser_accuracy`` writes docs/results/miser_accuracy.md. A split that was measured is
-kept in build/miser_accuracy, so a long run can be made in parts: ``--tables letter --seeds 0``; with
-``--quick`` a small one shows that it works. FARTHING_DATA must name the folder of the tables; see
-`farthing.datasets.load_table`.
+``farthing reproduce miser_accuracy`` writes docs/results/miser_accuracy.md. Every split is kept when it is
+measured, so a long run can be made in parts: ``--tables letter --seeds 0``. FARTHING_DATA must name the folder
+of the tables; see `farthing.datasets.load_table`.
 
 Every method makes 24 fits with the same number of rounds, depth, learning rate and ridge. Every round of
 every fit is a model (`experiments.lib.mean_budgets`); at each budget that with the best accuracy on validation
-rows is taken among those whose validation rows spend no more in the mean, and its accuracy on test rows is
-reported. What LightGBM's trees spend is counted as our own: the features on each row's ways through the
+rows is taken among those whose validation rows spend no more on average, and its accuracy on test rows is
+reported. What LightGBM's trees spend is counted as our own: the features on each row's paths through the
 trees, each paid once. LightGBM has a grid of 24 trade-offs for each of its penalties, each a method of its
 own. The miser shares its 24 fits between trade-offs and hard budgets (`miser_fits`).
 """
 
 from __future__ import annotations
 
-import argparse
 import itertools
 import json
-import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import Any
 
 import numpy as np
 from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
-from experiments.lib.mean_budgets import Followed, Split, follow
-from experiments.lib.penalised_lightgbm import Penalty, penalised_classifier
-from farthing.boosting import GreedyMiserClassifier
-from farthing.boosting.spread import largest_tradeoff, spread_tradeoffs
+from experiments.lib.followed_fits import (
+    N_ROUNDS,
+    SETTINGS,
+    FitAll,
+    grid,
+    largest_of,
+    lightgbm_fit,
+    miser_fits,
+    spread_fits,
+)
+from experiments.lib.mean_budgets import SHARES, Followed, Split, prior, row_errors
+from experiments.lib.pages import command, options, parse, write_page
+from experiments.lib.penalised_lightgbm import Penalty
 from farthing.costs import CostSheet
 from farthing.datasets import (
     Dataset,
@@ -44,10 +49,8 @@ from farthing.datasets import (
     load_table,
 )
 
-ROOT = Path(__file__).parents[1]
-RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "miser_accuracy"
+NAME = "miser_accuracy"
 EVEN = 5e-5  # differences below this are printed as none
-SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 # Rows to learn from, validation rows, test rows.
 LARGE = {
     "letter": (10_000, 5000, 5000),
@@ -71,29 +74,7 @@ MISER, WITH_EXITS, COUPLED, LAZY = "miser", "miser with exits", "LightGBM couple
 SPREAD = "LightGBM, spread"
 METHODS = (MISER, WITH_EXITS, COUPLED, LAZY, SPREAD)
 PENALTIES: dict[str, Penalty] = {COUPLED: "coupled", LAZY: "lazy"}
-THRESHOLDS = (0.6, 0.8, 0.9, 0.97)
-SETTINGS: dict[str, Any] = {"max_depth": 4, "learning_rate": 0.2, "l2": 1.0, "min_rows_leaf": 5}
-N_ROUNDS, N_FITS = 30, 24
-# One in so many of the miser's fits has a hard budget, at this part of the largest trade-off that buys.
-ONE_HARD_IN, HARD_TRADEOFF = 6, 0.01
-
-
-T = TypeVar("T")
-FitAll: TypeAlias = Callable[[Sequence[float]], list[T]]
-
-
-@dataclass(frozen=True)
-class Fit:
-    """One fit of the miser: who pays, the relative trade-off, a hard budget as a share of all prices."""
-
-    charge: str
-    tradeoff: float
-    budget: float | None = None
-
-
-def grid(n_fits: int) -> NDArray[np.float64]:
-    """Return LightGBM's trade-offs."""
-    return np.append(0.0, np.geomspace(1e-6, 3e-2, n_fits - 1))
+N_FITS = 24
 
 
 # The tables.
@@ -127,93 +108,6 @@ def splits(name: str, seed: int) -> Iterator[Split]:
 # The methods. All that a fit needs and gives is pickled, so that fits can run side by side.
 
 
-def miser_fit(split: Split, fit: Fit, n_rounds: int) -> tuple[Followed, Followed]:
-    """Follow one of the miser's fits, without exits and with them."""
-    total = split.costs.total(split.costs.features)
-    model = GreedyMiserClassifier(
-        tradeoff=fit.tradeoff,
-        relative=True,
-        charge=fit.charge,  # type: ignore[arg-type]
-        budget=None if fit.budget is None else fit.budget * total,
-        n_trees=n_rounds,
-        costs=split.costs,
-        n_jobs=1,
-        **SETTINGS,
-    ).fit(*split.train)
-    followed = follow(model.forest_, split, THRESHOLDS, model.budget_)
-    return followed.first(model.n_rounds_ + 1), followed
-
-
-def spread_fits(
-    n_fits: int, largest: float | None, fit_all: FitAll[T], spend: Callable[[T], float]
-) -> list[T]:
-    """Return fits whose spends are spread evenly (`farthing.boosting.spread`).
-
-    ``fit_all`` takes trade-offs to fits, ``spend`` a fit to what validation rows spend in the end.
-    """
-    found: list[T] = []
-
-    def spend_at(tradeoffs: Sequence[float]) -> list[float]:
-        fits = fit_all(tradeoffs)
-        found.extend(fits)
-        return [spend(fit) for fit in fits]
-
-    spread_tradeoffs(n_fits, largest, spend_at)
-    return found
-
-
-def miser_fits(
-    split: Split, largest: float | None, n_fits: int, n_rounds: int, pool: Parallel
-) -> list[tuple[Followed, Followed]]:
-    """Follow the miser's fits: trade-offs at which rows pay, and hard budgets of the whole model.
-
-    Where one feature more or less decides, the spend leaps between neighbouring trade-offs; hard budgets, one
-    for each of the smallest shares, land in between.
-    """
-
-    def follow_all(fits: Iterable[Fit]) -> list[tuple[Followed, Followed]]:
-        return pool(delayed(miser_fit)(split, fit, n_rounds) for fit in fits)
-
-    n_hard = n_fits // ONE_HARD_IN
-    by_row = spread_fits(
-        n_fits - n_hard,
-        largest,
-        lambda tradeoffs: follow_all(Fit("row", tradeoff) for tradeoff in tradeoffs),
-        lambda followed: float(followed[0].spend[-1]),
-    )
-    tradeoff = HARD_TRADEOFF * (largest or 0.0)
-    return by_row + follow_all(Fit("model", tradeoff, share) for share in SHARES[:n_hard])
-
-
-def largest_of(split: Split) -> float | None:
-    """Return the largest trade-off at which the miser buys anything."""
-    return largest_tradeoff(lambda tradeoff: _first_cost(split, tradeoff) > 0)
-
-
-def _first_cost(split: Split, tradeoff: float) -> float:
-    """Return what the first splits of the first round cost together."""
-    settings = {**SETTINGS, "max_depth": 1}
-    model = GreedyMiserClassifier(tradeoff=tradeoff, relative=True, n_trees=1, costs=split.costs, **settings)
-    bought = model.fit(*split.train).forest_.feature
-    return split.costs.total([split.costs.features[column] for column in {*bought.tolist()} - {-1}])
-
-
-def lightgbm_fit(split: Split, penalty: Penalty, tradeoff: float, n_rounds: int) -> Followed:
-    """Follow one of LightGBM's fits."""
-    forest = penalised_classifier(
-        *split.train, split.costs.own, penalty=penalty, tradeoff=tradeoff, n_rounds=n_rounds, **SETTINGS
-    )
-    return follow(forest, split)
-
-
-def prior(split: Split) -> Followed:
-    """Return the model that buys nothing."""
-    common = int(np.argmax(np.bincount(split.train[1])))
-    accuracy = np.array([np.mean(split.validation[1] == common)])
-    nothing = np.zeros(1)
-    return Followed(nothing, accuracy, np.full(1, np.inf), nothing, (split.test[1] == common)[np.newaxis])
-
-
 def followed_by(
     split: Split, n_fits: int, n_rounds: int, pool: Parallel
 ) -> dict[str, tuple[Followed, float]]:
@@ -227,20 +121,20 @@ def followed_by(
         found[name] = Followed.joined([prior(split), *models]), lapse
 
     def theirs(penalty: Penalty) -> FitAll[Followed]:
-        return lambda tradeoffs: pool(
-            delayed(lightgbm_fit)(split, penalty, float(tradeoff), n_rounds) for tradeoff in tradeoffs
-        )
+        return lambda tradeoffs: [
+            *pool(delayed(lightgbm_fit)(split, penalty, float(tradeoff), n_rounds) for tradeoff in tradeoffs)
+        ]
 
     for name, penalty in PENALTIES.items():
         begin = time.perf_counter()
-        models = theirs(penalty)(grid(n_fits))
-        found[name] = Followed.joined([prior(split), *models]), time.perf_counter() - begin
+        rivals = theirs(penalty)(grid(n_fits).tolist())
+        found[name] = Followed.joined([prior(split), *rivals]), time.perf_counter() - begin
     begin = time.perf_counter()
     better = max(PENALTIES, key=lambda name: validation_accuracy(found[name][0], split))
-    models = spread_fits(
+    rivals = spread_fits(
         n_fits, largest, theirs(PENALTIES[better]), lambda followed: float(followed.spend[-1])
     )
-    found[SPREAD] = Followed.joined([prior(split), *models]), time.perf_counter() - begin
+    found[SPREAD] = Followed.joined([prior(split), *rivals]), time.perf_counter() - begin
     return found
 
 
@@ -263,7 +157,8 @@ def measure(name: str, seed: int, n_fits: int, n_rounds: int, pool: Parallel) ->
         result["shape"] = [*sizes, X.shape[1], int(y.max()) + 1]
         right: dict[str, NDArray[np.float64]] = {}  # (n_budgets, n_test_rows)
         for method, (models, seconds) in followed_by(split, n_fits, n_rounds, pool).items():
-            chosen = [models.within(share * total) for share in SHARES]
+            # The prior is among the models and buys nothing, so there is always one within the budget.
+            chosen = [place for share in SHARES if (place := models.within(share * total)) is not None]
             right[method] = models.right[chosen].astype(np.float64)
             result["accuracy"].setdefault(method, []).append(right[method].mean(axis=1).tolist())
             result["spend"].setdefault(method, []).append((models.test_spend[chosen] / total).tolist())
@@ -272,15 +167,6 @@ def measure(name: str, seed: int, n_fits: int, n_rounds: int, pool: Parallel) ->
             errors = row_errors(right[ours] - right[theirs])
             result["errors"].setdefault(f"{ours}, {theirs}", []).append(errors)
     return result
-
-
-def row_errors(gaps: NDArray[np.float64]) -> list[float]:
-    """Return the standard errors over test rows of a difference at each budget, and of its mean over them.
-
-    ``gaps`` is of shape (n_budgets, n_test_rows).
-    """
-    by_row = np.vstack([gaps, gaps.mean(axis=0)])
-    return (by_row.std(axis=1) / np.sqrt(gaps.shape[1])).tolist()
 
 
 def write(name: str, results: list[dict[str, Any]], say: Callable[[str], None]) -> None:
@@ -360,32 +246,29 @@ def word(mean: float, error: float) -> str:
     return "ahead" if mean >= 0 else "behind, within a standard error" if mean >= -error else "WORSE"
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not measured yet, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="two tables, four fits, a folder of its own")
+    parser = options(__doc__)
     parser.add_argument("--tables", nargs="*", default=[*LARGE, *SMALL])
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
     parser.add_argument("--jobs", type=int, default=2)
-    args = parser.parse_args()
-    tables, seeds, n_fits = args.tables, args.seeds, N_FITS
-    kept, folder = KEPT, RESULTS
-    if args.quick:
-        tables, seeds, n_fits = ["miniboone_tiny", "hepatitis"], [0], 4
-        kept = folder = Path(tempfile.mkdtemp())
-    kept.mkdir(parents=True, exist_ok=True)
+    args = parse(parser, NAME, arguments)
+    n_fits, n_rounds = N_FITS, N_ROUNDS
+    if args.tiny:
+        args.tables, args.seeds, args.jobs, n_fits, n_rounds = ["hepatitis"], [0], 1, 6, 2
     with Parallel(n_jobs=args.jobs) as pool:
-        for name in tables:
-            for seed in seeds:
-                file = kept / f"{name}-{seed}.json"
+        for name in args.tables:
+            for seed in args.seeds:
+                file = args.kept / f"{name}-{seed}.json"
                 if not file.exists():
-                    file.write_text(json.dumps(measure(name, seed, n_fits, N_ROUNDS, pool)))
+                    file.write_text(json.dumps(measure(name, seed, n_fits, n_rounds, pool)))
                     print(f"measured {name}, seed {seed}", flush=True)
-    page(kept, folder)
+    head = HEAD.format(n_fits=n_fits, n_rounds=n_rounds, **SETTINGS)
+    write_page(args.out, NAME, head + page(args.kept) + TAIL, command(NAME))
 
 
-def page(kept: Path, folder: Path) -> None:
-    """Write the page of all that was measured."""
+def page(kept: Path) -> str:
+    """Return the tables of all that was measured."""
     lines: list[str] = []
     found = {
         name: [json.loads(file.read_text()) for file in sorted(kept.glob(f"{name}-*.json"))]
@@ -397,15 +280,11 @@ def page(kept: Path, folder: Path) -> None:
         write(name, results, lines.append)
     if missing := [name for name, results in found.items() if not results]:
         lines.append(f"\nNot measured: {', '.join(missing)}.")
-    head = HEAD.format(n_fits=N_FITS, n_rounds=N_ROUNDS, **SETTINGS)
-    (folder / "miser_accuracy.md").write_text(head + "\n".join(lines) + "\n" + TAIL)
     print("\n".join(lines))
-    print(f"written to {folder}")
+    return "\n".join(lines) + "\n"
 
 
 HEAD = """# Accuracy at mean budgets
-
-`python -m experiments.boards.miser_accuracy`
 
 {n_fits} fits of each method, {n_rounds} rounds of depth {max_depth}, learning rate {learning_rate}, ridge
 {l2}, leaves of at least {min_rows_leaf} rows; random integer prices from 1 to 50, drawn anew with each seed.

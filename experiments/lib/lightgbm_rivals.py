@@ -13,8 +13,8 @@ import lightgbm
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.boards.miser_accuracy import SHARES, grid, prior
-from experiments.lib.mean_budgets import Followed, Split, follow
+from experiments.lib.followed_fits import grid
+from experiments.lib.mean_budgets import SHARES, Followed, Split, follow, prior
 from experiments.lib.penalised_lightgbm import penalised_classifier
 from farthing.costs import CostSheet
 

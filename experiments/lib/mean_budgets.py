@@ -13,11 +13,13 @@ from farthing.trees import Forest, Predictor, Progress
 
 # A class is never less likely than this to the log loss.
 LEAST = 1e-6
+# Budgets, as shares of what all features cost together.
+SHARES = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 
 
 @dataclass(frozen=True)
 class Split:
-    """A table with classes as numbers from 0, parted.
+    """A table with classes as numbers from 0, split in three.
 
     Attributes
     ----------
@@ -110,6 +112,23 @@ def follow(
     return Followed(spend, right.mean(axis=1), loss, test_spend, test_right)
 
 
+def prior(split: Split) -> Followed:
+    """Return the model that buys nothing."""
+    common = int(np.argmax(np.bincount(split.train[1])))
+    accuracy = np.array([np.mean(split.validation[1] == common)])
+    nothing = np.zeros(1)
+    return Followed(nothing, accuracy, np.full(1, np.inf), nothing, (split.test[1] == common)[np.newaxis])
+
+
+def row_errors(gaps: NDArray[np.float64]) -> list[float]:
+    """Return the standard errors over test rows of a difference at each budget, and of its mean over them.
+
+    ``gaps`` is of shape (n_budgets, n_test_rows).
+    """
+    by_row = np.vstack([gaps, gaps.mean(axis=0)])
+    return [float(error) for error in by_row.std(axis=1) / np.sqrt(gaps.shape[1])]
+
+
 class _Leaving:
     """What rows were told and had spent when they left, or by now."""
 
@@ -128,8 +147,8 @@ class _Leaving:
         self._right[rows] = np.argmax(chances[rows], axis=1) == own
         self._loss[rows] = -np.log(np.maximum(chances[rows, own], LEAST))
         self._spent[rows] = spent[rows]
-        for kept, now in zip(
-            self.kept, (self._spent.mean(), self._right.copy(), self._loss.mean()), strict=True
-        ):
-            kept.append(now)
+        spent_so_far, right, losses = self.kept
+        spent_so_far.append(float(self._spent.mean()))
+        right.append(self._right.copy())
+        losses.append(float(self._loss.mean()))
         self._open[rows] = chances[rows].max(axis=1) <= self._threshold

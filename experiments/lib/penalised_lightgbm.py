@@ -69,7 +69,7 @@ def penalised_classifier(
     booster = lightgbm.train(settings, lightgbm.Dataset(X, y, params=settings), num_boost_round=n_rounds)
     forest = read_treelite(treelite.frontend.from_lightgbm(booster), single=False).forest
     ours = Predictor(forest).predict(X[:200])[0]
-    theirs = np.reshape(booster.predict(X[:200], raw_score=True), ours.shape)
+    theirs = np.reshape(np.asarray(booster.predict(X[:200], raw_score=True)), ours.shape)
     if not np.allclose(ours, theirs, atol=1e-6):
         raise RuntimeError("LightGBM's trees were misread")
     return forest

@@ -7,8 +7,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
-from experiments.lib.ranking_methods import BY_ROW, EARLY, MISER, PLAIN, SUBSETS, K, Model
 from experiments.lib.price_levels import bought_by_price
+from experiments.lib.ranking_methods import BY_ROW, EARLY, MISER, PLAIN, SUBSETS, K, Model
 from farthing.boosting import CostPath
 
 COLOURS = {MISER: "C3", BY_ROW: "C1", EARLY: "C0", SUBSETS: "C2", PLAIN: "k"}

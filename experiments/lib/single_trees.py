@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from farthing.datasets import load_pima_diabetes, load_table
 from farthing.forests import BudgetForestClassifier
 
-
 # pima_diabetes is bundled; the others come from FARTHING_DATA.
 TABLES = ("house_votes_84", "sonar", "ionosphere", "dna", "boston_housing", "breast_cancer_wdbc")
 PIMA = "pima_diabetes"

@@ -1,21 +1,21 @@
 """Accuracy at six mean budgets: the miser cascade against all rivals, on ten tables.
 
-``python -m experiments.boards.cascade`` writes docs/results/cascade.md. What was measured is kept in a folder, one
-file for each table, seed and method, so a long run can be made in parts: ``--tables dna --seeds 0 --methods
-cascade``. FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
+``farthing reproduce cascade`` writes docs/results/cascade.md. What was measured is kept, one file for each
+table, seed and method, so a long run can be made in parts: ``--tables dna --seeds 0 --methods cascade``.
+FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
 
 All methods have the same rounds, depth, learning rate, ridge and smallest leaf, and choose by the same
 validation rows. Of a rival that is the model with the best accuracy on them, among those whose validation
-rows spend no more in the mean; the cascade sets its exits by them, so at each budget it is ``at(budget)``,
+rows spend no more on average; the cascade sets its exits by them, so at each budget it is ``at(budget)``,
 whatever the rows that it was set by say of it. What a model spends is the price of the features that a row's
 prediction looks at, each paid once.
 """
 
 from __future__ import annotations
 
-import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,26 +24,17 @@ import numpy as np
 from joblib import Parallel
 from numpy.typing import NDArray
 
-from experiments.boards.miser_accuracy import (
-    N_ROUNDS,
-    SETTINGS,
-    SHARES,
-    grid,
-    largest_of,
-    lightgbm_fit,
-    miser_fits,
-    prior,
-    row_errors,
-)
-from experiments.lib.mean_budgets import LEAST, Followed, Split
+from experiments.lib.followed_fits import N_ROUNDS, SETTINGS, grid, largest_of, lightgbm_fit, miser_fits
+from experiments.lib.mean_budgets import LEAST, SHARES, Followed, Split, prior, row_errors
+from experiments.lib.pages import command, options, parse, write_page
 from farthing.adaptive import AdaptGbrtClassifier, adapt_path
 from farthing.cascades import MiserCascadeClassifier
 from farthing.costs import CostSheet
 from farthing.datasets import load_table, load_thyroid
 from farthing.forests import BudgetForestClassifier, prune_path
+from farthing.trees import CostRule
 
-ROOT = Path(__file__).parents[1]
-RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "cascade"
+NAME = "cascade"
 # Rows that are drawn of each table.
 TABLES = {
     "dna": 3186,
@@ -57,21 +48,41 @@ TABLES = {
     "mslr_fold1_10k": 10_000,
     "mnist": 10_000,
 }
-N_FITS = 20
 OURS = "cascade"
 
 
-def split_of(name: str, seed: int) -> Split:
-    """Return half of a table to learn from, 20 % to choose by, 30 % to test, at prices of the seed."""
+@dataclass(frozen=True)
+class Size:
+    """How large the methods are: fits and rounds of a booster, forests and their trees, settings of ADAPT."""
+
+    n_fits: int = 20
+    n_rounds: int = N_ROUNDS
+    n_forests: int = 8
+    n_trees: int = 40
+    gammas: tuple[float, ...] = (1e-4, 1e-3, 1e-2)
+    p_fulls: tuple[float, ...] = (0.1, 0.3, 0.5, 0.7)
+    most_rows: int | None = None
+
+
+TINY = Size(6, 2, 1, 2, (1e-3,), (0.3,), most_rows=200)
+
+
+def split_of(name: str, seed: int, most_rows: int | None = None) -> Split:
+    """Return half of a table to train on, 20 % to choose by, 30 % to test, at prices of the seed.
+
+    With ``most_rows`` the table has so many rows, and its last six columns alone.
+    """
     rng = np.random.default_rng(seed)
     data = load_thyroid(frame=True) if name == "thyroid_ann" else load_table(name)
     frame = data.X.apply(lambda c: c.cat.codes.replace(-1, np.nan) if c.dtype.name == "category" else c)
+    frame = frame if most_rows is None else frame.iloc[:, -6:]
     y = np.unique(data.y, return_inverse=True)[1].astype(np.int64)
     costs = CostSheet(rng.integers(1, 51, size=frame.shape[1]).astype(float))
-    rows = rng.permutation(len(y))[: TABLES[name]]
+    rows = rng.permutation(len(y))[: TABLES[name] if most_rows is None else most_rows]
     X = frame.iloc[rows].to_numpy(dtype=np.float64)
     bounds = [len(rows) // 2, len(rows) * 7 // 10]
-    return Split(name, costs, *zip(np.split(X, bounds), np.split(y[rows], bounds), strict=True))
+    train, validation, test = zip(np.split(X, bounds), np.split(y[rows], bounds), strict=True)
+    return Split(name, costs, train, validation, test)
 
 
 # The methods: each gives all its models, as validation and test rows see them.
@@ -92,73 +103,68 @@ def followed_model(model: Any, split: Split) -> Followed:
     )
 
 
-def cascade_model(split: Split, **params: Any) -> MiserCascadeClassifier:
-    """Fit the cascade once, with the validation rows held out."""
-    settings = {"n_trees": N_ROUNDS, **SETTINGS, "n_jobs": 1, "random_state": 0, **params}
-    return MiserCascadeClassifier(costs=split.costs, **settings).fit(
-        *split.train, validation=split.validation
+def cascade(split: Split, size: Size) -> Iterator[Followed]:
+    """Yield the cascade of each budget, from one fit with the validation rows held out."""
+    model = MiserCascadeClassifier(
+        costs=split.costs, n_trees=size.n_rounds, n_jobs=1, random_state=0, **SETTINGS
     )
-
-
-def cascade(split: Split) -> Iterator[Followed]:
-    """Give the cascade of each budget."""
-    yield from told_at(cascade_model(split), split)
+    yield from told_at(model.fit(*split.train, validation=split.validation), split)
 
 
 def told_at(model: MiserCascadeClassifier, split: Split) -> Iterator[Followed]:
-    """Give a fitted cascade at each budget."""
+    """Yield a fitted cascade at each budget."""
     whole = split.costs.total(split.costs.features)
     for share in SHARES:
         yield followed_model(model.at(share * whole), split)
 
 
-def miser(split: Split) -> Iterator[Followed]:
-    """Give every round of every fit, with exits and without."""
-    for _, with_exits in miser_fits(split, largest_of(split), N_FITS, N_ROUNDS, Parallel(n_jobs=1)):
+def miser(split: Split, size: Size) -> Iterator[Followed]:
+    """Yield every round of every fit, with exits and without."""
+    for _, with_exits in miser_fits(split, largest_of(split), size.n_fits, size.n_rounds, Parallel(n_jobs=1)):
         yield with_exits
 
 
-def coupled(split: Split) -> Iterator[Followed]:
-    """Give every round of LightGBM, the first use of a feature paying for all rows."""
-    for tradeoff in grid(N_FITS):
-        yield lightgbm_fit(split, "coupled", float(tradeoff), N_ROUNDS)
+def coupled(split: Split, size: Size) -> Iterator[Followed]:
+    """Yield every round of LightGBM, the first use of a feature paying for all rows."""
+    for tradeoff in grid(size.n_fits):
+        yield lightgbm_fit(split, "coupled", float(tradeoff), size.n_rounds)
 
 
-def lazy(split: Split) -> Iterator[Followed]:
-    """Give every round of LightGBM, each row paying for itself."""
-    for tradeoff in grid(N_FITS):
-        yield lightgbm_fit(split, "lazy", float(tradeoff), N_ROUNDS)
+def lazy(split: Split, size: Size) -> Iterator[Followed]:
+    """Yield every round of LightGBM, each row paying for itself."""
+    for tradeoff in grid(size.n_fits):
+        yield lightgbm_fit(split, "lazy", float(tradeoff), size.n_rounds)
 
 
-def subset(split: Split) -> Iterator[Followed]:
-    """Give every round of boosters on subsets: features ranked by LightGBM's gain over their price."""
+def subset(split: Split, size: Size) -> Iterator[Followed]:
+    """Yield every round of boosters on subsets: features ranked by LightGBM's gain over their price."""
     X, y = split.train
     n_classes = int(y.max()) + 1
     settings: dict[str, Any] = {"objective": "binary" if n_classes == 2 else "multiclass", "verbosity": -1}
     if n_classes > 2:
         settings["num_class"] = n_classes
     settings |= {"max_depth": 4, "num_leaves": 16, "learning_rate": 0.2, "num_threads": 1}
-    ranker = lightgbm.train(settings, lightgbm.Dataset(X, y), N_ROUNDS)
+    ranker = lightgbm.train(settings, lightgbm.Dataset(X, y), size.n_rounds)
     order = np.argsort(-ranker.feature_importance("gain") / split.costs.own, kind="stable")
     spent = np.cumsum(split.costs.own[order]) / split.costs.own.sum()
     # As many within each of the six budgets.
-    sizes = {int(np.searchsorted(spent, share, side="right")) for share in (*SHARES, *SHARES_BETWEEN)}
-    sizes |= {1, 2, 3}
-    for size in sorted(size for size in sizes if size):
-        columns = order[:size]
+    counts = {int(np.searchsorted(spent, share, side="right")) for share in (*SHARES, *SHARES_BETWEEN)}
+    counts |= {1, 2, 3}
+    for count in sorted(count for count in counts if count):
+        columns = order[:count]
         part = Split(
             split.name,
             CostSheet(split.costs.own[columns]),
             *((table[:, columns], truth) for table, truth in (split.train, split.validation, split.test)),
         )
-        yield lightgbm_fit(part, "coupled", 0.0, N_ROUNDS)
+        yield lightgbm_fit(part, "coupled", 0.0, size.n_rounds)
 
 
 SHARES_BETWEEN = (0.01, 0.015, 0.03, 0.04, 0.07, 0.085, 0.14, 0.17, 0.25, 0.3, 0.4, 0.6, 0.7, 0.85)
 
 
 # Rule, trade-off as a share of the price of all features, features among which a split is sought.
-FORESTS = (
+FORESTS: tuple[tuple[CostRule, float | None, str | None], ...] = (
     ("ratio", None, "sqrt"),
     ("ratio", None, None),
     ("penalty", 0.0, "sqrt"),
@@ -170,14 +176,14 @@ FORESTS = (
 )
 
 
-def budget_prune(split: Split) -> Iterator[Followed]:
-    """Give eight forests, all but one of which know the prices, pruned at every trade-off."""
+def budget_prune(split: Split, size: Size) -> Iterator[Followed]:
+    """Yield eight forests, all but one of which know the prices, pruned at every trade-off."""
     total = split.costs.total(split.costs.features)
-    for rule, tradeoff, max_features in FORESTS:
+    for rule, tradeoff, max_features in FORESTS[: size.n_forests]:
         forest = BudgetForestClassifier(
-            cost_rule=rule,  # type: ignore[arg-type]
+            cost_rule=rule,
             tradeoff=None if tradeoff is None else tradeoff / total,
-            max_trees=40,
+            max_trees=size.n_trees,
             max_features=max_features,
             min_rows_leaf=5,
             costs=split.costs,
@@ -185,7 +191,7 @@ def budget_prune(split: Split) -> Iterator[Followed]:
             n_jobs=1,
         ).fit(*split.train)
         path = prune_path(forest, *split.validation, n_jobs=1)
-        best = {}
+        best: dict[int, None] = {}
         for share in SHARES:
             fits = np.flatnonzero(path.costs <= share * total * (1 + 1e-12))
             if len(fits):
@@ -194,17 +200,17 @@ def budget_prune(split: Split) -> Iterator[Followed]:
             yield followed_model(path[entry], split)
 
 
-def adapt(split: Split) -> Iterator[Followed]:
-    """Give ADAPT-GBRT over a booster of all features, at twelve settings and five shares sent on."""
+def adapt(split: Split, size: Size) -> Iterator[Followed]:
+    """Yield ADAPT-GBRT over a booster of all features, at twelve settings and five shares sent on."""
     estimator = AdaptGbrtClassifier(
-        relative=True, n_trees=N_ROUNDS, costs=split.costs, n_folds=3, random_state=0, n_jobs=1
+        relative=True, n_trees=size.n_rounds, costs=split.costs, n_folds=3, random_state=0, n_jobs=1
     )
     path = adapt_path(
         estimator,
         *split.train,
         validation=split.validation,
-        gammas=(1e-4, 1e-3, 1e-2),
-        p_fulls=(0.1, 0.3, 0.5, 0.7),
+        gammas=size.gammas,
+        p_fulls=size.p_fulls,
         shares=(0.02, 0.05, 0.1, 0.2, 0.5),
         n_jobs=1,
     )
@@ -212,7 +218,7 @@ def adapt(split: Split) -> Iterator[Followed]:
         yield followed_model(point.model, split)
 
 
-METHODS: dict[str, Callable[[Split], Iterator[Followed]]] = {
+METHODS: dict[str, Callable[[Split, Size], Iterator[Followed]]] = {
     OURS: cascade,
     "miser": miser,
     "LightGBM coupled": coupled,
@@ -239,10 +245,11 @@ def measure(split: Split, models: Iterator[Followed], *, by_budget: bool = False
     seconds = time.process_time() - begin
     total = split.costs.total(split.costs.features)
     if by_budget:
-        all_models, chosen = Followed.joined(parts), [*range(len(SHARES))]
+        all_models, chosen = Followed.joined(parts), [*range(len(parts))]
     else:
         all_models = Followed.joined([prior(split), *parts])
-        chosen = [all_models.within(share * total) for share in SHARES]
+        # The prior buys nothing, so there is always a model within the budget.
+        chosen = [place for share in SHARES if (place := all_models.within(share * total)) is not None]
     return {
         "right": all_models.right[chosen],
         "spend": all_models.test_spend[chosen] / total,
@@ -251,38 +258,51 @@ def measure(split: Split, models: Iterator[Followed], *, by_budget: bool = False
     }
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not measured yet, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", nargs="*", default=[*TABLES])
-    parser.add_argument("--methods", nargs="*", default=[*METHODS])
+    parser = options(__doc__)
+    parser.add_argument("--tables", nargs="*", choices=[*TABLES], default=[*TABLES])
+    parser.add_argument("--methods", nargs="*", choices=[*METHODS], default=[*METHODS])
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
-    parser.add_argument("--kept", type=Path, default=KEPT)
     parser.add_argument("--page", action="store_true", help="only write the page of what is measured")
-    args = parser.parse_args()
-    args.kept.mkdir(parents=True, exist_ok=True)
+    args = parse(parser, NAME, arguments)
+    size = Size()
+    if args.tiny:
+        size, args.tables, args.seeds = TINY, ["thyroid_ann"], [0]
     for seed in args.seeds if not args.page else ():
         for name in args.tables:
-            todo = [m for m in args.methods if not _file(args.kept, name, seed, m).exists()]
-            split = split_of(name, seed) if todo else None
-            for method in todo:
-                result = measure(split, METHODS[method](split), by_budget=method == OURS)
-                np.savez_compressed(_file(args.kept, name, seed, method), **result)
-                accuracy = result["right"].mean(axis=1)
-                print(
-                    f"{name} {seed} {method:18} {accuracy.round(4)} mean {accuracy.mean():.4f} "
-                    f"{result['seconds']:.0f} s",
-                    flush=True,
-                )
-    page(args.kept)
+            measure_all(name, seed, args.methods, size, args.kept)
+    write_page(args.out, NAME, page(args.kept, size), command(NAME))
+
+
+def measure_all(name: str, seed: int, methods: list[str], size: Size, kept: Path) -> None:
+    """Measure the methods on one table that are not measured yet."""
+    todo = [method for method in methods if not _file(kept, name, seed, method).exists()]
+    if not todo:
+        return
+    split = split_of(name, seed, size.most_rows)
+    for method in todo:
+        result = measure(split, METHODS[method](split, size), by_budget=method == OURS)
+        save(_file(kept, name, seed, method), result)
+        accuracy = result["right"].mean(axis=1)
+        print(
+            f"{name} {seed} {method:18} {accuracy.round(4)} mean {accuracy.mean():.4f} "
+            f"{result['seconds']:.0f} s",
+            flush=True,
+        )
+
+
+def save(file: Path, result: dict[str, Any]) -> None:
+    """Write the arrays of a result."""
+    np.savez_compressed(file, **result)
 
 
 def _file(kept: Path, name: str, seed: int, method: str) -> Path:
     return kept / f"{name}-{seed}-{method.replace(' ', '_')}.npz"
 
 
-def page(kept: Path) -> None:
-    """Write the page of all that was measured."""
+def page(kept: Path, size: Size) -> str:
+    """Return the page of all that was measured."""
     lines: list[str] = []
     verdicts: list[str] = []
     for name in TABLES:
@@ -290,9 +310,9 @@ def page(kept: Path) -> None:
         seeds = sorted(found[OURS])
         if seeds:
             verdicts.append(_write(name, {m: found[m] for m in METHODS if found[m]}, seeds, lines.append))
-    text = [HEAD.format(n_fits=N_FITS, n_rounds=N_ROUNDS, **SETTINGS), *verdicts, *_left_out(kept), *lines]
-    (RESULTS / "cascade.md").write_text("\n".join(text) + "\n")
     print("\n".join(verdicts))
+    head = HEAD.format(n_fits=size.n_fits, n_rounds=size.n_rounds, **SETTINGS)
+    return "\n".join([head, *verdicts, *_left_out(kept), *lines]) + "\n"
 
 
 def _left_out(kept: Path) -> list[str]:
@@ -359,8 +379,6 @@ def _write(name: str, found: dict[str, dict[int, Any]], seeds: list[int], say: C
 
 
 HEAD = """# The miser cascade at mean budgets
-
-`python -m experiments.boards.cascade`
 
 Mean accuracy on test rows over six mean budgets: 2, 5, 10, 20, 50 and 100 % of what all features cost.
 Random integer prices from 1 to 50, drawn anew with each seed; half of the rows to learn from, 20 % to choose

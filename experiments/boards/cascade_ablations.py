@@ -1,23 +1,23 @@
 """What each part of the miser cascade is worth: the same experiment with one of them changed.
 
-``python -m experiments.boards.cascade_ablations`` writes docs/results/cascade_ablations.md: accuracy on test rows at
-the six mean budgets of `experiments.boards.cascade`, for each change. What was measured is kept, so a long run can
-be made in parts.
+``farthing reproduce cascade_ablations`` writes docs/results/cascade_ablations.md: accuracy on test rows at
+the six mean budgets of `experiments.boards.cascade`, for each change. What was measured is kept, so a long
+run can be made in parts. FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.boards.cascade import KEPT, RESULTS, measure, split_of, told_at
-from experiments.boards.miser_accuracy import N_ROUNDS, SETTINGS, SHARES
-from experiments.lib.mean_budgets import Followed, Split
+from experiments.boards.cascade import measure, save, split_of, told_at
+from experiments.lib.followed_fits import N_ROUNDS, SETTINGS
+from experiments.lib.mean_budgets import SHARES, Followed, Split
+from experiments.lib.pages import command, options, parse, write_page
 from farthing.cascades import MiserCascadeClassifier
 from farthing.cascades.chain import cut, free_columns, miser_order, prefix_costs
 from farthing.cascades.exits import ALWAYS, Exits, Point
@@ -26,6 +26,7 @@ from farthing.cascades.nursery import Booster, Columns, Nursery
 from farthing.costs import CostSheet
 from farthing.trees import Forest
 
+NAME = "cascade_ablations"
 TABLES = ("dna", "miniboone_tiny", "splice")
 
 
@@ -187,40 +188,46 @@ CHANGES: dict[str, Callable[..., Any]] = {
 }
 
 
-def changed(split: Split, make: Callable[..., Any]) -> Iterator[Followed]:
-    """Give the changed cascade of each budget."""
-    model = make(split.costs, n_trees=N_ROUNDS, n_jobs=1, random_state=0, **SETTINGS)
+def changed(split: Split, make: Callable[..., Any], n_rounds: int) -> Iterator[Followed]:
+    """Yield the changed cascade of each budget."""
+    model = make(split.costs, n_trees=n_rounds, n_jobs=1, random_state=0, **SETTINGS)
     yield from told_at(model.fit(*split.train, validation=split.validation), split)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not measured yet, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__)
     parser.add_argument("--tables", nargs="*", default=[*TABLES])
     parser.add_argument("--seeds", type=int, nargs="*", default=[0])
-    parser.add_argument("--kept", type=Path, default=KEPT)
     parser.add_argument("--most", type=int, help="measure at most so many changes in this run")
-    args = parser.parse_args()
-    args.kept.mkdir(parents=True, exist_ok=True)
+    args = parse(parser, NAME, arguments)
+    n_rounds, most_rows = N_ROUNDS, None
+    if args.tiny:
+        n_rounds, most_rows, args.tables = 2, 150, ["thyroid_ann"]
     found: dict[str, dict[str, list[float]]] = {}
     left = args.most
     for seed in args.seeds:
         for name in args.tables:
             split = None
             for change, make in CHANGES.items():
-                slug = "".join(c if c.isalnum() else "_" for c in change)
-                file = args.kept / f"{name}-{seed}-ablation-{slug}.npz"
+                file = file_of(args.kept, name, seed, change)
                 if not file.exists():
                     if left == 0:
                         continue
                     left = None if left is None else left - 1
-                    split = split_of(name, seed) if split is None else split
-                    np.savez_compressed(file, **measure(split, changed(split, make), by_budget=True))
+                    split = split_of(name, seed, most_rows) if split is None else split
+                    save(file, measure(split, changed(split, make, n_rounds), by_budget=True))
                 accuracy = np.load(file)["right"].mean(axis=1)
                 found.setdefault(change, {}).setdefault(name, []).append(float(accuracy.mean()))
                 print(f"{name} {seed} {change:45} {accuracy.round(4)} mean {accuracy.mean():.4f}", flush=True)
     if all(len(found.get(change, ())) == len(args.tables) for change in CHANGES):
-        (RESULTS / "cascade_ablations.md").write_text(page(found, args.tables, args.seeds))
+        write_page(args.out, NAME, page(found, args.tables, args.seeds), command(NAME))
+
+
+def file_of(kept: Path, name: str, seed: int, change: str) -> Path:
+    """Return where the result of a change is kept."""
+    slug = "".join(c if c.isalnum() else "_" for c in change)
+    return kept / f"{name}-{seed}-{slug}.npz"
 
 
 def page(found: dict[str, dict[str, list[float]]], tables: list[str], seeds: list[int]) -> str:
@@ -239,8 +246,6 @@ def page(found: dict[str, dict[str, list[float]]], tables: list[str], seeds: lis
 
 
 HEAD = """# What each part of the miser cascade is worth
-
-`python -m experiments.boards.cascade_ablations`
 
 Mean accuracy on test rows over {n_budgets} mean budgets, tables and prices as in [cascade](cascade.md), seeds
 {seeds}. Each line changes one thing.

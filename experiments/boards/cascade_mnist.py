@@ -2,8 +2,8 @@
 
 ``farthing reproduce cascade_mnist`` writes docs/results/cascade_mnist.md. Every pixel costs 1, and no row
 looks at more than k of them. The models are trained on the 60,000 training rows and evaluated on the 10,000
-official test rows. The rival's accuracies are those that Covert et al. (Learning to maximize mutual information for
-dynamic feature selection, ICML 2023) publish.
+official test rows. The rival's accuracies are those that Covert et al. (Learning to maximize mutual
+information for dynamic feature selection, ICML 2023) publish.
 
 ``--k 20`` runs one k; with ``--moved`` each training image counts five times, as it is and moved by one pixel
 in each direction. Without ``--k`` all lines of the page are run. Results are kept when they are done.
@@ -244,9 +244,10 @@ At twenty pixels the test rows have been looked at more than once. The first pie
 rounds of boosters these had 0.9411. Trials on 50,000 rows then favoured 64 branches, and on the test rows
 nothing of that was left: a trial has a standard error of 0.0024, and the rows held out are by the same
 writers as those trained on, the test rows by others. After that, trials favoured `n_tried`. Copies of each
-training image that were slanted, in four ways, by 0.15 pixels per row, had 0.9335 in a trial whose counterpart had
-0.9336 without; a second level of branches, by the class that is guessed after twelve pixels, had 0.9321 where
-one level had 0.9283 with 24 branches and 0.9373 with 64. Both were dropped. The other pieces were run once.
+training image that were slanted, in four ways, by 0.15 pixels per row, had 0.9335 in a trial whose
+counterpart had 0.9336 without; a second level of branches, by the class that is guessed after twelve pixels,
+had 0.9321 where one level had 0.9283 with 24 branches and 0.9373 with 64. Both were dropped. The other pieces
+were run once.
 
 | k | training rows | settings | accuracy on training rows held out |
 |---|---|---|---|

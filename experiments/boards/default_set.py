@@ -1,17 +1,16 @@
 """What the front door tries by default, and how it chooses, on tables that no page of the front door reports.
 
-``python -m experiments.boards.default_set`` writes docs/results/default_set.md. Every method is fitted with its
-whole grid on training rows; what each model pays and scores on validation rows, and how often it is right on
-test rows, is kept in a folder, one file for each table, seed and fold. Then any set of methods and any rule
-of choice can be tried without a fit. FARTHING_DATA must name the folder of the tables.
+``farthing reproduce default_set`` writes docs/results/default_set.md. Every method is fitted with its whole
+grid on training rows; what each model pays and scores on validation rows, and how often it is right on test
+rows, is kept, one file for each table, seed and fold. Then any set of methods and any rule of choice can be
+tried without a fit. FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
-from experiments.boards.miser_accuracy import SHARES
-from experiments.lib.mean_budgets import Split
+from experiments.lib.mean_budgets import SHARES, Split
+from experiments.lib.pages import command, options, parse, write_page
 from farthing.base.registry import get
 from farthing.costs import CostSheet
 from farthing.datasets import load_bupa_liver, load_table
@@ -32,10 +31,10 @@ from farthing.frontier.parts import Part
 from farthing.frontier.scoring import judge_of
 from farthing.frontier.sweep import listen
 
-ROOT = Path(__file__).parents[1]
-RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "default_set"
+NAME = "default_set"
 TABLES = ("bupa_liver", "ionosphere", "sonar", "house_votes_84", "breast_cancer_wdbc", "ecoli", "splice")
 N_FOLDS = 5
+TINY_METHODS = ("BudgetTreeClassifier", "AdaBoostBTClassifier")
 Keep = Callable[[str, bool], bool]  # of a method, and whether the setting is tried by default
 Rule = Callable[[Frontier, float], Point | None]
 
@@ -55,8 +54,8 @@ def splits(name: str, seed: int) -> Iterator[Split]:
         yield Split(name, costs, *((X[part], y[part]) for part in parts))
 
 
-def measure(split: Split, seed: int) -> dict[str, Any]:
-    """Fit all candidates; return a row for each model, and which settings are tried by default."""
+def measure(split: Split, seed: int, methods: Sequence[str] | None = None) -> dict[str, Any]:
+    """Fit all candidates, or those of some methods; return a row for each model, and how the prior does."""
     names = list(split.costs.features)
     train, held, test = (
         Part.of(pd.DataFrame(X, columns=names), y) for X, y in (split.train, split.validation, split.test)
@@ -67,7 +66,8 @@ def measure(split: Split, seed: int) -> dict[str, Any]:
     lean = {_key(c.method, c.params) for c in candidates("auto", ground)}
     judge: Any = judge_of("accuracy", classifies=True)
     rows = []
-    tried = {_key(c.method, c.params): c for word in ("auto", "all") for c in candidates(word, ground)}
+    offered = [candidate for word in ("auto", "all") for candidate in candidates(word, ground)]
+    tried = {_key(c.method, c.params): c for c in offered if methods is None or c.method in methods}
     for key, candidate in tried.items():
         model = clone(candidate.estimator).fit(train.X, train.y)
         for params, variant in model.variants():
@@ -106,8 +106,8 @@ def accuracy(result: dict[str, Any], keep: Keep, rule: Rule) -> NDArray[np.float
     return np.array([right[id(point)] for point in chosen])
 
 
-def page(kept: Path, folder: Path) -> None:
-    """Write what is measured: sets of methods, then rules of choice."""
+def page(kept: Path) -> str:
+    """Return the page of what is measured: sets of methods, then rules of choice."""
     results = {
         name: [json.loads(file.read_text()) for file in sorted(kept.glob(f"{name}-*.json"))]
         for name in TABLES
@@ -137,13 +137,11 @@ def page(kept: Path, folder: Path) -> None:
         text.append(f"| {label} | {' | '.join(f'{mean:.4f}' for mean in means)} | {np.mean(means):.4f} |")
     folds = ", ".join(f"{name} {len(found)}" for name, found in results.items())
     text.append(f"\nFolds measured: {folds}.")
-    (folder / "default_set.md").write_text("\n".join(text) + "\n")
     print("\n".join(text))
+    return "\n".join(text) + "\n"
 
 
 HEAD = """# What the front door tries by default
-
-`python -m experiments.boards.default_set`
 
 Accuracy on test rows, in the mean over folds and six mean budgets, 2 to 100 % of what all features cost. A
 third of what a fold learns from chooses; the chosen model is not fitted again. Prices are random but for
@@ -154,24 +152,26 @@ bupa_liver, which has its own. None of these tables is in [front_door.md](front_
 """
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not measured yet, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", nargs="*", default=TABLES)
+    parser = options(__doc__)
+    parser.add_argument("--tables", nargs="*", choices=TABLES, default=list(TABLES))
     parser.add_argument("--seeds", type=int, nargs="*", default=[100])
     parser.add_argument("--folds", type=int, nargs="*", default=list(range(N_FOLDS)))
-    parser.add_argument("--kept", type=Path, default=KEPT, help="the folder of what is measured")
-    args = parser.parse_args()
-    args.kept.mkdir(parents=True, exist_ok=True)
-    warnings.simplefilter("ignore")
-    for seed in args.seeds:
-        for name in args.tables:
-            for fold, split in enumerate(splits(name, seed)):
-                file = args.kept / f"{name}-{seed}-{fold}.json"
-                if fold in args.folds and not file.exists():
-                    file.write_text(json.dumps(measure(split, seed)))
-                    print(f"measured {name}, seed {seed}, fold {fold}", flush=True)
-    page(args.kept, RESULTS)
+    args = parse(parser, NAME, arguments)
+    methods = None
+    if args.tiny:
+        args.tables, args.folds, methods = ["bupa_liver"], [0], TINY_METHODS
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for seed in args.seeds:
+            for name in args.tables:
+                for fold, split in enumerate(splits(name, seed)):
+                    file = args.kept / f"{name}-{seed}-{fold}.json"
+                    if fold in args.folds and not file.exists():
+                        file.write_text(json.dumps(measure(split, seed, methods)))
+                        print(f"measured {name}, seed {seed}, fold {fold}", flush=True)
+    write_page(args.out, NAME, page(args.kept), command(NAME))
 
 
 if __name__ == "__main__":

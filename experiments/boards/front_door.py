@@ -1,21 +1,21 @@
 """Accuracy at six budgets: `farthing.BudgetedClassifier` against LightGBM with cost penalties or on subsets.
 
-``python -m experiments.boards.front_door`` writes docs/results/front_door.md. What was measured is kept in a folder,
-one file for each table, seed and method, so a long run can be made in parts: ``--tables dna --seeds 0 --who
-ours``. FARTHING_DATA must name the folder of the larger tables; see `farthing.datasets.load_table`.
+``farthing reproduce front_door`` writes docs/results/front_door.md. What was measured is kept, one file for
+each table, seed and method, so a long run can be made in parts: ``--tables dna --seeds 0 --who ours``.
+FARTHING_DATA must name the folder of the larger tables; see `farthing.datasets.load_table`.
 
 Everybody chooses by the same validation rows, among models whose validation rows spend no more than the
-budget in the mean. The chosen setting is then fitted again on training and validation rows together, as
+budget on average. The chosen setting is then fitted again on training and validation rows together, as
 `BudgetedClassifier` does, for the rivals, too.
 """
 
 from __future__ import annotations
 
-import argparse
+import itertools
 import json
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,9 +28,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.model_selection import PredefinedSplit, StratifiedKFold
 
-from experiments.boards.miser_accuracy import SHARES
 from experiments.lib.lightgbm_rivals import N_ROUNDS, RIVALS, SETTINGS, Row, rival, together
-from experiments.lib.mean_budgets import Split
+from experiments.lib.mean_budgets import SHARES, Split
+from experiments.lib.pages import command, options, parse, write_page
 from farthing import BudgetedClassifier, load
 from farthing.cascades import MiserCascadeClassifier
 from farthing.costs import CostSheet
@@ -46,8 +46,7 @@ from farthing.forests import PrunedForestClassifier
 from farthing.frontier.candidates import Ground, candidates
 from farthing.frontier.memory import digest
 
-ROOT = Path(__file__).parents[1]
-RESULTS, KEPT = ROOT / "docs" / "results", ROOT / "build" / "front_door"
+NAME = "front_door"
 # With real prices and groups: cross-validation, which a seed repeats. The larger ones: rows that are drawn.
 REAL: dict[str, Callable[..., Dataset]] = {
     "heart_cleveland": load_heart_disease,
@@ -116,7 +115,7 @@ def once_for_all_budgets(folder: Path, *methods: Any) -> Iterator[None]:
             file = folder / f"{key}.farthing"
             if not file.exists():
                 fit(clone(self), X, y, *rest, **options).save(file)
-            made = load(file)._variant(aims).at(aims["budget"])
+            made = load(file).set_params(**aims).at(aims["budget"])
             self.__dict__.update(made.__dict__)
             return self
 
@@ -132,14 +131,26 @@ def once_for_all_budgets(folder: Path, *methods: Any) -> Iterator[None]:
             one.stop()
 
 
-def n_fits(split: Split) -> int:
-    """Return how many fits the front door makes by default to choose by."""
+@dataclass(frozen=True)
+class Size:
+    """How large a run is: what the front door tries, rounds of the rivals, and folds."""
+
+    methods: Any = "auto"
+    n_rounds: int = N_ROUNDS
+    n_folds: int = N_FOLDS
+
+
+TINY = Size(methods=("BudgetTreeClassifier",), n_rounds=3, n_folds=1)
+
+
+def n_fits(split: Split, methods: Any) -> int:
+    """Return how many fits the front door makes to choose by."""
     X, y = split.train
     ground = Ground(len(y), X.shape[1], int(y.max()) + 1, split.costs, 1.0)
-    return len(candidates("auto", ground))
+    return len(candidates(methods, ground))
 
 
-def ours(split: Split, seed: int, memory: Path) -> tuple[list[Row], list[str]]:
+def ours(split: Split, seed: int, methods: Any, memory: Path) -> tuple[list[Row], list[str]]:
     """Return the answers at the six budgets, and who was chosen; fits are kept in a folder."""
     X, y = together(split).train
     held = np.concatenate([np.full(len(split.train[1]), -1), np.zeros(len(split.validation[1]), int)])
@@ -157,6 +168,7 @@ def ours(split: Split, seed: int, memory: Path) -> tuple[list[Row], list[str]]:
             model = BudgetedClassifier(
                 costs=split.costs,
                 budget=share * whole,
+                methods=methods,
                 cv=PredefinedSplit(held),
                 memory=memory,
                 random_state=seed,
@@ -193,18 +205,18 @@ class Result:
     notes: dict[str, Any]
 
     @classmethod
-    def measure(cls, name: str, seed: int, method: str, memory: Path) -> Result:
+    def measure(cls, name: str, seed: int, method: str, size: Size, memory: Path) -> Result:
         """Fit and test on every fold; our fits are kept in a folder."""
         begin = time.process_time()
         notes: dict[str, Any] = {"chosen": []}
         rights, spends, numbers = [], [], []
-        for split, test in splits(name, seed):
-            notes["fits"] = n_fits(split)
+        for split, test in itertools.islice(splits(name, seed), size.n_folds):
+            notes["fits"] = n_fits(split, size.methods)
             if method == OURS:
-                rows, chosen = ours(split, seed, memory)
+                rows, chosen = ours(split, seed, size.methods, memory)
                 notes["chosen"] += chosen
             else:
-                rows = rival(method, split, notes["fits"])
+                rows = rival(method, split, notes["fits"], size.n_rounds)
             whole = split.costs.total(split.costs.features)
             rights.append(np.array([row[0] for row in rows]))
             spends.append(np.repeat([[row[1] / whole] for row in rows], len(test), axis=1))
@@ -310,8 +322,8 @@ def write(name: str, results: dict[str, list[Result]], say: Callable[[str], None
     return Verdict(name, ours_mean, best, theirs_mean, float(error[-1]), lost)
 
 
-def page(kept: Path, seeds: list[int], folder: Path) -> None:
-    """Write the page of all that was measured with every method."""
+def page(kept: Path, seeds: list[int], n_rounds: int) -> str:
+    """Return the page of all that was measured with every method."""
     lines: list[str] = []
     verdicts = []
     for name in (*REAL, *DRAWN):
@@ -332,20 +344,17 @@ def page(kept: Path, seeds: list[int], folder: Path) -> None:
         *(verdict.row() for verdict in verdicts),
         *(["", f"Not measured yet: {', '.join(missing)}."] if missing else []),
     ]
+    print("\n".join(summary))
     text = HEAD.format(
-        seeds=" ".join(map(str, seeds)),
-        n_rounds=N_ROUNDS,
+        n_rounds=n_rounds,
         n_folds=N_FOLDS,
         summary="\n".join(summary),
         **SETTINGS,
     )
-    (folder / "front_door.md").write_text(text + "\n".join(lines) + "\n")
-    print("\n".join(summary))
+    return text + "\n".join(lines) + "\n"
 
 
 HEAD = """# The front door against LightGBM
-
-`python -m experiments.boards.front_door --seeds {seeds}`
 
 {summary}
 
@@ -370,30 +379,32 @@ HEAD = """# The front door against LightGBM
 """
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not measured yet, and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--tables", nargs="*", default=[*REAL, *DRAWN])
+    parser = options(__doc__)
+    parser.add_argument("--tables", nargs="*", choices=[*REAL, *DRAWN], default=[*REAL, *DRAWN])
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1])
     parser.add_argument("--who", choices=["ours", "rivals", "both"], default="both")
-    parser.add_argument("--kept", type=Path, default=KEPT, help="the folder of what is measured")
     parser.add_argument("--page", action="store_true", help="only write the page of what is measured")
-    args = parser.parse_args()
-    args.kept.mkdir(parents=True, exist_ok=True)
+    args = parse(parser, NAME, arguments)
+    size = Size()
+    if args.tiny:
+        size, args.tables, args.seeds = TINY, ["hepatitis"], [0]
     methods = {"ours": (OURS,), "rivals": RIVALS, "both": METHODS}[args.who]
     for name in args.tables if not args.page else ():
         for seed in args.seeds:
             for method in methods:
                 file = file_of(args.kept, name, seed, method)
                 if not file.exists():
-                    result = Result.measure(name, seed, method, file.with_suffix(".memory"))
+                    result = Result.measure(name, seed, method, size, file.with_suffix(".memory"))
                     result.save(file)
                     seconds = result.notes["seconds"]
                     print(
                         f"{name}, seed {seed}, {method}: {result.right.mean():.4f}, {seconds:.0f} s",
                         flush=True,
                     )
-    page(args.kept, args.seeds, RESULTS)
+    line = command(NAME, "--seeds", *args.seeds)
+    write_page(args.out, NAME, page(args.kept, args.seeds, size.n_rounds), line)
 
 
 if __name__ == "__main__":

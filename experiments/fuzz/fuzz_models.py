@@ -9,7 +9,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from farthing.boosting import (
+    AdaBoostBTClassifier,
+    AdaBoostClassifier,
+    GradientBoostingRegressor,
+    GreedyMiserClassifier,
+)
+from farthing.cascades import EarlyExit, EarlyExitRanker
 from farthing.costs import CostSheet, Group
+from farthing.forests import BudgetTreeClassifier
+from farthing.neighbors import MarginNeighborsClassifier, ValueOfClassifier
 
 
 def patients(n_rows: int = 300) -> tuple[pd.DataFrame, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
@@ -31,16 +40,6 @@ def patients(n_rows: int = 300) -> tuple[pd.DataFrame, np.ndarray[Any, Any], np.
 
 def saved_models() -> list[bytes]:
     """Fit the models and return the bytes of their files."""
-    from farthing.boosting import (  # noqa: PLC0415
-        AdaBoostBTClassifier,
-        AdaBoostClassifier,
-        GradientBoostingRegressor,
-        GreedyMiserClassifier,
-    )
-    from farthing.cascades import EarlyExit, EarlyExitRanker  # noqa: PLC0415
-    from farthing.forests import BudgetTreeClassifier  # noqa: PLC0415
-    from farthing.neighbors import MarginNeighborsClassifier, ValueOfClassifier  # noqa: PLC0415
-
     X, labels, risk = patients()
     sheet = CostSheet(
         {"age": 0.5, "chol": 7.27, "fbs": 5.2, "pain": 1.0, "town": 0.0},

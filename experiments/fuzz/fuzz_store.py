@@ -1,11 +1,11 @@
 """Try to break `farthing.load` with spoilt model files.
 
-Each case spoils a saved model (see `experiments.fuzz.mutations`), loads it, and if that works puts the model to
-work: predictions, acquired features, spend, with and without a budget, and a walk that must agree with them.
+Each case spoils a saved model (see `experiments.fuzz.mutations`), loads it, and if that works puts the model
+to work: predictions, acquired features, spend, with and without a budget, and a walk that must agree with them.
 Whatever is not that or a `FileError` is a violation: another exception, a crash, more memory than a small
 model can need, or more time. Cases run in a process of their own, so that a crash or a hang is reported too.
 
-    python -m experiments.fuzz.fuzz_store --cases 20000 --seed 0
+    farthing reproduce fuzz_store --cases 20000 --seed 0
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.fuzz.fuzz_models import saved_models
 from experiments.fuzz.mutations import MUTATIONS
 from farthing.base import load
 from farthing.errors import FileError
@@ -211,28 +212,29 @@ def _collect(results: Connection, tally: Tally, seed: int, done: int, cases: int
     return done
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; the exit status is 1 if anything went wrong."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0] if __doc__ else None)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tiny", action="store_true", help="one case of each mutation")
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--case", type=int, help="run this one case here, without limits, and show what it does"
     )
-    arguments = parser.parse_args()
-    from experiments.fuzz.fuzz_models import saved_models  # noqa: PLC0415 - fits models, which --help need not
-
+    given = parser.parse_args(arguments)
     files = saved_models()
-    if arguments.case is not None:
+    if given.case is not None:
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "spoilt.farthing"
-            print(*run_case(files, arguments.seed, arguments.case, path))
+            print(*run_case(files, given.seed, given.case, Path(folder) / "spoilt.farthing"))
         return 0
+    n_cases = len(MUTATIONS) if given.tiny else given.cases
     start = time.perf_counter()
-    tally = fuzz(files, arguments.cases, arguments.seed)
+    tally = fuzz(files, n_cases, given.seed)
+    seconds = time.perf_counter() - start
     print(tally)
-    print(f"{arguments.cases} cases of {len(files)} models in {time.perf_counter() - start:.0f} s, "
-          f"{len(tally.violations)} violations")  # fmt: skip
+    print(f"{n_cases} cases of {len(files)} models in {seconds:.0f} s, {len(tally.violations)} violations")
     for violation in tally.violations[:20]:
         print(violation)
     return 1 if tally.violations else 0

@@ -5,33 +5,33 @@ For each registered method a model is fitted on a small table with missing value
 with a budget, with features known from the start, and with answers refused; every question, price, spend,
 rest and decision on the way must be the same bits. The requests are the bytes that a client would send, and
 go to the application itself; for the first 50 rows also over HTTP, to `farthing serve` with two workers.
-Writes docs/results/service.md.
 
-    python -m experiments.fuzz.service_agreement [--rows 1000] [--network 50] [--methods NAME ...] [--kept folder]
-
-What is done is kept in a folder, method by method, so that a run may be ended and taken up again.
+``farthing reproduce service_agreement [--rows 1000] [--network 50] [--methods NAME ...]`` writes
+docs/results/service_agreement.md. Each method is kept when it is done, so a run can be stopped and goes on
+where it stopped.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import json
 import tempfile
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from benchmarks.service import serving
-from farthing._trial import NAMES, TOTAL, fit, problems, source_of
 
 import farthing
+from experiments.lib.pages import command, options, parse, write_page
 from farthing.base import get, registered, trials
+from farthing.checks.trial import NAMES, TOTAL, fit, problems, source_of
 from farthing.service import Client, RemoteWalk, Settings, create_app
 from farthing.walks import REFUSED
 
-PAGE = Path(__file__).parents[1] / "docs" / "results" / "service.md"
+NAME = "service_agreement"
+TINY_METHODS = ("AdaBoostRSClassifier", "BudgetTreeClassifier", "GreedyMiserRegressor")
 
 
 def steps(model: Any, answers: dict[str, Any], options: dict[str, Any]) -> list[Any]:
@@ -135,40 +135,40 @@ def over_http(methods: list[str], n_rows: int, kept: Path) -> None:
                 print(name, "over HTTP", found, flush=True)
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Run it and write the page."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = options(__doc__)
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--network", type=int, default=50)
     parser.add_argument("--methods", nargs="*", help="all if left out")
-    parser.add_argument("--kept", type=Path, default=Path("build/service_agreement"))
-    given = parser.parse_args()
-    given.kept.mkdir(parents=True, exist_ok=True)
-    methods = [name for name in registered() if get(name).__module__.split(".")[0] == farthing.__name__]
-    directly(given.methods or methods, given.rows, given.kept)
-    over_http(given.methods or methods, given.network, given.kept)
+    given = parse(parser, NAME, arguments)
+    every = [name for name in registered() if get(name).__module__.split(".")[0] == farthing.__name__]
+    if given.tiny:
+        every, given.rows, given.network = list(TINY_METHODS), 10, 0
+    directly(given.methods or every, given.rows, given.kept)
+    over_http(given.methods or every, given.network, given.kept)
+    text = page(every, given.rows, given.network, given.kept)
+    write_page(given.out, NAME, text, command(NAME, "--rows", given.rows, "--network", given.network))
+
+
+def page(methods: Sequence[str], n_rows: int, n_network: int, kept: Path) -> str:
+    """Return the page of what was compared."""
     lines = [
         "| method | rows that agree in every step | requests | of these over HTTP | requests |",
         "|---|---|---|---|---|",
     ]
     for name in methods:
         cells = [name]
-        for file, n_rows in (
-            (f"{name}-{given.rows}", given.rows),
-            (f"{name}-http-{given.network}", given.network),
-        ):
-            if (path := given.kept / f"{file}.json").exists():
+        for file, count in ((f"{name}-{n_rows}", n_rows), (f"{name}-http-{n_network}", n_network)):
+            if (path := kept / f"{file}.json").exists():
                 found = json.loads(path.read_text())
-                cells += [f"{found['agree']:,} of {n_rows:,}", f"{found['requests']:,}"]
+                cells += [f"{found['agree']:,} of {count:,}", f"{found['requests']:,}"]
             else:
                 cells += ["not run", ""]
         lines.append(f"| {' | '.join(cells)} |")
-    intro = (__doc__ or "").split("Writes")[0].strip()
-    intro = intro.replace("1,000 rows", f"{given.rows:,} rows").replace("first 50", f"first {given.network}")
-    PAGE.write_text(
-        f"# The service beside local walks\n\n{intro}\n\n" + "\n".join(lines) + "\n\n"
-        f"Made by `python -m experiments.fuzz.service_agreement --rows {given.rows} --network {given.network}`.\n"
-    )
+    intro = (__doc__ or "").split("``farthing reproduce")[0].strip()
+    intro = intro.replace("1,000 rows", f"{n_rows:,} rows").replace("first 50", f"first {n_network}")
+    return f"# The service beside local walks\n\n{intro}\n\n" + "\n".join(lines) + "\n"
 
 
 if __name__ == "__main__":

@@ -45,7 +45,7 @@ class Setting:
     tradeoff: float = 0.0
     columns: tuple[int, ...] | None = None
 
-    def fit(self, split: Split) -> Followed:
+    def fit(self, split: Split, n_rounds: int = N_ROUNDS) -> Followed:
         """Return the model after each round, as validation and test rows see it."""
         X, y = split.train
         hidden = X
@@ -58,7 +58,7 @@ class Setting:
             list_prices(split.costs),
             penalty="lazy" if self.family == LAZY else "coupled",
             tradeoff=self.tradeoff,
-            n_rounds=N_ROUNDS,
+            n_rounds=n_rounds,
             **SETTINGS,
         )
         return follow(forest, split)
@@ -108,10 +108,10 @@ def together(split: Split) -> Split:
     return replace(split, train=(rows[0], rows[1]))
 
 
-def rival(family: str, split: Split, n_fits: int) -> list[Row]:
+def rival(family: str, split: Split, n_fits: int, n_rounds: int = N_ROUNDS) -> list[Row]:
     """Return a rival's answers at the six budgets, after so many fits and one for each setting chosen."""
     tried = settings(family, split, n_fits)
-    fits = [setting.fit(split) for setting in tried]
+    fits = [setting.fit(split, n_rounds) for setting in tried]
     models = Followed.joined([prior(split), *fits])
     origin = [(-1, 0), *((place, r) for place, fit in enumerate(fits) for r in range(len(fit.spend)))]
     whole = split.costs.total(split.costs.features)
@@ -123,7 +123,7 @@ def rival(family: str, split: Split, n_fits: int) -> list[Row]:
         assert chosen is not None  # the prior fits
         place, after = origin[chosen]
         if place not in again:
-            again[place] = tried[place].fit(everything)
+            again[place] = tried[place].fit(everything, n_rounds)
         refitted = again[place]
         after = min(after, len(refitted.test_spend) - 1)
         rows.append((refitted.right[after], float(refitted.test_spend[after])))

@@ -1,8 +1,8 @@
 """Nan's thesis (2018), chapter 7: edge devices, accuracy for fewer messages, and the recovery of parameters.
 
 ``farthing reproduce nan2018_edge [--parts NAME ...]`` writes docs/results/nan2018_edge.md and its figures.
-The numbers of each fit are kept when they are done and not run again. FARTHING_DATA must name the folder of the
-tables; see `farthing.datasets.load_table`.
+The numbers of each fit are kept when they are done and not run again. FARTHING_DATA must name the folder of
+the tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations

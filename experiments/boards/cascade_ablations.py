@@ -2,7 +2,8 @@
 
 ``farthing reproduce cascade_ablations`` writes docs/results/cascade_ablations.md: accuracy on test rows at
 the six mean budgets of `experiments.boards.cascade`, for each change. What was measured is kept, so a long
-run can be made in parts. FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
+run can be made in parts. FARTHING_DATA must name the folder of the tables; see
+`farthing.datasets.load_table`.
 """
 
 from __future__ import annotations

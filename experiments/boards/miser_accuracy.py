@@ -6,10 +6,10 @@ folder of the tables; see `farthing.datasets.load_table`.
 
 Every method makes 24 fits with the same number of rounds, depth, learning rate and ridge. Every round of
 every fit is a model (`experiments.lib.mean_budgets`); at each budget that with the best accuracy on
-validation rows is taken among those whose validation rows spend no more on average, and its accuracy on test rows is
-reported. What LightGBM's trees spend is counted as our own: the features on each row's paths through the
-trees, each paid once. LightGBM has a grid of 24 trade-offs for each of its penalties, each a method of its
-own. The miser shares its 24 fits between trade-offs and hard budgets (`miser_fits`).
+validation rows is taken among those whose validation rows spend no more on average, and its accuracy on test
+rows is reported. What LightGBM's trees spend is counted as our own: the features on each row's paths through
+the trees, each paid once. LightGBM has a grid of 24 trade-offs for each of its penalties, each a method of
+its own. The miser shares its 24 fits between trade-offs and hard budgets (`miser_fits`).
 """
 
 from __future__ import annotations

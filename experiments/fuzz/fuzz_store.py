@@ -1,9 +1,10 @@
 """Try to break `farthing.load` with spoilt model files.
 
 Each case spoils a saved model (see `experiments.fuzz.mutations`), loads it, and if that works puts the model
-to work: predictions, acquired features, spend, with and without a budget, and a walk that must agree with them.
-Whatever is not that or a `FileError` is a violation: another exception, a crash, more memory than a small
-model can need, or more time. Cases run in a process of their own, so that a crash or a hang is reported too.
+to work: predictions, acquired features, spend, with and without a budget, and a walk that must agree with
+them. Whatever is not that or a `FileError` is a violation: another exception, a crash, more memory than a
+small model can need, or more time. Cases run in a process of their own, so that a crash or a hang is reported
+too.
 
     farthing reproduce fuzz_store --cases 20000 --seed 0
 """
@@ -214,9 +215,7 @@ def _collect(results: Connection, tally: Tally, seed: int, done: int, cases: int
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run from the command line; the exit status is 1 if anything went wrong."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--tiny", action="store_true", help="one case of each mutation")
     parser.add_argument("--cases", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0)

@@ -86,4 +86,4 @@ def high_product(bits: NDArray[np.uint64], total: np.uint64) -> NDArray[np.uint6
     a, b = bits >> _HALF, bits & _LOW
     c, d = total >> _HALF, total & _LOW
     middle = a * d + (b * d >> _HALF)
-    return a * c + (middle >> _HALF) + ((b * c + (middle & _LOW)) >> _HALF)
+    return np.asarray(a * c + (middle >> _HALF) + ((b * c + (middle & _LOW)) >> _HALF), dtype=np.uint64)

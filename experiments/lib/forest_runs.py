@@ -118,11 +118,10 @@ def by_split(name: str, validation: float = 0.0) -> Task:
 
 def shrunk(task: Task, shrink: int) -> Task:
     """Return the task with one row in so many of each part."""
-    parts = {
-        name: Part(part.X[::shrink], part.y[::shrink])
-        for name, part in (("train", task.train), ("validation", task.validation), ("test", task.test))
-    }
-    return replace(task, **parts)
+    train, validation, test = (
+        Part(part.X[::shrink], part.y[::shrink]) for part in (task.train, task.validation, task.test)
+    )
+    return replace(task, train=train, validation=validation, test=test)
 
 
 def weights_as_costs(task: Task) -> Task:

@@ -218,7 +218,7 @@ Earlier versions of this page had lines in which small neural networks answered 
 These networks, written by hand, were removed from the library, and their figures with them; what is left is
 of boosters alone.
 
-| k | trained on | features tried | most pixels | pixels in all | branches | accuracy | published | | seconds |
+| k | trained on | `n_tried` | most pixels | pixels in all | branches | accuracy | published | | seconds |
 |---|---|---|---|---|---|---|---|---|---|
 {table}
 

@@ -17,6 +17,7 @@ import asyncio
 import json
 import tempfile
 from collections.abc import MutableMapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +66,10 @@ class Direct:
         self._app = create_app(Settings(sources=(str(folder),), reload_seconds=0, log_level="warning"))
         self._path = f"/v1/models/{name}/next"
         self._loop = asyncio.new_event_loop()
+
+    def close(self) -> None:
+        """End the loop that the application runs in."""
+        self._loop.close()
 
     def walk(self, seed: int | None = None, budget: float | None = None, known: Any = None) -> RemoteWalk:
         """Start a walk."""
@@ -115,7 +120,8 @@ def directly(methods: list[str], n_rows: int, kept: Path) -> None:
         if not (file := kept / f"{name}-{n_rows}.json").exists():
             with tempfile.TemporaryDirectory() as folder:
                 model, fresh = fitted(name, Path(folder))
-                found = compare(Direct(Path(folder), name), model, fresh, n_rows)
+                with closing(Direct(Path(folder), name)) as client:
+                    found = compare(client, model, fresh, n_rows)
             file.write_text(json.dumps(found))
             print(name, found, flush=True)
 

@@ -47,6 +47,7 @@ def plain_loop(kept: Kept, margins: Floats, intercept: float, X: Floats, votes: 
 
 
 def run(threads: int) -> list[Line]:
+    """Measure everything."""
     draw = letters(0)
     model = MarginNeighborsClassifier(
         boosted(), n_neighbors=N_NEIGHBORS, confidence=1.0, standardize=False, n_jobs=threads

@@ -8,7 +8,6 @@ from farthing.adaptive.lin import AdaptLinClassifier
 from farthing.adaptive.lstsq import AdaptLstsqClassifier
 from farthing.adaptive.online import GateDecision, OnlineGate
 from farthing.adaptive.path import AdaptPath, AdaptPoint, adapt_path
-from farthing.adaptive.plots import plot_regions
 
 __all__ = [
     "AdaptExperts",
@@ -25,6 +24,5 @@ __all__ = [
     "OnlineGate",
     "Panel",
     "adapt_path",
-    "plot_regions",
     "speak",
 ]

@@ -10,7 +10,6 @@ from farthing.boosting.miser_ranker import GreedyMiserRanker
 from farthing.boosting.miser_regressor import GreedyMiserRegressor
 from farthing.boosting.path import CostPath, Curve, PathPoint, miser_path, subset_path
 from farthing.boosting.sampling import AdaBoostRSClassifier
-from farthing.boosting.staged import PriceLevel
 
 __all__ = [
     "AdaBoostBTClassifier",
@@ -24,7 +23,6 @@ __all__ = [
     "GreedyMiserRegressor",
     "LinearVotes",
     "PathPoint",
-    "PriceLevel",
     "TreeVotes",
     "WeightedVote",
     "l1_path",

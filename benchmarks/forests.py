@@ -51,7 +51,7 @@ def run(threads: int) -> list[Line]:
             turns=2,
         ),
         race(
-            "40 trees of entropy, 7 features a split",
+            "40 trees of entropy, 7 features per split",
             rival,
             lambda: ours(max_features="sqrt"),
             lambda: theirs(max_features="sqrt"),

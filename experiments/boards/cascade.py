@@ -371,7 +371,7 @@ def _write(name: str, found: dict[str, dict[int, Any]], seeds: list[int], say: C
         for share, by, of in zip(SHARES, by_budget, errors, strict=False)
         if by < -of
     ]
-    say(f"\nAgainst {rival}, the best rival: {mean:+.4f} +- {error:.4f} in the mean.")
+    say(f"\nAgainst {rival}, the best rival: {mean:+.4f} +- {error:.4f} on average.")
     if lost:
         say(f"By budget it loses by more than a standard error at {', '.join(lost)}.")
     ours = np.mean([found[OURS][s]["right"].mean() for s in seeds])

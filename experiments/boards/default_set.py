@@ -143,7 +143,7 @@ def page(kept: Path) -> str:
 
 HEAD = """# What the front door tries by default
 
-Accuracy on test rows, in the mean over folds and six mean budgets, 2 to 100 % of what all features cost. A
+Accuracy on test rows, on average over folds and six mean budgets, 2 to 100 % of what all features cost. A
 third of what a fold learns from chooses; the chosen model is not fitted again. Prices are random but for
 bupa_liver, which has its own. None of these tables is in [front_door.md](front_door.md).
 

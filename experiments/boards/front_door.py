@@ -190,7 +190,7 @@ class Result:
     Attributes
     ----------
     right : ndarray of bool, shape (n_budgets, n_rows)
-        Which test rows, of all folds, are told their class.
+        Which test rows, of all folds, are classified correctly.
     spend : ndarray of float64, shape (n_budgets, n_rows)
         The mean over its fold of what a test row spent, as a share of the whole price.
     row : ndarray of int64, shape (n_rows,)
@@ -250,7 +250,7 @@ def file_of(kept: Path, name: str, seed: int, method: str) -> Path:
 
 
 def gaps_of(name: str, ours: list[Result], theirs: list[Result]) -> tuple[NDArray[np.float64], ...]:
-    """Return by how much we are ahead, at each budget and in the mean over them, and the standard errors.
+    """Return by how much we are ahead, at each budget and on average over them, and the standard errors.
 
     Errors are over test rows, in pairs. Folds of other seeds test the same rows again, so these are averaged
     first; random splits have prices of their own, and count as independent.
@@ -268,7 +268,7 @@ def gaps_of(name: str, ours: list[Result], theirs: list[Result]) -> tuple[NDArra
 
 @dataclass(frozen=True)
 class Verdict:
-    """How we did on one table: in the mean over budgets, against the best rival."""
+    """How we did on one table: on average over budgets, against the best rival."""
 
     name: str
     ours: float
@@ -336,7 +336,7 @@ def page(kept: Path, seeds: list[int], n_rounds: int) -> str:
     ahead = sum(verdict.gap > 0 for verdict in verdicts)
     behind = [verdict.name for verdict in verdicts if verdict.gap < -verdict.error]
     summary = [
-        f"Higher in the mean over budgets on {ahead} of {len(verdicts)} tables; worse by more than a "
+        f"Higher on average over budgets on {ahead} of {len(verdicts)} tables; worse by more than a "
         f"standard error on {', '.join(behind) or 'none'}.",
         "",
         "| table | BudgetedClassifier | best rival | difference | |",
@@ -363,7 +363,7 @@ HEAD = """# The front door against LightGBM
   them the features of most gain, half those of most gain per price. They have {n_rounds} rounds of depth
   {max_depth}, learning rate {learning_rate}, ridge {l2}, leaves of at least {min_rows_leaf} rows, and every
   round of every fit is a model to choose from.
-- Budgets are shares of what all features cost together, and hold in the mean over validation rows. A cell is
+- Budgets are shares of what all features cost together, and hold on average over validation rows. A cell is
   the accuracy on test rows, and in brackets what they spent. What was chosen is fitted again with the
   validation rows.
 - heart_cleveland, pima_diabetes, hepatitis and thyroid have their real prices and groups, which LightGBM

@@ -139,7 +139,7 @@ def followed_by(
 
 
 def validation_accuracy(models: Followed, split: Split) -> float:
-    """Return the accuracy on validation rows of what is chosen, in the mean over the budgets."""
+    """Return the accuracy on validation rows of what is chosen, on average over the budgets."""
     total = split.costs.total(split.costs.features)
     return float(np.mean([models.accuracy[models.within(share * total)] for share in SHARES]))
 
@@ -214,7 +214,7 @@ def compared(
 
 
 def summary(found: dict[str, list[dict[str, Any]]], say: Callable[[str], None]) -> None:
-    """Print one line for each table: by how much the miser is ahead in the mean over the budgets."""
+    """Print one line for each table: by how much the miser is ahead on average over the budgets."""
     say(f"\n| table | better of LightGBM | {MISER} | {WITH_EXITS} |\n|---|---|---|---|")
     for name, results in found.items():
         rival = better_of(results)
@@ -232,7 +232,7 @@ def verdict(method: str, rival: str, gaps: NDArray[np.float64], errors: NDArray[
     at each budget and over all budgets.
     """
     mean, error = gaps.mean(), errors[-1]
-    text = f"- {method} against {rival}: {mean:+.4f} +- {error:.4f} in the mean: {word(mean, error)}."
+    text = f"- {method} against {rival}: {mean:+.4f} +- {error:.4f} on average: {word(mean, error)}."
     behind = zip(SHARES, gaps.mean(axis=0), errors, strict=False)
     if lost := [f"{share:.0%} ({by:+.4f} +- {of:.4f})" for share, by, of in behind if by < -of]:
         text += f" By budget it loses by more than a standard error at {', '.join(lost)}."
@@ -288,7 +288,7 @@ HEAD = """# Accuracy at mean budgets
 
 {n_fits} fits of each method, {n_rounds} rounds of depth {max_depth}, learning rate {learning_rate}, ridge
 {l2}, leaves of at least {min_rows_leaf} rows; random integer prices from 1 to 50, drawn anew with each seed.
-Budgets are shares of what all features cost together, and hold in the mean over validation rows. A cell is
+Budgets are shares of what all features cost together, and hold on average over validation rows. A cell is
 the accuracy on test rows, and in brackets what they spent. Every round of every fit is a model to choose
 from, for all methods alike; the choice is by accuracy on validation rows, among equals by log loss.
 

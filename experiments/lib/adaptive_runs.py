@@ -301,8 +301,8 @@ def l1_settings(n_features: int, sweep: Sweep) -> list[dict[str, Any]]:
 def misers(task: Task, sweep: Sweep) -> Works:
     """Return the Greedy Miser, stopped at each 10 rounds.
 
-    Of two classes it has as many trees as gate and f1 together. Of more, where a round is a tree a class, the
-    gate's trees are few beside those of f1, and it has as many rounds as f1.
+    Of two classes it has as many trees as gate and f1 together. Of more, where a round is one tree per class,
+    the gate's trees are few beside those of f1, and it has as many rounds as f1.
     """
 
     def work(tradeoff: float, **params: Any) -> list[Dot]:

@@ -24,7 +24,7 @@ SETTINGS: dict[str, Any] = {"max_depth": 4, "learning_rate": 0.1, "l2": 1.0, "mi
 COUPLED, LAZY, SUBSET = "LightGBM coupled", "LightGBM lazy", "LightGBM on a subset"
 RIVALS = (COUPLED, LAZY, SUBSET)
 
-Row = tuple[NDArray[np.bool_], float]  # which test rows are right; what they spend in the mean
+Row = tuple[NDArray[np.bool_], float]  # which test rows are right; what they spend on average
 
 
 @dataclass(frozen=True)

@@ -43,11 +43,11 @@ class Followed:
     Attributes
     ----------
     spend, accuracy, loss : ndarray of float64, shape (n_models,)
-        On validation rows: what a row pays in the mean, the share of right classes, the mean log loss.
+        On validation rows: what a row pays on average, the share of right classes, the mean log loss.
     test_spend : ndarray of float64, shape (n_models,)
-        What a test row pays in the mean.
+        What a test row pays on average.
     right : ndarray of bool, shape (n_models, n_test_rows)
-        Which test rows are told their class.
+        Which test rows are classified correctly.
     """
 
     spend: NDArray[np.float64]
@@ -66,7 +66,7 @@ class Followed:
         return Followed(*(getattr(self, name)[:n_models] for name in self.__annotations__))
 
     def within(self, budget: float) -> int | None:
-        """Return the place of the best model whose validation rows spend at most the budget in the mean.
+        """Return the place of the best model whose validation rows spend at most the budget on average.
 
         The highest accuracy on validation rows; among equals the lowest log loss.
         """

@@ -28,7 +28,7 @@ def penalised_classifier(
     l2: float,
     min_rows_leaf: int,
 ) -> Forest:
-    """Fit and read the trees, one for each class and round, or one a round for two classes.
+    """Fit and read the trees, one for each class and round, or one per round for two classes.
 
     Parameters
     ----------

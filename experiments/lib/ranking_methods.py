@@ -86,7 +86,7 @@ def path_of(problem: Problem, follow: Callable[[RankingTable, RankingTable], Cos
 
 
 def from_path(path: CostPath, problem: Problem) -> list[Model]:
-    """Return the models of each curve that were the best so far on validation queries, some ten a curve."""
+    """Return the models of each curve that were the best so far on validation queries, some ten per curve."""
     models = []
     for curve in path.curves:
         front, best = [], -np.inf

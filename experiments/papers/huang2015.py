@@ -211,7 +211,7 @@ def _tree(X: NDArray[np.float64], y: NDArray[np.int64], leaves: int) -> BudgetTr
     return tree.fit(X, y)
 
 
-# Figure 2: a table of the shape of Yahoo's, which is not public any more.
+# Figure 2: a table of the shape of Yahoo's, which is not available any more.
 
 
 def yahoo_sheet() -> CostSheet:
@@ -404,7 +404,7 @@ def trap_table(results: dict[str, list[Trial]]) -> str:
 PAGE = """# Huang, Powers and Reyzin (2015): training a budgeted booster
 
 Means over the trials; intervals in the figures are 95 %. Every trial draws its own training and test rows and
-its own costs, uniform on [0, 2]. Each rule is fitted once a trial, with a budget of {top:g} and {n_rounds}
+its own costs, uniform on [0, 2]. Each rule is fitted once per trial, with a budget of {top:g} and {n_rounds}
 rounds; the errors at smaller budgets come from the same fit, since its first rounds are the model of a
 smaller budget.
 
@@ -442,7 +442,7 @@ Mean distance between the mean errors over all budgets, in points:
 
 ![Figure 2](huang2015-figure2.png)
 
-Yahoo's table is not to be had freely. This one has its shape: 519 features at Yahoo's own prices over ten,
+Yahoo's table is not available. This one has its shape: 519 features at Yahoo's own prices over ten,
 {yahoo_train:,} rows to train on and {yahoo_test:,} to test on, one feature at price 20 that tells most and
 many cheaper ones that tell a little each; {n_yahoo} trials (the paper: 20). Errors are those of this
 imitation, not of Yahoo's.

@@ -369,7 +369,7 @@ def page(sweep: Sweep, folder: Path) -> str:
         "from one that splits among "
         "all features. Costs are 1 for each feature. Letters: 12,000 / 4,000 / 4,000 rows, those before N "
         "against the rest; covtype: a seeded sample of 36,603 / 15,688 / 58,101; miniboone is the balanced "
-        "sample of 5,000 rows, since the full table is not to be had.",
+        "sample of 5,000 rows, since the full table is not available.",
         "## Cost reduction within 1 % of the expensive model's accuracy",
         "By test curve is like for like. The thesis sweeps its settings, keeps the efficient frontier by "
         "validation rows, and draws test accuracy over test cost of these systems (A.2.3 and A.2.4, figures "

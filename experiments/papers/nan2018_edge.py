@@ -346,7 +346,7 @@ def page(study: Study, names: list[str], recovered: bool) -> str:
         f"{', '.join(f'{rate:g}' for rate in study.size.tradeoffs)} (and 0 for the relaxed training, as in "
         "the thesis) by the accuracy on validation rows; the threshold of the gates is set on them to the "
         "budget; what is shown is of test rows. *wearable* is a seeded synthetic of 5 devices and 13 classes "
-        "in the place of WARD, which is not public: "
+        "in the place of WARD, which is not available: "
         + " ".join((wearable.__doc__ or "").split("\n\n")[1].split())
         + " *satellite* has its official split, a quarter of the training rows for validation, and its four "
         "spectral bands as devices. *Fixed devices* are the best set of that many devices by validation, all "

@@ -376,9 +376,9 @@ def figures_4_4_to_4_6(runs: Runs, folder: Path) -> str:
     texts = []
     for ax, k in zip(axes, (20, 120), strict=True):
         curves = runs.prunings("dna", {"max_features": k}, EVERYTHING[:3])
-        draw(ax, curves, f"dna, {k} of 180 features a split")
+        draw(ax, curves, f"dna, {k} of 180 features per split")
         ax.legend()
-        texts.append(f"BudgetPrune at {k} features a split against\n\n{verdict(curves)}")
+        texts.append(f"BudgetPrune at {k} features per split against\n\n{verdict(curves)}")
     save(figure, folder / "nan2018_forests_4_6.png")
     return "\n\n".join(texts)
 

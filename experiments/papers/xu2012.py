@@ -230,7 +230,7 @@ cross-validation need the same.
   of it at the mean spend of its cheapest circle that does, on test documents. "Any round" asks the same of
   all rounds that were the best so far on validation queries, whatever their setting's best is: there the
   plain booster may stop early, too. A plain booster that does not get there counts with its dearest model.
-- Spend is what a document pays by the contract, the features looked at on its own ways through the trees;
+- Spend is what a document pays by the contract, the features looked at on its own paths through the trees;
   the paper's cost (equation 3) is the price of all features that a model tests anywhere.
 - Area: at each budget a method offers the model with the best NDCG@5 on validation queries among those whose
   validation documents spend no more; without one it orders by chance. The area is the mean over the budgets

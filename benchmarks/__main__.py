@@ -8,10 +8,11 @@ import os
 import platform
 from pathlib import Path
 
+from experiments.lib.pages import RESULTS, commit
+
 from benchmarks.measure import table
 
 HERE = Path(__file__).parent
-RESULTS = HERE.parent / "docs" / "results"
 # Every module that is not part of the frame has a `run(threads)`.
 NAMES = sorted(
     path.stem for path in HERE.glob("*.py") if path.stem not in ("__init__", "__main__", "measure")
@@ -29,18 +30,18 @@ def main() -> None:
         parser.error(f"no benchmark named {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     for name in given.names or NAMES:
         module = importlib.import_module(f"benchmarks.{name}")
-        text = table(module.run(given.threads))
-        print(f"\n{name}: {module.__doc__.splitlines()[0]}\n\n{text}\n", flush=True)
+        doc, text = module.__doc__ or "", table(module.run(given.threads))
+        print(f"\n{name}: {doc.splitlines()[0]}\n\n{text}\n", flush=True)
         if not given.dry:
-            write(name, module.__doc__, text, given.threads)
+            write(name, doc, text, given.threads)
 
 
 def write(name: str, doc: str, text: str, threads: int) -> None:
-    """Write a page of results with the command that made it."""
+    """Write a page of results with the command and the commit that made it."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     page = (
         f"# Benchmark: {name}\n\n{doc.strip()}\n\n{text}\n\n"
-        f"Made by `python -m benchmarks {name} --threads {threads}` "
+        f"Made by `python -m benchmarks {name} --threads {threads}` at commit {commit()}, "
         f"on {os.cpu_count()} cores of {platform.machine()}, Python {platform.python_version()}. "
         "Ratios are medians over turns in alternation; only they carry over to other machines.\n"
     )

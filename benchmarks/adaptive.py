@@ -13,7 +13,7 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from experiments.nan_adaptive_runs import letters
+from experiments.lib.adaptive_runs import letters
 
 from benchmarks.measure import Line, race
 from farthing.adaptive import AdaptGbrtClassifier, gbrt
@@ -23,10 +23,11 @@ N_TREES, TURNS, GAMMA = 100, 10, 0.001
 
 
 def run(threads: int) -> list[Line]:
+    """Measure everything."""
     task = letters()
     X, y = task.train.X, task.train.y
     expensive = GreedyMiserClassifier(n_estimators=200, learning_rate=0.3, n_jobs=threads).fit(X, y)
-    shared = {"n_estimators": N_TREES, "learning_rate": 0.1, "relative": True, "n_jobs": threads}
+    shared: dict[str, Any] = {"n_estimators": N_TREES, "learning_rate": 0.1, "relative": True, "n_jobs": threads}
 
     def adapt() -> Any:
         model = AdaptGbrtClassifier(expensive, tradeoff=GAMMA, n_alternations=TURNS, n_folds=None, **shared)

@@ -47,10 +47,10 @@ def against_rival(
     other = statistics.median(b for _, b in times) * ROUNDS / rival_rounds
     ratio = statistics.median(b * ROUNDS / rival_rounds / a for a, b in times)
     as_long = AdaBoostClassifier(n_estimators=rival_rounds, n_jobs=threads).fit(X, y)
-    errors = [100 * float(np.mean(model.predict(X) != y)) for model in (as_long, theirs)]
+    error, rival_error = (100 * float(np.mean(model.predict(X) != y)) for model in (as_long, theirs))
     return [
         Line(f"{what}: speed", "scikit-learn", mine, other, ratio, 50.0, higher=True),
-        Line(f"{what}: training error", "scikit-learn", *errors, errors[0] - errors[1], 0.5, "%"),
+        Line(f"{what}: training error", "scikit-learn", error, rival_error, error - rival_error, 0.5, "%"),
     ]
 
 
@@ -65,8 +65,9 @@ def saved(name: str, labelled: Labelled, n_train: int, threads: int) -> Line:
         model.fit(take(X, train), y[train])
         spends.append(float(model.spend(take(X, test)).mean()))
         labels.append(model.predict(take(X, test)))
-    assert np.array_equal(*labels), "curtailment changed a label"
-    return Line(f"{name}: curtailed spend", "whole vote", *spends, spends[0] / spends[1], None, "")
+    assert np.array_equal(labels[0], labels[1]), "curtailment changed a label"
+    ours, whole = spends
+    return Line(f"{name}: curtailed spend", "whole vote", ours, whole, ours / whole, None, "")
 
 
 def take(X: Any, rows: NDArray[np.int64]) -> Any:

@@ -9,6 +9,7 @@ rounds as one booster may have at most, so it says how many plain fits a cascade
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -61,11 +62,7 @@ def compare(what: str, data: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], th
     for rounds, goal in ((n_rounds, 10.0), (N_TREES, None)):
         label = f"{what}: {len(cascade.sets_)} boosters, {len(cascade.path_spend_)} budgets"
         rival = f"Greedy Miser, {rounds} rounds"
-        lines.append(
-            race(
-                label, rival, ours, lambda rounds=rounds: miser(rounds), goal=goal, turns=TURNS, warm_up=False
-            )  # type: ignore[misc]
-        )
+        lines.append(race(label, rival, ours, partial(miser, rounds), goal=goal, turns=TURNS, warm_up=False))
     return lines
 
 

@@ -1,7 +1,7 @@
 """The Greedy Miser beside LightGBM's cegb_* and CatBoost's penalties: 200 trees of depth 4, binning included.
 
 Two tables: 200,000 x 100 floats with random prices, and 120,000 x 519 with the shape and the prices of the
-Yahoo learning-to-rank set (see `experiments.yahoo_shaped`). All sides have as many trees and leaves (at most
+Yahoo learning-to-rank set (`experiments.lib.yahoo_shaped`). All sides have as many trees and leaves (at most
 16, of at least one row), 255 bins, learning rate 0.1, and the same lambda: LightGBM and CatBoost leave out
 the half of equation 5, so their penalties are twice lambda times the price; for rows that pay for themselves
 LightGBM sums over the rows where we take their mean. CatBoost grows symmetric trees, its default.
@@ -19,7 +19,7 @@ from typing import Any
 import catboost
 import lightgbm
 import numpy as np
-from experiments.yahoo_shaped import yahoo_shaped
+from experiments.lib.yahoo_shaped import yahoo_shaped
 from numpy.typing import NDArray
 
 from benchmarks.measure import Line, race
@@ -61,6 +61,7 @@ def yahoo() -> Task:
 
 
 def ours(task: Task, charge: str, threads: int) -> GreedyMiserRegressor:
+    """Fit the Greedy Miser."""
     model = GreedyMiserRegressor(
         tradeoff=task.tradeoff,
         charge=charge,  # type: ignore[arg-type]
@@ -74,6 +75,7 @@ def ours(task: Task, charge: str, threads: int) -> GreedyMiserRegressor:
 
 
 def lightgbm_model(task: Task, charge: str, threads: int) -> lightgbm.Booster:
+    """Fit LightGBM with its coupled or its lazy cost penalty."""
     settings: dict[str, Any] = {
         "objective": "regression",
         "max_depth": DEPTH,
@@ -96,6 +98,7 @@ def lightgbm_model(task: Task, charge: str, threads: int) -> lightgbm.Booster:
 
 
 def catboost_model(task: Task, threads: int) -> catboost.CatBoostRegressor:
+    """Fit CatBoost with its penalties of features."""
     model = catboost.CatBoostRegressor(
         iterations=N_TREES,
         depth=DEPTH,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import dataclasses
 
 import numpy as np
-from experiments.nan_neighbors import boosted, letters
+from experiments.papers.nan2018_neighbors import boosted, letters
 from numpy.typing import NDArray
 
 from benchmarks.measure import Line, race
@@ -48,6 +48,7 @@ def plain_loop(kept: Kept, margins: Floats, intercept: float, X: Floats, votes: 
 
 
 def run(threads: int) -> list[Line]:
+    """Measure everything."""
     draw = letters(0)
     model = MarginNeighborsClassifier(
         boosted(), n_neighbors=N_NEIGHBORS, confidence=1.0, standardize=False, n_jobs=threads

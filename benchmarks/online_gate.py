@@ -31,6 +31,7 @@ def advise(x: float) -> tuple[Any, Any]:
 
 
 def ours(x: list[float], y: list[bool]) -> None:
+    """Play all rounds with `OnlineGate`."""
     gate = OnlineGate(Panel(advise, N_EXPERTS), COST, horizon=N_ROUNDS, random_state=0)
     for context, label in zip(x, y, strict=True):
         if gate.decide(context).remote:
@@ -38,6 +39,7 @@ def ours(x: list[float], y: list[bool]) -> None:
 
 
 def plain(x: list[float], y: list[bool]) -> None:
+    """Play all rounds with EXP3.G in plain NumPy."""
     rng = np.random.default_rng(0)
     share = np.log(N_EXPERTS + 1) / N_ROUNDS
     eta, gamma = COST ** (-1 / 3) * share ** (2 / 3), COST ** (-2 / 3) * share ** (1 / 3)
@@ -63,6 +65,7 @@ def of_processor(work: Callable[[], object]) -> float:
 
 
 def run(threads: int) -> list[Line]:  # noqa: ARG001 - one round after another
+    """Measure everything."""
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=N_ROUNDS)
     x, y = numbers.tolist(), np.where(np.abs(numbers) > 0.7, numbers > 0, numbers <= 0).tolist()

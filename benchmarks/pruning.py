@@ -16,6 +16,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -212,7 +213,7 @@ def _prune_and_report(threads: int) -> None:
         entry = halfway(path, share)
         lam = float((path.lambdas[entry] + path.lambdas[entry + 1]) / 2) / rate
         p, q = float(np.float32(lam)).as_integer_ratio()
-        spent, kept = timed(lambda p=p, q=q: problem.cut(p, q))
+        spent, kept = timed(partial(problem.cut, p, q))
         cuts.append(spent)
         inner = model.forest_.feature >= 0
         if not np.array_equal(kept[inner] > 0, path.kept(path.index(p / q * rate))[inner]):

@@ -24,6 +24,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +66,9 @@ def make_steps(path: Path) -> list[bytes]:
     for _, patient in data.X.iloc[:100].iterrows():
         walk = model.walk()
         walk.replay(dict(patient))
-        answers = list(walk.answers.items())
-        known = {name: None if math.isnan(value) else value for name, value in answers[: len(answers) // 2]}
+        answers: list[tuple[str, Any]] = list(walk.answers.items())
+        half = answers[: len(answers) // 2]
+        known = {name: None if math.isnan(float(value)) else value for name, value in half}
         bodies.append(json.dumps({"known": known}).encode())
     return bodies
 
@@ -81,7 +83,7 @@ class Server:
     def seconds(self) -> float:
         """Return the processor time of the workers so far."""
         times = [child.cpu_times() for child in self.process.children()]
-        return sum(spent.user + spent.system for spent in times)
+        return float(sum(spent.user + spent.system for spent in times))
 
     def busy(self) -> bool:
         """Watch the workers for a second."""
@@ -175,7 +177,7 @@ async def call(url: str, requests: list[bytes]) -> Load:
     load = Load(time.perf_counter() + SECONDS)
     port = int(url.rpartition(":")[2])
     callers = [
-        (await loop.create_connection(lambda i=i: Caller(requests, 7 * i, load), "127.0.0.1", port))[1]
+        (await loop.create_connection(partial(Caller, requests, 7 * i, load), "127.0.0.1", port))[1]
         for i in range(CONNECTIONS)
     ]
     await asyncio.gather(*(caller.over for caller in callers))

@@ -290,20 +290,6 @@ def test_rows_pay_for_themselves_so_the_mean_is_below_the_dearest():
     assert np.corrcoef(row.predict(X), y)[0, 1] > 0.9
 
 
-def test_features_bought_are_counted_by_price():
-    X, y = numbers(10, missing=0.0)
-    model = GreedyMiserRegressor(tradeoff=0.05, relative=True, costs=SHEET, n_estimators=10).fit(X, y)
-    levels = model.bought_by_price()
-    prices = [SHEET.price(f"x{j}") for j in range(6)]
-    assert [level.price for level in levels] == sorted(set(prices))
-    assert sum(level.n_features for level in levels) == 6
-    tested = set(model.forest_.feature.tolist()) - {-1}
-    assert {level.price: level.n_bought for level in levels} == {
-        price: sum(prices[j] == price for j in tested) for price in set(prices)
-    }
-    assert all(level.n_bought == 0 for level in model.bought_by_price(0))
-
-
 # Rankings.
 
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -231,6 +232,27 @@ class TestReproduce:
         code, out, _ = run("reproduce", "--json")
         assert code == 0
         assert {"reyzin2011", "huang2015"} <= set(json.loads(out))
+        assert {"nan2018_edge", "front_door", "fuzz_store"} <= set(json.loads(out))
+        assert not {"mutations", "fuzz_models", "pages"} & set(json.loads(out))
+
+    def test_lists_them_by_folder(self, run, monkeypatch, pytestconfig):
+        monkeypatch.chdir(pytestconfig.rootpath)
+        code, out, _ = run("reproduce")
+        assert code == 0
+        lines = out.splitlines()
+        assert lines.index("papers:") < lines.index("boards:") < lines.index("fuzz:")
+        assert any(line.startswith("  reyzin2011: Reyzin (2011)") for line in lines)
+
+    def test_passes_on_what_follows_the_name(self, run, monkeypatch, pytestconfig):
+        called = []
+        monkeypatch.chdir(pytestconfig.rootpath)
+        monkeypatch.setattr(
+            "farthing.cli.reproduce.subprocess.run",
+            lambda words, check: called.append(words) or SimpleNamespace(returncode=3),
+        )
+        code, _, _ = run("reproduce", "cascade", "--tables", "dna", "--tiny")
+        assert code == 3
+        assert called[0][1:] == ["-m", "experiments.boards.cascade", "--tables", "dna", "--tiny"]
 
     def test_no_such_experiment(self, run, monkeypatch, pytestconfig):
         monkeypatch.chdir(pytestconfig.rootpath)

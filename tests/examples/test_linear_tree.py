@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from examples.linear_tree import LinearTreeClassifier
 
 import farthing
 from farthing.base import trials

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from experiments.cascade_mnist import SIDE, moved
+from experiments.boards.cascade_mnist import SIDE, moved
 
 
 @pytest.mark.parametrize(("down", "right"), [(0, 0), (1, 0), (-1, 0), (0, 1), (0, -1)])

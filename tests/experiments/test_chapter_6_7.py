@@ -7,7 +7,8 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from experiments import edge, online_gate
+from experiments.papers import nan2018_edge as edge
+from experiments.papers import nan2018_online_gate as online_gate
 
 from farthing.adaptive.online_gate.exp3 import Rates
 
@@ -21,11 +22,11 @@ def test_the_slope_of_a_known_power_is_found():
 
 
 @pytest.mark.parametrize("name", list(online_gate.STREAMS))
-def test_runs_side_by_side_are_those_of_the_gate(monkeypatch, name):
-    monkeypatch.setattr(online_gate, "N_RUNS", 4)
+def test_runs_side_by_side_are_those_of_the_gate(name):
+    size = online_gate.Size(n_runs=4)
     for horizon in (700, None):
-        regrets, best, drawn = online_gate.regrets(name, 700, horizon)
-        online_gate.check(name, 700, horizon, drawn)
+        regrets, best, drawn = online_gate.regrets(name, 700, horizon, size)
+        online_gate.check(name, 700, horizon, drawn, size)
         assert regrets.shape == best.shape == (4,)
         assert (regrets > 0).all()
 
@@ -42,8 +43,7 @@ def test_what_learning_costs_is_what_is_left_without_exploration(mode):
     assert found == pytest.approx([2 * n_rounds ** (2 / 3)])
 
 
-def test_relu_gates_recover_from_a_small_error(monkeypatch):
-    monkeypatch.setattr(edge, "TURNS", 12)
-    found = edge.recovery("relu", 0.01, seed=0)
+def test_relu_gates_recover_from_a_small_error():
+    found = edge.recovery("relu", 0.01, seed=0, size=edge.Size(n_turns=12))
     assert found["loss"][-1] < 1e-3 * found["loss"][0] + 1e-12
     assert max(found["V"][-1], found["W, b"][-1]) < 1e-3

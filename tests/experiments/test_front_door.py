@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from experiments.front_door import Result, gaps_of, once_for_all_budgets
-from experiments.front_door_rivals import LAZY, SUBSET, settings
-from experiments.mean_budgets import Split
+from experiments.boards.front_door import Result, gaps_of, once_for_all_budgets
+from experiments.lib.lightgbm_rivals import LAZY, SUBSET, settings
+from experiments.lib.mean_budgets import Split
 
 from farthing.cascades import MiserCascadeClassifier
 from farthing.costs import CostSheet, Group

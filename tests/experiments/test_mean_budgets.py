@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from experiments.mean_budgets import Followed, Split, follow
+from experiments.lib.mean_budgets import Followed, Split, follow
 
 from farthing.boosting import GreedyMiserClassifier
 from farthing.cascades import EarlyExitClassifier

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from experiments.nan_neighbors import findings_21, stages
+from experiments.papers.nan2018_neighbors import findings_21, stages
 
 from farthing.boosting import AdaBoostClassifier
 from farthing.neighbors import MarginNeighborsClassifier, RandomOrderClassifier, ValueOfClassifier

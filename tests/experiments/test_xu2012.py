@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from experiments.ranking_methods import MISER, PLAIN, Model
-from experiments.xu2012 import Reached, areas
+from experiments.lib.ranking_methods import MISER, PLAIN, Model
+from experiments.papers.xu2012 import Reached, areas
 
 
 def model(score, spend, *, best=True):

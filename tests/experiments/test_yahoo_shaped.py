@@ -1,7 +1,7 @@
 """The Yahoo-shaped table has the shape it says."""
 
 import numpy as np
-from experiments.yahoo_shaped import GRADES, LEVELS, yahoo_prices, yahoo_shaped
+from experiments.lib.yahoo_shaped import GRADES, LEVELS, yahoo_prices, yahoo_shaped
 
 
 def test_it_is_a_function_of_its_seed():

@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+from farthing.frontier.choice import choose
 
 from farthing.boosting import AdaBoostBTClassifier
 from farthing.cascades import MiserCascadeClassifier
 from farthing.frontier import Frontier, Point
-from farthing.frontier.choice import choose
 from farthing.frontier.scorers import Evaluation, brier
 
 

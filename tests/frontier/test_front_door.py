@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from farthing.frontier.frontier import Point
 from sklearn.naive_bayes import GaussianNB
 
 import farthing
@@ -12,7 +13,6 @@ from farthing.datasets import load_heart_disease
 from farthing.errors import BudgetWarning, FileError
 from farthing.frontier.budgeted_base import _held_to
 from farthing.frontier.data_split import Part
-from farthing.frontier.frontier import Point
 from farthing.store.codec import decode, encode
 
 FEW = [

@@ -1,9 +1,9 @@
 """A short run of the fuzz: every spoilt file works or is refused, within its memory and time."""
 
 import pytest
-from experiments.fuzz_models import saved_models
-from experiments.fuzz_store import fuzz, spoil
-from experiments.mutations import MUTATIONS
+from experiments.fuzz.fuzz_models import saved_models
+from experiments.fuzz.fuzz_store import fuzz, spoil
+from experiments.fuzz.mutations import MUTATIONS
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 Seeds are fixed, so each test gives the same numbers every time. Under the claim, a new seed would fail one of
 them with a probability of at most 1 in 1000, by the normal approximation; the bounds of Bonferroni are for
-the experts together. `experiments.online_gate` has the longer study.
+the experts together. `experiments.papers.nan2018_online_gate` has the longer study.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Gates: a cheap gate and a cheap model that spare an expensive model most rows (ADAPT, EXP3.G, edge gating)."""
 
-from farthing.adaptive.adapt import AdaptPath, AdaptPoint, adapt_path, plot_regions
+from farthing.adaptive.adapt import AdaptPath, AdaptPoint, adapt_path
 from farthing.adaptive.adapt_gbrt import AdaptGbrtClassifier
 from farthing.adaptive.adapt_lin import AdaptLinClassifier
 from farthing.adaptive.adapt_lstsq import AdaptLstsqClassifier
@@ -23,6 +23,5 @@ __all__ = [
     "OnlineGate",
     "Panel",
     "adapt_path",
-    "plot_regions",
     "speak",
 ]

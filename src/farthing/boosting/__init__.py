@@ -15,7 +15,6 @@ from farthing.boosting.greedy_miser import (
     miser_path,
     subset_path,
 )
-from farthing.boosting.greedy_miser.staged import PriceLevel
 
 __all__ = [
     "AdaBoostBTClassifier",
@@ -28,7 +27,6 @@ __all__ = [
     "GreedyMiserRanker",
     "GreedyMiserRegressor",
     "PathPoint",
-    "PriceLevel",
     "l1_path",
     "miser_path",
     "subset_path",

@@ -1,9 +1,8 @@
-"""What a boosted model tells beside its predictions: its rounds one by one, and what it has bought."""
+"""A boosted model round by round: predictions and spend after each."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,23 +13,6 @@ from farthing.base import TreesMixin, n_threads
 from farthing.base.inputs import check_caps
 from farthing.learning.booster import Floats
 from farthing.trees import Progress
-
-
-@dataclass(frozen=True, slots=True)
-class PriceLevel:
-    """How many of the features of one price a model uses; figure 2 of the paper draws their share.
-
-    Attributes
-    ----------
-    price : float
-        The price alone, shared cost included.
-    n_features, n_bought : int
-        Features of this price, and those of them that some tree tests.
-    """
-
-    price: float
-    n_features: int
-    n_bought: int
 
 
 class StagedTrees(TreesMixin):
@@ -79,31 +61,6 @@ class StagedTrees(TreesMixin):
             acquired = progress.acquired
             encoded.check(acquired)
             yield progress.outputs.copy(), acquired
-
-    def bought_by_price(self, n_rounds: int | None = None) -> list[PriceLevel]:
-        """Count the features that the trees test, by their price; figure 2 of the paper.
-
-        Parameters
-        ----------
-        n_rounds : int, optional
-            Look at the first so many rounds only.
-
-        Returns
-        -------
-        list of PriceLevel
-            By ascending price.
-        """
-        n_outputs = len(self.prior_)
-        rounds = self.n_rounds_ if n_rounds is None else min(n_rounds, self.n_rounds_)
-        tested = self.forest_.feature[: self.forest_.offsets[(rounds + 1) * n_outputs]]
-        bought = np.zeros(self.forest_.n_features, dtype=np.bool_)
-        bought[tested[tested >= 0]] = True
-        prices = np.array([self.costs_.price(name) for name in self.costs_.features])
-        levels = np.unique(prices)
-        return [
-            PriceLevel(float(p), int((prices == p).sum()), int((bought & (prices == p)).sum()))
-            for p in levels
-        ]
 
     def _check_stored(self) -> None:
         super()._check_stored()

@@ -1,0 +1,1 @@
+"""Longer runs: the papers' figures, comparisons with rivals, fuzzing; `farthing reproduce` runs them."""

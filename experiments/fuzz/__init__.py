@@ -1,0 +1,1 @@
+"""Random inputs that look for violations: spoilt model files, and walks over the service."""

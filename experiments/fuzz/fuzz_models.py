@@ -1,0 +1,72 @@
+"""The models whose files are fuzzed: small, and between them with every feature that a file can have."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from farthing.boosting import (
+    AdaBoostBTClassifier,
+    AdaBoostClassifier,
+    GradientBoostingRegressor,
+    GreedyMiserClassifier,
+)
+from farthing.cascades import EarlyExitClassifier, EarlyExitRanker
+from farthing.costs import CostSheet, Group
+from farthing.forests import BudgetTreeClassifier
+from farthing.neighbors import MarginNeighborsClassifier, ValueOfClassifier
+
+
+def patients(n_rows: int = 300) -> tuple[pd.DataFrame, np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    """Return a table with numbers, missing values, booleans and categories, string labels, and a number."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(
+        {
+            "age": rng.integers(20, 80, n_rows),
+            "chol": np.where(rng.random(n_rows) < 0.1, np.nan, rng.normal(size=n_rows)),
+            "fbs": rng.random(n_rows) < 0.5,
+            "pain": rng.choice(["none", "typical", "atypical", "ängstlich"], n_rows),
+            "town": pd.Categorical(rng.choice([f"town {i}" for i in range(70)], n_rows)),
+        }
+    )
+    risk = (X["age"] > 50) * 1.0 + X["chol"].fillna(0) + (X["pain"] == "typical") * X["fbs"]
+    labels = np.array(["healthy", "doubtful", "ill"])[np.digitize(risk, [0.3, 1.0])]
+    return X, labels, risk.to_numpy()
+
+
+def saved_models() -> list[bytes]:
+    """Fit the models and return the bytes of their files."""
+    X, labels, risk = patients()
+    sheet = CostSheet(
+        {"age": 0.5, "chol": 7.27, "fbs": 5.2, "pain": 1.0, "town": 0.0},
+        {"blood": Group(2.1, ["chol", "fbs"])},
+        unit="USD",
+    )
+    plain = X[["age", "chol"]].to_numpy()
+    stumps = AdaBoostClassifier(n_estimators=6)
+    models = [
+        BudgetTreeClassifier(costs=sheet, max_depth=4).fit(X, labels),
+        BudgetTreeClassifier(costs=sheet, budget=8.0).fit(X, labels == "ill"),
+        BudgetTreeClassifier().fit(plain, (risk > 0.5).astype(int)),
+        AdaBoostClassifier(costs=sheet, n_estimators=6, max_depth=2, curtail=True).fit(X, labels == "ill"),
+        AdaBoostBTClassifier(costs=sheet, n_estimators=8, budget=9.0, curtail=True).fit(X, labels == "ill"),
+        GradientBoostingRegressor(costs=sheet, n_estimators=5, max_depth=3).fit(X, risk),
+        GradientBoostingRegressor(n_estimators=2, max_leaf_nodes=4).fit(plain.astype(np.float32), risk),
+        EarlyExitClassifier(GreedyMiserClassifier(n_estimators=2, max_depth=2), every=1, costs=sheet).fit(X, labels),
+        EarlyExitRanker(GradientBoostingRegressor(n_estimators=3, max_leaf_nodes=3), every=1).fit(plain, risk),
+        MarginNeighborsClassifier(stumps, n_neighbors=5, costs=sheet).fit(X[:40], labels[:40] == "ill"),
+        ValueOfClassifier(costs=sheet).fit(X[:40], labels[:40] == "ill"),
+    ]
+    return [saved(model) for model in models]
+
+
+def saved(model: Any) -> bytes:
+    """Return the bytes of a model's file."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.farthing"
+        model.save(path)
+        return path.read_bytes()

@@ -1,0 +1,181 @@
+"""Compare the answers of the service with local walks, on 1,000 rows for every method.
+
+For each registered method a model is fitted on a small table with missing values and text, and saved. Then
+1,000 rows are walked twice, by requests to the service and locally, with a seed of their own, some of them
+with a budget, with features known from the start, and with answers refused; every question, price, spend,
+rest and decision on the way must be the same bits. The requests are the bytes that a client would send, and
+go to the application itself; for the first 50 rows also over HTTP, to `farthing serve` with two workers.
+
+``farthing reproduce service_agreement [--rows 1000] [--network 50] [--methods NAME ...]`` writes
+docs/results/service_agreement.md. Each method is kept when it is done, so a run can be stopped and goes on
+where it stopped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import tempfile
+from collections.abc import MutableMapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from benchmarks.service import serving
+
+import farthing
+from experiments.lib.pages import command, options, parse, write_page
+from farthing.base import get, registered, trials
+from farthing.checks.trial import NAMES, TOTAL, fit, problems, source_of
+from farthing.service import Client, RemoteWalk, Settings, create_app
+from farthing.walks import REFUSED
+
+NAME = "service_agreement"
+TINY_METHODS = ("AdaBoostRSClassifier", "BudgetTreeClassifier", "GreedyMiserRegressor")
+
+
+def steps(model: Any, answers: dict[str, Any], options: dict[str, Any]) -> list[Any]:
+    """Return everything that a walk says, from its first question to its end."""
+    said: list[Any] = []
+    walk = model.walk(**options)
+    while (ask := walk.ask) is not None:
+        said.append((ask, walk.spent, walk.left, walk.decision))
+        walk.tell(answers.get(ask.feature, REFUSED))
+    return [*said, walk.decision]
+
+
+def make_row(model: Any, fresh: Any, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the answers of a row, some refused, and how it is walked."""
+    rng = np.random.default_rng(number)
+    # Every cell from another row: as many different rows as are wanted.
+    source = {name: source_of(model, fresh, int(rng.integers(len(fresh))))[name] for name in NAMES}
+    options: dict[str, Any] = {"seed": number}
+    if number % 3 == 1:
+        options["budget"] = float(rng.uniform(0, TOTAL))
+    if number % 4 == 2:
+        options["known"] = {name: source[name] for name in NAMES if rng.random() < 0.3}
+    answers = {name: value for name, value in source.items() if number % 5 or rng.random() > 0.3}
+    return answers, options
+
+
+class Direct:
+    """A client that hands its requests to the application, without a network between them."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self._app = create_app(Settings(sources=(str(folder),), reload_seconds=0, log_level="warning"))
+        self._path = f"/v1/models/{name}/next"
+        self._loop = asyncio.new_event_loop()
+
+    def close(self) -> None:
+        """End the loop that the application runs in."""
+        self._loop.close()
+
+    def walk(self, seed: int | None = None, budget: float | None = None, known: Any = None) -> RemoteWalk:
+        """Start a walk."""
+        return RemoteWalk(self._send, known or {}, budget, seed)
+
+    def _send(self, plain: dict[str, Any]) -> dict[str, Any]:
+        return dict(self._loop.run_until_complete(self._call(json.dumps(plain).encode())))
+
+    async def _call(self, body: bytes) -> Any:
+        parts = []
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: MutableMapping[str, Any]) -> None:
+            parts.append(message)
+
+        headers = [(b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
+        scope = {"type": "http", "method": "POST", "path": self._path, "headers": headers}
+        await self._app(scope, receive, send)
+        assert parts[0]["status"] == 200, parts[1]["body"]
+        return json.loads(parts[1]["body"])
+
+
+def compare(client: Any, model: Any, fresh: Any, n_rows: int) -> dict[str, int]:
+    """Return how many rows agree, and how many requests they took."""
+    agree = taken = 0
+    for number in range(n_rows):
+        answers, options = make_row(model, fresh, number)
+        local = steps(model, answers, options)
+        agree += steps(client, answers, options) == local
+        taken += len(local)
+    return {"agree": agree, "requests": taken}
+
+
+def fitted(name: str, folder: Path) -> tuple[Any, Any]:
+    """Fit and save a model of a method; return it with fresh rows."""
+    estimator = trials(name)[-1]
+    problem = list(problems(estimator))[1]
+    model = fit(estimator, problem)
+    model.save(folder / f"{name}.farthing")
+    return model, problem.fresh
+
+
+def directly(methods: list[str], n_rows: int, kept: Path) -> None:
+    """Compare the methods that have not been compared yet, without a network."""
+    for name in methods:
+        if not (file := kept / f"{name}-{n_rows}.json").exists():
+            with tempfile.TemporaryDirectory() as folder:
+                model, fresh = fitted(name, Path(folder))
+                with closing(Direct(Path(folder), name)) as client:
+                    found = compare(client, model, fresh, n_rows)
+            file.write_text(json.dumps(found))
+            print(name, found, flush=True)
+
+
+def over_http(methods: list[str], n_rows: int, kept: Path) -> None:
+    """Compare the methods that have not been compared yet, over HTTP."""
+    left = [name for name in methods if not (kept / f"{name}-http-{n_rows}.json").exists()]
+    if not left or not n_rows:
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        models = {name: fitted(name, Path(folder)) for name in left}
+        with serving("farthing.cli", "serve", folder, "--log-level", "warning") as server:
+            for name in left:
+                with Client(server.url, name) as client:
+                    found = compare(client, *models[name], n_rows)
+                (kept / f"{name}-http-{n_rows}.json").write_text(json.dumps(found))
+                print(name, "over HTTP", found, flush=True)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run it and write the page."""
+    parser = options(__doc__)
+    parser.add_argument("--rows", type=int, default=1000)
+    parser.add_argument("--network", type=int, default=50)
+    parser.add_argument("--methods", nargs="*", help="all if left out")
+    given = parse(parser, NAME, arguments)
+    every = [name for name in registered() if get(name).__module__.split(".")[0] == farthing.__name__]
+    if given.tiny:
+        every, given.rows, given.network = list(TINY_METHODS), 10, 0
+    directly(given.methods or every, given.rows, given.kept)
+    over_http(given.methods or every, given.network, given.kept)
+    text = page(every, given.rows, given.network, given.kept)
+    write_page(given.out, NAME, text, command(NAME, "--rows", given.rows, "--network", given.network))
+
+
+def page(methods: Sequence[str], n_rows: int, n_network: int, kept: Path) -> str:
+    """Return the page of what was compared."""
+    lines = [
+        "| method | rows that agree in every step | requests | of these over HTTP | requests |",
+        "|---|---|---|---|---|",
+    ]
+    for name in methods:
+        cells = [name]
+        for file, count in ((f"{name}-{n_rows}", n_rows), (f"{name}-http-{n_network}", n_network)):
+            if (path := kept / f"{file}.json").exists():
+                found = json.loads(path.read_text())
+                cells += [f"{found['agree']:,} of {count:,}", f"{found['requests']:,}"]
+            else:
+                cells += ["not run", ""]
+        lines.append(f"| {' | '.join(cells)} |")
+    intro = (__doc__ or "").split("``farthing reproduce")[0].strip()
+    intro = intro.replace("1,000 rows", f"{n_rows:,} rows").replace("first 50", f"first {n_network}")
+    return f"# The service beside local walks\n\n{intro}\n\n" + "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    main()

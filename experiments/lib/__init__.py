@@ -1,0 +1,1 @@
+"""What the experiments are made of: pages of results, tables, methods, figures."""

@@ -1,0 +1,51 @@
+"""Every experiment runs at its tiny size, in this process, and writes a page that says how it was made."""
+
+import os
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+from experiments.lib.pages import RESULTS, ROOT, commit
+
+from farthing.cli.reproduce import experiments
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("lightgbm")
+
+FOUND = experiments(ROOT)
+# These need no table but the bundled ones.
+BUNDLED = {
+    "nan2018_online_gate",
+    "cascade",
+    "cascade_ablations",
+    "default_set",
+    "front_door",
+    "miser_accuracy",
+    "fuzz_store",
+    "service_agreement",
+}
+NO_PAGE = {"fuzz_store"}
+
+
+def test_the_experiments_are_found():
+    folders = {one.folder for one in FOUND.values()}
+    assert folders == {"papers", "boards", "fuzz"}
+    assert set(FOUND) >= BUNDLED
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_tiny_run(name: str, tmp_path: Path):
+    if name not in BUNDLED and not os.environ.get("FARTHING_DATA"):
+        pytest.skip("needs the tables of FARTHING_DATA")
+    main = import_module(f"experiments.{FOUND[name].folder}.{name}").main
+    if name in NO_PAGE:
+        assert main(["--tiny"]) == 0
+        return
+    before = {path: path.stat().st_mtime_ns for path in RESULTS.iterdir()}
+    main(["--tiny", "--out", str(tmp_path)])
+    page = (tmp_path / f"{name}.md").read_text(encoding="utf-8")
+    assert page.startswith("# ")
+    last = page.rstrip().splitlines()[-1]
+    assert last.startswith(f"Made by `farthing reproduce {name}")
+    assert last.endswith(f"` at commit {commit()}.")
+    assert {path: path.stat().st_mtime_ns for path in RESULTS.iterdir()} == before

@@ -137,13 +137,13 @@ def weights_as_costs(task: Task) -> Task:
 
 def forest(task: Task, seed: int, n_estimators: int, settings: dict[str, Any]) -> BudgetForestClassifier:
     """Grow a forest on the training rows, blind to prices: only prunings see them."""
-    model = BudgetForestClassifier(n_estimators=n_trees, random_state=seed, n_jobs=-1, **settings)
+    model = BudgetForestClassifier(n_estimators=n_estimators, random_state=seed, n_jobs=-1, **settings)
     return model.fit(task.train.X, task.train.y)
 
 
 def peer(task: Task, seed: int, n_estimators: int) -> Any:
     """Grow scikit-learn's forest, with the features of a split drawn as it does, and bring it over."""
-    model = RandomForestClassifier(n_trees, criterion="entropy", random_state=seed, n_jobs=-1)
+    model = RandomForestClassifier(n_estimators, criterion="entropy", random_state=seed, n_jobs=-1)
     return from_model(model.fit(task.train.X, task.train.y))
 
 
@@ -189,7 +189,7 @@ def _growth(model: Any, part: Part) -> Iterator[tuple[float, float]]:
 def miser(task: Task, tradeoff: float, n_estimators: int) -> Curve:
     """Return the curve of the Greedy Miser at one trade-off, every tenth round."""
     n_classes = len(np.unique(task.train.y))
-    rounds = n_trees // (n_classes if n_classes > 2 else 1)
+    rounds = n_estimators // (n_classes if n_classes > 2 else 1)
     model = GreedyMiserClassifier(n_estimators=rounds, relative=True, n_jobs=-1)
     path = miser_path(
         model,
@@ -216,7 +216,7 @@ def pruning(task: Task, model: Any, method: str) -> Curve:
 
 def early_stopping(task: Task, seed: int, n_estimators: int, settings: dict[str, Any], rows: int) -> Curve:
     """Return the one point of a forest whose leaves have at least so many rows."""
-    model = forest(task, seed, n_trees, {**settings, "min_samples_leaf": rows})
+    model = forest(task, seed, n_estimators, {**settings, "min_samples_leaf": rows})
     decided = [(model.decide(part.X), part.y) for part in (task.validation, task.test)]
     return np.array([[n for d, y in decided for n in (d.spent.mean(), np.mean(d.prediction != y))]])
 

@@ -51,7 +51,7 @@ class Model:
 def ranker(problem: Problem, n_estimators: int, **more: Any) -> GreedyMiserRanker:
     """Return the booster that all methods are made of."""
     return GreedyMiserRanker(
-        n_estimators=n_trees, max_depth=4, min_samples_leaf=20, relative=True, at=K, costs=problem.train.costs, **more
+        n_estimators=n_estimators, max_depth=4, min_samples_leaf=20, relative=True, at=K, costs=problem.train.costs, **more
     )
 
 
@@ -163,7 +163,7 @@ def methods_on(
         def follow(learn: RankingTable, held: RankingTable) -> CostPath:
             test = problem.test
             return make(
-                ranker(problem, n_trees, charge=charge),
+                ranker(problem, n_estimators, charge=charge),
                 learn.X,
                 learn.grades,
                 qid=learn.qid,

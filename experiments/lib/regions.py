@@ -5,15 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-<<<<<<<< HEAD:src/farthing/adaptive/adapt/plots.py
-
-from farthing.adaptive.adapt.base import AdaptClassifier
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-========
 from matplotlib.axes import Axes
->>>>>>>> experiments:experiments/lib/regions.py
 
 # Rows and columns of the raster.
 _FINE = 200

@@ -34,7 +34,7 @@ def figure_3(n_estimators: int, n_jobs: int, file: Path, say: Callable[[str], No
     watched = ~test & (np.random.default_rng(0).random(len(y)) < 0.25)
     train = ~test & ~watched
     booster = GreedyMiserClassifier(
-        n_estimators=n_trees, max_depth=3, relative=True, costs=costs, min_samples_leaf=10
+        n_estimators=n_estimators, max_depth=3, relative=True, costs=costs, min_samples_leaf=10
     )
     given: dict[str, Any] = {"validation": (X[watched], y[watched]), "test": (X[test], y[test])}
     path = miser_path(

@@ -114,9 +114,9 @@ class Runs:
         """Return a forest's curve from tree to tree."""
 
         def make() -> Curve:
-            task, n_trees = self.task(table, seed), self.size.n_trees
+            task, n_estimators = self.task(table, seed), self.size.n_trees
             settings = {**FORESTS, **CHOICES}[row]
-            grown = peer(task, seed, n_trees) if row == PEER else forest(task, seed, n_trees, settings)
+            grown = peer(task, seed, n_estimators) if row == PEER else forest(task, seed, n_estimators, settings)
             return growth(task, grown)
 
         return self._kept(row, table, seed, make)
@@ -214,7 +214,7 @@ def table_3_1(runs: Runs, table: str, n_seeds: int) -> str:
 
 def table_4_1(task: Task, n_estimators: int) -> str:
     """Return how a typical feature is used before and after pruning, at the same error."""
-    model = forest(task, 0, n_trees, {})
+    model = forest(task, 0, n_estimators, {})
     path = prune_path(model, task.validation.X, task.validation.y)
     level = path.forest_errors[0] + 0.001
     pruned = path[int(np.flatnonzero(path.forest_errors <= level)[-1])]

@@ -5,12 +5,9 @@ from farthing.boosting.adaboost_bt import AdaBoostBTClassifier
 from farthing.boosting.adaboost_rs import AdaBoostRSClassifier
 from farthing.boosting.gradient_boosting import GradientBoostingRegressor
 from farthing.boosting.greedy_miser import (
-    CostPath,
-    Curve,
     GreedyMiserClassifier,
     GreedyMiserRanker,
     GreedyMiserRegressor,
-    PathPoint,
     l1_path,
     miser_path,
     subset_path,
@@ -20,13 +17,10 @@ __all__ = [
     "AdaBoostBTClassifier",
     "AdaBoostClassifier",
     "AdaBoostRSClassifier",
-    "CostPath",
-    "Curve",
     "GradientBoostingRegressor",
     "GreedyMiserClassifier",
     "GreedyMiserRanker",
     "GreedyMiserRegressor",
-    "PathPoint",
     "l1_path",
     "miser_path",
     "subset_path",

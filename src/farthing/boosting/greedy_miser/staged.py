@@ -1,4 +1,4 @@
-"""A boosted model round by round: predictions and spend after each."""
+"""Predictions and spends after each round of boosting."""
 
 from __future__ import annotations
 
@@ -9,21 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import TreesMixin, n_threads
+from farthing.base import BudgetedEstimator
 from farthing.base.inputs import check_caps
+from farthing.boosting.greedy_miser.model import GreedyMiserModel
 from farthing.learning.booster import Floats
+from farthing.table import encode
 from farthing.trees import Progress
 
 
-class StagedTrees(TreesMixin):
-    """A forest of rounds: one tree of one node for each output, then one tree for each output and round."""
+class StagedMixin(BudgetedEstimator):
+    """The ``staged_`` methods of an estimator that learns a `GreedyMiserModel`."""
 
-    @property
-    def n_rounds_(self) -> int:
-        """Rounds of boosting that the model is made of."""
-        check_is_fitted(self)
-        n_outputs = len(self.prior_)
-        return int(self.forest_.n_trees // n_outputs - 1)
+    fitted_: GreedyMiserModel
 
     def staged_predict(self, X: Any, *, budget: Any = None) -> Iterator[NDArray[Any]]:
         """Yield the predictions after each round; parameters as in `predict`.
@@ -33,7 +30,7 @@ class StagedTrees(TreesMixin):
         ndarray, shape (n_rows,)
         """
         for outputs, acquired in self._staged(X, budget):
-            yield self._results(self._settle(outputs, acquired))[0]
+            yield self.fitted_.results(self.fitted_.settle(outputs, acquired))[0]
 
     def staged_spend(self, X: Any, *, budget: Any = None) -> Iterator[Floats]:
         """Yield what each row has paid after each round, by the cost sheet; parameters as in `predict`.
@@ -43,27 +40,19 @@ class StagedTrees(TreesMixin):
         ndarray of float64, shape (n_rows,)
         """
         for _, acquired in self._staged(X, budget):
-            yield self.costs_.total_rows(acquired)
+            yield self.fitted_.costs.total_rows(acquired)
 
     def _staged(self, X: Any, budget: Any) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
         """Yield raw outputs and acquired after each round."""
         check_is_fitted(self)
-        encoded = self.schema_.encode(X, type(self).__name__)
-        caps = check_caps(self.budget_ if budget is None else budget, len(encoded.values))
-        n_outputs = len(self.prior_)
-        progress = Progress(
-            encoded.values, n_outputs, self.costs_, budget=caps, n_threads=n_threads(self.n_jobs)
-        )
-        ready = self._ready()
-        ready.advance(progress, 0, n_outputs)
-        for tree in range(n_outputs, self.forest_.n_trees, n_outputs):
-            ready.advance(progress, tree, tree + n_outputs)
+        model, threads = self.fitted_, self.n_threads()
+        encoded = encode(model.schema, X, type(self).__name__)
+        caps = check_caps(model.budget if budget is None else budget, len(encoded.values))
+        n_outputs = len(model.prior)
+        progress = Progress(encoded.values, n_outputs, model.costs, budget=caps, n_threads=threads)
+        model.predictor.advance(progress, 0, n_outputs)
+        for tree in range(n_outputs, model.forest.n_trees, n_outputs):
+            model.predictor.advance(progress, tree, tree + n_outputs)
             acquired = progress.acquired
             encoded.check(acquired)
             yield progress.outputs.copy(), acquired
-
-    def _check_stored(self) -> None:
-        super()._check_stored()
-        n_outputs = len(self.prior_)
-        if self.forest_.width != 1 or self.forest_.n_trees % n_outputs:
-            raise ValueError("the trees are not rounds of one tree for each output")

@@ -6,14 +6,14 @@
 #include <optional>
 #include <string>
 
-#include "../bins.hpp"
-#include "../carry.hpp"
-#include "../criterion.hpp"
-#include "../grower.hpp"
-#include "../ledger.hpp"
-#include "../random.hpp"
-#include "common.hpp"
-#include "fields.hpp"
+#include "account/row_ledger.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/tree_fields.hpp"
+#include "common/counter_rng.hpp"
+#include "grow/gradient_target.hpp"
+#include "grow/grower.hpp"
+#include "grow/root_histogram_update.hpp"
+#include "table/binned_table.hpp"
 
 namespace farthing {
 namespace {

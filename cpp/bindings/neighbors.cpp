@@ -1,10 +1,10 @@
 // Neighbourhoods and local regressions for Python.
 #include <optional>
 
-#include "../acquire.hpp"
-#include "../local.hpp"
-#include "../neighbors.hpp"
-#include "common.hpp"
+#include "bindings/arrays.hpp"
+#include "neighbors/greedy_acquisition.hpp"
+#include "neighbors/local_regression.hpp"
+#include "neighbors/neighborhood.hpp"
 
 namespace farthing {
 namespace {

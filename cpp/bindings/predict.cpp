@@ -1,5 +1,5 @@
 // The predictor for Python.
-#include "predictor.hpp"
+#include "bindings/predictor.hpp"
 
 namespace farthing {
 

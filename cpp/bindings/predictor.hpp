@@ -4,9 +4,9 @@
 #include <memory>
 #include <optional>
 
-#include "../descent.hpp"
-#include "../predictor.hpp"
-#include "common.hpp"
+#include "bindings/arrays.hpp"
+#include "predict/lazy_descent.hpp"
+#include "predict/predict.hpp"
 
 namespace farthing {
 

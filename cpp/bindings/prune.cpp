@@ -4,12 +4,12 @@
 
 #include <nanobind/stl/function.h>
 
-#include "../closure.hpp"
-#include "../curve.hpp"
-#include "../feature_paths.hpp"
-#include "../lineage.hpp"
-#include "../pruning.hpp"
-#include "predictor.hpp"
+#include "bindings/predictor.hpp"
+#include "prune/ancestry.hpp"
+#include "prune/closure_path.hpp"
+#include "prune/feature_removal.hpp"
+#include "prune/path_curve.hpp"
+#include "prune/pruning_problem.hpp"
 
 namespace farthing {
 namespace {

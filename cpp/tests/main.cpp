@@ -1,15 +1,15 @@
 // The core's own tests, in the order of the data flow. `make sanitize` runs them under AddressSanitizer and
 // UndefinedBehaviorSanitizer; what the kernels compute is compared with naive twins in tests/kernels as well.
-#include "test_bins.hpp"
-#include "test_boosting.hpp"
-#include "test_closure.hpp"
-#include "test_growing.hpp"
-#include "test_ledger.hpp"
-#include "test_neighbors.hpp"
-#include "test_predicting.hpp"
-#include "test_price.hpp"
-#include "test_sampling.hpp"
-#include "test_sums.hpp"
+#include "tests/account/test_cost_sheet.hpp"
+#include "tests/account/test_row_ledger.hpp"
+#include "tests/boost/test_adaboost.hpp"
+#include "tests/boost/test_vote_sampler.hpp"
+#include "tests/grow/test_grower.hpp"
+#include "tests/grow/test_histogram.hpp"
+#include "tests/neighbors/test_neighbors.hpp"
+#include "tests/predict/test_predict.hpp"
+#include "tests/prune/test_closure.hpp"
+#include "tests/table/test_binned_table.hpp"
 
 int main() {
     using namespace farthing::tests;

@@ -1,0 +1,128 @@
+// price: what a feature costs somebody who owns some already, and how a gain is weighed against it. Pure functions:
+// who owns what goes in, the price comes out; nothing here remembers anything.
+#pragma once
+
+#include "common/views.hpp"
+
+namespace farthing {
+
+// Own costs by feature, shared costs by group, and each feature's group (-1: none).
+struct Sheet {
+    Span<const double> own;          // (k,)
+    Span<const double> shared;       // (g,)
+    Span<const index_t> group_of;    // (k,)
+
+    index_t n_features() const { return own.size; }
+};
+
+// Features in hand, and the groups they touch.
+class Owned {
+public:
+    Owned() = default;
+    explicit Owned(const Sheet& sheet) : features_(sheet.n_features()), groups_(sheet.shared.size) {}
+
+    bool has(index_t feature) const { return features_.has(feature); }
+    bool has_group(index_t group) const { return groups_.has(group); }
+    void add(const Sheet& sheet, index_t feature) {
+        features_.add(feature);
+        if (sheet.group_of[feature] >= 0) groups_.add(sheet.group_of[feature]);
+    }
+    void clear() {
+        features_.clear();
+        groups_.clear();
+    }
+    // IN words: the features in hand, 64 a word.
+    void assign(const Sheet& sheet, const std::uint64_t* words) {
+        clear();
+        for (index_t w = 0; w < Bitset::n_words(sheet.n_features()); ++w) {
+            for (std::uint64_t left = words[w]; left != 0; left &= left - 1) add(sheet, w * 64 + __builtin_ctzll(left));
+        }
+    }
+    const std::uint64_t* feature_words() const { return features_.words(); }
+
+private:
+    Bitset features_;
+    Bitset groups_;
+};
+
+// The price of one more feature: nothing if owned; the shared cost only if its group is not yet touched.
+inline double price(const Sheet& sheet, index_t feature, const Owned& owned) {
+    if (owned.has(feature)) return 0.0;
+    double sum = 0.0 + sheet.own[feature];
+    const index_t group = sheet.group_of[feature];
+    if (group >= 0 && !owned.has_group(group)) sum += sheet.shared[group];
+    return sum;
+}
+
+// The original cost of a feature, from an empty ledger.
+inline double list_price(const Sheet& sheet, index_t feature) {
+    const index_t group = sheet.group_of[feature];
+    const double sum = 0.0 + sheet.own[feature];
+    return group >= 0 ? sum + sheet.shared[group] : sum;
+}
+
+// What all of `owned` costs: own costs in the order of the sheet, then shared costs in the order of the groups.
+// The account is this sum, in walks and in array calls alike, so the order of the additions is part of it.
+inline double total(const Sheet& sheet, const Owned& owned) {
+    double sum = 0.0;
+    const std::uint64_t* words = owned.feature_words();
+    for (index_t w = 0; w < Bitset::n_words(sheet.n_features()); ++w) {
+        for (std::uint64_t left = words[w]; left != 0; left &= left - 1) {
+            sum += sheet.own[w * 64 + __builtin_ctzll(left)];
+        }
+    }
+    for (index_t group = 0; group < sheet.shared.size; ++group) {
+        if (owned.has_group(group)) sum += sheet.shared[group];
+    }
+    return sum;
+}
+
+inline bool within(double spent, double budget) { return spent <= budget * (1 + 1e-12); }
+
+inline bool affords(const Sheet& sheet, const Owned& owned, index_t feature, double budget) {
+    Owned more = owned;
+    more.add(sheet, feature);
+    return within(total(sheet, more), budget);
+}
+
+enum class CostRule { penalty, ratio };
+
+// One way to split a node, as the choice among them sees it. `charge` is what the penalty multiplies: the unpaid
+// price under the model ledger, the unpaid price times the share of rows that pay it under the row ledger.
+struct Offer {
+    double gain = 0;
+    double charge = 0;
+    double list_price = 0;
+    index_t feature = -1;
+};
+
+struct Weighing {
+    CostRule rule = CostRule::penalty;
+    double tradeoff = 0;
+
+    // The price as it is weighed: with a trade-off of zero it counts for nothing, not even between equals.
+    double weighed_price(const Offer& a) const {
+        return rule == CostRule::ratio ? a.list_price : tradeoff * a.charge;
+    }
+
+    double net(const Offer& a) const { return a.gain - tradeoff * a.charge; }
+
+    bool acceptable(const Offer& a) const {
+        return a.feature >= 0 && (rule == CostRule::ratio ? a.gain > 0 : net(a) > 0);
+    }
+
+    // Penalty: the larger net gain. Ratio: the smaller price per gain, compared by cross-multiplication. Ties go to
+    // the larger gain, then the lower price, then the earlier column.
+    bool better(const Offer& a, const Offer& b) const {
+        if (a.feature < 0 || b.feature < 0) return b.feature < 0 && a.feature >= 0;
+        const bool ratio = rule == CostRule::ratio;
+        const double left = ratio ? b.list_price * a.gain : net(a);
+        const double right = ratio ? a.list_price * b.gain : net(b);
+        if (left != right) return left > right;
+        if (a.gain != b.gain) return a.gain > b.gain;
+        if (weighed_price(a) != weighed_price(b)) return weighed_price(a) < weighed_price(b);
+        return a.feature < b.feature;
+    }
+};
+
+}  // namespace farthing

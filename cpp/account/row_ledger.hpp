@@ -1,0 +1,287 @@
+// ledger: what each row owns over a whole ensemble, and under a hard budget, what it can no longer afford. Grown trees
+// charge it and price their splits by it; it is passed to them and changed by nothing else.
+//
+// A row's sets of features lie side by side, `words_` words of 64 bits each:
+//
+//     row 0: paid | settled (with groups) | owned (with a budget)     row 1: paid | ...
+//
+// paid: the row never pays this feature's own cost again; settled: nor its group's shared cost. Without a budget paid
+// is owned. With one, what a row cannot afford is refused for good, since what all of it would cost only grows: it is
+// paid and settled, and the row's code of it becomes that of a missing value, as it is in a walk.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "account/cost_sheet.hpp"
+#include "common/fixed_point.hpp"
+#include "common/views.hpp"
+#include "table/binned_table.hpp"
+
+namespace farthing {
+
+// Counts, for each of `n_words` * 64 bits, the rows in whose sets it is.
+// IN  flags: the first word of row 0; stride: words from row to row; rows (n,).   IN OUT counts (n_words * 64,).
+inline void count_bits(const std::uint64_t* flags, index_t stride, index_t n_words, const index_t* rows, index_t n,
+                       std::int64_t* counts) {
+    // Plane p of word w holds bit p of 64 counters. Eight rows at a time are added up by full adders; what is carried out
+    // of the third plane ripples on through the higher ones.
+    constexpr int kPlanes = 20;
+    constexpr index_t kMost = (index_t{1} << kPlanes) - 8;
+    std::vector<std::uint64_t> planes(static_cast<std::size_t>(n_words * kPlanes), 0);
+    const auto flush = [&](int n_planes) {
+        for (index_t w = 0; w < n_words; ++w) {
+            std::uint64_t* plane = planes.data() + w * kPlanes;
+            for (int p = 0; p < n_planes; ++p) {
+                for (std::uint64_t left = plane[p]; left != 0; left &= left - 1) {
+                    counts[w * 64 + __builtin_ctzll(left)] += std::int64_t{1} << p;
+                }
+                plane[p] = 0;
+            }
+        }
+    };
+    const auto add = [](std::uint64_t& sum, std::uint64_t a, std::uint64_t b) {  // sum + a + b; returns the carries
+        const std::uint64_t half = sum ^ a;
+        const std::uint64_t carry = (sum & a) | (half & b);
+        sum = half ^ b;
+        return carry;
+    };
+    index_t i = 0;
+    while (i < n) {
+        const index_t end = std::min(n, i + kMost);
+        for (; i + 8 <= end; i += 8) {
+            const std::uint64_t* row[8];
+            for (int r = 0; r < 8; ++r) row[r] = flags + rows[i + r] * stride;
+            for (index_t w = 0; w < n_words; ++w) {
+                std::uint64_t* plane = planes.data() + w * kPlanes;
+                const std::uint64_t two_a = add(plane[0], row[0][w], row[1][w]);
+                const std::uint64_t two_b = add(plane[0], row[2][w], row[3][w]);
+                const std::uint64_t two_c = add(plane[0], row[4][w], row[5][w]);
+                const std::uint64_t two_d = add(plane[0], row[6][w], row[7][w]);
+                const std::uint64_t four_a = add(plane[1], two_a, two_b);
+                const std::uint64_t four_b = add(plane[1], two_c, two_d);
+                std::uint64_t carry = add(plane[2], four_a, four_b);
+                for (int p = 3; carry != 0; ++p) {
+                    const std::uint64_t next = plane[p] & carry;
+                    plane[p] ^= carry;
+                    carry = next;
+                }
+            }
+        }
+        for (; i < end && end - i < 8; ++i) {
+            for (index_t w = 0; w < n_words; ++w) {
+                std::uint64_t* plane = planes.data() + w * kPlanes;
+                std::uint64_t carry = flags[rows[i] * stride + w];
+                for (int p = 0; carry != 0; ++p) {
+                    const std::uint64_t next = plane[p] & carry;
+                    plane[p] ^= carry;
+                    carry = next;
+                }
+            }
+        }
+        flush(kPlanes);
+    }
+}
+
+class RowLedger {
+public:
+    // weights: (n,) or empty for 1 each; what a row's price counts. owned: (n, words) or empty for nothing.
+    RowLedger(const BinnedTable& table, const Sheet& sheet, double budget, Span<const double> weights,
+              Span<const std::uint64_t> owned, int n_threads)
+        : table_(&table), sheet_(sheet), budget_(budget), capped_(!std::isinf(budget)), n_threads_(n_threads),
+          words_(Bitset::n_words(sheet.n_features())), grouped_(sheet.shared.size > 0),
+          stride_(words_ * (1 + grouped_ + capped_)), flags_(static_cast<std::size_t>(table.n_rows * stride_), 0) {
+        if (weights.size > 0) weights_ = to_fixed(weights);
+        members_.assign(static_cast<std::size_t>(sheet.shared.size * words_), 0);
+        for (index_t j = 0; j < sheet.n_features(); ++j) {
+            dearest_ = std::fmax(dearest_, list_price(sheet, j));
+            if (sheet.group_of[j] >= 0) set(members_.data() + sheet.group_of[j] * words_, j);
+        }
+        if (capped_) {
+            narrowed_ = table;
+            narrowed_.rare = {};  // its codes will change
+            spent_.assign(static_cast<std::size_t>(table.n_rows), 0.0);
+        }
+        const index_t n_blocks = (table.n_rows + kBlock - 1) / kBlock;
+        #pragma omp parallel for schedule(static) num_threads(threads_for(n_threads, n_blocks))
+        for (index_t block = 0; block < n_blocks; ++block) {
+            const index_t end = std::min((block + 1) * kBlock, table_->n_rows);
+            for (index_t row = block * kBlock; row < end; ++row) begin(row, owned);
+        }
+    }
+
+    // The table as the rows can still see it.
+    const BinnedTable& table() const { return capped_ ? narrowed_ : *table_; }
+    const Sheet& sheet() const { return sheet_; }
+    index_t n_rows() const { return table_->n_rows; }
+    index_t n_words() const { return words_; }
+    const std::uint64_t* owned(index_t row) const { return this->row(row) + (capped_ ? (1 + grouped_) * words_ : 0); }
+
+    // Weights, as integers on a grid that all rows share.
+    std::int64_t weight(const index_t* rows, index_t n) const {
+        if (weights_.values.empty()) return n;
+        std::int64_t sum = 0;
+        for (index_t i = 0; i < n; ++i) sum += weights_.values[rows[i]];
+        return sum;
+    }
+
+    // What all these rows together would pay for each feature, as the sum of weight times price, on that grid.
+    // OUT due (n_features,).
+    void due(const index_t* rows, index_t n, std::vector<double>& due) const {
+        const index_t counted = words_ * (1 + grouped_);
+        std::vector<std::int64_t> free(static_cast<std::size_t>(counted * 64), 0);
+        const index_t n_blocks = (n + kBlock - 1) / kBlock;
+        #pragma omp parallel num_threads(threads_for(n_threads_, n_blocks))
+        {
+            std::vector<std::int64_t> part(free.size(), 0);
+            #pragma omp for schedule(static) nowait
+            for (index_t block = 0; block < n_blocks; ++block) {
+                const index_t first = block * kBlock;
+                count(rows + first, std::min(kBlock, n - first), counted, part.data());
+            }
+            #pragma omp critical
+            for (std::size_t bit = 0; bit < free.size(); ++bit) free[bit] += part[bit];
+        }
+        const std::int64_t all = weight(rows, n);
+        due.assign(static_cast<std::size_t>(sheet_.n_features()), 0.0);
+        for (index_t j = 0; j < sheet_.n_features(); ++j) {
+            double sum = sheet_.own[j] * static_cast<double>(all - free[j]);
+            const index_t group = sheet_.group_of[j];
+            if (group >= 0) sum += sheet_.shared[group] * static_cast<double>(all - free[words_ * 64 + j]);
+            due[j] = sum;
+        }
+    }
+
+    // Every row that neither owns nor was refused the feature buys it. Returns whether any row was thereby refused others,
+    // so that its codes are not what they were.
+    bool buy(const index_t* rows, index_t n, index_t feature) {
+        const index_t n_blocks = (n + kBlock - 1) / kBlock;
+        bool refused = false;
+        #pragma omp parallel for schedule(static) num_threads(threads_for(n_threads_, n_blocks)) reduction(|| : refused)
+        for (index_t block = 0; block < n_blocks; ++block) {
+            const index_t end = std::min((block + 1) * kBlock, n);
+            for (index_t i = block * kBlock; i < end; ++i) refused = buy(rows[i], feature) || refused;
+        }
+        return refused;
+    }
+
+    // The same for one row.
+    bool buy(index_t row, index_t feature) {
+        std::uint64_t* paid = this->row(row);
+        if (has(paid, feature)) return false;
+        const index_t group = sheet_.group_of[feature];
+        if (capped_) {
+            spent_[row] += price(row, feature);
+            set(paid + (1 + grouped_) * words_, feature);
+        }
+        set(paid, feature);
+        if (group >= 0) settle(paid, group);
+        return capped_ && refuse(row);
+    }
+
+private:
+    static constexpr index_t kBlock = 4096;
+
+    const BinnedTable* table_;
+    BinnedTable narrowed_;
+    Sheet sheet_;
+    double budget_;
+    bool capped_;
+    int n_threads_;
+    index_t words_;
+    index_t grouped_;
+    index_t stride_;
+    double dearest_ = 0;
+    std::vector<std::uint64_t> flags_;    // (n, stride)
+    std::vector<std::uint64_t> members_;  // (groups, words)
+    std::vector<double> spent_;           // (n,), rounded in the order of purchase: good to 1e-9, no better
+    Fixed weights_;
+
+    static bool has(const std::uint64_t* set, index_t j) { return (set[j >> 6] >> (j & 63)) & 1u; }
+    static void set(std::uint64_t* set, index_t j) { set[j >> 6] |= std::uint64_t{1} << (j & 63); }
+    std::uint64_t* row(index_t row) { return flags_.data() + row * stride_; }
+    const std::uint64_t* row(index_t row) const { return flags_.data() + row * stride_; }
+
+    void begin(index_t row, Span<const std::uint64_t> owned) {
+        std::uint64_t* paid = this->row(row);
+        for (index_t w = 0; owned.size > 0 && w < words_; ++w) {
+            for (std::uint64_t left = owned[row * words_ + w]; left != 0; left &= left - 1) {
+                const index_t j = w * 64 + __builtin_ctzll(left);
+                if (capped_) {
+                    spent_[row] += price(row, j);
+                    set(paid + (1 + grouped_) * words_, j);
+                }
+                set(paid, j);
+                if (sheet_.group_of[j] >= 0) settle(paid, sheet_.group_of[j]);
+            }
+        }
+        if (capped_) refuse(row);
+    }
+
+    void settle(std::uint64_t* paid, index_t group) const {
+        for (index_t w = 0; w < words_; ++w) paid[words_ + w] |= members_[group * words_ + w];
+    }
+
+    double price(index_t row, index_t j) const {
+        const std::uint64_t* paid = this->row(row);
+        double sum = has(paid, j) ? 0.0 : sheet_.own[j];
+        const index_t group = sheet_.group_of[j];
+        if (group >= 0 && !has(paid + words_, j)) sum += sheet_.shared[group];
+        return sum;
+    }
+
+    // Refuses the row all that it cannot afford any more; returns whether there is anything new.
+    bool refuse(index_t row) {
+        const double low = budget_ * (1 - 1e-9);
+        const double high = budget_ * (1 + 1e-9);
+        if (spent_[row] + dearest_ <= low) return false;
+        std::uint64_t* paid = this->row(row);
+        bool news = false;
+        for (index_t w = 0; w < words_; ++w) {
+            std::uint64_t open = ~paid[w];
+            if (w == words_ - 1 && (sheet_.n_features() & 63)) open &= (std::uint64_t{1} << (sheet_.n_features() & 63)) - 1;
+            for (; open != 0; open &= open - 1) {
+                const index_t j = w * 64 + __builtin_ctzll(open);
+                const double due = spent_[row] + price(row, j);
+                if (due <= low || (due <= high && affords_exactly(row, j))) continue;
+                set(paid, j);
+                if (grouped_) set(paid + words_, j);
+                narrowed_.codes.set(row, j, static_cast<std::uint8_t>(narrowed_.columns[j].n_bins));
+                news = true;
+            }
+        }
+        return news;
+    }
+
+    // By the sum that the account is kept by; see total().
+    bool affords_exactly(index_t row, index_t feature) const {
+        Owned more(sheet_);
+        const std::uint64_t* mine = owned(row);
+        for (index_t w = 0; w < words_; ++w) {
+            for (std::uint64_t left = mine[w]; left != 0; left &= left - 1) more.add(sheet_, w * 64 + __builtin_ctzll(left));
+        }
+        return affords(sheet_, more, feature, budget_);
+    }
+
+    void count(const index_t* rows, index_t n, index_t counted, std::int64_t* out) const {
+        if (weights_.values.empty()) {
+            count_bits(flags_.data(), stride_, counted, rows, n, out);
+            return;
+        }
+        for (index_t i = 0; i < n; ++i) {
+            const std::uint64_t* sets = row(rows[i]);
+            const std::int64_t weight = weights_.values[rows[i]];
+            for (index_t w = 0; w < counted; ++w) {
+                for (std::uint64_t left = sets[w]; left != 0; left &= left - 1) {
+                    out[w * 64 + __builtin_ctzll(left)] += weight;
+                }
+            }
+        }
+    }
+};
+
+}  // namespace farthing

@@ -1,0 +1,68 @@
+// What all bindings use: NumPy arrays in and out, and the checks that the core leaves to its callers.
+#pragma once
+
+#include <initializer_list>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "account/cost_sheet.hpp"
+#include "common/views.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace farthing {
+
+template <class T>
+using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Table = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
+template <class T>
+using Owning = nb::ndarray<nb::numpy, T>;
+
+template <class T>
+Span<const T> span(const Vector<T>& array) {
+    return {array.data(), static_cast<index_t>(array.shape(0))};
+}
+
+template <class T>
+Matrix<T> matrix(const Table<T>& array) {
+    return {array.data(), static_cast<index_t>(array.shape(0)), static_cast<index_t>(array.shape(1)),
+            static_cast<index_t>(array.stride(0)), static_cast<index_t>(array.stride(1))};
+}
+
+// An array that keeps its values alive by itself.
+template <class T>
+Owning<T> give(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+    auto* kept = new std::vector<T>(std::move(values));
+    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return Owning<T>(kept->data(), shape, owner);
+}
+
+template <class T>
+Owning<T> give(std::vector<T>&& values) {
+    const std::size_t n = values.size();
+    return give(std::move(values), {n});
+}
+
+inline void require(bool holds, const char* message) {
+    if (!holds) throw std::invalid_argument(message);
+}
+
+inline Sheet sheet_of(const Vector<double>& own, const Vector<double>& shared, const Vector<index_t>& group_of,
+               index_t n_features) {
+    Sheet sheet{span(own), span(shared), span(group_of)};
+    require(sheet.own.size == n_features, "own costs: one for each feature");
+    require(sheet.group_of.size == n_features, "group_of: one for each feature");
+    for (const index_t group : sheet.group_of) require(group < sheet.shared.size, "group_of names no group");
+    return sheet;
+}
+
+}  // namespace farthing

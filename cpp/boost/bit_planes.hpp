@@ -1,0 +1,133 @@
+// planes: columns of very few bins as bits, so that the sums of their bins need not touch every row.
+//
+// A plane has one bit a row: is the row in this bin? For four rows at a time, the sums of all 16 subsets of their targets are
+// made once (15 additions) and then looked up by the bits of every plane: a quarter of an addition a row, where a
+// histogram needs a whole one and an address besides. The sums are the same integers.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "common/views.hpp"
+#include "table/binned_table.hpp"
+
+namespace farthing {
+
+class Planes {
+public:
+    // A column is kept as planes if all its bins but one, that of missing values included, are at most this many.
+    static constexpr index_t kMost = 2;
+
+    // IN counts: (all bins,) rows by bin. A bin without rows needs no plane.
+    Planes(const BinnedTable& table, const std::int64_t* counts)
+        : table_(table), n_words_((table.n_rows + 63) / 64), is_kept_(static_cast<std::size_t>(table.n_columns()), 0) {
+        for (index_t j = 0; j < table.n_columns(); ++j) keep(j, counts + table.first_bin[j]);
+    }
+
+    bool has(index_t column) const { return is_kept_[static_cast<std::size_t>(column)] != 0; }
+    index_t n_columns() const { return static_cast<index_t>(columns_.size()); }
+
+    // OUT sums: (all bins,), filled for the columns that are kept.   IN targets (n,), whole: their sum.
+    void fill(const std::int64_t* targets, std::int64_t whole, std::int64_t* sums, int n_threads) const {
+        // Each thread makes the tables for itself, which pays if it has many planes to look up in them.
+        constexpr index_t kPlanesInTask = 64;
+        const auto n_planes = static_cast<index_t>(bins_.size());
+        const bool worth_threads = n_planes * n_words_ > (index_t{1} << 15);
+        const int threads = worth_threads ? threads_for(n_threads, (n_planes + kPlanesInTask - 1) / kPlanesInTask) : 1;
+        const index_t share = (n_planes + threads - 1) / threads;
+        #pragma omp parallel for schedule(static) num_threads(threads)
+        for (int thread = 0; thread < threads; ++thread) {
+            const index_t begin = thread * share;
+            const index_t end = std::min(begin + share, n_planes);
+            for (index_t p = begin; p < end; ++p) sums[bins_[p]] = 0;
+            std::vector<std::int64_t> tables(kGroupsInWord * kWordsInBlock * 16);
+            for (index_t block = 0; block < n_words_; block += kWordsInBlock) {
+                const index_t n = std::min(kWordsInBlock, n_words_ - block);
+                make_tables(targets, block, n, tables.data());
+                for (index_t p = begin; p < end; ++p) {
+                    sums[bins_[p]] += look_up(words_.data() + p * n_words_ + block, n, tables.data());
+                }
+            }
+        }
+        for (const Column& column : columns_) {
+            const index_t first = table_.first_bin[column.column];
+            const index_t last = table_.first_bin[column.column + 1];
+            std::int64_t rest = whole;
+            for (index_t bin = first; bin < last; ++bin) {
+                if (!is_plane_[bin]) sums[bin] = 0;
+                rest -= sums[bin];
+            }
+            sums[column.rest] = rest;
+        }
+    }
+
+private:
+    static constexpr index_t kWordsInBlock = 8;   // 512 rows, whose tables take 16 KiB
+    static constexpr index_t kGroupsInWord = 16;  // of four rows, with a table each
+
+    struct Column {
+        index_t column;
+        index_t rest;  // the bin that has no plane, among all bins
+    };
+
+    const BinnedTable& table_;
+    index_t n_words_;
+    std::vector<std::uint8_t> is_kept_;   // (columns,)
+    std::vector<std::uint8_t> is_plane_;  // (all bins,)
+    std::vector<Column> columns_;
+    std::vector<index_t> bins_;           // (planes,): the bin of each, among all bins
+    std::vector<std::uint64_t> words_;    // (planes, n_words): bit i of word w is row 64 w + i
+
+    void keep(index_t column, const std::int64_t* counts) {
+        const index_t n_bins = table_.columns[column].n_bins + 1;
+        const index_t first = table_.first_bin[column];
+        is_plane_.resize(static_cast<std::size_t>(table_.n_all_bins()), 0);
+        std::vector<index_t> filled;
+        for (index_t bin = 0; bin < n_bins; ++bin) {
+            if (counts[bin] > 0) filled.push_back(bin);
+        }
+        if (filled.empty() || static_cast<index_t>(filled.size()) > kMost + 1) return;
+        is_kept_[static_cast<std::size_t>(column)] = 1;
+        columns_.push_back({column, first + filled[0]});
+        const auto codes = table_.column(column);
+        for (std::size_t i = 1; i < filled.size(); ++i) {
+            is_plane_[first + filled[i]] = 1;
+            bins_.push_back(first + filled[i]);
+            const std::size_t start = words_.size();
+            words_.resize(start + static_cast<std::size_t>(n_words_), 0);
+            for (index_t row = 0; row < table_.n_rows; ++row) {
+                if (codes[row] == filled[i]) words_[start + (row >> 6)] |= std::uint64_t{1} << (row & 63);
+            }
+        }
+    }
+
+    // Entry s of table g is the sum of the targets of the rows 4 g + i with bit i in s.
+    void make_tables(const std::int64_t* targets, index_t block, index_t n, std::int64_t* tables) const {
+        for (index_t group = 0; group < kGroupsInWord * n; ++group) {
+            std::int64_t* table = tables + group * 16;
+            table[0] = 0;
+            for (index_t i = 0; i < 4; ++i) {
+                const index_t row = block * 64 + group * 4 + i;
+                const std::int64_t target = row < table_.n_rows ? targets[row] : 0;
+                for (index_t s = 0; s < (index_t{1} << i); ++s) table[s + (index_t{1} << i)] = table[s] + target;
+            }
+        }
+    }
+
+    static std::int64_t look_up(const std::uint64_t* words, index_t n, const std::int64_t* tables) {
+        std::int64_t even = 0;
+        std::int64_t odd = 0;
+        for (index_t w = 0; w < n; ++w) {
+            const std::int64_t* table = tables + kGroupsInWord * 16 * w;
+            for (int group = 0; group < kGroupsInWord; group += 2) {
+                even += table[16 * group + ((words[w] >> (4 * group)) & 15)];
+                odd += table[16 * group + 16 + ((words[w] >> (4 * group + 4)) & 15)];
+            }
+        }
+        return even + odd;
+    }
+};
+
+}  // namespace farthing

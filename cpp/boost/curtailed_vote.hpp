@@ -1,0 +1,182 @@
+// curtail: a weighted vote that stops asking as soon as the votes still out cannot change its sign.
+//
+// Features are asked for in a fixed order: next comes the first feature that an unfinished tree waits for. `low` and
+// `high` enclose the final sum at every moment; the row ends when both are on one side of zero, where a sum of zero
+// counts as negative. Scores are multiples of one power of two and their sums are exact, so the bounds are, too.
+#pragma once
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "account/cost_sheet.hpp"
+#include "common/views.hpp"
+#include "predict/predict.hpp"
+
+namespace farthing {
+
+// What is known before the first answer. A stump shares its bounds with all other stumps of its feature, since one answer
+// decides them all; any other tree has the bounds of the node it stands at.
+struct CurtailPlan {
+    Span<const index_t> order;          // (p,): the features that the trees test, as they are asked for
+    Span<const index_t> position;       // (k,): place of a feature in `order`; only read for tested ones
+    Span<const std::uint8_t> stump;     // (trees,)
+    Span<const double> shared_low;      // (p,): bounds of the sum of a feature's stumps
+    Span<const double> shared_high;
+    Span<const double> low;             // (nodes,): bounds of the score at which a walk from the node can end
+    Span<const double> high;
+};
+
+// One row's way through the trees. Trees that wait for a feature are a linked list at the feature's place.
+class CurtailedVote {
+public:
+    CurtailedVote(const ForestView& forest, const CurtailPlan& plan)
+        : forest_(forest), plan_(plan), first_of_(static_cast<std::size_t>(plan.order.size), -1),
+          next_(static_cast<std::size_t>(forest.n_trees()), -1),
+          root_(forest.offsets.data, forest.offsets.data + forest.n_trees()),
+          waited_for_(static_cast<std::size_t>(Bitset::n_words(plan.order.size)), 0) {
+        for (index_t t = 0; t < forest.n_trees(); ++t) {
+            const index_t root = forest.offsets[t];
+            if (forest.feature[root] >= 0) {
+                wait(t, root, first_of_, next_, waited_for_);
+            } else {
+                seen_ += forest.scores[root];
+            }
+            if (!plan.stump[t]) {
+                low_ += plan.low[root];
+                high_ += plan.high[root];
+            }
+        }
+        for (index_t p = 0; p < plan.order.size; ++p) {
+            low_ += plan.shared_low[p];
+            high_ += plan.shared_high[p];
+        }
+        start();
+    }
+
+    void start() {
+        state_.seen = seen_;
+        state_.low = low_;
+        state_.high = high_;
+        state_.first_of = first_of_;
+        state_.next = next_;
+        state_.node = root_;
+        state_.waited_for = waited_for_;
+        state_.heard.assign(static_cast<std::size_t>(forest_.n_features), 0);
+    }
+
+    // The feature to ask for, -1 at the end.
+    index_t wants() const {
+        if (state_.low > 0 || state_.high <= 0) return -1;
+        for (std::size_t w = 0; w < state_.waited_for.size(); ++w) {
+            if (state_.waited_for[w]) return plan_.order[static_cast<index_t>(w) * 64 + __builtin_ctzll(state_.waited_for[w])];
+        }
+        return -1;
+    }
+
+    // `value_of` gives the answer for any feature heard so far, this one included.
+    template <class ValueOf>
+    void hear(index_t feature, ValueOf value_of) {
+        const index_t place = plan_.position[feature];
+        state_.heard[feature] = 1;
+        state_.low -= plan_.shared_low[place];
+        state_.high -= plan_.shared_high[place];
+        index_t tree = state_.first_of[place];
+        state_.first_of[place] = -1;
+        state_.waited_for[place >> 6] &= ~(std::uint64_t{1} << (place & 63));
+        while (tree >= 0) {
+            const index_t after = state_.next[tree];
+            if (!plan_.stump[tree]) enclose(state_.node[tree], -1.0);
+            advance(tree, value_of);
+            tree = after;
+        }
+    }
+
+    double seen() const { return state_.seen; }
+
+private:
+    struct State {
+        double seen = 0;
+        double low = 0;
+        double high = 0;
+        std::vector<index_t> first_of;
+        std::vector<index_t> next;
+        std::vector<index_t> node;
+        std::vector<std::uint64_t> waited_for;
+        std::vector<std::uint8_t> heard;
+    };
+
+    const ForestView& forest_;
+    const CurtailPlan& plan_;
+    double seen_ = 0;
+    double low_ = 0;
+    double high_ = 0;
+    std::vector<index_t> first_of_;
+    std::vector<index_t> next_;
+    std::vector<index_t> root_;
+    std::vector<std::uint64_t> waited_for_;
+    State state_;
+
+    void wait(index_t tree, index_t node, std::vector<index_t>& first_of, std::vector<index_t>& next,
+              std::vector<std::uint64_t>& waited_for) const {
+        const index_t place = plan_.position[forest_.feature[node]];
+        next[tree] = first_of[place];
+        first_of[place] = tree;
+        waited_for[place >> 6] |= std::uint64_t{1} << (place & 63);
+    }
+
+    void enclose(index_t node, double sign) {
+        state_.low += sign * plan_.low[node];
+        state_.high += sign * plan_.high[node];
+    }
+
+    template <class ValueOf>
+    void advance(index_t tree, ValueOf value_of) {
+        index_t node = state_.node[tree];
+        while (true) {
+            const index_t feature = forest_.feature[node];
+            if (feature >= 0 && !state_.heard[feature]) {  // the walk of this tree goes on later
+                state_.node[tree] = node;
+                enclose(node, 1.0);
+                wait(tree, node, state_.first_of, state_.next, state_.waited_for);
+                return;
+            }
+            const index_t next = feature >= 0 ? step(forest_, forest_.offsets[tree], node, value_of(feature)) : node;
+            if (next == node) break;
+            node = next;
+        }
+        const double score = forest_.scores[node];
+        state_.seen += score;
+        state_.low += score;
+        state_.high += score;
+    }
+};
+
+// IN  X (n, n_features); budgets (n,), or empty for no limit.   OUT outputs (n,); touched (n, words).
+template <class T>
+void predict_curtailed(const ForestView& forest, const CurtailPlan& plan, const Sheet& sheet, const Matrix<T>& X,
+                       Span<const double> budgets, double* outputs, std::uint64_t* touched, int n_threads) {
+    const index_t n_words = Bitset::n_words(forest.n_features);
+    #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
+    {
+        Owned owned(sheet);
+        CurtailedVote vote(forest, plan);
+        #pragma omp for schedule(dynamic, 64)
+        for (index_t row = 0; row < X.n_rows; ++row) {
+            owned.clear();
+            vote.start();
+            const auto value_of = [&](index_t feature) {
+                return owned.has(feature) ? static_cast<double>(X(row, feature))
+                                          : std::numeric_limits<double>::quiet_NaN();
+            };
+            for (index_t feature = vote.wants(); feature >= 0; feature = vote.wants()) {
+                if (budgets.size == 0 || affords(sheet, owned, feature, budgets[row])) owned.add(sheet, feature);
+                vote.hear(feature, value_of);
+            }
+            outputs[row] = vote.seen();
+            std::copy(owned.feature_words(), owned.feature_words() + n_words, touched + row * n_words);
+        }
+    }
+}
+
+}  // namespace farthing

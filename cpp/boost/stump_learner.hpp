@@ -1,0 +1,300 @@
+// stumps: the weak learner of boosting. Rows carry a signed weight, their weight times their label of +1 or -1; a stump
+// cuts one column in two and votes +1 on one side, -1 on the other. Its edge is the sum over all rows of vote times
+// signed weight, and the search finds the largest, exactly: the sums are integers (see fixed.hpp).
+//
+// Missing values are a third group. It votes by the sign of its own sum, that is, it goes to the side that votes so; if the
+// sum is zero it goes right, and if no row was missing a missing value stays at the node, which votes nothing.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "boost/bit_planes.hpp"
+#include "common/fixed_point.hpp"
+#include "common/views.hpp"
+#include "grow/histogram.hpp"
+#include "grow/row_partition.hpp"
+#include "grow/split_search.hpp"
+#include "grow/tree.hpp"
+#include "table/binned_table.hpp"
+
+namespace farthing {
+
+struct Stump {
+    std::int64_t edge = 0;  // 0: there is none, or it is worthless
+    std::int8_t vote = 1;   // of the left side; the right side votes the opposite
+    bool apart = false;     // all that is present on the left, the missing values alone on the right
+    index_t bin = -1;       // numeric: bins up to this one go left; categorical: votes against its own sign
+};
+
+// The stumps of one column.
+class StumpSearch {
+public:
+    // IN sums, counts: (n_bins + 1,) signed weight and number of rows by bin, the last that of missing values.
+    StumpSearch(const ColumnBins& bins, const std::int64_t* sums, const std::int64_t* counts)
+        : bins_(bins), sums_(sums), counts_(counts), missing_(sums[bins.n_bins]), n_missing_(counts[bins.n_bins]) {
+        for (index_t bin = 0; bin < bins.n_bins; ++bin) {
+            present_ += sums[bin];
+            n_present_ += counts[bin];
+        }
+    }
+
+    Stump best() const {
+        const Stump parted = bins_.categorical ? by_sign() : by_threshold();
+        const std::int64_t edge = n_missing_ > 0 && n_present_ > 0 ? std::abs(present_ - missing_) : 0;
+        if (edge <= parted.edge) return parted;
+        return {edge, static_cast<std::int8_t>(present_ > missing_ ? 1 : -1), true, bins_.n_bins - 1};
+    }
+
+    // Which rows go where.
+    Split split(const Stump& stump) const {
+        Split split;
+        split.bin = stump.bin;
+        split.missing = n_missing_ == 0                                                         ? Missing::stay
+                        : !stump.apart && missing_ != 0 && (missing_ > 0) == (stump.vote > 0) ? Missing::left
+                                                                                                : Missing::right;
+        if (!bins_.categorical) return split;
+        split.categorical = true;
+        for (index_t bin = 0; bin < bins_.n_bins; ++bin) {
+            if (counts_[bin] == 0) continue;
+            const bool up = (sums_[bin] > 0) != (bin == stump.bin);
+            put_in(stump.apart || up ? split.left : split.right, bin);
+        }
+        return split;
+    }
+
+private:
+    const ColumnBins& bins_;
+    const std::int64_t* sums_;
+    const std::int64_t* counts_;
+    std::int64_t missing_;
+    index_t n_missing_;
+    std::int64_t present_ = 0;
+    index_t n_present_ = 0;
+
+    Stump by_threshold() const {
+        Stump best;
+        std::int64_t left = 0;
+        index_t n_left = 0;
+        for (index_t bin = 0; bin < bins_.n_bins; ++bin) {
+            if (counts_[bin] == 0) continue;  // the same parts as after the bin before
+            left += sums_[bin];
+            n_left += counts_[bin];
+            if (n_left == n_present_) break;
+            const std::int64_t difference = left - (present_ - left);
+            const std::int64_t edge = std::abs(difference) + std::abs(missing_);
+            if (edge > best.edge) best = {edge, static_cast<std::int8_t>(difference >= 0 ? 1 : -1), false, bin};
+        }
+        return best;
+    }
+
+    // Each category votes by the sign of its own sum. If all agree, the one that matters least votes against its sign, since
+    // a stump that votes the same everywhere would ask for nothing.
+    Stump by_sign() const {
+        index_t least = -1;
+        index_t n_up = 0;
+        index_t n_seen = 0;
+        std::int64_t edge = std::abs(missing_);
+        for (index_t bin = 0; bin < bins_.n_bins; ++bin) {
+            if (counts_[bin] == 0) continue;
+            ++n_seen;
+            n_up += sums_[bin] > 0;
+            edge += std::abs(sums_[bin]);
+            if (least < 0 || std::abs(sums_[bin]) < std::abs(sums_[least])) least = bin;
+        }
+        if (n_up > 0 && n_up < n_seen) return {edge, 1, false, -1};
+        if (n_seen < 2) return {};
+        return {edge - 2 * std::abs(sums_[least]), 1, false, least};
+    }
+};
+
+// What a histogram adds up for stumps.
+struct SignedWeight {
+    using Row = std::int64_t;
+    static constexpr index_t width() { return 1; }
+    static void add(std::int64_t* cell, Row row) { *cell += row; }
+};
+
+struct RowCount {
+    using Row = std::int64_t;
+    static constexpr index_t width() { return 1; }
+    static void add(std::int64_t* cell, Row) { *cell += 1; }
+};
+
+// Searches one table again and again, as boosting moves the weights.
+class StumpLearner {
+public:
+    // IN weights (n,): what the rows count in the covers of the trees.
+    StumpLearner(const BinnedTable& table, Span<const double> weights, int n_threads)
+        : table_(table), n_threads_(n_threads), weights_(weights.begin(), weights.end()) {
+        all_rows_.resize(static_cast<std::size_t>(table.n_rows));
+        for (index_t i = 0; i < table.n_rows; ++i) all_rows_[i] = i;
+        root_counts_.resize(static_cast<std::size_t>(table.n_all_bins()));
+        const Node root = whole();
+        const std::vector<std::int64_t> nothing(all_rows_.size(), 0);
+        #pragma omp parallel for schedule(dynamic) num_threads(threads(root.n))
+        for (index_t j = 0; j < table_.n_columns(); ++j) fill(RowCount{}, &j, 1, root, nothing.data(), root_counts_.data());
+        planes_ = std::make_unique<Planes>(table, root_counts_.data());
+        for (index_t j = 0; j < table_.n_columns(); ++j) {
+            all_columns_.push_back(j);
+            if (!planes_->has(j)) wide_columns_.push_back(j);
+        }
+    }
+
+    index_t n_columns() const { return table_.n_columns(); }
+
+    // OUT edges (k,): the edge of the best stump of each column, on the grid of `fixed`.
+    void edges(const Fixed& fixed, std::int64_t* out) const {
+        std::vector<std::int64_t> sums(static_cast<std::size_t>(table_.n_all_bins()));
+        const std::int64_t whole = std::accumulate(fixed.values.begin(), fixed.values.end(), std::int64_t{0});
+        planes_->fill(fixed.values.data(), whole, sums.data(), n_threads_);
+        fill_all(SignedWeight{}, wide_columns_, this->whole(), fixed.values, sums);
+        for (const index_t j : all_columns_) out[j] = stumps_of(j, sums.data(), root_counts_.data()).best().edge;
+    }
+
+    // A tree of one leaf, which asks for nothing.
+    Tree constant(std::int8_t vote, std::int8_t* votes) const {
+        Tree tree;
+        double all = 0;
+        for (const double weight : weights_) all += weight;
+        *tree.add_leaf(all) = static_cast<double>(vote);
+        std::fill(votes, votes + table_.n_rows, vote);
+        return tree;
+    }
+
+    // A tree whose root is the best stump of a column. Below, a node takes the best stump of all columns if its edge among
+    // the node's rows is larger than that of the vote the node has already.
+    // OUT votes (n,): the vote of each row's leaf.
+    Tree tree(const Fixed& fixed, index_t column, index_t max_depth, std::int8_t* votes) const {
+        Growing growing{fixed, max_depth, votes, {}, all_rows_, std::vector<index_t>(all_rows_.size())};
+        const Node root = whole();
+        std::vector<std::int64_t> sums(static_cast<std::size_t>(table_.n_all_bins()));
+        fill(SignedWeight{}, &column, 1, root, fixed.values.data(), sums.data());
+        const StumpSearch found = stumps_of(column, sums.data(), root_counts_.data());
+        const Stump stump = found.best();
+        *growing.tree.add_leaf(weight(growing, 0, root.n)) = 0.0;
+        if (stump.edge <= 0) throw std::invalid_argument("the column has no stump with an edge");
+        divide(growing, 0, 0, root.n, 0, column, stump.vote, found.split(stump));
+        return std::move(growing.tree);
+    }
+
+private:
+    // Rows, ascending.
+    struct Node {
+        const index_t* rows;
+        index_t n;
+    };
+    struct Growing {
+        const Fixed& fixed;
+        index_t max_depth;
+        std::int8_t* votes;
+        Tree tree;
+        std::vector<index_t> rows;
+        std::vector<index_t> room;
+    };
+
+    const BinnedTable& table_;
+    int n_threads_;
+    std::vector<double> weights_;
+    std::vector<index_t> all_rows_;
+    std::vector<std::int64_t> root_counts_;
+    std::unique_ptr<Planes> planes_;
+    std::vector<index_t> all_columns_;
+    std::vector<index_t> wide_columns_;  // those that are not kept as planes
+
+    Node whole() const { return {all_rows_.data(), static_cast<index_t>(all_rows_.size())}; }
+
+    int threads(index_t n) const { return threads(n, table_.n_columns()); }
+    int threads(index_t n, index_t n_columns) const {
+        return n_columns * (n + 512) > 65536 ? threads_for(n_threads_, n_columns) : 1;
+    }
+
+    template <class Target>
+    void fill(const Target& target, const index_t* columns, index_t n_columns, const Node& node,
+              const std::int64_t* targets, std::int64_t* cells) const {
+        fill_histograms(table_, target, columns, n_columns, node.rows, targets, node.n, cells);
+    }
+
+    // Fills the histograms of some columns, several in one pass and in parallel.
+    template <class Target>
+    void fill_all(const Target& target, const std::vector<index_t>& columns, const Node& node,
+                  const std::vector<std::int64_t>& targets, std::vector<std::int64_t>& cells) const {
+        const auto n_columns = static_cast<index_t>(columns.size());
+        const int threads = this->threads(node.n, n_columns);
+        const index_t together = std::max<index_t>(1, std::min(kTogether, n_columns / threads));
+        const index_t n_tasks = (n_columns + together - 1) / together;
+        #pragma omp parallel for schedule(dynamic) num_threads(threads)
+        for (index_t task = 0; task < n_tasks; ++task) {
+            const index_t begin = task * together;
+            fill(target, columns.data() + begin, std::min(together, n_columns - begin), node, targets.data(), cells.data());
+        }
+    }
+
+    StumpSearch stumps_of(index_t column, const std::int64_t* sums, const std::int64_t* counts) const {
+        const index_t first = table_.first_bin[column];
+        return {table_.columns[column], sums + first, counts + first};
+    }
+
+    double weight(const Growing& growing, index_t begin, index_t end) const {
+        double sum = 0;
+        for (index_t i = begin; i < end; ++i) sum += weights_[growing.rows[i]];
+        return sum;
+    }
+
+    // Splits a leaf and goes on with both children.
+    void divide(Growing& growing, index_t node, index_t begin, index_t end, index_t depth, index_t column,
+                std::int8_t vote, const Split& split) const {
+        const ColumnBins& bins = table_.columns[column];
+        const index_t n_left =
+            partition_rows(table_.column(column), goes_left(split, bins.n_bins), growing.rows.data() + begin,
+                           end - begin, growing.room.data() + begin, n_threads_);
+        const index_t middle = begin + n_left;
+        const index_t left = growing.tree.n_nodes();
+        *growing.tree.add_leaf(weight(growing, begin, middle)) = vote;
+        *growing.tree.add_leaf(weight(growing, middle, end)) = -vote;
+        growing.tree.split_leaf(node, column, bins, split, left, left + 1);
+        growing.tree.value[node] = 0.0;
+        refine(growing, left, begin, middle, depth + 1, vote);
+        refine(growing, left + 1, middle, end, depth + 1, static_cast<std::int8_t>(-vote));
+    }
+
+    void refine(Growing& growing, index_t node, index_t begin, index_t end, index_t depth, std::int8_t vote) const {
+        if (depth < growing.max_depth && end - begin > 1 && split_again(growing, node, begin, end, depth, vote)) return;
+        for (index_t i = begin; i < end; ++i) growing.votes[growing.rows[i]] = vote;
+    }
+
+    // Splits a leaf by the best stump of all columns among its rows, the earliest of equals, if that raises the edge.
+    bool split_again(Growing& growing, index_t node, index_t begin, index_t end, index_t depth, std::int8_t vote) const {
+        std::vector<std::int64_t> targets(static_cast<std::size_t>(end - begin));
+        std::int64_t edge = 0;
+        for (index_t i = begin; i < end; ++i) {
+            targets[i - begin] = growing.fixed.values[growing.rows[i]];
+            edge += vote * targets[i - begin];
+        }
+        std::vector<std::int64_t> sums(static_cast<std::size_t>(table_.n_all_bins()));
+        std::vector<std::int64_t> counts(sums.size());
+        const Node rows{growing.rows.data() + begin, end - begin};
+        fill_all(SignedWeight{}, all_columns_, rows, targets, sums);
+        fill_all(RowCount{}, all_columns_, rows, targets, counts);
+        index_t column = -1;
+        for (const index_t j : all_columns_) {
+            const std::int64_t found = stumps_of(j, sums.data(), counts.data()).best().edge;
+            if (found <= edge) continue;
+            edge = found;
+            column = j;
+        }
+        if (column < 0) return false;
+        const StumpSearch chosen = stumps_of(column, sums.data(), counts.data());
+        const Stump stump = chosen.best();
+        divide(growing, node, begin, end, depth, column, stump.vote, chosen.split(stump));
+        return true;
+    }
+};
+
+}  // namespace farthing

@@ -1,0 +1,59 @@
+// fixed: sums that do not depend on their order.
+//
+// Gradients, hessians and weights are rounded once to a grid of integers, and all sums are sums of 64-bit integers.
+// Integer addition is associative, so any number of threads gives the same bits, and a parent's histogram minus
+// one child's is exactly the other child's. The grid is the finest power of two at which n values cannot
+// overflow: for n = 2^20 rows it keeps 42 bits below the largest magnitude, against 24 of a float.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "common/views.hpp"
+
+namespace farthing {
+
+struct Fixed {
+    std::vector<std::int64_t> values;  // (n,)
+    double unit = 1.0;                 // a power of two: what one step of the grid is worth
+
+    double back(std::int64_t sum) const { return static_cast<double>(sum) * unit; }
+};
+
+// The sum of all |values| stays below 2^sum_bits. Whole numbers stay whole (unit 1) if any sum of them is exact in a
+// double and fits, so that class counts are exact.
+inline Fixed to_fixed(Span<const double> x, int sum_bits = 62, int n_threads = 1) {
+    const int threads = threads_for(n_threads, x.size / 16384);
+    double largest = 0;
+    bool whole = true;
+    bool finite = true;
+    #pragma omp parallel for schedule(static) num_threads(threads) reduction(max : largest) reduction(&& : whole, finite)
+    for (index_t i = 0; i < x.size; ++i) {
+        finite = finite && std::isfinite(x[i]);
+        largest = std::max(largest, std::fabs(x[i]));
+        whole = whole && x[i] == std::floor(x[i]);
+    }
+    if (!finite) throw std::invalid_argument("cannot sum a value that is not finite");
+    Fixed fixed;
+    fixed.values.resize(static_cast<std::size_t>(x.size));
+    int shift = 0;
+    const bool exact = whole && largest * static_cast<double>(x.size) < std::ldexp(1.0, std::min(53, sum_bits));
+    if (largest > 0 && !exact) {
+        int magnitude = 0;
+        std::frexp(largest, &magnitude);  // largest < 2^magnitude
+        int rows = 0;
+        while ((index_t{1} << rows) < x.size) ++rows;
+        shift = sum_bits - rows - magnitude;
+        if (shift > 1000) shift = 1000;  // values this small are zero on the grid
+    }
+    fixed.unit = std::ldexp(1.0, -shift);
+    const double steps = std::ldexp(1.0, shift);
+    #pragma omp parallel for schedule(static) num_threads(threads)
+    for (index_t i = 0; i < x.size; ++i) fixed.values[i] = std::llrint(x[i] * steps);
+    return fixed;
+}
+
+}  // namespace farthing

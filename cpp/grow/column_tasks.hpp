@@ -1,0 +1,102 @@
+// live_columns: the columns of a node that can be split on, parted into tasks of columns that are counted together.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "common/views.hpp"
+#include "grow/histogram.hpp"
+#include "table/binned_table.hpp"
+
+namespace farthing {
+
+class LiveColumns {
+public:
+    // Columns that one thread counts and searches.
+    struct Task {
+        index_t begin = 0;
+        index_t end = 0;
+        index_t word = -1;  // of the table's codes that has them, or none
+    };
+
+    explicit LiveColumns(const BinnedTable& table) : table_(table) {}
+
+    index_t size() const { return static_cast<index_t>(places_.size()); }
+    // The place of the i-th among the columns that it was chosen from.
+    index_t place(index_t i) const { return places_[static_cast<std::size_t>(i)]; }
+    const std::vector<Task>& tasks() const { return tasks_; }
+
+    // All but those that are constant, by place: first those with rare entries.
+    void choose(const std::vector<index_t>& columns, const Bitset& constant) {
+        places_.clear();
+        columns_.clear();
+        for (const bool rare : {true, false}) {
+            for (index_t place = 0; place < static_cast<index_t>(columns.size()); ++place) {
+                if (constant.has(place) || is_rare(columns[place]) != rare) continue;
+                places_.push_back(place);
+                columns_.push_back(columns[place]);
+            }
+            if (rare) n_rare_ = size();
+        }
+    }
+
+    // Columns with rare entries are one task, the first; those that share a word another, unless there are nearly as
+    // many threads as words; the others go a few together.
+    void part(int threads) {
+        const index_t n_others = size() - n_rare_;
+        const index_t together = std::max<index_t>(1, std::min(kTogether, n_others / threads));
+        const bool by_words = n_others >= 2 * threads * kInWord;
+        tasks_.clear();
+        if (n_rare_ > 0) tasks_.push_back({0, n_rare_, -1});
+        for (index_t begin = n_rare_; begin < size();) {
+            const Task shared = by_words ? sharing(begin) : Task{begin, begin, -1};
+            Task task{begin, std::min(begin + together, size()), -1};
+            if (2 * (shared.end - begin) > kInWord) {  // else most of the word would be counted for nothing
+                task = shared;
+            } else if (shared.end > begin) {
+                task.end = std::min(task.end, shared.end);
+            }
+            tasks_.push_back(task);
+            begin = task.end;
+        }
+    }
+
+    // IN  rows (n,) ascending row numbers; targets (n,) their targets; sums (width,): of all of them.
+    // OUT histogram: cells of the task's columns zeroed and filled.
+    template <class Target>
+    void fill(const Task& task, const Target& target, const index_t* rows, const typename Target::Row* targets, index_t n,
+              const std::int64_t* sums, std::int64_t* histogram) const {
+        if (task.begin < n_rare_) {
+            fill_rare(table_, target, columns_.data(), n_rare_, rows, targets, n, sums, histogram);
+        } else if (task.word >= 0) {
+            bool live[kInWord] = {};
+            for (index_t c = task.begin; c < task.end; ++c) live[columns_[c] % kInWord] = true;
+            fill_word(table_, target, task.word, live, rows, targets, n, histogram);
+        } else {
+            for (index_t begin = task.begin; begin < task.end; begin += kTogether) {
+                fill_histograms(table_, target, columns_.data() + begin, std::min(kTogether, task.end - begin), rows,
+                                targets, n, histogram);
+            }
+        }
+    }
+
+private:
+    const BinnedTable& table_;
+    std::vector<index_t> places_;
+    std::vector<index_t> columns_;  // in these places
+    index_t n_rare_ = 0;            // how many of them, the first, have rare entries
+    std::vector<Task> tasks_;
+
+    bool is_rare(index_t column) const { return !table_.rare.columns.empty() && table_.rare.has.has(column); }
+
+    // The columns from one on that share its word; none if it is in none that is full.
+    Task sharing(index_t begin) const {
+        Task task{begin, begin, columns_[begin] / kInWord};
+        if (task.word >= table_.codes.n_words()) return task;
+        while (task.end < size() && columns_[task.end] / kInWord == task.word) ++task.end;
+        return task;
+    }
+};
+
+}  // namespace farthing

@@ -1,0 +1,313 @@
+// criterion: what a histogram sums for each bin, and what a split of those sums gains. A target turns the rows' labels
+// into integers (see fixed.hpp); a criterion is a pure function of the sums.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <stdexcept>
+#include <vector>
+
+#include "common/fixed_point.hpp"
+#include "common/views.hpp"
+
+namespace farthing {
+
+// A gain below this share of what there was to gain is rounding, not a gain.
+constexpr double kNoise = 1e-12;
+
+// ---- gradients and hessians -----------------------------------------------------------------------------------
+//
+// The second-order model of a loss around the current scores: a node with sums G (negative gradients) and H (hessians, or
+// weights for plain gradient steps) has the value G / (H + l2) and explains G^2 / (2 (H + l2)) of the loss. With
+// H = sum of weights this is the squared error to the negative gradient, equation 5 of Xu et al. 2012.
+
+enum class Sums {
+    packed,  // unit hessians: one integer, gradients in the high bits and the number of rows in the low ones
+    unit,    // unit hessians: gradients, rows
+    full     // gradients, hessians, rows
+};
+
+struct GradientRow {
+    std::int64_t g;
+    std::int64_t h;
+};
+
+// Bits that count up to n rows.
+inline int bits_for(index_t n) {
+    int bits = 0;
+    while ((index_t{1} << bits) <= n) ++bits;
+    return bits;
+}
+
+// Packing halves the memory traffic of a histogram; it is used while the gradients keep at least the 24 bits of a float.
+inline bool packs_well(index_t n) { return 62 - 2 * bits_for(n) >= 24; }
+
+template <Sums kSums>
+class GradientTarget {
+public:
+    using Row = std::conditional_t<kSums == Sums::full, GradientRow, std::int64_t>;
+    static constexpr bool kCentred = false;  // boosted trees are small and their nodes full
+    static constexpr bool kCarries = kSums == Sums::packed;  // see carry.hpp
+    static constexpr index_t kWidth = kSums == Sums::packed ? 1 : kSums == Sums::unit ? 2 : 3;
+
+    // min_hessian: a split that leaves a child less than this sum of hessians gains nothing.
+    // step: what values are multiplied by; on_grid: whether they may be rounded to the grid of the sums.
+    GradientTarget(Span<const double> gradients, Span<const double> hessians, double l2, double min_hessian = 0,
+                   int n_threads = 1, double step = 1, bool on_grid = false)
+        : row_bits_(kSums == Sums::packed ? bits_for(gradients.size) : 0),
+          g_(to_fixed(gradients, 62 - row_bits_, n_threads)),
+          h_(kSums == Sums::full ? to_fixed(hessians, 62, n_threads) : Fixed{}), l2_(l2), min_hessian_(min_hessian),
+          step_(step) {
+        if constexpr (kSums == Sums::packed) {
+            const int threads = threads_for(n_threads, gradients.size / 16384);
+            index_t n_fine = 0;
+            #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : n_fine)
+            for (index_t i = 0; i < gradients.size; ++i) {
+                n_fine += std::abs(g_.values[i]) >= kFine;
+                g_.values[i] = g_.values[i] * (std::int64_t{1} << row_bits_) + 1;
+            }
+            on_grid_ = on_grid && 2 * n_fine >= gradients.size;
+        }
+    }
+
+    index_t width() const { return kWidth; }
+    index_t n_values() const { return 1; }
+    index_t n_orders() const { return 1; }
+
+    Row row(index_t i) const {
+        if constexpr (kSums == Sums::full) {
+            return {g_.values[i], h_.values[i]};
+        } else {
+            return g_.values[i];
+        }
+    }
+
+    static void add(std::int64_t* cell, const Row& row) {
+        if constexpr (kSums == Sums::packed) {
+            cell[0] += row;
+        } else if constexpr (kSums == Sums::unit) {
+            cell[0] += row;
+            cell[1] += 1;
+        } else {
+            cell[0] += row.g;
+            cell[1] += row.h;
+            cell[2] += 1;
+        }
+    }
+
+    index_t n_rows(const std::int64_t* sums) const {
+        if constexpr (kSums == Sums::packed) {
+            return sums[0] & ((std::int64_t{1} << row_bits_) - 1);
+        } else {
+            return sums[kWidth - 1];
+        }
+    }
+    double cover(const std::int64_t* sums) const { return hessian(sums); }
+    void values(const std::int64_t* sums, double* out) const {
+        const double step = mean(sums) * step_;
+        out[0] = on_grid_ ? g_.back(std::llrint(step / g_.unit)) : step;
+    }
+
+    // What carry.hpp asks for. Values are steps on the grid of the sums if that is fine beside the gradients.
+    bool steps_on_grid() const { return on_grid_; }
+    double unit() const { return g_.unit; }
+    index_t n_targets() const { return static_cast<index_t>(g_.values.size()); }
+    // The value of a node with these sums, on the grid.
+    std::int64_t step(const std::int64_t* sums) const { return std::llrint(mean(sums) * step_ / g_.unit); }
+    // A packed sum after all of its rows were moved by a step.
+    std::int64_t moved(std::int64_t sum, std::int64_t step) const {
+        return sum - step * n_rows(&sum) * (std::int64_t{1} << row_bits_);
+    }
+
+    bool pure(const std::int64_t*) const { return false; }
+
+    // Half the rise of the sum of G^2 / (H + l2).
+    double gain(const std::int64_t* left, const std::int64_t* right, double whole) const {
+        if constexpr (kSums == Sums::full) {
+            if (hessian(left) < min_hessian_ || hessian(right) < min_hessian_) return 0.0;
+        }
+        const double parts = explained(left) + explained(right);
+        const double rise = parts - whole;
+        return rise > kNoise * parts ? rise / 2 : 0.0;
+    }
+    double whole(const std::int64_t* sums) const { return explained(sums); }
+
+    // Categories in the order of their mean gradient: some prefix of it is the best subset (Fisher 1958).
+    double order_key(const std::int64_t* sums, index_t) const { return mean(sums); }
+
+private:
+    // The grid is fine beside the gradients if half of them or more are this many of its steps.
+    static constexpr std::int64_t kFine = std::int64_t{1} << 16;
+
+    int row_bits_;
+    Fixed g_;
+    Fixed h_;
+    double l2_;
+    double min_hessian_;
+    double step_;
+    bool on_grid_ = false;
+
+    double mean(const std::int64_t* sums) const {
+        const double h = hessian(sums) + l2_;
+        return h > 0 ? gradient(sums) / h : 0.0;
+    }
+    double gradient(const std::int64_t* sums) const {
+        return g_.back(kSums == Sums::packed ? sums[0] >> row_bits_ : sums[0]);
+    }
+    double hessian(const std::int64_t* sums) const {
+        return kSums == Sums::full ? h_.back(sums[1]) : static_cast<double>(n_rows(sums));
+    }
+    double explained(const std::int64_t* sums) const {
+        const double g = gradient(sums);
+        const double h = hessian(sums) + l2_;
+        return h > 0 ? g * g / h : 0.0;
+    }
+};
+
+// ---- class counts ---------------------------------------------------------------------------------------------
+
+enum class Impurity { entropy, gini, pairs, powers, custom };
+
+// The impurity F of a node from its (weighted) class counts. Entropy (in nats) and Gini are multiplied by the node's weight, so
+// that they add up over nodes; threshold-Pairs is equation 3.10 of Nan's thesis, Powers is equation 3.13.
+struct ImpurityFunction {
+    Impurity kind = Impurity::entropy;
+    double alpha = 0;  // threshold of Pairs
+    double power = 2;  // exponent of Powers
+    std::function<double(const double*, index_t)> given = nullptr;  // the user's own, if custom; must not throw
+
+    bool minimax() const { return kind != Impurity::entropy && kind != Impurity::gini; }
+
+    double operator()(const double* counts, index_t n_classes) const {
+        double n = 0;
+        for (index_t c = 0; c < n_classes; ++c) n += counts[c];
+        if (n <= 0) return 0;
+        switch (kind) {
+            case Impurity::entropy: {
+                double sum = 0;
+                for (index_t c = 0; c < n_classes; ++c) {
+                    if (counts[c] > 0) sum -= counts[c] * std::log(counts[c] / n);
+                }
+                return sum;
+            }
+            case Impurity::gini: {
+                double sum = 0;  // over ordered pairs of classes, so that one class alone gives exactly 0
+                for (index_t c = 0; c < n_classes; ++c) sum += counts[c] * (n - counts[c]);
+                return sum / n;
+            }
+            case Impurity::pairs:
+                return pairs(counts, n_classes, n);
+            case Impurity::powers: {
+                double sum = std::pow(n, power);
+                for (index_t c = 0; c < n_classes; ++c) sum -= std::pow(counts[c], power);
+                return std::fmax(sum, 0.0);
+            }
+            case Impurity::custom:
+                return given(counts, n_classes);
+        }
+        return 0;
+    }
+
+private:
+    double pairs(const double* counts, index_t n_classes, double n) const {
+        if (alpha == 0) {  // the sum over i != j of n_i n_j
+            double squares = 0;
+            for (index_t c = 0; c < n_classes; ++c) squares += counts[c] * counts[c];
+            return n * n - squares;
+        }
+        double sum = 0;
+        for (index_t i = 0; i < n_classes; ++i) {
+            const double a = std::fmax(counts[i] - alpha, 0.0);
+            if (a == 0) continue;
+            for (index_t j = i + 1; j < n_classes; ++j) {
+                const double b = std::fmax(counts[j] - alpha, 0.0);
+                sum += 2 * std::fmax(a * b - alpha * alpha, 0.0);  // (i, j) and (j, i)
+            }
+        }
+        return sum;
+    }
+};
+
+struct ClassRow {
+    std::int64_t weight;
+    index_t label;
+};
+
+// A cell is the weight of each class, then the number of rows.
+class ClassTarget {
+public:
+    using Row = ClassRow;
+    static constexpr bool kCarries = false;
+    static constexpr bool kCentred = true;  // trees grow until nodes are pure, and those have gaps
+
+    ClassTarget(Span<const index_t> labels, Span<const double> weights, index_t n_classes, ImpurityFunction impurity)
+        : labels_(labels), weights_(to_fixed(weights)), n_classes_(n_classes), impurity_(impurity) {
+        if (labels.size != weights.size) throw std::invalid_argument("labels and weights differ in length");
+        for (const index_t label : labels) {
+            if (label < 0 || label >= n_classes) throw std::invalid_argument("a label is not a class");
+        }
+    }
+
+    index_t width() const { return n_classes_ + 1; }
+    index_t n_values() const { return n_classes_; }
+    // Two classes have one order of the categories, more have one for each class.
+    index_t n_orders() const { return n_classes_ <= 2 ? 1 : n_classes_; }
+
+    Row row(index_t i) const { return {weights_.values[i], labels_[i]}; }
+    void add(std::int64_t* cell, const Row& row) const {
+        cell[row.label] += row.weight;
+        cell[n_classes_] += 1;
+    }
+
+    index_t n_rows(const std::int64_t* sums) const { return sums[n_classes_]; }
+    double cover(const std::int64_t* sums) const { return weights_.back(weight(sums)); }
+    void values(const std::int64_t* sums, double* out) const {
+        for (index_t c = 0; c < n_classes_; ++c) out[c] = weights_.back(sums[c]);
+    }
+
+    bool pure(const std::int64_t* sums) const { return whole(sums) <= 0; }
+
+    // Expected impurities: F - F_left - F_right. Minimax (line 12 of GreedyTree): F - max(F_left, F_right).
+    double gain(const std::int64_t* left, const std::int64_t* right, double whole) const {
+        const double a = this->whole(left);
+        const double b = this->whole(right);
+        const double fall = whole - (impurity_.minimax() ? std::fmax(a, b) : a + b);
+        return fall > kNoise * whole ? fall : 0.0;
+    }
+    double whole(const std::int64_t* sums) const {
+        // Fixed stack room for the usual numbers of classes, so that threads share nothing.
+        constexpr index_t kRoom = 64;
+        double room[kRoom];
+        if (n_classes_ <= kRoom) {
+            values(sums, room);
+            return impurity_(room, n_classes_);
+        }
+        std::vector<double> counts(static_cast<std::size_t>(n_classes_));
+        values(sums, counts.data());
+        return impurity_(counts.data(), n_classes_);
+    }
+
+    // The share of one class among a category's rows.
+    double order_key(const std::int64_t* sums, index_t order) const {
+        const index_t c = n_classes_ <= 2 ? n_classes_ - 1 : order;
+        const std::int64_t all = weight(sums);  // 0 if the rows' weights are too small for the grid
+        return all > 0 ? static_cast<double>(sums[c]) / static_cast<double>(all) : 0.0;
+    }
+
+private:
+    Span<const index_t> labels_;
+    Fixed weights_;
+    index_t n_classes_;
+    ImpurityFunction impurity_;
+
+    std::int64_t weight(const std::int64_t* sums) const {
+        std::int64_t sum = 0;
+        for (index_t c = 0; c < n_classes_; ++c) sum += sums[c];
+        return sum;
+    }
+};
+
+}  // namespace farthing

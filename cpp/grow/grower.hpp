@@ -1,0 +1,253 @@
+// grower: one tree, best-first. Every open leaf has an offer, its best split at today's prices; the best offer of all
+// is taken until none is worth its price or a limit is reached.
+#pragma once
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "account/cost_sheet.hpp"
+#include "account/row_ledger.hpp"
+#include "common/counter_rng.hpp"
+#include "common/views.hpp"
+#include "grow/leaf.hpp"
+#include "grow/leaf_search.hpp"
+#include "grow/row_partition.hpp"
+#include "grow/split_chooser.hpp"
+#include "grow/split_search.hpp"
+#include "grow/tree.hpp"
+#include "table/binned_table.hpp"
+
+namespace farthing {
+
+template <class Target>
+class Grower {
+public:
+    // IN workspace.rows: the rows to learn from, ascending; columns: those that may be split on; owned: the model's
+    // ledger (ignored by the row ledger). After grow(): owned() has what the tree bought as well.
+    // IN OUT ledger: what the rows own, or null; its table must be `table`.
+    // IN OUT carry: what the last tree left for this one, and this one leaves for the next, or null; for all rows and all
+    // columns under the model ledger.
+    Grower(const BinnedTable& table, const Target& target, const Sheet& sheet, const GrowOptions& options,
+           std::vector<index_t> columns, Owned owned, Workspace& workspace, RowLedger* ledger = nullptr,
+           Carry* carry = nullptr)
+        : table_(table), target_(target), sheet_(sheet), options_(options), ledger_(ledger), width_(target.width()),
+          rows_(workspace.rows), room_(workspace.room), offers_(target, sheet, options, std::move(owned), ledger),
+          search_(table, target, options, std::move(columns), offers_, workspace, carry) {
+        tree_.n_values = target.n_values();
+    }
+
+    Grower(const Grower&) = delete;  // its parts refer to each other
+    Grower& operator=(const Grower&) = delete;
+
+    Tree grow() {
+        plant();
+        while (!heap_.empty() && n_leaves_ < options_.max_leaves) {
+            std::pop_heap(heap_.begin(), heap_.end(), worse());
+            const index_t leaf = heap_.back();
+            heap_.pop_back();
+            split(leaf);
+        }
+        search_.finish(leaves_);
+        return std::move(tree_);
+    }
+
+    const Owned& owned() const { return offers_.owned(); }
+
+    // OUT leaf_of_row: the leaf of each row that was learned from; other rows are left as they are.
+    void leaves_of_rows(Span<index_t> leaf_of_row) const {
+        const int threads = threads_for(options_.n_threads, static_cast<index_t>(rows_.size()) / 8192);
+        #pragma omp parallel num_threads(threads)
+        for (const Leaf& leaf : leaves_) {
+            if (leaf.node < 0) continue;
+            #pragma omp for schedule(static) nowait
+            for (index_t i = leaf.begin; i < leaf.end; ++i) leaf_of_row[rows_[i]] = leaf.node;
+        }
+    }
+
+    // Sends the rows that were not learned from down the grown tree, each paying on its way.
+    // IN OUT leaf_of_row: -1 for those rows; where they end.
+    void send_others(const Tree& tree, Span<index_t> leaf_of_row) const {
+        const int threads = threads_for(options_.n_threads, leaf_of_row.size / 4096 + 1);
+        #pragma omp parallel for schedule(static) num_threads(threads)
+        for (index_t row = 0; row < leaf_of_row.size; ++row) {
+            if (leaf_of_row[row] < 0) leaf_of_row[row] = send(tree, row);
+        }
+    }
+
+private:
+    const BinnedTable& table_;
+    const Target& target_;
+    const Sheet& sheet_;
+    const GrowOptions& options_;
+    RowLedger* ledger_;
+    index_t width_;
+    std::vector<index_t>& rows_;
+    std::vector<std::int64_t>& room_;
+    Offers<Target> offers_;
+    LeafSearch<Target> search_;
+    Tree tree_;
+    std::vector<Leaf> leaves_;
+    std::vector<index_t> heap_;  // open leaves with an acceptable offer, by place in leaves_
+    std::vector<Split> splits_;  // by node; none at leaves
+    index_t n_leaves_ = 0;
+
+    void plant() {
+        Leaf root;
+        root.end = static_cast<index_t>(rows_.size());
+        root.sums.assign(static_cast<std::size_t>(width_), 0);
+        for (const index_t row : rows_) target_.add(root.sums.data(), target_.row(row));
+        root.path = Owned(sheet_);
+        root.key = options_.key;
+        root.constant = Bitset(search_.n_columns());
+        offers_.plant(root, rows_.data());
+        add_node(root);
+        leaves_.push_back(std::move(root));
+        n_leaves_ = 1;
+        if (options_.max_leaves > 1 && search_.splittable(leaves_[0])) {
+            search_.look_at_root(leaves_[0]);
+            open(0);
+        }
+    }
+
+    void add_node(Leaf& leaf) {
+        leaf.node = tree_.n_nodes();
+        splits_.emplace_back();
+        target_.values(leaf.sums.data(), tree_.add_leaf(target_.cover(leaf.sums.data())));
+    }
+
+    index_t send(const Tree& tree, index_t row) const {
+        index_t node = 0;
+        while (tree.feature[node] >= 0) {
+            const index_t feature = tree.feature[node];
+            if (ledger_) ledger_->buy(row, feature);
+            const Split& split = splits_[node];
+            const index_t bin = table_.column(feature)[row];
+            const bool missing = bin == table_.columns[feature].n_bins ||
+                                 (split.categorical && !in_set(split.left, bin) && !in_set(split.right, bin));
+            if (missing && split.missing == Missing::stay) break;
+            const bool left = missing ? split.missing == Missing::left
+                                      : split.categorical ? in_set(split.left, bin) : bin <= split.bin;
+            node = left ? tree.left[node] : tree.right[node];
+        }
+        return node;
+    }
+
+    void split(index_t parent_place) {
+        const Offer offer = leaves_[parent_place].offer;
+        Split chosen = leaves_[parent_place].split;
+        if (Target::kCentred) centre(leaves_[parent_place], offer.feature, chosen);
+        Leaf left;
+        Leaf right;
+        divide(leaves_[parent_place], offer.feature, chosen, left, right);
+        const index_t parent_node = leaves_[parent_place].node;
+        // Prices were asked, and nobody would pay the own cost: all of these rows own the feature or were refused it.
+        const bool sold_out = options_.weighing.tradeoff > 0 && offer.charge == 0 && sheet_.own[offer.feature] > 0;
+        if (ledger_ && !sold_out && ledger_->buy(rows_.data() + left.begin, left.n() + right.n(), offer.feature)) {
+            // Codes of these rows have become missing: the parent's histogram is not the sum of its children's.
+            search_.drop(leaves_[parent_place]);
+        }
+        const index_t parent_histogram = leaves_[parent_place].histogram;
+        splits_[parent_node] = chosen;
+        leaves_[parent_place] = Leaf{};
+        add_node(left);
+        add_node(right);
+        tree_.split_leaf(parent_node, offer.feature, table_.columns[offer.feature], chosen, left.node, right.node);
+        ++n_leaves_;
+
+        const bool news = offers_.buy(offer.feature);
+
+        // The smaller child is counted from its rows, the larger one is what remains of the parent.
+        const bool left_is_small = left.n() <= right.n();
+        Leaf& small_child = left_is_small ? left : right;
+        Leaf& large_child = left_is_small ? right : left;
+        large_child.histogram = parent_histogram;
+        const auto small = static_cast<index_t>(leaves_.size());
+        const index_t large = small + 1;
+        leaves_.push_back(std::move(small_child));
+        leaves_.push_back(std::move(large_child));
+        const bool more = n_leaves_ < options_.max_leaves;
+        if (more || search_.gathers()) {
+            const From from = parent_histogram >= 0 ? From::parent : From::rows;
+            search_.look(leaves_[small], &leaves_[large], from, more);
+        }
+        if (more) {
+            open(small);
+            open(large);
+        }
+        if (news) rank_anew();
+    }
+
+    // Between the highest bin on the left and the lowest on the right there may be bins without rows. A cut anywhere there
+    // parts these rows alike; the one nearest to the middle parts new rows best.
+    void centre(const Leaf& leaf, index_t feature, Split& split) const {
+        if (split.categorical) return;
+        const ColumnBins& bins = table_.columns[feature];
+        const Column codes = table_.column(feature);
+        index_t right = bins.n_bins;
+        for (index_t i = leaf.begin; i < leaf.end && right > split.bin + 1; ++i) {
+            const index_t bin = codes[rows_[i]];
+            if (bin > split.bin && bin < right) right = bin;
+        }
+        if (right == bins.n_bins) return;  // only missing values go right
+        split.bin = bins.middle(split.bin, right - 1);
+    }
+
+    void divide(const Leaf& parent, index_t feature, const Split& split, Leaf& left, Leaf& right) {
+        const ColumnBins& bins = table_.columns[feature];
+        const auto to_left = goes_left(split, bins.n_bins);
+        const index_t n_left = partition_rows(table_.column(feature), to_left, rows_.data() + parent.begin, parent.n(),
+                                              room_.data(), options_.n_threads);
+        left.begin = parent.begin;
+        left.end = parent.begin + n_left;
+        right.begin = left.end;
+        right.end = parent.end;
+        left.depth = right.depth = parent.depth + 1;
+        left.path = parent.path;
+        left.path.add(sheet_, feature);
+        right.path = left.path;
+        // Under a ledger a purchase may turn codes to missing, so that a column varies again.
+        left.constant = right.constant = ledger_ ? Bitset(search_.n_columns()) : parent.constant;
+        if (search_.draws()) {
+            left.key = random_bits(parent.key, kLeftDraw);
+            right.key = random_bits(parent.key, kRightDraw);
+        }
+        left.sums.assign(static_cast<std::size_t>(width_), 0);
+        if (const std::int64_t* cells = search_.kept(parent, feature)) {
+            for (index_t i = 0; i < (bins.n_bins + 1) * width_; ++i) {
+                if (to_left[i / width_]) left.sums[i % width_] += cells[i];
+            }
+        } else {
+            for (index_t i = left.begin; i < left.end; ++i) target_.add(left.sums.data(), target_.row(rows_[i]));
+        }
+        right.sums = parent.sums;
+        for (index_t w = 0; w < width_; ++w) right.sums[w] -= left.sums[w];
+    }
+
+    auto worse() const {
+        return [this](index_t a, index_t b) { return offers_.worse(leaves_[a], leaves_[b]); };
+    }
+
+    void open(index_t place) {
+        if (leaves_[place].offer.feature < 0) {
+            // Under the model ledger a later purchase may make one of its splits worth while.
+            if (options_.ledger == Ledger::row || leaves_[place].splits.empty()) search_.drop(leaves_[place]);
+            return;
+        }
+        heap_.push_back(place);
+        std::push_heap(heap_.begin(), heap_.end(), worse());
+    }
+
+    void rank_anew() {
+        heap_.clear();
+        for (index_t place = 0; place < static_cast<index_t>(leaves_.size()); ++place) {
+            Leaf& leaf = leaves_[place];
+            if (leaf.node < 0 || leaf.splits.empty()) continue;
+            search_.rank_anew(leaf);
+            if (leaf.offer.feature >= 0) heap_.push_back(place);
+        }
+        std::make_heap(heap_.begin(), heap_.end(), worse());
+    }
+};
+
+}  // namespace farthing

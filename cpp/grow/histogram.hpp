@@ -1,0 +1,229 @@
+// histogram: the sums of a target over the rows of a node, for each bin of each column.
+//
+// A histogram of all columns is one array of 64-bit integers; column j's bins begin at first_bin[j] * width:
+//
+//     column 0: bin 0 [width sums], bin 1, ... bin of missing | column 1: bin 0, ...
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "common/views.hpp"
+#include "grow/split_search.hpp"
+#include "table/binned_table.hpp"
+
+namespace farthing {
+
+// Columns that are filled in one pass over the rows: their histograms stay in the first-level cache, and a row's number
+// and target are loaded once for all of them. Those of a word are eight if a cell is one integer; otherwise more were slower.
+constexpr index_t kTogether = 4;
+
+// Rows by number, or neighbours from one on, as at the root: no numbers to load.
+struct Numbered {
+    const index_t* rows;
+
+    index_t operator[](index_t i) const { return rows[i]; }
+};
+struct Neighbours {
+    index_t first;
+
+    index_t operator[](index_t i) const { return first + i; }
+};
+
+inline bool are_neighbours(const index_t* rows, index_t n) { return n > 0 && rows[n - 1] - rows[0] == n - 1; }
+
+// The inner loops of all growing: for columns wherever they are,
+template <index_t kColumns, class Target, class Rows>
+inline void add_columns(const Target& target, index_t width, const Column* codes, std::int64_t* const* cells,
+                        const typename Target::Row* targets, index_t n, Rows rows) {
+    for (index_t i = 0; i < n; ++i) {
+        const index_t row = rows[i];
+        const typename Target::Row value = targets[i];
+        for (index_t c = 0; c < kColumns; ++c) target.add(cells[c] + codes[c][row] * width, value);
+    }
+}
+
+// and for columns that share a word, from one of its bytes on.
+template <index_t kColumns, class Target, class Rows>
+inline void add_word(const Target& target, index_t width, const Word& words, int shift, std::int64_t* const* cells,
+                     const typename Target::Row* targets, index_t n, Rows rows) {
+    constexpr index_t kAhead = 32;  // rows whose words are on their way while one is added
+    std::int64_t* own[kColumns];
+    std::copy(cells, cells + kColumns, own);
+    const auto add = [&](index_t i) {
+        const std::uint64_t word = words[rows[i]] >> shift;
+        const typename Target::Row value = targets[i];
+        for (index_t c = 0; c < kColumns; ++c) target.add(own[c] + ((word >> (8 * c)) & 255) * width, value);
+    };
+    index_t i = 0;
+    for (; i + kAhead < n; ++i) {
+        __builtin_prefetch(words.data + rows[i + kAhead] * kInWord);
+        add(i);
+    }
+    for (; i < n; ++i) add(i);
+}
+
+// Calls add(rows) with the kind that the rows are.
+template <class Add>
+inline void with_rows(const index_t* rows, index_t n, Add&& add) {
+    if (are_neighbours(rows, n)) {
+        add(Neighbours{rows[0]});
+    } else {
+        add(Numbered{rows});
+    }
+}
+
+// The histograms of the live columns of one word.
+// IN  live (8,): which columns of the word are wanted; rows (n,) ascending row numbers; targets (n,) their targets.
+// OUT histogram: their cells zeroed and filled.
+template <class Target>
+void fill_word(const BinnedTable& table, const Target& target, index_t word, const bool* live, const index_t* rows,
+               const typename Target::Row* targets, index_t n, std::int64_t* histogram) {
+    const index_t width = target.width();
+    const bool all = std::all_of(live, live + kInWord, [](bool is) { return is; });
+    std::vector<std::int64_t> sink(static_cast<std::size_t>(all ? 0 : (kMaxBins + 1) * width));  // for the others
+    std::int64_t* cells[kInWord];
+    for (index_t c = 0; c < kInWord; ++c) {
+        const index_t j = word * kInWord + c;
+        cells[c] = live[c] ? histogram + table.first_bin[j] * width : sink.data();
+        if (live[c]) std::fill(cells[c], histogram + table.first_bin[j + 1] * width, 0);
+    }
+    const Word words = table.codes.word(word);
+    with_rows(rows, n, [&](auto some) {
+        if (width == 1) {
+            add_word<kInWord>(target, width, words, 0, cells, targets, n, some);
+            return;
+        }
+        for (index_t c = 0; c < kInWord; c += kTogether) {
+            add_word<kTogether>(target, width, words, static_cast<int>(8 * c), cells + c, targets, n, some);
+        }
+    });
+}
+
+// The same for columns[0 .. n_columns), at most kTogether.
+template <class Target>
+void fill_histograms(const BinnedTable& table, const Target& target, const index_t* columns, index_t n_columns,
+                     const index_t* rows, const typename Target::Row* targets, index_t n,
+                     std::int64_t* histogram) {
+    const index_t width = target.width();
+    Column codes[kTogether];
+    std::int64_t* cells[kTogether];
+    for (index_t c = 0; c < n_columns; ++c) {
+        const index_t j = columns[c];
+        codes[c] = table.column(j);
+        cells[c] = histogram + table.first_bin[j] * width;
+        std::fill(cells[c], histogram + table.first_bin[j + 1] * width, 0);
+    }
+    with_rows(rows, n, [&](auto some) {
+        if (n_columns == kTogether) {
+            add_columns<kTogether>(target, width, codes, cells, targets, n, some);
+        } else {
+            for (index_t c = 0; c < n_columns; ++c) add_columns<1>(target, width, codes + c, cells + c, targets, n, some);
+        }
+    });
+}
+
+// The histograms of all columns with rare entries, counted from these; the common bins of columns[0 .. n_columns) alone.
+// IN  sums (width,): of all the rows.
+template <class Target>
+void fill_rare(const BinnedTable& table, const Target& target, const index_t* columns, index_t n_columns,
+               const index_t* rows, const typename Target::Row* targets, index_t n, const std::int64_t* sums,
+               std::int64_t* histogram) {
+    const index_t width = target.width();
+    const RareEntries& rare = table.rare;
+    for (const index_t j : rare.columns) {
+        std::fill(histogram + table.first_bin[j] * width, histogram + table.first_bin[j + 1] * width, 0);
+    }
+    for (index_t i = 0; i < n; ++i) {
+        const index_t end = rare.offsets[rows[i] + 1];
+        for (index_t e = rare.offsets[rows[i]]; e < end; ++e) target.add(histogram + rare.bins[e] * width, targets[i]);
+    }
+    for (index_t c = 0; c < n_columns; ++c) {
+        const index_t j = columns[c];
+        std::int64_t* common = histogram + (table.first_bin[j] + rare.common[j]) * width;
+        std::copy(sums, sums + width, common);
+        for (std::int64_t* cell = histogram + table.first_bin[j] * width;
+             cell < histogram + table.first_bin[j + 1] * width; cell += width) {
+            for (index_t w = 0; cell != common && w < width; ++w) common[w] -= cell[w];
+        }
+    }
+}
+
+// The bins of a column that the rows are in.
+// IN  rows (n,).   OUT bins (n,): the bin of each row.
+inline BinSet bins_present(const Column& codes, const index_t* rows, index_t n, std::uint8_t* bins) {
+    BinSet present{};
+    for (index_t i = 0; i < n; ++i) {
+        bins[i] = codes[rows[i]];
+        put_in(present, bins[i]);
+    }
+    return present;
+}
+
+inline bool one_bin(const BinSet& present) {
+    int count = 0;
+    for (const std::uint64_t word : present) count += __builtin_popcountll(word);
+    return count <= 1;
+}
+
+// The histogram of one column from the bins of few rows: only the cells of the bins that are there, and that of missing
+// values, are cleared and filled; the others keep what they held.
+template <class Target>
+void fill_present(const Target& target, const BinSet& present, const std::uint8_t* bins,
+                  const typename Target::Row* targets, index_t n, index_t n_bins, std::int64_t* cells) {
+    const index_t width = target.width();
+    std::fill(cells + n_bins * width, cells + (n_bins + 1) * width, 0);
+    for (index_t word = 0; word < static_cast<index_t>(present.size()); ++word) {
+        for (std::uint64_t bits = present[word]; bits != 0; bits &= bits - 1) {
+            std::int64_t* cell = cells + (word * 64 + __builtin_ctzll(bits)) * width;
+            std::fill(cell, cell + width, 0);
+        }
+    }
+    for (index_t i = 0; i < n; ++i) target.add(cells + bins[i] * width, targets[i]);
+}
+
+// sibling = parent - child, in the parent's place. Exact, since the sums are integers.
+inline void subtract_histogram(const BinnedTable& table, index_t width, index_t column, const std::int64_t* child,
+                               std::int64_t* parent) {
+    const index_t end = table.first_bin[column + 1] * width;
+    for (index_t i = table.first_bin[column] * width; i < end; ++i) parent[i] -= child[i];
+}
+
+// A bounded number of histograms, so that a tree of many open leaves does not outgrow the table it learns from. A leaf
+// that gets none has its children counted from their rows instead of by subtraction: slower, the same sums.
+class HistogramPool {
+public:
+    // Takes all histograms back and sets their length and their greatest number.
+    void reset(index_t length, index_t capacity) {
+        if (length != length_) slots_.clear();
+        length_ = length;
+        capacity_ = capacity;
+        slots_.resize(std::min(slots_.size(), static_cast<std::size_t>(capacity)));
+        free_.clear();
+        for (auto slot = static_cast<index_t>(slots_.size()) - 1; slot >= 0; --slot) free_.push_back(slot);
+    }
+
+    index_t acquire() {  // -1: none left
+        if (free_.empty() && static_cast<index_t>(slots_.size()) == capacity_) return -1;
+        if (free_.empty()) {
+            slots_.emplace_back(static_cast<std::size_t>(length_));
+            return static_cast<index_t>(slots_.size()) - 1;
+        }
+        const index_t slot = free_.back();
+        free_.pop_back();
+        return slot;
+    }
+    void release(index_t slot) {
+        if (slot >= 0) free_.push_back(slot);
+    }
+    std::int64_t* data(index_t slot) { return slots_[static_cast<std::size_t>(slot)].data(); }
+
+private:
+    index_t length_ = 0;
+    index_t capacity_ = 0;
+    std::vector<std::vector<std::int64_t>> slots_;
+    std::vector<index_t> free_;
+};
+
+}  // namespace farthing

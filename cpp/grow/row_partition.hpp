@@ -1,0 +1,80 @@
+// partition: the rows of a node are put into those of its left and of its right child, keeping their order.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "common/views.hpp"
+#include "grow/split_search.hpp"
+#include "table/binned_table.hpp"
+
+namespace farthing {
+
+// For each bin of the column: does it go left?
+inline std::array<std::uint8_t, 256> goes_left(const Split& split, index_t n_bins) {
+    std::array<std::uint8_t, 256> table{};
+    for (index_t bin = 0; bin < n_bins; ++bin) {
+        table[bin] = split.categorical ? in_set(split.left, bin) : bin <= split.bin;
+    }
+    table[n_bins] = split.missing == Missing::left;
+    return table;
+}
+
+// Blocks are parted, then copied, each into places that the counts give: the result is the stable partition for any
+// number of threads.
+// IN OUT rows (n,); room (n,) scratch.   Returns the number of rows that went left.
+inline index_t partition_rows(const Column& codes, const std::array<std::uint8_t, 256>& left, index_t* rows, index_t n,
+                              index_t* room, int n_threads) {
+    constexpr index_t kBlock = 8192;
+    if (n <= kBlock) {
+        index_t n_left = 0;
+        index_t n_right = 0;
+        for (index_t i = 0; i < n; ++i) {
+            const index_t row = rows[i];
+            const index_t go = left[codes[row]];
+            rows[n_left] = row;  // at or before i
+            room[n_right] = row;
+            n_left += go;
+            n_right += 1 - go;
+        }
+        std::copy(room, room + n_right, rows + n_left);
+        return n_left;
+    }
+    const index_t n_blocks = (n + kBlock - 1) / kBlock;
+    std::vector<index_t> start(static_cast<std::size_t>(n_blocks + 1), 0);
+    const int threads = threads_for(n_threads, n_blocks);
+    #pragma omp parallel num_threads(threads)
+    {
+        #pragma omp for schedule(static)
+        for (index_t block = 0; block < n_blocks; ++block) {
+            const index_t begin = block * kBlock;
+            const index_t end = std::min(begin + kBlock, n);
+            index_t front = begin;  // those to the left from the front,
+            index_t back = end;     // those to the right from the back, in falling order
+            for (index_t i = begin; i < end; ++i) {
+                const index_t row = rows[i];
+                const index_t go = left[codes[row]];
+                room[front] = row;
+                room[back - 1] = row;
+                front += go;
+                back -= 1 - go;
+            }
+            start[block + 1] = front - begin;
+        }
+        #pragma omp single
+        for (index_t block = 0; block < n_blocks; ++block) start[block + 1] += start[block];
+        #pragma omp for schedule(static)
+        for (index_t block = 0; block < n_blocks; ++block) {
+            const index_t begin = block * kBlock;
+            const index_t n_here = start[block + 1] - start[block];
+            index_t* middle = room + begin + n_here;
+            std::copy(room + begin, middle, rows + start[block]);
+            std::reverse_copy(middle, room + std::min(begin + kBlock, n), rows + start[n_blocks] + begin - start[block]);
+        }
+    }
+    return start[n_blocks];
+}
+
+}  // namespace farthing

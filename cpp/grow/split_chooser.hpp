@@ -1,0 +1,99 @@
+// offers: the best split of a leaf at today's prices. It keeps the model's ledger, or asks that of the rows.
+#pragma once
+
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "account/cost_sheet.hpp"
+#include "account/row_ledger.hpp"
+#include "common/views.hpp"
+#include "grow/leaf.hpp"
+#include "grow/split_search.hpp"
+
+namespace farthing {
+
+template <class Target>
+class Offers {
+public:
+    // IN owned: the model's ledger (ignored by the row ledger); ledger: what the rows own, or null.
+    Offers(const Target& target, const Sheet& sheet, const GrowOptions& options, Owned owned, RowLedger* ledger)
+        : target_(target), sheet_(sheet), options_(options), owned_(std::move(owned)), ledger_(ledger) {}
+
+    const Owned& owned() const { return owned_; }
+
+    // The root says what the shares of the rows that pay are shares of.
+    void plant(const Leaf& root, const index_t* rows) {
+        all_cover_ = target_.cover(root.sums.data());
+        if (ledger_) all_weight_ = static_cast<double>(ledger_->weight(rows, root.n()));
+    }
+
+    // Buys for the model. Returns whether that changes the prices of other leaves.
+    bool buy(index_t feature) {
+        if (options_.ledger != Ledger::model || owned_.has(feature)) return false;
+        owned_.add(sheet_, feature);
+        return true;
+    }
+
+    // Chooses the leaf's offer among the best splits of all columns.
+    void rank(Leaf& leaf, const index_t* rows, const std::vector<index_t>& columns, const std::vector<Split>& splits) {
+        begin(leaf, rows);
+        for (std::size_t c = 0; c < splits.size(); ++c) consider(leaf, columns[c], splits[c]);
+        end(leaf);
+    }
+
+    // Or one by one: begin, consider each, end.
+    void begin(Leaf& leaf, const index_t* rows) {
+        leaf.offer = Offer{};
+        due_.clear();  // a trade-off of zero asks no prices
+        if (ledger_ && options_.weighing.tradeoff > 0) ledger_->due(rows + leaf.begin, leaf.n(), due_);
+    }
+
+    // Takes a split for the leaf's offer if it is better.
+    void consider(Leaf& leaf, index_t column, const Split& split) const {
+        if (!(split.gain > 0)) return;
+        const Owned& owner = options_.ledger == Ledger::model ? owned_ : leaf.path;
+        const double share = options_.ledger == Ledger::row && all_cover_ > 0
+                                 ? target_.cover(leaf.sums.data()) / all_cover_
+                                 : 1.0;
+        Offer offer;
+        offer.gain = split.gain;
+        offer.feature = column;
+        offer.charge = !ledger_ ? price(sheet_, column, owner) * share : due_.empty() ? 0.0 : due_[column] / all_weight_;
+        offer.list_price = list_price(sheet_, column);
+        if (!options_.weighing.better(offer, leaf.offer) || !affordable(owner, column)) return;
+        leaf.offer = offer;
+        leaf.split = split;
+    }
+
+    bool acceptable(const Leaf& leaf) const { return options_.weighing.acceptable(leaf.offer); }
+
+    void end(Leaf& leaf) const {
+        if (!acceptable(leaf)) leaf.offer = Offer{};
+    }
+
+    // The heap's order: b comes before a. Equal offers: the older leaf.
+    bool worse(const Leaf& a, const Leaf& b) const {
+        if (options_.weighing.better(b.offer, a.offer)) return true;
+        if (options_.weighing.better(a.offer, b.offer)) return false;
+        return b.node < a.node;
+    }
+
+private:
+    const Target& target_;
+    const Sheet& sheet_;
+    const GrowOptions& options_;
+    Owned owned_;
+    RowLedger* ledger_;
+    double all_cover_ = 0;
+    double all_weight_ = 0;    // as the row ledger weighs rows
+    std::vector<double> due_;  // by all rows of the leaf under consideration, for each feature; row ledger of an ensemble
+
+    bool affordable(const Owned& owner, index_t feature) const {
+        // What a row of the ledger cannot afford is missing to it.
+        return ledger_ || std::isinf(options_.budget) || owner.has(feature) ||
+               affords(sheet_, owner, feature, options_.budget);
+    }
+};
+
+}  // namespace farthing

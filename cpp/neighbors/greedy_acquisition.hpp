@@ -1,0 +1,77 @@
+// acquire: rows that buy one feature after another, each time the one whose gain, less its weighed price, is largest.
+//
+// What a feature would gain is the affair of a method: an object that belongs to one row, hears what was measured, and
+// has a vote at any moment. Walks and array calls run on the same object, so they agree bit for bit.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "account/cost_sheet.hpp"
+#include "account/row_account.hpp"
+#include "common/views.hpp"
+
+namespace farthing {
+
+struct Terms {
+    double alpha = 0;       // a price counts this many times against a gain
+    double least = 0;       // a feature whose gain less its weighed price is below this is not bought
+    double confidence = 1;  // a row ends once it holds its vote right with more than this probability
+};
+
+// The feature to buy next, -1 if there is none.
+// IN  gains (n_features,): NaN for a feature that is not to be had.   price_of, affords: what the ledger says of one.
+template <class PriceOf, class Affords>
+index_t choose(Span<const double> gains, const Terms& terms, PriceOf&& price_of, Affords&& affords) {
+    const Weighing weighing{CostRule::penalty, terms.alpha};
+    Offer best;
+    for (index_t feature = 0; feature < gains.size; ++feature) {
+        if (std::isnan(gains[feature]) || !affords(feature)) continue;
+        Offer offer;
+        offer.gain = gains[feature];
+        offer.charge = price_of(feature);
+        offer.feature = feature;
+        if (weighing.better(offer, best)) best = offer;
+    }
+    return best.feature >= 0 && weighing.net(best) >= terms.least ? best.feature : -1;
+}
+
+// Whether a row that has heard something is sure enough to end.
+template <class Method>
+bool is_sure(const Method& method, const Terms& terms) {
+    return method.n_heard() > 0 && method.accuracy() > terms.confidence;
+}
+
+// IN  X (n, n_features); votes (n, n_features): what each entry adds to the vote; budgets (n,) or empty; seeds (n,).
+// OUT outputs (n, 2): vote, and the probability that it is right; bought (n, words).
+template <class Method, class Table, class T>
+void acquire(const Table& table, const Terms& terms, const Sheet& sheet, const Matrix<T>& X, const Matrix<double>& votes,
+             Span<const double> budgets, Span<const std::int64_t> seeds, double* outputs, std::uint64_t* bought,
+             int n_threads) {
+    const index_t n_words = Bitset::n_words(sheet.n_features());
+    #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
+    {
+        Purse purse(sheet);
+        Method method(table);
+        #pragma omp for schedule(dynamic, 4)
+        for (index_t row = 0; row < X.n_rows; ++row) {
+            purse.open(budgets.size > 0 ? budgets[row] : std::numeric_limits<double>::infinity());
+            method.start(static_cast<std::uint64_t>(seeds[row]));
+            const auto price_of = [&](index_t feature) { return price(sheet, feature, purse.owned()); };
+            const auto affords = [&](index_t feature) { return purse.affords({&feature, 1}); };
+            while (!is_sure(method, terms)) {
+                const index_t feature = choose(method.gains(), terms, price_of, affords);
+                if (feature < 0) break;
+                purse.take(feature);
+                method.hear(feature, static_cast<double>(X(row, feature)), votes(row, feature));
+            }
+            outputs[2 * row] = method.vote();
+            outputs[2 * row + 1] = method.accuracy();
+            std::copy(purse.owned().feature_words(), purse.owned().feature_words() + n_words, bought + row * n_words);
+        }
+    }
+}
+
+}  // namespace farthing

@@ -1,0 +1,216 @@
+// local: locally weighted regression with Gaussian values of what is not measured, and what one more feature would be
+// worth to it (the value of a classifier, after Gao and Koller 2011).
+//
+// Training rows weigh by their distance in what is measured. Under these weights all features and the label have a mean
+// and a covariance; given the measured features the label is expected to be g, and given one more feature to be normal
+// around g. The reward of a belief is |g| up to a constant, so the worth of a feature has a closed form.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "common/selection.hpp"
+#include "common/views.hpp"
+
+namespace farthing {
+
+// The training rows, standardised, without missing values.
+struct LocalRows {
+    index_t n_rows = 0;
+    index_t n_features = 0;
+    Span<const double> values;   // (n_rows, n_features)
+    Span<const double> labels;   // (n_rows,): -1 or 1
+    std::vector<double> weights; // (n_rows,): on a grid, see on_grid
+    double total = 0;
+    double ridge = 0;            // above zero
+
+    void begin() { total = std::accumulate(weights.begin(), weights.end(), 0.0); }
+};
+
+// s times E[(|Z| - t)+] for a standard normal Z, t = |g| / s: how far E|G| lies above |g| for G normal around g, halved.
+inline double folded_gain(double g, double s) {
+    if (!(s > 0)) return 0.0;
+    const double t = std::fabs(g) / s;
+    const double density = 0.3989422804014327 * std::exp(-0.5 * t * t);
+    return std::max(0.0, s * (density - 0.5 * t * std::erfc(t * 0.7071067811865476)));
+}
+
+// One row's regression, fitted anew with each feature that is measured.
+class LocalRegression {
+public:
+    explicit LocalRegression(const LocalRows& rows)
+        : rows_(rows), distances_(static_cast<std::size_t>(rows.n_rows)), kernel_(distances_.size()),
+          heard_(static_cast<std::size_t>(rows.n_features)), mean_(heard_.size()), centred_(heard_.size()),
+          variance_(heard_.size()), with_label_(heard_.size()), gains_(heard_.size()),
+          first_gains_(heard_.size()) {
+        start(0);
+        fit();
+        first_gains_ = gains_;
+        first_vote_ = vote_;
+        start(0);
+    }
+
+    void start(std::uint64_t) {
+        std::fill(distances_.begin(), distances_.end(), 0.0);
+        std::fill(heard_.begin(), heard_.end(), std::uint8_t{0});
+        measured_.clear();
+        values_.clear();
+        n_heard_ = 0;
+        gains_ = first_gains_;
+        vote_ = first_vote_;
+    }
+
+    index_t n_heard() const { return n_heard_; }
+    double vote() const { return vote_; }
+    double accuracy() const { return 0.5 + 0.5 * std::min(1.0, std::fabs(vote_)); }
+    Span<const double> gains() const { return view(gains_); }
+
+    // IN  x: the value, standardised, NaN if it is missing; it says nothing then.
+    void hear(index_t feature, double x, double) {
+        ++n_heard_;
+        heard_[feature] = 1;
+        gains_[feature] = std::numeric_limits<double>::quiet_NaN();
+        if (std::isnan(x)) return;
+        measured_.push_back(feature);
+        values_.push_back(x);
+        const double* values = rows_.values.data + feature;
+        for (index_t row = 0; row < rows_.n_rows; ++row) {
+            const double apart = values[row * rows_.n_features] - x;
+            distances_[static_cast<std::size_t>(row)] += apart * apart;
+        }
+        fit();
+    }
+
+private:
+    const LocalRows& rows_;
+    std::vector<double> distances_;      // (n_rows,): squared, over what is measured
+    std::vector<double> kernel_;         // (n_rows,): the weights of the regression
+    std::vector<std::uint8_t> heard_;
+    std::vector<index_t> measured_;      // m features, as they came in
+    std::vector<double> values_;         // (m,)
+    index_t n_heard_ = 0;
+    std::vector<double> mean_;           // (n_features,), under the weights
+    std::vector<double> centred_;        // one row less the means
+    std::vector<double> variance_;       // (n_features,): sums of squares
+    std::vector<double> with_label_;     // (n_features,): sums of products with the label
+    std::vector<double> products_;       // (m, n_features): sums of products with measured features; then L^-1 of it
+    std::vector<double> factor_;         // (m, m): the lower factor L of the measured features' products plus the ridge
+    std::vector<double> right_;          // (m,): L^-1 of the label's products
+    std::vector<double> offset_;         // (m,): L^-1 of the measured values less their means
+    std::vector<Weighted> sorted_;
+    std::vector<double> gains_;
+    std::vector<double> first_gains_;
+    double vote_ = 0;
+    double first_vote_ = 0;
+
+    void fit() {
+        const double sum = weigh();
+        const double label = add_up(sum);
+        solve();
+        const index_t k = rows_.n_features;
+        const auto m = static_cast<index_t>(measured_.size());
+        vote_ = label;
+        for (index_t i = 0; i < m; ++i) vote_ += right_[i] * offset_[i];
+        for (index_t j = 0; j < k; ++j) {
+            if (heard_[j]) continue;
+            double spread = variance_[j];
+            double slope = with_label_[j];
+            for (index_t i = 0; i < m; ++i) {
+                const double part = products_[i * k + j];
+                spread -= part * part;
+                slope -= right_[i] * part;
+            }
+            spread = std::max(0.0, spread);
+            gains_[j] = folded_gain(vote_, std::fabs(slope) / (spread + rows_.ridge) * std::sqrt(spread / sum));
+        }
+    }
+
+    // Gaussian weights whose bandwidth is the median distance; returns their sum.
+    double weigh() {
+        sorted_.resize(distances_.size());
+        for (std::size_t row = 0; row < distances_.size(); ++row) {
+            sorted_[row] = {distances_[row], rows_.weights[row]};
+        }
+        const double median = weighted_select(sorted_, rows_.total / 2);
+        double sum = 0.0;
+        for (std::size_t row = 0; row < distances_.size(); ++row) {
+            const double near = median > 0 ? std::exp(-0.5 * distances_[row] / median) : distances_[row] == 0.0;
+            kernel_[row] = rows_.weights[row] * near;
+            sum += kernel_[row];
+        }
+        return sum;
+    }
+
+    // Means and sums of products under the weights; returns the mean label.
+    double add_up(double sum) {
+        const index_t k = rows_.n_features;
+        const auto m = static_cast<index_t>(measured_.size());
+        std::fill(mean_.begin(), mean_.end(), 0.0);
+        std::fill(variance_.begin(), variance_.end(), 0.0);
+        std::fill(with_label_.begin(), with_label_.end(), 0.0);
+        products_.assign(static_cast<std::size_t>(m * k), 0.0);
+        double label = 0.0;
+        for (index_t row = 0; row < rows_.n_rows; ++row) {
+            const double* values = rows_.values.data + row * k;
+            const double weight = kernel_[static_cast<std::size_t>(row)];
+            for (index_t j = 0; j < k; ++j) mean_[j] += weight * values[j];
+            label += weight * rows_.labels[row];
+        }
+        for (index_t j = 0; j < k; ++j) mean_[j] /= sum;
+        label /= sum;
+        double* centred = centred_.data();
+        for (index_t row = 0; row < rows_.n_rows; ++row) {
+            const double* values = rows_.values.data + row * k;
+            const double weight = kernel_[static_cast<std::size_t>(row)];
+            const double apart = weight * (rows_.labels[row] - label);
+            for (index_t j = 0; j < k; ++j) {
+                centred[j] = values[j] - mean_[j];
+                variance_[j] += weight * centred[j] * centred[j];
+                with_label_[j] += apart * centred[j];
+            }
+            for (index_t i = 0; i < m; ++i) {
+                const double factor = weight * centred[measured_[i]];
+                double* products = products_.data() + i * k;
+                for (index_t j = 0; j < k; ++j) products[j] += factor * centred[j];
+            }
+        }
+        return label;
+    }
+
+    // Cholesky's factor of the measured block plus the ridge, and L^-1 of all that stands to its right.
+    void solve() {
+        const index_t k = rows_.n_features;
+        const auto m = static_cast<index_t>(measured_.size());
+        factor_.assign(static_cast<std::size_t>(m * m), 0.0);
+        right_.resize(static_cast<std::size_t>(m));
+        offset_.resize(static_cast<std::size_t>(m));
+        for (index_t i = 0; i < m; ++i) {
+            for (index_t j = 0; j <= i; ++j) {
+                double rest = products_[i * k + measured_[j]] + (i == j ? rows_.ridge : 0.0);
+                for (index_t l = 0; l < j; ++l) rest -= factor_[i * m + l] * factor_[j * m + l];
+                factor_[i * m + j] = i == j ? std::sqrt(std::max(rest, rows_.ridge)) : rest / factor_[j * m + j];
+            }
+        }
+        for (index_t i = 0; i < m; ++i) {
+            double* own = products_.data() + i * k;
+            right_[i] = with_label_[measured_[i]];
+            offset_[i] = values_[i] - mean_[measured_[i]];
+            for (index_t l = 0; l < i; ++l) {
+                const double factor = factor_[i * m + l];
+                const double* earlier = products_.data() + l * k;
+                for (index_t j = 0; j < k; ++j) own[j] -= factor * earlier[j];
+                right_[i] -= factor * right_[l];
+                offset_[i] -= factor * offset_[l];
+            }
+            for (index_t j = 0; j < k; ++j) own[j] /= factor_[i * m + i];
+            right_[i] /= factor_[i * m + i];
+            offset_[i] /= factor_[i * m + i];
+        }
+    }
+};
+
+}  // namespace farthing

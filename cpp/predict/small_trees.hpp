@@ -1,0 +1,220 @@
+// small_trees: trees of few nodes, which a whole block of rows goes through side by side.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <vector>
+
+#include "common/views.hpp"
+#include "predict/compiled_forest.hpp"
+#include "predict/threshold_ranks.hpp"
+
+namespace farthing {
+
+// The trees of a forest that have few nodes and test no categories. Each of their nodes is asked about all rows of a
+// block, from the leaves up:
+//
+//     stop(node) = rank(feature) < bound ? stop(left) : stop(right)
+//
+// where stops, the places at which a walk may end, are numbered from 0 in each tree. That is more tests than a row
+// needs, but they are of bytes, no jump or address depends on a value, and so one instruction serves 16 rows or more.
+class SmallTrees {
+    // One test. A side is the slot with the stops of the subtree there, or, if negative, a stop: -1 - stop.
+    struct Choice {
+        std::int32_t row;      // of the ranks
+        std::int32_t left;
+        std::int32_t right;
+        std::int32_t out;      // the slot for the result
+        std::uint8_t bound;
+        std::uint8_t shift;    // 1: added to rank and bound, it makes that of a missing value 0, which goes left
+        bool stays;            // missing values end here,
+        std::uint8_t stop;     // at this stop
+    };
+
+    struct Tree {
+        bool small = false;
+        index_t first_choice = 0;
+        index_t n_choices = 0;
+        index_t first_stop = 0;
+    };
+
+public:
+    static constexpr index_t kMostTests = 127;  // of one tree: 128 leaves, and as many stops at missing values but one
+
+    static constexpr index_t kFewest = 8;      // trees; for less, values are not ranked
+
+    explicit SmallTrees(const CompiledForest& forest)
+        : width_(forest.forest().width), n_words_(forest.n_words()), ranks_(forest.forest().n_features),
+          row_of_(static_cast<std::size_t>(forest.forest().n_features), -1),
+          trees_(static_cast<std::size_t>(forest.forest().n_trees())) {
+        if (forest.forest().n_trees() < kFewest) return;
+        for (index_t t = 0; t < forest.forest().n_trees(); ++t) join(forest, t);
+        for (index_t t = 0; t < forest.forest().n_trees(); ++t) {
+            if (has(t)) compile(forest, t);
+        }
+    }
+
+    bool has(index_t t) const { return tree(t).small; }
+    // Whether ranking the values pays off for the trees [begin, end).
+    bool pay(index_t begin, index_t end) const {
+        index_t n_small = 0;
+        for (index_t t = begin; t < end; ++t) n_small += has(t);
+        return n_small >= std::max(kFewest, static_cast<index_t>(features_.size()));
+    }
+    // The features that these trees test.
+    const std::vector<index_t>& features() const { return features_; }
+    const Ranks& ranks() const { return ranks_; }
+
+    // By the stops of a tree: what they add to the outputs, the features on the way to them if these have a mask, and
+    // their places in the compiled forest.
+    const double* scores(index_t t) const { return scores_.data() + tree(t).first_stop * width_; }
+    const std::uint64_t* masks(index_t t) const { return masks_.data() + tree(t).first_stop * n_words_; }
+    const std::int32_t* places(index_t t) const { return places_.data() + tree(t).first_stop; }
+
+    // A block of rows on its way: the ranks of their values, and the stops of their last trees, up to kTogether.
+    template <index_t kRows, index_t kTogether>
+    class Block {
+    public:
+        explicit Block(const SmallTrees& trees)
+            : trees_(trees), ranks_(trees.features().size() * kRows), missing_(trees.features().size()),
+              stops_(static_cast<std::size_t>((kTogether + trees.n_slots_ - 1) * kRows)) {}
+
+        // Reads the values that the trees test: value(row, feature), row < kRows.
+        template <class Value>
+        void rank(Value value) {
+            double x[kRows];
+            for (std::size_t i = 0; i < trees_.features().size(); ++i) {
+                const index_t feature = trees_.features()[i];
+                for (index_t r = 0; r < kRows; ++r) x[r] = value(r, feature);
+                missing_[i] = trees_.ranks().rank<kRows>(feature, x, ranks_.data() + i * kRows);
+            }
+        }
+
+        // Returns the stop of each row in a small tree, (kRows,), the i-th of those that are met together: 0, 1, ...
+        const std::uint8_t* descend(index_t t, index_t i) {
+            const Tree& tree = trees_.tree(t);
+            std::uint8_t* slots = stops_.data() + i * kRows;
+            if (tree.n_choices == 0) std::fill(slots, slots + kRows, std::uint8_t{0});
+            const Choice* choices = trees_.choices_.data() + tree.first_choice;
+            for (index_t k = 0; k < tree.n_choices; ++k) choose(choices[k], slots);
+            return slots;
+        }
+
+    private:
+        const SmallTrees& trees_;
+        std::vector<std::uint8_t> ranks_;    // (features, kRows)
+        std::vector<std::uint8_t> missing_;  // (features,): whether any row has no value
+        std::vector<std::uint8_t> stops_;    // (slots, kRows)
+
+        struct Fixed {
+            std::uint8_t stop;
+            std::uint8_t operator[](index_t) const { return stop; }
+        };
+
+        void choose(const Choice& choice, std::uint8_t* slots) const {
+            const std::uint8_t* left = slots + choice.left * kRows;
+            const std::uint8_t* right = slots + choice.right * kRows;
+            if (choice.left < 0 && choice.right < 0) {
+                choose(choice, Fixed{stop_of(choice.left)}, Fixed{stop_of(choice.right)}, slots);
+            } else if (choice.left < 0) {
+                choose(choice, Fixed{stop_of(choice.left)}, right, slots);
+            } else if (choice.right < 0) {
+                choose(choice, left, Fixed{stop_of(choice.right)}, slots);
+            } else {
+                choose(choice, left, right, slots);
+            }
+        }
+
+        template <class Left, class Right>
+        void choose(const Choice& choice, Left left, Right right, std::uint8_t* slots) const {
+            const std::uint8_t* ranks = ranks_.data() + choice.row * kRows;
+            std::uint8_t* out = slots + choice.out * kRows;
+            const std::uint8_t shift = choice.shift;
+            const std::uint8_t bound = choice.bound;
+            #pragma omp simd
+            for (index_t r = 0; r < kRows; ++r) {
+                const std::uint8_t a = left[r];
+                const std::uint8_t b = right[r];
+                out[r] = static_cast<std::uint8_t>(ranks[r] + shift) < bound ? a : b;
+            }
+            if (!choice.stays || !missing_[static_cast<std::size_t>(choice.row)]) return;
+            const std::uint8_t stop = choice.stop;
+            #pragma omp simd
+            for (index_t r = 0; r < kRows; ++r) out[r] = ranks[r] == Ranks::kMissing ? stop : out[r];
+        }
+    };
+
+private:
+    index_t width_;
+    index_t n_words_;
+    Ranks ranks_;
+    std::vector<index_t> features_;
+    std::vector<std::int32_t> row_of_;   // the place of a feature in features_, or -1
+    std::vector<Tree> trees_;
+    std::vector<Choice> choices_;
+    std::vector<double> scores_;
+    std::vector<std::uint64_t> masks_;
+    std::vector<std::int32_t> places_;
+    index_t n_slots_ = 1;
+
+    const Tree& tree(index_t t) const { return trees_[static_cast<std::size_t>(t)]; }
+    static std::uint8_t stop_of(std::int32_t side) { return static_cast<std::uint8_t>(-1 - side); }
+
+    // Takes a tree in if it is small and the thresholds of its features are not too many.
+    void join(const CompiledForest& forest, index_t t) {
+        const auto& compiled = forest.tree(t);
+        if (compiled.categorical || compiled.n_tests > kMostTests) return;
+        const CompiledForest::Node* nodes = forest.nodes(compiled);
+        std::vector<Ranks::Test> tests;
+        for (index_t i = 0; i < forest.forest().offsets[t + 1] - forest.forest().offsets[t]; ++i) {
+            if (nodes[i].next[0] != i) tests.emplace_back(nodes[i].feature, nodes[i].threshold);
+        }
+        if (!ranks_.admit(tests)) return;
+        trees_[static_cast<std::size_t>(t)].small = true;
+        for (const auto& [feature, threshold] : tests) {
+            if (row_of_[static_cast<std::size_t>(feature)] >= 0) continue;
+            row_of_[static_cast<std::size_t>(feature)] = static_cast<std::int32_t>(features_.size());
+            features_.push_back(feature);
+        }
+    }
+
+    void compile(const CompiledForest& forest, index_t t) {
+        Tree& tree = trees_[static_cast<std::size_t>(t)];
+        tree.first_choice = static_cast<index_t>(choices_.size());
+        tree.first_stop = static_cast<index_t>(places_.size());
+        compile(forest, t, 0, 0);
+        tree.n_choices = static_cast<index_t>(choices_.size()) - tree.first_choice;
+    }
+
+    // Adds the tests at and below a place, with results in slots from `slot` on; returns the side that it is.
+    std::int32_t compile(const CompiledForest& forest, index_t t, std::int32_t place, std::int32_t slot) {
+        const CompiledForest::Node& node = forest.nodes(forest.tree(t))[place];
+        if (node.next[0] == place) return -1 - add_stop(forest, t, place);
+        Choice choice;
+        choice.row = row_of_[static_cast<std::size_t>(node.feature)];
+        choice.left = compile(forest, t, node.next[0], slot);
+        choice.right = compile(forest, t, node.next[1], choice.left < 0 ? slot : slot + 1);
+        choice.out = slot;
+        choice.shift = node.next[2] == node.next[0];
+        choice.bound = static_cast<std::uint8_t>(ranks_.bound({node.feature, node.threshold}) + choice.shift);
+        choice.stays = node.next[2] != node.next[0] && node.next[2] != node.next[1];
+        choice.stop = choice.stays ? static_cast<std::uint8_t>(add_stop(forest, t, node.next[2])) : std::uint8_t{0};
+        choices_.push_back(choice);
+        n_slots_ = std::max<index_t>(n_slots_, slot + 1);
+        return slot;
+    }
+
+    std::int32_t add_stop(const CompiledForest& forest, index_t t, std::int32_t place) {
+        const auto& compiled = forest.tree(t);
+        const double* scores = forest.scores(compiled, place);
+        scores_.insert(scores_.end(), scores, scores + width_);
+        const auto stop = static_cast<index_t>(places_.size()) - trees_[static_cast<std::size_t>(t)].first_stop;
+        if (const std::uint64_t* mask = forest.mask(compiled, place)) {
+            masks_.insert(masks_.end(), mask, mask + n_words_);
+        }
+        places_.push_back(place);
+        return static_cast<std::int32_t>(stop);
+    }
+};
+
+}  // namespace farthing

@@ -1,0 +1,86 @@
+// touches: which features the rows of a block have touched, written down as trees go by.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "common/views.hpp"
+#include "predict/compiled_forest.hpp"
+
+namespace farthing {
+
+// Most rows have touched all that the trees test after a few of them, and then there is nothing to write down any more.
+// The rows of which this is not true are open.
+template <index_t kRows>
+class Touches {
+public:
+    // For trees [begin, end).   OUT touched (n, words), or null: no account is kept.
+    Touches(const CompiledForest& trees, index_t begin, index_t end, std::uint64_t* touched)
+        : trees_(trees), n_words_(trees.n_words()), touched_(touched) {
+        if (n_words_ > CompiledForest::kMaskWords) return;
+        for (index_t t = begin; t < end; ++t) {
+            for (index_t w = 0; w < n_words_; ++w) tested_[w] |= trees.tested(t)[w];
+        }
+    }
+
+    // Begins a block of n rows, by their numbers in the table.
+    void begin(const index_t* numbers, index_t n) {
+        if (!touched_) return;
+        n_open_ = n;
+        for (index_t r = 0; r < n; ++r) {
+            open_[r] = r;
+            words_[r] = touched_ + numbers[r] * n_words_;
+        }
+        if (n_words_ <= CompiledForest::kMaskWords) look();
+    }
+
+    // Whether a tree may touch a feature that some row has not touched yet.
+    bool lack(index_t t) {
+        if (!touched_) return false;
+        const std::uint64_t* tested = trees_.tested(t);
+        if (!tested) return true;
+        std::uint64_t any = 0;
+        for (index_t w = 0; w < n_words_; ++w) any |= tested[w] & lacking_[w];
+        if (any != 0 && ++since_look_ > kTreesBetweenLooks) look();
+        return any != 0;
+    }
+
+    // Adds what open rows touch in a tree: touch(row of the block, words of the row).
+    template <class Touch>
+    void add(Touch touch) const {
+        for (index_t i = 0; i < n_open_; ++i) touch(open_[i], words_[open_[i]]);
+    }
+
+private:
+    static constexpr index_t kTreesBetweenLooks = 4;
+
+    const CompiledForest& trees_;
+    const index_t n_words_;
+    std::uint64_t* touched_;
+    std::uint64_t tested_[CompiledForest::kMaskWords] = {};   // features that the trees test
+    std::uint64_t lacking_[CompiledForest::kMaskWords] = {};  // those that some open row has not touched
+    std::uint64_t* words_[kRows];
+    index_t open_[kRows];
+    index_t n_open_ = 0;
+    index_t since_look_ = 0;
+
+    // Looks again which rows are open, and what they lack.
+    void look() {
+        since_look_ = 0;
+        std::fill(lacking_, lacking_ + n_words_, 0);
+        index_t n_open = 0;
+        for (index_t i = 0; i < n_open_; ++i) {
+            std::uint64_t any = 0;
+            for (index_t w = 0; w < n_words_; ++w) {
+                const std::uint64_t lack = tested_[w] & ~words_[open_[i]][w];
+                lacking_[w] |= lack;
+                any |= lack;
+            }
+            open_[n_open] = open_[i];
+            n_open += any != 0;
+        }
+        n_open_ = n_open;
+    }
+};
+
+}  // namespace farthing

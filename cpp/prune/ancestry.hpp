@@ -1,0 +1,72 @@
+// lineage: how the nodes of a forest hang together, and the way of a row down a tree.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+#include "common/views.hpp"
+#include "predict/predict.hpp"
+
+namespace farthing {
+
+// Where each node hangs, and whether no node above it tests its feature.
+struct Lineage {
+    std::vector<std::int32_t> parent;    // (nodes,), counted over the forest; -1: a root
+    std::vector<std::uint8_t> first;     // (nodes,)
+
+    explicit Lineage(const ForestView& forest)
+        : parent(static_cast<std::size_t>(forest.feature.size), -1),
+          first(static_cast<std::size_t>(forest.feature.size), 0) {
+        if (forest.feature.size > std::numeric_limits<std::int32_t>::max())
+            throw std::overflow_error("a forest to prune may have 2^31 nodes at most");
+        for (index_t t = 0; t < forest.n_trees(); ++t) {
+            const index_t begin = forest.offsets[t];
+            for (index_t h = begin; h < forest.offsets[t + 1]; ++h) {
+                if (forest.feature[h] < 0) continue;
+                parent[begin + forest.left[h]] = static_cast<std::int32_t>(h);
+                parent[begin + forest.right[h]] = static_cast<std::int32_t>(h);
+                std::int32_t up = parent[h];
+                while (up >= 0 && forest.feature[up] != forest.feature[h]) up = parent[up];
+                first[h] = up < 0;
+            }
+        }
+    }
+};
+
+// Calls visit(node) for each inner node whose test a row takes in a tree, from the root; returns where the row ends.
+template <class T, class Visit>
+index_t descend(const ForestView& forest, const Matrix<T>& X, index_t row, index_t tree, Visit visit) {
+    const index_t begin = forest.offsets[tree];
+    index_t node = begin;
+    while (forest.feature[node] >= 0) {
+        visit(node);
+        const index_t next = step(forest, begin, node, static_cast<double>(X(row, forest.feature[node])));
+        if (next == node) break;
+        node = next;
+    }
+    return node;
+}
+
+// How many rows are wrong at each node they pass or end in, and at the nodes where they stop for want of a value.
+struct NodeErrors {
+    std::vector<std::int64_t> passing;   // (nodes,)
+    std::vector<std::int64_t> staying;   // (nodes,)
+};
+
+template <class T>
+NodeErrors node_errors(const ForestView& forest, const Matrix<T>& X, Span<const index_t> y, Span<const index_t> label) {
+    const auto n = static_cast<std::size_t>(forest.feature.size);
+    NodeErrors errors{std::vector<std::int64_t>(n, 0), std::vector<std::int64_t>(n, 0)};
+    for (index_t row = 0; row < X.n_rows; ++row) {
+        for (index_t t = 0; t < forest.n_trees(); ++t) {
+            const index_t end = descend(forest, X, row, t, [&](index_t h) { errors.passing[h] += label[h] != y[row]; });
+            if (forest.feature[end] < 0) errors.passing[end] += label[end] != y[row];
+            else errors.staying[end] += label[end] != y[row];
+        }
+    }
+    return errors;
+}
+
+}  // namespace farthing

@@ -1,0 +1,270 @@
+// cut: the largest set of best worth that is closed under "only with", at one price of its costs.
+//
+// An element v earns gain[v] and costs cost[v] >= 0; an arc u -> v says that u may be taken only with v. At the rate
+// p/q the worth of a set is q * gain - p * cost, and the best closed set is one side of a minimum cut (Picard, 1976):
+// what is worth something is a source, what costs is a sink, arcs have no capacity limit.
+//
+// All numbers are integers, so ties are exact. Flows have 64 bits where all of them fit, 128 elsewhere.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "common/views.hpp"
+
+namespace farthing {
+
+using wide_t = __int128;
+
+struct ClosureGraph {
+    std::vector<std::int64_t> gain;     // (n,)
+    std::vector<std::int64_t> cost;     // (n,), none negative
+    std::vector<index_t> first;         // (n + 1,): arcs of u are first[u] to first[u + 1]
+    std::vector<std::int32_t> head;     // what u needs
+
+    std::int32_t n() const { return static_cast<std::int32_t>(gain.size()); }
+    index_t n_arcs() const { return static_cast<index_t>(head.size()); }
+};
+
+struct Rate {
+    std::int64_t p = 0;
+    std::int64_t q = 1;
+};
+
+// The sum of |values|; throws if it does not stay below 2^62, so that no difference of sums can overflow.
+inline std::int64_t checked_mass(const std::vector<std::int64_t>& values) {
+    wide_t sum = 0;
+    for (const std::int64_t v : values) sum += v < 0 ? -static_cast<wide_t>(v) : v;
+    if (sum >= (wide_t{1} << 62))
+        throw std::overflow_error("the sums of a closure problem must stay below 2^62; use a coarser grid");
+    return static_cast<std::int64_t>(sum);
+}
+
+// A maximum flow by push and relabel: highest label first, gaps, exact labels now and then. Only its first phase is
+// run, a maximum preflow, which is all that a cut needs.
+template <class Flow>
+class Cut {
+public:
+    Cut(const ClosureGraph& graph, Rate rate) : graph_(graph), n_(graph.n()) {
+        index_arcs();
+        excess_.resize(n_);
+        room_.resize(n_);
+        for (std::int32_t v = 0; v < n_; ++v) {
+            const Flow worth = static_cast<Flow>(rate.q) * graph.gain[v] - static_cast<Flow>(rate.p) * graph.cost[v];
+            excess_[v] = worth > 0 ? worth : 0;
+            room_[v] = worth < 0 ? -worth : 0;
+        }
+        flow_.assign(graph.head.size(), 0);
+        label_.assign(n_, 0);
+        current_.assign(n_, 0);
+        next_.resize(n_);
+        previous_.resize(n_);
+    }
+
+    // Flags of the largest of the closed sets of greatest worth.
+    std::vector<std::uint8_t> largest() {
+        relabel_all();
+        while (highest_ >= 0) {
+            auto& stack = active_[highest_];
+            if (stack.empty()) {
+                --highest_;
+                continue;
+            }
+            const std::int32_t v = stack.back();
+            stack.pop_back();
+            if (label_[v] != highest_ || excess_[v] == 0) continue;  // moved since it was put here
+            discharge(v);
+            if (work_ > 2 * (6 * index_t{n_} + graph_.n_arcs())) relabel_all();
+        }
+        relabel_all();
+        std::vector<std::uint8_t> inside(n_);
+        for (std::int32_t v = 0; v < n_; ++v) inside[v] = label_[v] == n_ + 1;
+        return inside;
+    }
+
+private:
+    const ClosureGraph& graph_;
+    std::int32_t n_;
+    std::vector<index_t> in_first_;          // arcs by head
+    std::vector<std::int32_t> in_tail_;
+    std::vector<std::uint32_t> in_arc_;
+    std::vector<Flow> excess_;
+    std::vector<Flow> room_;                 // what may still go to the sink
+    std::vector<Flow> flow_;                 // by arc
+    std::vector<std::int32_t> label_;        // n + 1: the sink is out of reach
+    std::vector<index_t> current_;           // the next arc to try: those out, then those in
+    std::vector<std::vector<std::int32_t>> active_;   // by label
+    std::vector<std::int32_t> bucket_;       // by label: the first node of a doubly linked list, -1 for none
+    std::vector<std::int32_t> next_, previous_;
+    std::vector<std::int32_t> queue_;
+    std::int32_t highest_ = -1;              // of an active node
+    std::int32_t top_ = 0;                   // of any node within reach
+    index_t work_ = 0;
+
+    void index_arcs() {
+        const index_t m = graph_.n_arcs();
+        if (m >= std::numeric_limits<std::uint32_t>::max())
+            throw std::overflow_error("a closure problem may have 2^32 arcs at most");
+        in_first_.assign(static_cast<std::size_t>(n_) + 1, 0);
+        for (const std::int32_t v : graph_.head) ++in_first_[v + 1];
+        std::partial_sum(in_first_.begin(), in_first_.end(), in_first_.begin());
+        in_tail_.resize(m);
+        in_arc_.resize(m);
+        std::vector<index_t> place(in_first_.begin(), in_first_.end() - 1);
+        for (std::int32_t u = 0; u < n_; ++u) {
+            for (index_t a = graph_.first[u]; a < graph_.first[u + 1]; ++a) {
+                const index_t at = place[graph_.head[a]]++;
+                in_tail_[at] = u;
+                in_arc_[at] = static_cast<std::uint32_t>(a);
+            }
+        }
+    }
+
+    void grow_to(std::int32_t label) {
+        if (static_cast<std::size_t>(label) >= bucket_.size()) {
+            bucket_.resize(static_cast<std::size_t>(label) * 2 + 64, -1);
+            active_.resize(bucket_.size());
+        }
+    }
+
+    void enter(std::int32_t v, std::int32_t label) {
+        grow_to(label);
+        label_[v] = label;
+        current_[v] = 0;
+        previous_[v] = -1;
+        next_[v] = bucket_[label];
+        if (next_[v] >= 0) previous_[next_[v]] = v;
+        bucket_[label] = v;
+        top_ = std::max(top_, label);
+    }
+
+    void leave(std::int32_t v) {
+        if (previous_[v] >= 0) next_[previous_[v]] = next_[v];
+        else bucket_[label_[v]] = next_[v];
+        if (next_[v] >= 0) previous_[next_[v]] = previous_[v];
+    }
+
+    void activate(std::int32_t v) {
+        active_[label_[v]].push_back(v);
+        highest_ = std::max(highest_, label_[v]);
+    }
+
+    // Labels are the distances to the sink in the residual graph.
+    void relabel_all() {
+        work_ = 0;
+        for (auto& stack : active_) stack.clear();
+        std::fill(bucket_.begin(), bucket_.end(), -1);
+        highest_ = -1;
+        top_ = 0;
+        queue_.clear();
+        for (std::int32_t v = 0; v < n_; ++v) {
+            label_[v] = n_ + 1;
+            if (room_[v] > 0) {
+                enter(v, 1);
+                queue_.push_back(v);
+            }
+        }
+        for (std::size_t at = 0; at < queue_.size(); ++at) {
+            const std::int32_t v = queue_[at];
+            const std::int32_t label = label_[v] + 1;
+            if (excess_[v] > 0) activate(v);
+            for (index_t i = in_first_[v]; i < in_first_[v + 1]; ++i) reach(in_tail_[i], label);
+            for (index_t a = graph_.first[v]; a < graph_.first[v + 1]; ++a) {
+                if (flow_[a] > 0) reach(graph_.head[a], label);
+            }
+        }
+    }
+
+    void reach(std::int32_t v, std::int32_t label) {
+        if (label_[v] <= n_) return;
+        enter(v, label);
+        queue_.push_back(v);
+    }
+
+    // v takes `amount`: the sink what it has room for, the rest waits.
+    void receive(std::int32_t v, Flow amount) {
+        const Flow sunk = std::min(room_[v], amount);
+        room_[v] -= sunk;
+        if (amount == sunk) return;
+        if (excess_[v] == 0) activate(v);
+        excess_[v] += amount - sunk;
+    }
+
+    void discharge(std::int32_t v) {
+        const index_t n_out = graph_.first[v + 1] - graph_.first[v];
+        const index_t n_all = n_out + in_first_[v + 1] - in_first_[v];
+        while (label_[v] <= n_) {
+            const std::int32_t below = label_[v] - 1;
+            for (index_t& at = current_[v]; at < n_all; ++at) {
+                if (at < n_out) {
+                    const index_t arc = graph_.first[v] + at;
+                    const std::int32_t u = graph_.head[arc];
+                    if (label_[u] != below) continue;
+                    const Flow amount = excess_[v];
+                    flow_[arc] += amount;
+                    excess_[v] = 0;
+                    receive(u, amount);
+                    return;
+                }
+                const index_t in = in_first_[v] + at - n_out;
+                const std::int32_t u = in_tail_[in];
+                if (label_[u] != below) continue;
+                Flow& flow = flow_[in_arc_[in]];
+                if (flow == 0) continue;
+                const Flow amount = std::min(flow, excess_[v]);
+                flow -= amount;
+                excess_[v] -= amount;
+                receive(u, amount);
+                if (excess_[v] == 0) return;
+            }
+            lift(v, n_out, n_all);
+        }
+    }
+
+    void lift(std::int32_t v, index_t n_out, index_t n_all) {
+        work_ += 12 + n_all;
+        std::int32_t lowest = n_;
+        for (index_t a = graph_.first[v]; a < graph_.first[v] + n_out; ++a)
+            lowest = std::min(lowest, label_[graph_.head[a]]);
+        for (index_t i = in_first_[v]; i < in_first_[v + 1]; ++i) {
+            if (label_[in_tail_[i]] < lowest && flow_[in_arc_[i]] > 0) lowest = label_[in_tail_[i]];
+        }
+        const std::int32_t old = label_[v];
+        leave(v);
+        if (bucket_[old] < 0) {  // a gap: nothing above it reaches the sink any more
+            for (std::int32_t label = old + 1; label <= top_; ++label) {
+                for (std::int32_t u = bucket_[label]; u >= 0; u = next_[u]) label_[u] = n_ + 1;
+                bucket_[label] = -1;
+                active_[label].clear();
+            }
+            top_ = old - 1;
+            label_[v] = n_ + 1;
+            return;
+        }
+        if (lowest >= n_) {
+            label_[v] = n_ + 1;
+            return;
+        }
+        enter(v, lowest + 1);
+    }
+};
+
+// Flags of the largest closed set of greatest worth at one rate.
+inline std::vector<std::uint8_t> best_closure(const ClosureGraph& graph, Rate rate) {
+    wide_t supply = 0;
+    wide_t demand = 0;
+    for (std::int32_t v = 0; v < graph.n(); ++v) {
+        const wide_t worth = static_cast<wide_t>(rate.q) * graph.gain[v] - static_cast<wide_t>(rate.p) * graph.cost[v];
+        (worth > 0 ? supply : demand) += worth > 0 ? worth : -worth;
+    }
+    if (demand == 0) return std::vector<std::uint8_t>(graph.gain.size(), 1);
+    constexpr wide_t kLimit = wide_t{1} << 62;
+    if (supply < kLimit && demand < kLimit) return Cut<std::int64_t>(graph, rate).largest();
+    return Cut<wide_t>(graph, rate).largest();
+}
+
+}  // namespace farthing

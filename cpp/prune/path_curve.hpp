@@ -1,0 +1,219 @@
+// curve: what each pruning of a nested path costs and gets wrong.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "common/views.hpp"
+#include "predict/predict.hpp"
+#include "prune/ancestry.hpp"
+
+namespace farthing {
+
+// What a nested path of prunings costs and gets wrong. A node h is split in the entries before drop[h]; no node
+// outlives its parent.
+struct Curve {
+    std::vector<std::int32_t> bought;    // (features + groups, entries + 1): rows that buy it in the entries before
+    std::vector<std::int64_t> tests;     // (entries + 1,): tests that are taken in the entries before
+    std::vector<std::int64_t> wrong;     // (entries,): rows whose prediction is wrong
+
+    static Curve none(const ForestView& forest, index_t n_groups, index_t n_entries) {
+        const auto stride = static_cast<std::size_t>(n_entries + 1);
+        const auto n_items = static_cast<std::size_t>(forest.n_features + n_groups);
+        return {std::vector<std::int32_t>(n_items * stride, 0), std::vector<std::int64_t>(stride, 0),
+                std::vector<std::int64_t>(stride - 1, 0)};
+    }
+
+    void add(const Curve& other) {
+        for (std::size_t i = 0; i < bought.size(); ++i) bought[i] += other.bought[i];
+        for (std::size_t i = 0; i < tests.size(); ++i) tests[i] += other.tests[i];
+        for (std::size_t i = 0; i < wrong.size(); ++i) wrong[i] += other.wrong[i];
+    }
+};
+
+namespace detail {
+
+// The sum of the trees' scores for one row, entry by entry.
+class Tally {
+public:
+    // Scores are rounded to a grid, on which sums can be updated without drift; where the best two are closer than that
+    // can tell, the row is summed anew as a prediction does it, tree by tree.
+    explicit Tally(const ForestView& forest) : forest_(forest), grid_(static_cast<std::size_t>(forest.scores.size)) {
+        double largest = 0;
+        for (const double s : forest.scores) largest = std::fmax(largest, std::fabs(s));
+        const double steps = largest > 0 ? std::ldexp(1.0, 40) / largest : 0.0;
+        for (index_t i = 0; i < forest.scores.size; ++i) grid_[i] = std::llrint(forest.scores[i] * steps);
+    }
+
+    void add(std::vector<std::int64_t>& sums, index_t tree, index_t node, std::int64_t sign) const {
+        const std::int64_t* from = grid_.data() + node * forest_.width;
+        std::int64_t* to = sums.data() + forest_.target[tree];
+        for (index_t c = 0; c < forest_.width; ++c) to[c] += sign * from[c];
+    }
+
+    index_t best(const std::vector<std::int64_t>& sums, const std::vector<index_t>& stops,
+                 std::vector<double>& exact) const {
+        index_t winner = 0;
+        std::int64_t second = std::numeric_limits<std::int64_t>::min();
+        for (index_t c = 1; c < forest_.n_outputs; ++c) {
+            if (sums[c] > sums[winner]) {
+                second = sums[winner];
+                winner = c;
+            } else {
+                second = std::max(second, sums[c]);
+            }
+        }
+        if (forest_.n_outputs < 2 || sums[winner] - second > 2 * forest_.n_trees() + (1 << 10)) return winner;
+        exact.assign(static_cast<std::size_t>(forest_.n_outputs), 0.0);
+        for (index_t t = 0; t < forest_.n_trees(); ++t) {
+            for (index_t c = 0; c < forest_.width; ++c)
+                exact[forest_.target[t] + c] += forest_.scores[stops[t] * forest_.width + c];
+        }
+        return std::max_element(exact.begin(), exact.end()) - exact.begin();
+    }
+
+private:
+    const ForestView& forest_;
+    std::vector<std::int64_t> grid_;
+};
+
+// From an entry on a row ends at this node of the tree.
+struct Event {
+    std::int32_t entry;
+    std::int32_t tree;
+    index_t stop;
+};
+
+// Goes through the entries for one row after another, and adds up what it finds.
+class CurveSweep {
+public:
+    struct Path {
+        Span<const index_t> drop;        // (nodes,)
+        index_t n_entries = 0;
+        Span<const index_t> group_of;    // (features,)
+        index_t n_groups = 0;
+        index_t prior = 0;               // the class of a row that looks at nothing
+    };
+
+    CurveSweep(const ForestView& forest, const Tally& tally, const Path& path)
+        : forest_(forest),
+          tally_(tally),
+          path_(path),
+          found_(Curve::none(forest, path.n_groups, path.n_entries)),
+          until_(static_cast<std::size_t>(forest.n_features + path.n_groups)),
+          stops_(static_cast<std::size_t>(forest.n_trees())),
+          sums_(static_cast<std::size_t>(forest.n_outputs)) {}
+
+    // `wrong` holds changes from entry to entry.
+    const Curve& found() const { return found_; }
+
+    template <class T>
+    void add(const Matrix<T>& X, index_t row, index_t label) {
+        start(X, row);
+        buy();
+        judge(label);
+    }
+
+private:
+    const ForestView& forest_;
+    const Tally& tally_;
+    const Path path_;
+    Curve found_;
+    std::vector<index_t> until_;         // (features + groups,): bought in the entries before
+    std::vector<index_t> stops_;         // (trees,): where the row ends in the entry at hand
+    std::vector<std::int64_t> sums_;     // of the scores there
+    std::vector<Event> events_;
+    std::vector<double> exact_;
+    index_t looks_ = 0;                  // the first entry at which every root is pruned
+
+    // Sends the row down all trees and puts it where it ends in the first entry.
+    template <class T>
+    void start(const Matrix<T>& X, index_t row) {
+        std::fill(until_.begin(), until_.end(), 0);
+        std::fill(sums_.begin(), sums_.end(), 0);
+        events_.clear();
+        looks_ = 0;
+        for (index_t t = 0; t < forest_.n_trees(); ++t) {
+            const std::size_t mine = events_.size();
+            index_t stop = descend(forest_, X, row, t, [&](index_t h) {
+                const index_t drop = path_.drop[h];
+                ++found_.tests[drop];
+                index_t& until = until_[forest_.feature[h]];
+                until = std::max(until, drop);
+                looks_ = std::max(looks_, drop);
+                if (drop < path_.n_entries)
+                    events_.push_back({static_cast<std::int32_t>(drop), static_cast<std::int32_t>(t), h});
+            });
+            // The highest node that is pruned from the start.
+            for (std::size_t e = events_.size(); e-- > mine;) {
+                if (events_[e].entry == 0) stop = events_[e].stop;
+            }
+            stops_[t] = stop;
+            tally_.add(sums_, t, stop, 1);
+        }
+        std::stable_sort(events_.begin(), events_.end(),
+                         [](const Event& a, const Event& b) { return a.entry < b.entry; });
+    }
+
+    void buy() {
+        const index_t stride = path_.n_entries + 1;
+        for (index_t k = 0; k < forest_.n_features; ++k) {
+            if (until_[k] > 0 && path_.group_of[k] >= 0) {
+                index_t& group = until_[forest_.n_features + path_.group_of[k]];
+                group = std::max(group, until_[k]);
+            }
+        }
+        for (std::size_t item = 0; item < until_.size(); ++item) {
+            if (until_[item] > 0) ++found_.bought[static_cast<index_t>(item) * stride + until_[item]];
+        }
+    }
+
+    void judge(index_t label) {
+        const auto is_wrong = [&](index_t entry) {
+            return label != (entry >= looks_ ? path_.prior : tally_.best(sums_, stops_, exact_));
+        };
+        bool wrong = is_wrong(0);
+        found_.wrong[0] += wrong;
+        for (std::size_t e = 0; e < events_.size();) {
+            const std::int32_t entry = events_[e].entry;
+            for (; e < events_.size() && events_[e].entry == entry; ++e) move(events_[e].tree, events_[e].stop);
+            const bool now = is_wrong(entry);
+            found_.wrong[entry] += static_cast<std::int64_t>(now) - static_cast<std::int64_t>(wrong);
+            wrong = now;
+        }
+    }
+
+    // Children come after their parents, so on one path a smaller number is higher up.
+    void move(index_t tree, index_t node) {
+        if (node >= stops_[tree]) return;
+        tally_.add(sums_, tree, stops_[tree], -1);
+        tally_.add(sums_, tree, node, 1);
+        stops_[tree] = node;
+    }
+};
+
+}  // namespace detail
+
+// IN  y: (rows,), negative for a label of no class
+template <class T>
+Curve path_curve(const ForestView& forest, const Matrix<T>& X, Span<const index_t> y,
+                 const detail::CurveSweep::Path& path, int n_threads) {
+    const detail::Tally tally(forest);
+    Curve curve = Curve::none(forest, path.n_groups, path.n_entries);
+#pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
+    {
+        detail::CurveSweep sweep(forest, tally, path);
+#pragma omp for schedule(dynamic, 64)
+        for (index_t row = 0; row < X.n_rows; ++row) sweep.add(X, row, y[row]);
+#pragma omp critical
+        curve.add(sweep.found());
+    }
+    std::partial_sum(curve.wrong.begin(), curve.wrong.end(), curve.wrong.begin());
+    return curve;
+}
+
+}  // namespace farthing

@@ -1,0 +1,253 @@
+// bins: a table of numbers becomes a table of bytes, column by column.
+//
+// A numeric column has ascending `edges`; bin b holds the values x with edges[b-1] < x <= edges[b], so a split
+// after bin b is the test x <= edges[b]. A categorical column holds codes 0, 1, ...; the 254 most frequent
+// have a bin of their own when there are more than 255. The bin after the last is that of missing values.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <vector>
+
+#include "common/counter_rng.hpp"
+#include "common/radix_sort.hpp"
+#include "common/views.hpp"
+#include "table/bin_codes.hpp"
+#include "table/sparse_entries.hpp"
+
+namespace farthing {
+
+constexpr index_t kMaxBins = 255;
+
+// A number m with low <= m < high, half way where that can be represented.
+inline double between(double low, double high) {
+    const double middle = low / 2 + high / 2;
+    return (middle >= low && middle < high) ? middle : low;
+}
+
+struct ColumnBins {
+    std::vector<double> edges;               // numeric only; n_bins - 1 of them
+    std::vector<std::uint8_t> bin_of_code;   // categorical only
+    index_t n_bins = 1;                      // without the bin of missing values
+    bool categorical = false;
+
+    // Of the bins first to last, the one whose edge is nearest to half way between theirs; the lower of equals.
+    index_t middle(index_t first, index_t last) const {
+        const double goal = between(edges[first], edges[last]);
+        const auto begin = edges.begin() + first;
+        const auto above = std::lower_bound(begin, edges.begin() + last, goal);
+        const bool lower = above != begin && goal - *(above - 1) <= *above - goal;
+        return static_cast<index_t>(above - edges.begin()) - (lower ? 1 : 0);
+    }
+};
+
+// The distinct values, ascending, or false if they are more than a handful; binary columns need no sorting.
+inline bool few_values(const std::vector<double>& values, std::vector<double>& distinct) {
+    constexpr std::size_t kFew = 16;
+    distinct.clear();
+    for (const double x : values) {
+        std::size_t place = 0;
+        while (place < distinct.size() && distinct[place] < x) ++place;
+        if (place < distinct.size() && distinct[place] == x) continue;
+        if (distinct.size() == kFew) return false;
+        distinct.insert(distinct.begin() + static_cast<std::ptrdiff_t>(place), x);
+    }
+    return true;
+}
+
+// Edges for the values of one column, in any order and without NaN. Few distinct values get a bin each; many
+// get bins of nearly equal counts, where a value that fills a bin by itself has that bin alone.
+inline std::vector<double> edges_of(std::vector<double>& values, index_t max_bins) {
+    std::vector<double> few;
+    if (few_values(values, few) && static_cast<index_t>(few.size()) <= max_bins) {
+        std::vector<double> between_them;
+        for (std::size_t i = 1; i < few.size(); ++i) between_them.push_back(between(few[i - 1], few[i]));
+        return between_them;
+    }
+    sort_values(values);
+    std::vector<index_t> ends;  // one past the last of each run of equal values
+    const auto n = static_cast<index_t>(values.size());
+    for (index_t i = 1; i <= n; ++i) {
+        if (i == n || values[i] != values[i - 1]) ends.push_back(i);
+    }
+    const auto n_distinct = static_cast<index_t>(ends.size());
+    std::vector<double> edges;
+    index_t bin_start = 0;
+    index_t bins_left = max_bins;
+    for (index_t run = 0; run + 1 < n_distinct && bins_left > 1; ++run) {
+        bool close = n_distinct <= max_bins;
+        if (!close) {
+            const double fair = static_cast<double>(n - bin_start) / static_cast<double>(bins_left);
+            const auto here = static_cast<double>(ends[run] - bin_start);
+            const auto next = static_cast<double>(ends[run + 1] - ends[run]);
+            close = here >= fair || next >= fair;
+        }
+        if (close) {
+            edges.push_back(between(values[ends[run] - 1], values[ends[run]]));
+            bin_start = ends[run];
+            --bins_left;
+        }
+    }
+    return edges;
+}
+
+// The bin of x: how many edges lie below it. `edges` is padded to 255 entries with infinity. Eight halvings,
+// no branch, so that the processor works on several rows at once.
+inline std::uint8_t bin_of(const double* edges, double x) {
+    index_t low = 0;
+    for (index_t step = 128; step >= 1; step /= 2) low += edges[low + step - 1] < x ? step : 0;
+    return static_cast<std::uint8_t>(low);
+}
+
+// Rows to look at when there are too many to sort: one from each of `n_sample` equal stretches of the table, in
+// order, chosen by a counter-based generator, so the sample depends on nothing but the two sizes.
+inline std::vector<index_t> sample_rows(index_t n_rows, index_t n_sample) {
+    std::vector<index_t> rows(static_cast<std::size_t>(std::min(n_rows, n_sample)));
+    if (n_rows <= n_sample) {
+        std::iota(rows.begin(), rows.end(), index_t{0});
+        return rows;
+    }
+    for (index_t i = 0; i < n_sample; ++i) {
+        const auto low = static_cast<index_t>(static_cast<__int128>(i) * n_rows / n_sample);
+        const auto high = static_cast<index_t>(static_cast<__int128>(i + 1) * n_rows / n_sample);
+        rows[i] = low + static_cast<index_t>(random_bits(0, static_cast<std::uint64_t>(i)) %
+                                             static_cast<std::uint64_t>(high - low));
+    }
+    return rows;
+}
+
+class BinnedTable {
+public:
+    index_t n_rows = 0;
+    std::vector<ColumnBins> columns;
+    Codes codes;
+    std::vector<index_t> first_bin;    // (k + 1,): where a column's bins begin in a histogram of all columns
+    RareEntries rare;                  // of codes
+
+    index_t n_columns() const { return static_cast<index_t>(columns.size()); }
+    Column column(index_t j) const { return codes.column(j); }
+    index_t n_all_bins() const { return first_bin.back(); }
+
+    // n_categories: (k,), 0 for a numeric column.
+    template <class T>
+    static BinnedTable make(const Matrix<T>& X, Span<const index_t> n_categories, index_t max_bins,
+                            index_t n_sample, int n_threads) {
+        BinnedTable table;
+        table.n_rows = X.n_rows;
+        table.columns.resize(static_cast<std::size_t>(X.n_columns));
+        table.codes = Codes(X.n_columns, X.n_rows);
+        table.learn(X, n_categories, max_bins, n_sample, n_threads);
+        table.first_bin.assign(static_cast<std::size_t>(X.n_columns + 1), 0);
+        for (index_t j = 0; j < X.n_columns; ++j) {
+            table.first_bin[j + 1] = table.first_bin[j] + table.columns[j].n_bins + 1;
+        }
+        table.fill(X, n_threads);
+        table.rare = RareEntries::of(table.codes, table.first_bin);
+        return table;
+    }
+
+private:
+    template <class T>
+    void learn(const Matrix<T>& X, Span<const index_t> n_categories, index_t max_bins, index_t n_sample,
+               int n_threads) {
+        const auto rows = sample_rows(X.n_rows, n_sample);
+        // Eight neighbouring doubles share a cache line when rows are contiguous.
+        constexpr index_t kColumnsInLine = 8;
+        const index_t n_tasks = (X.n_columns + kColumnsInLine - 1) / kColumnsInLine;
+        #pragma omp parallel for schedule(dynamic) num_threads(threads_for(n_threads, n_tasks))
+        for (index_t task = 0; task < n_tasks; ++task) {
+            const index_t begin = task * kColumnsInLine;
+            const index_t end = std::min(begin + kColumnsInLine, X.n_columns);
+            std::vector<std::vector<double>> values(static_cast<std::size_t>(end - begin));
+            for (auto& column : values) column.reserve(rows.size());
+            for (const index_t row : rows) {
+                for (index_t j = begin; j < end; ++j) {
+                    const auto x = static_cast<double>(X(row, j));
+                    if (!std::isnan(x)) values[j - begin].push_back(x);
+                }
+            }
+            for (index_t j = begin; j < end; ++j) {
+                columns[j] = n_categories[j] > 0 ? by_frequency(values[j - begin], n_categories[j], max_bins)
+                                                 : by_value(values[j - begin], max_bins);
+            }
+        }
+    }
+
+    static ColumnBins by_value(std::vector<double>& values, index_t max_bins) {
+        ColumnBins bins;
+        bins.edges = edges_of(values, max_bins);
+        bins.n_bins = static_cast<index_t>(bins.edges.size()) + 1;
+        return bins;
+    }
+
+    static ColumnBins by_frequency(const std::vector<double>& values, index_t n_codes, index_t max_bins) {
+        ColumnBins bins;
+        bins.categorical = true;
+        bins.bin_of_code.assign(static_cast<std::size_t>(n_codes), 0);
+        bins.n_bins = std::min(n_codes, max_bins);
+        if (n_codes <= max_bins) {
+            std::iota(bins.bin_of_code.begin(), bins.bin_of_code.end(), std::uint8_t{0});
+            return bins;
+        }
+        std::vector<index_t> count(static_cast<std::size_t>(n_codes), 0);
+        for (const double x : values) {
+            if (x >= 0 && x < static_cast<double>(n_codes)) ++count[static_cast<std::size_t>(x)];
+        }
+        std::vector<index_t> order(static_cast<std::size_t>(n_codes));
+        std::iota(order.begin(), order.end(), index_t{0});
+        std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) { return count[a] > count[b]; });
+        std::sort(order.begin(), order.begin() + (max_bins - 1));  // the frequent ones keep the order of codes
+        for (index_t rank = 0; rank < n_codes; ++rank) {
+            bins.bin_of_code[order[rank]] = static_cast<std::uint8_t>(std::min(rank, max_bins - 1));
+        }
+        return bins;
+    }
+
+    template <class T>
+    void fill(const Matrix<T>& X, int n_threads) {
+        const index_t k = n_columns();
+        std::vector<double> padded(static_cast<std::size_t>(k * 256), std::numeric_limits<double>::infinity());
+        for (index_t j = 0; j < k; ++j) {
+            std::copy(columns[j].edges.begin(), columns[j].edges.end(), padded.begin() + j * 256);
+        }
+        constexpr index_t kBlock = 512;  // rows whose values stay in the cache while all columns read them
+        const index_t n_blocks = (n_rows + kBlock - 1) / kBlock;
+        #pragma omp parallel for schedule(static) num_threads(threads_for(n_threads, n_blocks))
+        for (index_t block = 0; block < n_blocks; ++block) {
+            const index_t begin = block * kBlock;
+            const index_t end = std::min(begin + kBlock, n_rows);
+            for (index_t j = 0; j < k; ++j) {
+                if (columns[j].categorical) {
+                    fill_codes(X, j, begin, end);
+                } else {
+                    fill_values(X, j, begin, end, padded.data() + j * 256);
+                }
+            }
+        }
+    }
+
+    template <class T>
+    void fill_values(const Matrix<T>& X, index_t j, index_t begin, index_t end, const double* edges) {
+        const auto missing = static_cast<std::uint8_t>(columns[j].n_bins);
+        for (index_t row = begin; row < end; ++row) {
+            const auto x = static_cast<double>(X(row, j));
+            const std::uint8_t bin = bin_of(edges, x);  // the padding is never below x, plus infinity included
+            codes.set(row, j, std::isnan(x) ? missing : bin);
+        }
+    }
+
+    template <class T>
+    void fill_codes(const Matrix<T>& X, index_t j, index_t begin, index_t end) {
+        const auto missing = static_cast<std::uint8_t>(columns[j].n_bins);
+        const auto n_codes = static_cast<double>(columns[j].bin_of_code.size());
+        for (index_t row = begin; row < end; ++row) {
+            const auto x = static_cast<double>(X(row, j));
+            const bool known = x >= 0 && x < n_codes;  // false for NaN
+            codes.set(row, j, known ? columns[j].bin_of_code[static_cast<std::size_t>(x)] : missing);
+        }
+    }
+};
+
+}  // namespace farthing

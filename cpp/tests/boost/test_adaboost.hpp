@@ -1,0 +1,116 @@
+// Tests of planes.hpp, stumps.hpp, booster.hpp and curtail.hpp.
+#pragma once
+
+#include "boost/adaboost.hpp"
+#include "boost/curtailed_vote.hpp"
+#include "tests/check.hpp"
+#include "tests/random_data.hpp"
+
+namespace farthing::tests {
+
+inline std::vector<std::int8_t> make_signs(index_t n, std::uint64_t key) {
+    Random random(key);
+    std::vector<std::int8_t> signs(static_cast<std::size_t>(n));
+    for (auto& sign : signs) sign = random.chance(0.4) ? 1 : -1;
+    return signs;
+}
+
+inline void planes_sum_what_histograms_sum() {
+    for (const index_t n_rows : {index_t{1}, index_t{8}, index_t{9}, index_t{511}, index_t{513}, index_t{1300}}) {
+        Random random(static_cast<std::uint64_t>(n_rows));
+        Values values{n_rows, 90, {}, std::vector<index_t>(90, 0)};
+        for (index_t i = 0; i < n_rows * 90; ++i) {
+            values.data.push_back(random.chance(0.1) ? kNan : static_cast<double>(random.below(1 + i % 4)));
+        }
+        const BinnedTable table = values.bin();
+        const StumpLearner learner(table, view(std::vector<double>(static_cast<std::size_t>(n_rows), 1.0)), 1);
+        const Fixed fixed = to_fixed(view(make_numbers(n_rows, 3)));
+        std::vector<std::int64_t> edges(90);
+        learner.edges(fixed, edges.data());
+        for (index_t j = 0; j < 90; ++j) {
+            const index_t n_bins = table.columns[j].n_bins;
+            std::vector<std::int64_t> sums(static_cast<std::size_t>(n_bins + 1), 0);
+            std::vector<std::int64_t> counts(sums.size(), 0);
+            for (index_t i = 0; i < n_rows; ++i) {
+                sums[bin_at(table, i, j)] += fixed.values[i];
+                ++counts[bin_at(table, i, j)];
+            }
+            CHECK(edges[j] == StumpSearch(table.columns[j], sums.data(), counts.data()).best().edge);
+        }
+    }
+}
+
+inline void a_tree_votes_with_the_edge_it_claims() {
+    const Values values = make_values(300, 10, 4);
+    const BinnedTable table = values.bin();
+    const auto labels = make_signs(300, 5);
+    const auto weights = make_weights(300, 6);
+    for (const index_t depth : {1, 2, 3}) {
+        Booster booster(table, view(labels), view(weights), 2);
+        double sum_of_alphas = 0;
+        for (int round = 0; round < 12; ++round) {
+            std::vector<double> edges(11);
+            booster.edges(edges.data());
+            const auto best = std::max_element(edges.begin(), edges.end());
+            const Taken taken = booster.take(best - edges.begin() - 1, depth);
+            CHECK(depth == 1 ? taken.edge == *best : taken.edge >= *best);
+            CHECK(std::fabs(std::tanh(taken.alpha) - taken.edge) < 1e-9 || taken.perfect);
+            CHECK(taken.alpha / kVoteGrid == std::nearbyint(taken.alpha / kVoteGrid));
+            sum_of_alphas += taken.alpha;
+        }
+        CHECK(booster.n_trees() == 12 && sum_of_alphas > 0);
+    }
+}
+
+inline void a_learner_without_error_is_known() {
+    const std::vector<double> x{0, 1, 2, 3};
+    const Values values{4, 1, x, {0}};
+    const BinnedTable table = values.bin();
+    const std::vector<std::int8_t> labels{-1, -1, 1, 1};
+    const std::vector<double> weights{1, 1, 1, 1};
+    Booster booster(table, view(labels), view(weights), 1);
+    const Taken taken = booster.take(0, 1);
+    CHECK(taken.perfect && taken.edge == 1.0 && std::fabs(taken.alpha - std::log(8.0)) < 1e-9);
+}
+
+// Three stumps on two features: x0 <= 0 says +2, x0 <= 1 says -1, x1 <= 0 says +2; otherwise the opposite.
+inline void a_vote_ends_when_its_sign_is_certain() {
+    const std::vector<index_t> offsets{0, 3, 6, 9};
+    const std::vector<index_t> target{0, 0, 0};
+    const std::vector<std::int32_t> feature{0, -1, -1, 0, -1, -1, 1, -1, -1};
+    const std::vector<double> threshold{0, 0, 0, 1, 0, 0, 0, 0, 0};
+    const std::vector<index_t> left{1, -1, -1, 1, -1, -1, 1, -1, -1};
+    const std::vector<index_t> right{2, -1, -1, 2, -1, -1, 2, -1, -1};
+    const std::vector<std::uint8_t> missing(9, 2);
+    const std::vector<index_t> category(9, -1);
+    const std::vector<index_t> widths{0, 0};
+    const std::vector<double> scores{0, 2, -2, 0, -1, 1, 0, 2, -2};
+    const std::vector<std::uint64_t> words;
+    ForestView forest{2,          1,          1,           view(offsets), view(target), view(feature), view(threshold),
+                      view(left), view(right), view(missing), view(category), view(words), view(widths), view(scores),
+                      false,      false};
+    const std::vector<index_t> order{0, 1};
+    const std::vector<std::uint8_t> stump{1, 1, 1};
+    // x0: 2 - 1 up to 0, -2 - 1 up to 1, -2 + 1 beyond, 0 if missing.
+    const std::vector<double> low{-3, -2};
+    const std::vector<double> high{1, 2};
+    const std::vector<double> nodes(9, 0.0);
+    const CurtailPlan plan{view(order), view(order), view(stump), view(low), view(high), view(nodes), view(nodes)};
+    const Prices prices(2);
+    const std::vector<double> x{0, 0, 1, 0, 2, 0, kNan, 5};
+    std::vector<double> outputs(4);
+    std::vector<std::uint64_t> touched(4);
+    predict_curtailed(forest, plan, prices.sheet(), Matrix<double>{x.data(), 4, 2, 2, 1}, Span<const double>{},
+                      outputs.data(), touched.data(), 2);
+    CHECK(outputs == std::vector<double>{3, -3, 1, -2});
+    CHECK(touched == std::vector<std::uint64_t>{3, 1, 3, 3});
+}
+
+inline void test_boosting() {
+    RUN(planes_sum_what_histograms_sum);
+    RUN(a_tree_votes_with_the_edge_it_claims);
+    RUN(a_learner_without_error_is_known);
+    RUN(a_vote_ends_when_its_sign_is_certain);
+}
+
+}  // namespace farthing::tests

@@ -1,0 +1,133 @@
+// select, neighbors, local and acquire.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "neighbors/greedy_acquisition.hpp"
+#include "neighbors/local_regression.hpp"
+#include "neighbors/neighborhood.hpp"
+#include "tests/check.hpp"
+
+namespace farthing::tests {
+
+inline void the_weighted_select_is_the_first_value_that_weighs_enough() {
+    const std::vector<Weighted> entries{{5, 1}, {1, 2}, {3, 0.5}, {3, 0.5}, {9, 4}};
+    const std::vector<double> needs{0.5, 2, 2.5, 3, 3.5, 4, 4.5, 8, 99};
+    const std::vector<double> expected{1, 1, 3, 3, 5, 5, 9, 9, 9};
+    for (std::size_t i = 0; i < needs.size(); ++i) {
+        std::vector<Weighted> copy = entries;
+        CHECK(weighted_select(copy, needs[i]) == expected[i]);
+    }
+}
+
+// Figure 2.1 of the thesis: three binary features, eight rows.
+struct Eight {
+    std::vector<double> values;
+    std::vector<double> margins;
+    std::vector<double> intercepts;
+    std::vector<double> ones = std::vector<double>(3, 1.0);
+    std::vector<std::uint8_t> no = std::vector<std::uint8_t>(3, 0);
+    std::vector<std::uint8_t> yes = std::vector<std::uint8_t>(3, 1);
+    KeptRows kept;
+
+    explicit Eight(double need) {
+        const double rows[8][3] = {{1, -1, -1}, {1, -1, -1}, {-1, 1, 1}, {-1, 1, 1}, {-1, 1, -1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
+        const double slopes[3] = {0.9995, 1.4998, -0.5002};
+        for (int j = 0; j < 3; ++j) {
+            for (const auto& row : rows) values.push_back(row[j]);
+        }
+        for (int i = 0; i < 8; ++i) {
+            const double label = i < 4 ? -1 : 1;
+            for (int j = 0; j < 3; ++j) margins.push_back(label * slopes[j] * rows[i][j]);
+            intercepts.push_back(label * -0.9997);
+        }
+        kept.n_rows = 8;
+        kept.n_features = 3;
+        kept.values = view(values);
+        kept.margins = view(margins);
+        kept.intercepts = view(intercepts);
+        kept.intercept = -0.9997;
+        kept.scale = view(ones);
+        kept.gap = view(ones);
+        kept.categorical = view(no);
+        kept.votes = view(yes);
+        kept.weights.assign(8, 1.0);
+        kept.need = need;
+        kept.begin();
+    }
+};
+
+inline void the_eight_points_of_the_thesis() {
+    for (const double need : {0.0, 2.0}) {  // exact matches; two nearest and all that are as near
+        const Eight eight(need);
+        Neighborhood row(eight.kept);
+        CHECK(row.gains()[0] == 4.0 / 8 && row.gains()[1] == 6.0 / 8 && row.gains()[2] == 4.0 / 8);
+        row.hear(1, 1.0, 1.4998);
+        CHECK(row.rows().size == 6);
+        CHECK(row.gains()[0] == 5.0 / 6 && row.gains()[2] == 3.0 / 6 && std::isnan(row.gains()[1]));
+        row.start(0);
+        row.hear(1, -1.0, -1.4998);
+        CHECK(row.rows().size == 2 && row.accuracy() == 1.0);
+    }
+}
+
+inline void what_nobody_shares_and_what_is_missing_changes_no_neighbourhood() {
+    const Eight eight(0.0);
+    Neighborhood row(eight.kept);
+    row.hear(1, 1.0, 1.0);
+    row.hear(0, 7.0, 1.0);
+    CHECK(row.rows().size == 6);
+    row.hear(2, std::numeric_limits<double>::quiet_NaN(), 0.0);
+    CHECK(row.rows().size == 6 && row.n_heard() == 3);
+}
+
+inline void budgets_hold_while_rows_buy() {
+    const Eight eight(0.0);
+    const std::vector<double> own{1, 2, 4};
+    const std::vector<index_t> group_of{-1, -1, -1};
+    const Sheet sheet{view(own), {}, view(group_of)};
+    const std::vector<double> X{1, 1, 1, 1, 1, 1};
+    const std::vector<double> votes{0.9995, 1.4998, -0.5002, 0.9995, 1.4998, -0.5002};
+    const std::vector<double> budgets{3, 0.5};
+    const std::vector<std::int64_t> seeds{0, 0};
+    std::vector<double> outputs(4);
+    std::vector<std::uint64_t> bought(2);
+    const Matrix<double> table{X.data(), 2, 3, 3, 1};
+    acquire<Neighborhood>(eight.kept, Terms{0, -1, 1}, sheet, table, Matrix<double>{votes.data(), 2, 3, 3, 1}, view(budgets),
+                          view(seeds), outputs.data(), bought.data(), 2);
+    CHECK(bought[0] == 3 && bought[1] == 0);  // x2, then x1
+    CHECK(std::fabs(outputs[0] - (0.9995 + 1.4998 - 0.9997)) < 1e-12 && outputs[1] == 1.0);
+    CHECK(outputs[2] == -0.9997 && outputs[3] == 0.0);
+}
+
+inline void a_local_regression_of_one_feature_is_a_ridge_regression() {
+    const std::vector<double> values{-1, 1, -1, 1};
+    const std::vector<double> labels{-1, 1, 1, 1};
+    LocalRows rows;
+    rows.n_rows = 4;
+    rows.n_features = 1;
+    rows.values = view(values);
+    rows.labels = view(labels);
+    rows.weights.assign(4, 1.0);
+    rows.ridge = 1.0;
+    rows.begin();
+    LocalRegression row(rows);
+    CHECK(row.vote() == 0.5 && row.gains().size == 1);
+    // The slope of all rows is 2 / (4 + 1) and the deviation 1: G is normal around 0.5 with deviation 0.4.
+    CHECK(std::fabs(row.gains()[0] - folded_gain(0.5, 0.4)) < 1e-15);
+    row.hear(0, 1.0, 1.0);  // half of the rows are at distance 0, so they alone count
+    CHECK(std::fabs(row.vote() - 1.0) < 1e-15 && std::isnan(row.gains()[0]));
+    CHECK(folded_gain(0.0, 0.0) == 0.0 && std::fabs(folded_gain(0.0, 2.0) - 2.0 / std::sqrt(2 * 3.141592653589793)) < 1e-12);
+}
+
+inline void test_neighbors() {
+    RUN(the_weighted_select_is_the_first_value_that_weighs_enough);
+    RUN(the_eight_points_of_the_thesis);
+    RUN(what_nobody_shares_and_what_is_missing_changes_no_neighbourhood);
+    RUN(budgets_hold_while_rows_buy);
+    RUN(a_local_regression_of_one_feature_is_a_ridge_regression);
+}
+
+}  // namespace farthing::tests

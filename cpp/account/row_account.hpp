@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "account/cost_sheet.hpp"
+#include "common/bitset.hpp"
 #include "common/views.hpp"
 
 namespace farthing {

@@ -1,7 +1,16 @@
 // The booster for Python.
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
 #include "bindings/arrays.hpp"
 #include "bindings/tree_fields.hpp"
 #include "boost/adaboost.hpp"
+#include "common/views.hpp"
+#include "grow/tree.hpp"
+#include "table/binned_table.hpp"
 
 namespace farthing {
 namespace {

@@ -1,6 +1,7 @@
 // What all bindings use: NumPy arrays in and out, and the checks that the core leaves to its callers.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <stdexcept>
 #include <utility>
@@ -12,7 +13,6 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "account/cost_sheet.hpp"
 #include "common/views.hpp"
 
 namespace nb = nanobind;
@@ -54,15 +54,6 @@ Owning<T> give(std::vector<T>&& values) {
 
 inline void require(bool holds, const char* message) {
     if (!holds) throw std::invalid_argument(message);
-}
-
-inline Sheet sheet_of(const Vector<double>& own, const Vector<double>& shared, const Vector<index_t>& group_of,
-               index_t n_features) {
-    Sheet sheet{span(own), span(shared), span(group_of)};
-    require(sheet.own.size == n_features, "own costs: one for each feature");
-    require(sheet.group_of.size == n_features, "group_of: one for each feature");
-    for (const index_t group : sheet.group_of) require(group < sheet.shared.size, "group_of names no group");
-    return sheet;
 }
 
 }  // namespace farthing

@@ -1,8 +1,18 @@
 // Curtailed votes for Python.
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "account/cost_sheet.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/cost_sheet.hpp"
 #include "bindings/predictor.hpp"
 #include "boost/curtailed_vote.hpp"
+#include "common/bitset.hpp"
+#include "common/views.hpp"
+#include "predict/forest_view.hpp"
 
 namespace farthing {
 namespace {

@@ -1,32 +1,37 @@
 // Bins and growers for Python.
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "account/candidate_ranking.hpp"
+#include "account/cost_sheet.hpp"
 #include "account/row_ledger.hpp"
 #include "bindings/arrays.hpp"
+#include "bindings/cost_sheet.hpp"
+#include "bindings/row_ledger.hpp"
 #include "bindings/tree_fields.hpp"
 #include "common/counter_rng.hpp"
+#include "common/views.hpp"
+#include "grow/class_target.hpp"
 #include "grow/gradient_target.hpp"
+#include "grow/grow_options.hpp"
 #include "grow/grower.hpp"
+#include "grow/impurity.hpp"
 #include "grow/root_histogram_update.hpp"
+#include "grow/tree.hpp"
+#include "grow/workspace.hpp"
 #include "table/binned_table.hpp"
 
 namespace farthing {
 namespace {
-
-template <class T>
-BinnedTable bin_table(const Table<T>& X, const Vector<index_t>& n_categories, index_t max_bins, index_t n_sample,
-                      int n_threads) {
-    require(n_categories.shape(0) == X.shape(1), "n_categories: one for each column");
-    require(max_bins >= 2 && max_bins <= kMaxBins, "max_bins lies between 2 and 255");
-    require(n_sample >= 1 && n_sample < (index_t{1} << 32), "n_sample lies between 1 and 2^32 - 1");
-    nb::gil_scoped_release unlocked;
-    return BinnedTable::make(matrix(X), span(n_categories), max_bins, n_sample, n_threads);
-}
 
 GrowOptions options_of(index_t max_depth, index_t max_leaves, index_t min_rows_leaf, const std::string& ledger,
                        const std::string& cost_rule, double tradeoff, double budget, int n_threads) {
@@ -98,56 +103,6 @@ void choose(const Chosen& chosen, index_t n, std::vector<index_t>& out) {
     }
     out.assign(span(*chosen).begin(), span(*chosen).end());
 }
-
-// Sets of features, 64 a word.
-using Words = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// What each row owns, for Python.
-class Books {
-public:
-    Books(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of, double budget,
-           const std::optional<Vector<double>>& weights, const std::optional<Words>& owned, int n_threads)
-        : own_(own), shared_(shared), group_of_(group_of), n_rows_(table.n_rows),
-          ledger_(make(table, sheet_of(own, shared, group_of, table.n_columns()), budget, weights, owned, n_threads)) {}
-
-    RowLedger& ledger() { return ledger_; }
-
-    Owning<std::uint64_t> owned() const {
-        const index_t words = ledger_.n_words();
-        std::vector<std::uint64_t> out(static_cast<std::size_t>(n_rows_ * words));
-        for (index_t row = 0; row < n_rows_; ++row) {
-            std::copy(ledger_.owned(row), ledger_.owned(row) + words, out.begin() + row * words);
-        }
-        return give(std::move(out), {static_cast<std::size_t>(n_rows_), static_cast<std::size_t>(words)});
-    }
-
-private:
-    Vector<double> own_;
-    Vector<double> shared_;
-    Vector<index_t> group_of_;
-    index_t n_rows_;
-    RowLedger ledger_;
-
-    static RowLedger make(const BinnedTable& table, const Sheet& sheet, double budget,
-                          const std::optional<Vector<double>>& weights, const std::optional<Words>& owned,
-                          int n_threads) {
-        require(budget >= 0, "budget is not negative");
-        require(!weights || static_cast<index_t>(weights->shape(0)) == table.n_rows, "weights: one for each row");
-        const index_t words = Bitset::n_words(table.n_columns());
-        require(!owned || (static_cast<index_t>(owned->shape(0)) == table.n_rows &&
-                           static_cast<index_t>(owned->shape(1)) == words), "owned: a set for each row");
-        Span<const std::uint64_t> sets;
-        if (owned) sets = {owned->data(), table.n_rows * words};
-        if (owned && (table.n_columns() & 63)) {
-            const std::uint64_t beyond = ~std::uint64_t{0} << (table.n_columns() & 63);
-            for (index_t row = 0; row < table.n_rows; ++row) {
-                require((sets[row * words + words - 1] & beyond) == 0, "owned: no such column");
-            }
-        }
-        nb::gil_scoped_release unlocked;
-        return {table, sheet, budget, weights ? span(*weights) : Span<const double>{}, sets, n_threads};
-    }
-};
 
 // Grows tree after tree on one table, with one price list and one set of limits.
 class TreeGrower {
@@ -271,29 +226,6 @@ private:
 }  // namespace
 
 void bind_grow(nb::module_& m) {
-    nb::class_<BinnedTable>(m, "BinnedTable")
-        .def_ro("n_rows", &BinnedTable::n_rows)
-        .def_prop_ro("n_columns", &BinnedTable::n_columns)
-        .def_prop_ro("nbytes", [](const BinnedTable& t) { return t.codes.size(); })
-        .def("n_bins", [](const BinnedTable& t, index_t column) {
-            require(column >= 0 && column < t.n_columns(), "no such column");
-            return t.columns[column].n_bins;
-        }, "column"_a)
-        .def("edges", [](const BinnedTable& t, index_t column) {
-            require(column >= 0 && column < t.n_columns(), "no such column");
-            return give(std::vector<double>(t.columns[column].edges));
-        }, "column"_a)
-        .def("codes", [](const BinnedTable& t) {
-            std::vector<std::uint8_t> out;
-            out.reserve(static_cast<std::size_t>(t.codes.size()));
-            for (index_t j = 0; j < t.n_columns(); ++j) {
-                for (index_t row = 0; row < t.n_rows; ++row) out.push_back(t.column(j)[row]);
-            }
-            return give(std::move(out), {static_cast<std::size_t>(t.n_columns()), static_cast<std::size_t>(t.n_rows)});
-        });
-    m.def("bin_table", &bin_table<double>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a, "n_threads"_a);
-    m.def("bin_table", &bin_table<float>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a, "n_threads"_a);
-
     nb::class_<Books>(m, "RowLedgers")
         .def(nb::init<const BinnedTable&, Vector<double>, Vector<double>, Vector<index_t>, double,
                       const std::optional<Vector<double>>&, const std::optional<Words>&, int>(),

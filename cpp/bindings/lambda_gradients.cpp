@@ -1,6 +1,11 @@
 // The gradients of LambdaMART for Python.
+#include <cstddef>
+#include <utility>
+#include <vector>
+
 #include "bindings/arrays.hpp"
 #include "boost/lambda_gradients.hpp"
+#include "common/views.hpp"
 
 namespace farthing {
 namespace {

@@ -12,6 +12,7 @@ void bind_neighbors(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
 void bind_prune(nanobind::module_& m);
 void bind_sampler(nanobind::module_& m);
+void bind_table(nanobind::module_& m);
 
 }  // namespace farthing
 
@@ -22,6 +23,7 @@ NB_MODULE(_core, m) {
     farthing::bind_predict(m);  // first, since others take its class
     farthing::bind_boost(m);
     farthing::bind_curtail(m);
+    farthing::bind_table(m);
     farthing::bind_grow(m);
     farthing::bind_lambdas(m);
     farthing::bind_neighbors(m);

@@ -1,10 +1,22 @@
 // Neighbourhoods and local regressions for Python.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "account/cost_sheet.hpp"
 #include "bindings/arrays.hpp"
+#include "bindings/cost_sheet.hpp"
+#include "common/bitset.hpp"
+#include "common/selection.hpp"
+#include "common/views.hpp"
 #include "neighbors/greedy_acquisition.hpp"
 #include "neighbors/local_regression.hpp"
 #include "neighbors/neighborhood.hpp"
+#include "neighbors/reference_rows.hpp"
 
 namespace farthing {
 namespace {

@@ -1,5 +1,10 @@
 // The predictor for Python.
+#include <cstdint>
+
+#include "bindings/arrays.hpp"
+#include "bindings/forest_arrays.hpp"
 #include "bindings/predictor.hpp"
+#include "common/views.hpp"
 
 namespace farthing {
 

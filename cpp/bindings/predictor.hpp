@@ -1,102 +1,26 @@
 // A forest held for the kernels that go down its trees: prediction, sampling, pruning.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
+#include "account/cost_sheet.hpp"
 #include "bindings/arrays.hpp"
-#include "predict/lazy_descent.hpp"
+#include "bindings/cost_sheet.hpp"
+#include "bindings/forest_arrays.hpp"
+#include "common/views.hpp"
+#include "predict/block_predictor.hpp"
+#include "predict/forest_view.hpp"
 #include "predict/predict.hpp"
 
 namespace farthing {
 
 // (outputs, words of touched features)
 using Answers = nb::typed<nb::tuple, Owning<double>, Owning<std::uint64_t>>;
-
-// An array that the call changes.
-template <class T>
-using Place = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Changing = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-// What each node adds to the output.
-using Scores = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// The arrays of a forest but its scores. The Python side keeps them alive and has validated them.
-struct ForestArrays {
-    ForestArrays(index_t n_features, index_t n_outputs, Vector<index_t> offsets, Vector<index_t> target,
-                 Vector<std::int32_t> feature, Vector<double> threshold, Vector<index_t> left, Vector<index_t> right,
-                 Vector<std::uint8_t> missing, Vector<index_t> category, Vector<std::uint64_t> category_words,
-                 Vector<index_t> category_widths, bool strict, bool single)
-        : kept_{offsets, target, left, right, category, category_widths}, kept_feature_(feature),
-          kept_threshold_(threshold), kept_missing_(missing), kept_words_(category_words) {
-        view.n_features = n_features;
-        view.n_outputs = n_outputs;
-        view.offsets = span(offsets);
-        view.target = span(target);
-        view.feature = span(feature);
-        view.threshold = span(threshold);
-        view.left = span(left);
-        view.right = span(right);
-        view.missing = span(missing);
-        view.category = span(category);
-        view.category_words = span(category_words);
-        view.category_widths = span(category_widths);
-        view.strict = strict;
-        view.single = single;
-        require(view.offsets.size == view.target.size + 1, "offsets has one entry more than target");
-    }
-
-    // (the first unfinished tree, the feature it tests or -1, the features at hand that were asked for, in order); the
-    // nodes and what was heard are changed in place.
-    nb::typed<nb::tuple, index_t, std::int32_t, nb::typed<nb::list, std::int32_t>> descend(
-        const Vector<double>& values, Changing<std::uint8_t> hearsay, Changing<index_t> nodes, index_t tree,
-        index_t end) const {
-        require(span(values).size == view.n_features && static_cast<index_t>(hearsay.shape(0)) == view.n_features,
-                "values, hearsay: one for each feature");
-        check_nodes({nodes.data(), static_cast<index_t>(nodes.shape(0))}, tree, end);
-        nb::list asked;
-        const std::int32_t feature = farthing::descend(view, values.data(), hearsay.data(), nodes.data(), tree, end,
-                                                       [&](std::int32_t at_hand) { asked.append(at_hand); });
-        return {nb::make_tuple(tree, feature, asked)};
-    }
-
-    // (n_outputs,): what the first `end` trees add up to where they stand.
-    Owning<double> total(const Scores& scores, const Vector<index_t>& nodes, index_t end, bool single_sums) const {
-        const ForestView forest = with_scores(scores, single_sums);
-        for (const index_t first : view.target) require(first + forest.width <= view.n_outputs, "scores: too wide");
-        check_nodes(span(nodes), 0, end);
-        std::vector<double> outputs(static_cast<std::size_t>(view.n_outputs), 0.0);
-        add_scores(forest, nodes.data(), end, outputs.data());
-        return give(std::move(outputs));
-    }
-
-    // The view with what its nodes add to the output.
-    ForestView with_scores(const Scores& scores, bool single_sums) const {
-        require(static_cast<index_t>(scores.shape(0)) == view.feature.size, "scores: one row for each node");
-        ForestView forest = view;
-        forest.width = static_cast<index_t>(scores.shape(1));
-        forest.scores = {scores.data(), static_cast<index_t>(scores.size())};
-        forest.single_sums = single_sums;
-        return forest;
-    }
-
-    ForestView view;
-
-private:
-    void check_nodes(Span<const index_t> nodes, index_t tree, index_t end) const {
-        require(nodes.size == view.n_trees(), "nodes: one for each tree");
-        require(0 <= tree && end <= view.n_trees(), "trees: a range of the forest's");
-        for (index_t t = tree; t < end; ++t)
-            require(view.offsets[t] <= nodes[t] && nodes[t] < view.offsets[t + 1], "nodes: each in its own tree");
-    }
-
-    std::vector<Vector<index_t>> kept_;
-    Vector<std::int32_t> kept_feature_;
-    Vector<double> kept_threshold_;
-    Vector<std::uint8_t> kept_missing_;
-    Vector<std::uint64_t> kept_words_;
-};
 
 // A forest held for prediction.
 class Predictor {

@@ -1,15 +1,26 @@
 // Pruning for Python.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <nanobind/stl/function.h>
 
+#include "bindings/arrays.hpp"
 #include "bindings/predictor.hpp"
-#include "prune/ancestry.hpp"
+#include "common/views.hpp"
+#include "predict/forest_view.hpp"
+#include "prune/closure_graph.hpp"
 #include "prune/closure_path.hpp"
 #include "prune/feature_removal.hpp"
+#include "prune/min_cut.hpp"
+#include "prune/node_errors.hpp"
 #include "prune/path_curve.hpp"
 #include "prune/pruning_problem.hpp"
+#include "prune/row_bundles.hpp"
 
 namespace farthing {
 namespace {
@@ -44,7 +55,7 @@ ClosureGraph graph_of(const Vector<std::int64_t>& gain, const Vector<std::int64_
     graph.gain.assign(span(gain).begin(), span(gain).end());
     graph.cost.assign(span(cost).begin(), span(cost).end());
     for (const std::int64_t c : graph.cost) require(c >= 0, "costs are not negative");
-    detail::Arcs arcs;
+    Arcs arcs;
     for (index_t a = 0; a < span(tail).size; ++a) {
         for (const index_t v : {span(tail)[a], span(head)[a]})
             require(v >= 0 && v < graph.n(), "an arc leads out of the elements");

@@ -1,6 +1,9 @@
 // A grown tree as a dict of arrays, the arguments of Forest.from_arrays.
 #pragma once
 
+#include <cstddef>
+#include <utility>
+
 #include "bindings/arrays.hpp"
 #include "grow/tree.hpp"
 

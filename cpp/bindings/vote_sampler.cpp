@@ -1,6 +1,20 @@
 // The sampler for Python, and its draws one by one for the walks.
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "account/cost_sheet.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/cost_sheet.hpp"
 #include "bindings/predictor.hpp"
+#include "boost/learner_votes.hpp"
+#include "boost/vote_plan.hpp"
 #include "boost/vote_sampler.hpp"
+#include "common/bitset.hpp"
+#include "common/keyed_sampling.hpp"
+#include "common/views.hpp"
+#include "predict/forest_view.hpp"
 
 namespace farthing {
 namespace {

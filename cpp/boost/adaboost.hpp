@@ -2,8 +2,8 @@
 // in each round is decided outside, from the edges.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>

@@ -6,10 +6,11 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "common/threads.hpp"
 #include "common/views.hpp"
 #include "table/binned_table.hpp"
 

@@ -6,12 +6,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
 #include "account/cost_sheet.hpp"
+#include "common/bitset.hpp"
+#include "common/threads.hpp"
 #include "common/views.hpp"
-#include "predict/predict.hpp"
+#include "predict/forest_view.hpp"
 
 namespace farthing {
 

@@ -4,10 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <numeric>
+#include <cstddef>
+#include <functional>
 #include <vector>
 
+#include "common/threads.hpp"
 #include "common/views.hpp"
 
 namespace farthing {

@@ -7,112 +7,27 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
+#include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "boost/bit_planes.hpp"
+#include "boost/stump_search.hpp"
 #include "common/fixed_point.hpp"
+#include "common/threads.hpp"
 #include "common/views.hpp"
 #include "grow/histogram.hpp"
 #include "grow/row_partition.hpp"
-#include "grow/split_search.hpp"
+#include "grow/split.hpp"
 #include "grow/tree.hpp"
 #include "table/binned_table.hpp"
+#include "table/column_bins.hpp"
 
 namespace farthing {
-
-struct Stump {
-    std::int64_t edge = 0;  // 0: there is none, or it is worthless
-    std::int8_t vote = 1;   // of the left side; the right side votes the opposite
-    bool apart = false;     // all that is present on the left, the missing values alone on the right
-    index_t bin = -1;       // numeric: bins up to this one go left; categorical: votes against its own sign
-};
-
-// The stumps of one column.
-class StumpSearch {
-public:
-    // IN sums, counts: (n_bins + 1,) signed weight and number of rows by bin, the last that of missing values.
-    StumpSearch(const ColumnBins& bins, const std::int64_t* sums, const std::int64_t* counts)
-        : bins_(bins), sums_(sums), counts_(counts), missing_(sums[bins.n_bins]), n_missing_(counts[bins.n_bins]) {
-        for (index_t bin = 0; bin < bins.n_bins; ++bin) {
-            present_ += sums[bin];
-            n_present_ += counts[bin];
-        }
-    }
-
-    Stump best() const {
-        const Stump parted = bins_.categorical ? by_sign() : by_threshold();
-        const std::int64_t edge = n_missing_ > 0 && n_present_ > 0 ? std::abs(present_ - missing_) : 0;
-        if (edge <= parted.edge) return parted;
-        return {edge, static_cast<std::int8_t>(present_ > missing_ ? 1 : -1), true, bins_.n_bins - 1};
-    }
-
-    // Which rows go where.
-    Split split(const Stump& stump) const {
-        Split split;
-        split.bin = stump.bin;
-        split.missing = n_missing_ == 0                                                         ? Missing::stay
-                        : !stump.apart && missing_ != 0 && (missing_ > 0) == (stump.vote > 0) ? Missing::left
-                                                                                                : Missing::right;
-        if (!bins_.categorical) return split;
-        split.categorical = true;
-        for (index_t bin = 0; bin < bins_.n_bins; ++bin) {
-            if (counts_[bin] == 0) continue;
-            const bool up = (sums_[bin] > 0) != (bin == stump.bin);
-            put_in(stump.apart || up ? split.left : split.right, bin);
-        }
-        return split;
-    }
-
-private:
-    const ColumnBins& bins_;
-    const std::int64_t* sums_;
-    const std::int64_t* counts_;
-    std::int64_t missing_;
-    index_t n_missing_;
-    std::int64_t present_ = 0;
-    index_t n_present_ = 0;
-
-    Stump by_threshold() const {
-        Stump best;
-        std::int64_t left = 0;
-        index_t n_left = 0;
-        for (index_t bin = 0; bin < bins_.n_bins; ++bin) {
-            if (counts_[bin] == 0) continue;  // the same parts as after the bin before
-            left += sums_[bin];
-            n_left += counts_[bin];
-            if (n_left == n_present_) break;
-            const std::int64_t difference = left - (present_ - left);
-            const std::int64_t edge = std::abs(difference) + std::abs(missing_);
-            if (edge > best.edge) best = {edge, static_cast<std::int8_t>(difference >= 0 ? 1 : -1), false, bin};
-        }
-        return best;
-    }
-
-    // Each category votes by the sign of its own sum. If all agree, the one that matters least votes against its sign, since
-    // a stump that votes the same everywhere would ask for nothing.
-    Stump by_sign() const {
-        index_t least = -1;
-        index_t n_up = 0;
-        index_t n_seen = 0;
-        std::int64_t edge = std::abs(missing_);
-        for (index_t bin = 0; bin < bins_.n_bins; ++bin) {
-            if (counts_[bin] == 0) continue;
-            ++n_seen;
-            n_up += sums_[bin] > 0;
-            edge += std::abs(sums_[bin]);
-            if (least < 0 || std::abs(sums_[bin]) < std::abs(sums_[least])) least = bin;
-        }
-        if (n_up > 0 && n_up < n_seen) return {edge, 1, false, -1};
-        if (n_seen < 2) return {};
-        return {edge - 2 * std::abs(sums_[least]), 1, false, least};
-    }
-};
 
 // What a histogram adds up for stumps.
 struct SignedWeight {

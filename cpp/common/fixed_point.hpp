@@ -8,10 +8,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <stdexcept>
 #include <vector>
 
+#include "common/threads.hpp"
 #include "common/views.hpp"
 
 namespace farthing {

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
-
-#include "common/views.hpp"
 
 namespace farthing {
 

@@ -2,11 +2,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "common/bitset.hpp"
 #include "common/views.hpp"
 #include "grow/histogram.hpp"
+#include "table/bin_codes.hpp"
 #include "table/binned_table.hpp"
 
 namespace farthing {

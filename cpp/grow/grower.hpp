@@ -3,20 +3,30 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "account/candidate_ranking.hpp"
 #include "account/cost_sheet.hpp"
 #include "account/row_ledger.hpp"
+#include "common/bitset.hpp"
 #include "common/counter_rng.hpp"
+#include "common/threads.hpp"
 #include "common/views.hpp"
+#include "grow/grow_options.hpp"
 #include "grow/leaf.hpp"
 #include "grow/leaf_search.hpp"
+#include "grow/root_histogram_update.hpp"
 #include "grow/row_partition.hpp"
+#include "grow/split.hpp"
 #include "grow/split_chooser.hpp"
-#include "grow/split_search.hpp"
 #include "grow/tree.hpp"
+#include "grow/workspace.hpp"
+#include "table/bin_codes.hpp"
 #include "table/binned_table.hpp"
+#include "table/column_bins.hpp"
 
 namespace farthing {
 

@@ -6,12 +6,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "common/views.hpp"
-#include "grow/split_search.hpp"
+#include "grow/split.hpp"
+#include "table/bin_codes.hpp"
 #include "table/binned_table.hpp"
+#include "table/column_bins.hpp"
+#include "table/sparse_entries.hpp"
 
 namespace farthing {
 
@@ -189,41 +193,5 @@ inline void subtract_histogram(const BinnedTable& table, index_t width, index_t 
     const index_t end = table.first_bin[column + 1] * width;
     for (index_t i = table.first_bin[column] * width; i < end; ++i) parent[i] -= child[i];
 }
-
-// A bounded number of histograms, so that a tree of many open leaves does not outgrow the table it learns from. A leaf
-// that gets none has its children counted from their rows instead of by subtraction: slower, the same sums.
-class HistogramPool {
-public:
-    // Takes all histograms back and sets their length and their greatest number.
-    void reset(index_t length, index_t capacity) {
-        if (length != length_) slots_.clear();
-        length_ = length;
-        capacity_ = capacity;
-        slots_.resize(std::min(slots_.size(), static_cast<std::size_t>(capacity)));
-        free_.clear();
-        for (auto slot = static_cast<index_t>(slots_.size()) - 1; slot >= 0; --slot) free_.push_back(slot);
-    }
-
-    index_t acquire() {  // -1: none left
-        if (free_.empty() && static_cast<index_t>(slots_.size()) == capacity_) return -1;
-        if (free_.empty()) {
-            slots_.emplace_back(static_cast<std::size_t>(length_));
-            return static_cast<index_t>(slots_.size()) - 1;
-        }
-        const index_t slot = free_.back();
-        free_.pop_back();
-        return slot;
-    }
-    void release(index_t slot) {
-        if (slot >= 0) free_.push_back(slot);
-    }
-    std::int64_t* data(index_t slot) { return slots_[static_cast<std::size_t>(slot)].data(); }
-
-private:
-    index_t length_ = 0;
-    index_t capacity_ = 0;
-    std::vector<std::vector<std::int64_t>> slots_;
-    std::vector<index_t> free_;
-};
 
 }  // namespace farthing

@@ -3,19 +3,27 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "common/counter_rng.hpp"
+#include "common/threads.hpp"
 #include "common/views.hpp"
 #include "grow/column_tasks.hpp"
+#include "grow/grow_options.hpp"
 #include "grow/histogram.hpp"
+#include "grow/histogram_pool.hpp"
 #include "grow/leaf.hpp"
 #include "grow/root_histogram_update.hpp"
+#include "grow/split.hpp"
 #include "grow/split_chooser.hpp"
 #include "grow/split_search.hpp"
+#include "grow/workspace.hpp"
 #include "table/binned_table.hpp"
+#include "table/column_bins.hpp"
 
 namespace farthing {
 

@@ -11,10 +11,11 @@
 // nothing is carried from then on.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "common/threads.hpp"
 #include "common/views.hpp"
 #include "table/binned_table.hpp"
 

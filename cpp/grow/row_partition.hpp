@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "common/threads.hpp"
 #include "common/views.hpp"
-#include "grow/split_search.hpp"
-#include "table/binned_table.hpp"
+#include "grow/split.hpp"
+#include "table/bin_codes.hpp"
 
 namespace farthing {
 

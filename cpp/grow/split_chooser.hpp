@@ -2,14 +2,17 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
+#include "account/candidate_ranking.hpp"
 #include "account/cost_sheet.hpp"
 #include "account/row_ledger.hpp"
 #include "common/views.hpp"
+#include "grow/grow_options.hpp"
 #include "grow/leaf.hpp"
-#include "grow/split_search.hpp"
+#include "grow/split.hpp"
 
 namespace farthing {
 

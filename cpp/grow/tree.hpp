@@ -1,12 +1,15 @@
 // tree: the flat node array, one entry a node and one vector a field. A node comes before its children; node 0 is the root.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
+#include "common/bitset.hpp"
 #include "common/views.hpp"
-#include "grow/split_search.hpp"
-#include "table/binned_table.hpp"
+#include "grow/split.hpp"
+#include "table/column_bins.hpp"
 
 namespace farthing {
 

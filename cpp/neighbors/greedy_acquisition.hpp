@@ -9,8 +9,11 @@
 #include <cstdint>
 #include <limits>
 
+#include "account/candidate_ranking.hpp"
 #include "account/cost_sheet.hpp"
 #include "account/row_account.hpp"
+#include "common/bitset.hpp"
+#include "common/threads.hpp"
 #include "common/views.hpp"
 
 namespace farthing {

@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
+#include "common/bitset.hpp"
 #include "common/views.hpp"
+#include "grow/split.hpp"
 #include "predict/forest_view.hpp"
 
 namespace farthing {

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "common/views.hpp"
-#include "grow/split_search.hpp"
+#include "grow/split.hpp"
 
 namespace farthing {
 

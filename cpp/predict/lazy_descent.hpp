@@ -3,7 +3,8 @@
 
 #include <cstdint>
 
-#include "predict/predict.hpp"
+#include "common/views.hpp"
+#include "predict/forest_view.hpp"
 
 namespace farthing {
 

@@ -1,13 +1,14 @@
 // lineage: how the nodes of a forest hang together, and the way of a row down a tree.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
 #include <vector>
 
 #include "common/views.hpp"
-#include "predict/predict.hpp"
+#include "predict/forest_view.hpp"
 
 namespace farthing {
 
@@ -47,26 +48,6 @@ index_t descend(const ForestView& forest, const Matrix<T>& X, index_t row, index
         node = next;
     }
     return node;
-}
-
-// How many rows are wrong at each node they pass or end in, and at the nodes where they stop for want of a value.
-struct NodeErrors {
-    std::vector<std::int64_t> passing;   // (nodes,)
-    std::vector<std::int64_t> staying;   // (nodes,)
-};
-
-template <class T>
-NodeErrors node_errors(const ForestView& forest, const Matrix<T>& X, Span<const index_t> y, Span<const index_t> label) {
-    const auto n = static_cast<std::size_t>(forest.feature.size);
-    NodeErrors errors{std::vector<std::int64_t>(n, 0), std::vector<std::int64_t>(n, 0)};
-    for (index_t row = 0; row < X.n_rows; ++row) {
-        for (index_t t = 0; t < forest.n_trees(); ++t) {
-            const index_t end = descend(forest, X, row, t, [&](index_t h) { errors.passing[h] += label[h] != y[row]; });
-            if (forest.feature[end] < 0) errors.passing[end] += label[end] != y[row];
-            else errors.staying[end] += label[end] != y[row];
-        }
-    }
-    return errors;
 }
 
 }  // namespace farthing

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <numeric>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "common/views.hpp"
+#include "prune/closure_graph.hpp"
 #include "prune/min_cut.hpp"
 
 namespace farthing {

@@ -1,11 +1,13 @@
 // feature_paths: what it costs and saves to remove a feature from a whole forest, for GreedyPrune.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "common/threads.hpp"
 #include "common/views.hpp"
-#include "predict/predict.hpp"
+#include "predict/forest_view.hpp"
 #include "prune/ancestry.hpp"
 
 namespace farthing {

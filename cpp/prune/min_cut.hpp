@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numeric>
@@ -15,34 +16,9 @@
 #include <vector>
 
 #include "common/views.hpp"
+#include "prune/closure_graph.hpp"
 
 namespace farthing {
-
-using wide_t = __int128;
-
-struct ClosureGraph {
-    std::vector<std::int64_t> gain;     // (n,)
-    std::vector<std::int64_t> cost;     // (n,), none negative
-    std::vector<index_t> first;         // (n + 1,): arcs of u are first[u] to first[u + 1]
-    std::vector<std::int32_t> head;     // what u needs
-
-    std::int32_t n() const { return static_cast<std::int32_t>(gain.size()); }
-    index_t n_arcs() const { return static_cast<index_t>(head.size()); }
-};
-
-struct Rate {
-    std::int64_t p = 0;
-    std::int64_t q = 1;
-};
-
-// The sum of |values|; throws if it does not stay below 2^62, so that no difference of sums can overflow.
-inline std::int64_t checked_mass(const std::vector<std::int64_t>& values) {
-    wide_t sum = 0;
-    for (const std::int64_t v : values) sum += v < 0 ? -static_cast<wide_t>(v) : v;
-    if (sum >= (wide_t{1} << 62))
-        throw std::overflow_error("the sums of a closure problem must stay below 2^62; use a coarser grid");
-    return static_cast<std::int64_t>(sum);
-}
 
 // A maximum flow by push and relabel: highest label first, gaps, exact labels now and then. Only its first phase is
 // run, a maximum preflow, which is all that a cut needs.

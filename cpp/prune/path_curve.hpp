@@ -2,15 +2,16 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <vector>
 
+#include "common/threads.hpp"
 #include "common/views.hpp"
-#include "predict/predict.hpp"
+#include "predict/forest_view.hpp"
 #include "prune/ancestry.hpp"
+#include "prune/score_tally.hpp"
 
 namespace farthing {
 
@@ -37,50 +38,6 @@ struct Curve {
 
 namespace detail {
 
-// The sum of the trees' scores for one row, entry by entry.
-class Tally {
-public:
-    // Scores are rounded to a grid, on which sums can be updated without drift; where the best two are closer than that
-    // can tell, the row is summed anew as a prediction does it, tree by tree.
-    explicit Tally(const ForestView& forest) : forest_(forest), grid_(static_cast<std::size_t>(forest.scores.size)) {
-        double largest = 0;
-        for (const double s : forest.scores) largest = std::fmax(largest, std::fabs(s));
-        const double steps = largest > 0 ? std::ldexp(1.0, 40) / largest : 0.0;
-        for (index_t i = 0; i < forest.scores.size; ++i) grid_[i] = std::llrint(forest.scores[i] * steps);
-    }
-
-    void add(std::vector<std::int64_t>& sums, index_t tree, index_t node, std::int64_t sign) const {
-        const std::int64_t* from = grid_.data() + node * forest_.width;
-        std::int64_t* to = sums.data() + forest_.target[tree];
-        for (index_t c = 0; c < forest_.width; ++c) to[c] += sign * from[c];
-    }
-
-    index_t best(const std::vector<std::int64_t>& sums, const std::vector<index_t>& stops,
-                 std::vector<double>& exact) const {
-        index_t winner = 0;
-        std::int64_t second = std::numeric_limits<std::int64_t>::min();
-        for (index_t c = 1; c < forest_.n_outputs; ++c) {
-            if (sums[c] > sums[winner]) {
-                second = sums[winner];
-                winner = c;
-            } else {
-                second = std::max(second, sums[c]);
-            }
-        }
-        if (forest_.n_outputs < 2 || sums[winner] - second > 2 * forest_.n_trees() + (1 << 10)) return winner;
-        exact.assign(static_cast<std::size_t>(forest_.n_outputs), 0.0);
-        for (index_t t = 0; t < forest_.n_trees(); ++t) {
-            for (index_t c = 0; c < forest_.width; ++c)
-                exact[forest_.target[t] + c] += forest_.scores[stops[t] * forest_.width + c];
-        }
-        return std::max_element(exact.begin(), exact.end()) - exact.begin();
-    }
-
-private:
-    const ForestView& forest_;
-    std::vector<std::int64_t> grid_;
-};
-
 // From an entry on a row ends at this node of the tree.
 struct Event {
     std::int32_t entry;
@@ -99,7 +56,7 @@ public:
         index_t prior = 0;               // the class of a row that looks at nothing
     };
 
-    CurveSweep(const ForestView& forest, const Tally& tally, const Path& path)
+    CurveSweep(const ForestView& forest, const ScoreTally& tally, const Path& path)
         : forest_(forest),
           tally_(tally),
           path_(path),
@@ -120,7 +77,7 @@ public:
 
 private:
     const ForestView& forest_;
-    const Tally& tally_;
+    const ScoreTally& tally_;
     const Path path_;
     Curve found_;
     std::vector<index_t> until_;         // (features + groups,): bought in the entries before
@@ -202,7 +159,7 @@ private:
 template <class T>
 Curve path_curve(const ForestView& forest, const Matrix<T>& X, Span<const index_t> y,
                  const detail::CurveSweep::Path& path, int n_threads) {
-    const detail::Tally tally(forest);
+    const ScoreTally tally(forest);
     Curve curve = Curve::none(forest, path.n_groups, path.n_entries);
 #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
     {

@@ -6,123 +6,20 @@
 // beyond its parent's and loses nothing goes wherever its parent goes, so it is one element with it.
 #pragma once
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "common/views.hpp"
-#include "predict/predict.hpp"
+#include "predict/forest_view.hpp"
 #include "prune/ancestry.hpp"
-#include "prune/closure_path.hpp"
+#include "prune/closure_graph.hpp"
+#include "prune/row_bundles.hpp"
 
 namespace farthing {
-
-// Prices as whole multiples of a unit.
-struct GridSheet {
-    Span<const std::int64_t> own;        // (k,)
-    Span<const std::int64_t> shared;     // (g,)
-    Span<const index_t> group_of;        // (k,), -1: none
-    std::int64_t test = 0;               // of one test, owned or not
-};
-
-// Sets of rows that meet a feature, or the features of a group, at the same nodes.
-class Bundles {
-public:
-    explicit Bundles(const GridSheet& sheet) : sheet_(sheet), rank_(sheet.own.size), table_(1 << 12, -1) {
-        std::vector<index_t> order(sheet.own.size);
-        std::iota(order.begin(), order.end(), index_t{0});
-        std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) { return unit(a) < unit(b); });
-        for (std::size_t i = 0; i < order.size(); ++i) rank_[order[i]] = static_cast<std::int64_t>(i);
-        feature_of_rank_ = order;
-    }
-
-    // Its group's number after the features', if it has one whose price is not nothing, else its own.
-    index_t unit(index_t feature) const {
-        const index_t group = sheet_.group_of[feature];
-        return group >= 0 && sheet_.shared[group] > 0 ? sheet_.own.size + group : feature;
-    }
-    bool costs(index_t feature) const { return sheet_.own[feature] > 0 || unit(feature) != feature; }
-
-    // Takes in the nodes where one row first meets its features, in any order.
-    void add(const ForestView& forest, std::vector<std::int64_t>& keys) {
-        for (std::int64_t& key : keys) key |= rank_[forest.feature[key]] << 32;
-        std::sort(keys.begin(), keys.end());
-        for (std::size_t begin = 0; begin < keys.size();) {
-            const index_t owner = unit(feature_of_rank_[keys[begin] >> 32]);
-            std::size_t end = begin;
-            std::uint64_t hash = 1469598103934665603u;
-            while (end < keys.size() && unit(feature_of_rank_[keys[end] >> 32]) == owner) {
-                hash = (hash ^ static_cast<std::uint64_t>(keys[end])) * 0x9e3779b97f4a7c15u;
-                hash ^= hash >> 29;
-                ++end;
-            }
-            count(owner, keys.data() + begin, static_cast<index_t>(end - begin), hash);
-            begin = end;
-        }
-    }
-
-    index_t size() const { return static_cast<index_t>(unit_.size()); }
-    index_t owner(index_t bundle) const { return unit_[bundle]; }
-    std::int64_t rows(index_t bundle) const { return rows_[bundle]; }
-    Span<const std::int32_t> nodes(index_t bundle) const {
-        const index_t end = bundle + 1 < size() ? begin_[bundle + 1] : static_cast<index_t>(nodes_.size());
-        return {nodes_.data() + begin_[bundle], end - begin_[bundle]};
-    }
-
-private:
-    const GridSheet& sheet_;
-    std::vector<std::int64_t> rank_;             // features in the order of their units
-    std::vector<index_t> feature_of_rank_;
-    std::vector<std::int32_t> nodes_;            // of all bundles, by feature and then by number
-    std::vector<index_t> begin_;
-    std::vector<index_t> unit_;
-    std::vector<std::int64_t> rows_;
-    std::vector<std::uint64_t> hash_;
-    std::vector<std::int32_t> table_;            // open addressing, a power of two
-
-    void count(index_t owner, const std::int64_t* keys, index_t n, std::uint64_t hash) {
-        const std::uint64_t mask = table_.size() - 1;
-        std::uint64_t at = hash & mask;
-        for (; table_[at] >= 0; at = (at + 1) & mask) {
-            if (hash_[table_[at]] == hash && same(table_[at], keys, n)) {
-                ++rows_[table_[at]];
-                return;
-            }
-        }
-        if (unit_.size() == static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-            throw std::overflow_error("too many rows to prune on");
-        table_[at] = static_cast<std::int32_t>(unit_.size());
-        begin_.push_back(static_cast<index_t>(nodes_.size()));
-        unit_.push_back(owner);
-        rows_.push_back(1);
-        hash_.push_back(hash);
-        for (index_t i = 0; i < n; ++i) nodes_.push_back(static_cast<std::int32_t>(keys[i] & 0xffffffff));
-        if (2 * unit_.size() > table_.size()) spread();
-    }
-
-    bool same(index_t bundle, const std::int64_t* keys, index_t n) const {
-        const Span<const std::int32_t> mine = nodes(bundle);
-        if (mine.size != n) return false;
-        for (index_t i = 0; i < n; ++i) {
-            if (mine[i] != static_cast<std::int32_t>(keys[i] & 0xffffffff)) return false;
-        }
-        return true;
-    }
-
-    void spread() {
-        table_.assign(2 * table_.size(), -1);
-        const std::uint64_t mask = table_.size() - 1;
-        for (std::size_t b = 0; b < hash_.size(); ++b) {
-            std::uint64_t at = hash_[b] & mask;
-            while (table_[at] >= 0) at = (at + 1) & mask;
-            table_[at] = static_cast<std::int32_t>(b);
-        }
-    }
-};
 
 struct PruningProblem {
     ClosureGraph graph;
@@ -137,26 +34,6 @@ inline std::int64_t times(std::int64_t a, std::int64_t b) {
         throw std::overflow_error("a cost on the grid exceeds 64 bits; use a coarser grid");
     return product;
 }
-
-// Arcs in the order they come, put by their tails when all are known.
-struct Arcs {
-    std::vector<std::int32_t> tail;
-    std::vector<std::int32_t> head;
-
-    void add(std::int32_t u, std::int32_t v) {
-        tail.push_back(u);
-        head.push_back(v);
-    }
-
-    void fill(ClosureGraph& graph) const {
-        graph.first.assign(graph.gain.size() + 1, 0);
-        for (const std::int32_t u : tail) ++graph.first[u + 1];
-        std::partial_sum(graph.first.begin(), graph.first.end(), graph.first.begin());
-        graph.head.resize(head.size());
-        std::vector<index_t> place(graph.first.begin(), graph.first.end() - 1);
-        for (std::size_t a = 0; a < tail.size(); ++a) graph.head[place[tail[a]]++] = head[a];
-    }
-};
 
 // Makes the problem in the order of its elements: nodes, then purchases.
 class PruningBuilder {

@@ -7,99 +7,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <vector>
 
 #include "common/counter_rng.hpp"
-#include "common/radix_sort.hpp"
+#include "common/threads.hpp"
 #include "common/views.hpp"
 #include "table/bin_codes.hpp"
+#include "table/column_bins.hpp"
 #include "table/sparse_entries.hpp"
 
 namespace farthing {
-
-constexpr index_t kMaxBins = 255;
-
-// A number m with low <= m < high, half way where that can be represented.
-inline double between(double low, double high) {
-    const double middle = low / 2 + high / 2;
-    return (middle >= low && middle < high) ? middle : low;
-}
-
-struct ColumnBins {
-    std::vector<double> edges;               // numeric only; n_bins - 1 of them
-    std::vector<std::uint8_t> bin_of_code;   // categorical only
-    index_t n_bins = 1;                      // without the bin of missing values
-    bool categorical = false;
-
-    // Of the bins first to last, the one whose edge is nearest to half way between theirs; the lower of equals.
-    index_t middle(index_t first, index_t last) const {
-        const double goal = between(edges[first], edges[last]);
-        const auto begin = edges.begin() + first;
-        const auto above = std::lower_bound(begin, edges.begin() + last, goal);
-        const bool lower = above != begin && goal - *(above - 1) <= *above - goal;
-        return static_cast<index_t>(above - edges.begin()) - (lower ? 1 : 0);
-    }
-};
-
-// The distinct values, ascending, or false if they are more than a handful; binary columns need no sorting.
-inline bool few_values(const std::vector<double>& values, std::vector<double>& distinct) {
-    constexpr std::size_t kFew = 16;
-    distinct.clear();
-    for (const double x : values) {
-        std::size_t place = 0;
-        while (place < distinct.size() && distinct[place] < x) ++place;
-        if (place < distinct.size() && distinct[place] == x) continue;
-        if (distinct.size() == kFew) return false;
-        distinct.insert(distinct.begin() + static_cast<std::ptrdiff_t>(place), x);
-    }
-    return true;
-}
-
-// Edges for the values of one column, in any order and without NaN. Few distinct values get a bin each; many
-// get bins of nearly equal counts, where a value that fills a bin by itself has that bin alone.
-inline std::vector<double> edges_of(std::vector<double>& values, index_t max_bins) {
-    std::vector<double> few;
-    if (few_values(values, few) && static_cast<index_t>(few.size()) <= max_bins) {
-        std::vector<double> between_them;
-        for (std::size_t i = 1; i < few.size(); ++i) between_them.push_back(between(few[i - 1], few[i]));
-        return between_them;
-    }
-    sort_values(values);
-    std::vector<index_t> ends;  // one past the last of each run of equal values
-    const auto n = static_cast<index_t>(values.size());
-    for (index_t i = 1; i <= n; ++i) {
-        if (i == n || values[i] != values[i - 1]) ends.push_back(i);
-    }
-    const auto n_distinct = static_cast<index_t>(ends.size());
-    std::vector<double> edges;
-    index_t bin_start = 0;
-    index_t bins_left = max_bins;
-    for (index_t run = 0; run + 1 < n_distinct && bins_left > 1; ++run) {
-        bool close = n_distinct <= max_bins;
-        if (!close) {
-            const double fair = static_cast<double>(n - bin_start) / static_cast<double>(bins_left);
-            const auto here = static_cast<double>(ends[run] - bin_start);
-            const auto next = static_cast<double>(ends[run + 1] - ends[run]);
-            close = here >= fair || next >= fair;
-        }
-        if (close) {
-            edges.push_back(between(values[ends[run] - 1], values[ends[run]]));
-            bin_start = ends[run];
-            --bins_left;
-        }
-    }
-    return edges;
-}
-
-// The bin of x: how many edges lie below it. `edges` is padded to 255 entries with infinity. Eight halvings,
-// no branch, so that the processor works on several rows at once.
-inline std::uint8_t bin_of(const double* edges, double x) {
-    index_t low = 0;
-    for (index_t step = 128; step >= 1; step /= 2) low += edges[low + step - 1] < x ? step : 0;
-    return static_cast<std::uint8_t>(low);
-}
 
 // Rows to look at when there are too many to sort: one from each of `n_sample` equal stretches of the table, in
 // order, chosen by a counter-based generator, so the sample depends on nothing but the two sizes.

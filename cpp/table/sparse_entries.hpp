@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "common/bitset.hpp"
 #include "common/views.hpp"
 #include "table/bin_codes.hpp"
 

@@ -1,13 +1,17 @@
 // data: random tables, targets and price lists for the tests, drawn by the core's own counter-based generator.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <numeric>
 #include <vector>
 
 #include "account/cost_sheet.hpp"
 #include "common/counter_rng.hpp"
+#include "common/views.hpp"
 #include "grow/histogram.hpp"
 #include "table/binned_table.hpp"
 

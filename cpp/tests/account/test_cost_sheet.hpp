@@ -1,6 +1,11 @@
 // Tests of price.hpp.
 #pragma once
 
+#include <vector>
+
+#include "account/candidate_ranking.hpp"
+#include "account/cost_sheet.hpp"
+#include "common/views.hpp"
 #include "tests/check.hpp"
 #include "tests/random_data.hpp"
 
@@ -74,7 +79,7 @@ inline void free_offers_go_by_their_gain() {
     CHECK((!Weighing{CostRule::ratio, 1}.acceptable(Offer{})));
 }
 
-inline void test_price() {
+inline void test_cost_sheet() {
     RUN(a_group_is_paid_once);
     RUN(sets_wider_than_a_word_are_summed_in_order);
     RUN(a_budget_is_met_up_to_rounding);

@@ -1,61 +1,18 @@
 // lots, purse and sampler.
 #pragma once
 
-#include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
-#include "account/row_account.hpp"
+#include "account/cost_sheet.hpp"
+#include "boost/learner_votes.hpp"
+#include "boost/vote_plan.hpp"
 #include "boost/vote_sampler.hpp"
-#include "common/keyed_sampling.hpp"
+#include "common/views.hpp"
 #include "tests/check.hpp"
 
 namespace farthing::tests {
-
-inline void a_share_of_zero_is_never_drawn_and_shares_come_up_in_proportion() {
-    const std::vector<std::uint64_t> cumulative{0, 1, 1, 4, 4};
-    const Urn urn{view(cumulative)};
-    std::vector<int> counts(5, 0);
-    for (std::uint64_t i = 0; i < 40000; ++i) ++counts[static_cast<std::size_t>(urn.draw(seed_key(7), i))];
-    CHECK(counts[0] == 0 && counts[2] == 0 && counts[4] == 0);
-    CHECK(std::abs(counts[1] - 10000) < 500);  // 5.8 standard deviations
-    CHECK(counts[1] + counts[3] == 40000);
-    const std::vector<std::uint64_t> nothing{0, 0};
-    CHECK(Urn{view(nothing)}.empty() && Urn{}.empty() && !urn.empty());
-}
-
-inline void shares_up_to_62_bits_do_not_overflow() {
-    const std::uint64_t half = std::uint64_t{1} << 61;
-    const std::vector<std::uint64_t> cumulative{half, 2 * half};
-    const Urn urn{view(cumulative)};
-    int first = 0;
-    for (std::uint64_t i = 0; i < 10000; ++i) first += urn.draw(seed_key(1), i) == 0;
-    CHECK(std::abs(first - 5000) < 300);
-}
-
-inline void a_purse_prices_sets_and_holds_its_budget() {
-    const std::vector<double> own{1, 2, 4, 0};
-    const std::vector<double> shared{8, 16};
-    const std::vector<index_t> group_of{-1, 0, 0, 1};
-    const Sheet sheet{view(own), view(shared), view(group_of)};
-    Purse purse(sheet);
-    purse.open(13);
-    const std::vector<index_t> all{0, 1, 2, 3};
-    const std::vector<index_t> some{0, 1, 2};
-    CHECK(purse.unpaid(view(all)) == 31);
-    CHECK(!purse.affords(view(all)) && !purse.affords(view(some)));
-    CHECK(purse.take(1) && purse.spent() == 10);
-    CHECK(!purse.take(1) && purse.version() == 1);
-    CHECK(purse.unpaid(view(some)) == 5);  // the group is paid
-    CHECK(!purse.take(2) && !purse.owns(2) && purse.version() == 2);
-    CHECK(purse.unpaid(view(some)) == 1);  // what was refused has no price
-    CHECK(purse.affords(view(some)) && purse.take(0) && purse.spent() == 11);
-    purse.open(0);
-    CHECK(!purse.owns(1) && purse.spent() == 0 && purse.unpaid(view(some)) == 15);
-    CHECK(!purse.take(0) && purse.refusals() == 1);
-    purse.lift();
-    CHECK(purse.affords(view(all)) && purse.take(2) && !purse.take(0));
-}
 
 // Three features that vote with their values; alphas 1, 2, 4, prices 1, 2, 3.
 struct SmallPlan {
@@ -124,10 +81,7 @@ inline void the_top_of_a_list_is_cut_short_when_the_label_is_certain() {
     CHECK(outputs[0] == 4 && samples[0] == 1 && bought[0] == 4);
 }
 
-inline void test_sampling() {
-    RUN(a_share_of_zero_is_never_drawn_and_shares_come_up_in_proportion);
-    RUN(shares_up_to_62_bits_do_not_overflow);
-    RUN(a_purse_prices_sets_and_holds_its_budget);
+inline void test_vote_sampler() {
     RUN(a_row_draws_within_its_budget_or_takes_the_full_vote);
     RUN(the_top_of_a_list_is_cut_short_when_the_label_is_certain);
 }

@@ -2,9 +2,27 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
 
+#include "account/candidate_ranking.hpp"
+#include "account/cost_sheet.hpp"
+#include "common/views.hpp"
+#include "grow/class_target.hpp"
 #include "grow/gradient_target.hpp"
+#include "grow/grow_options.hpp"
 #include "grow/grower.hpp"
+#include "grow/impurity.hpp"
+#include "grow/root_histogram_update.hpp"
+#include "grow/row_partition.hpp"
+#include "grow/split.hpp"
+#include "grow/split_search.hpp"
+#include "grow/tree.hpp"
+#include "grow/workspace.hpp"
+#include "table/binned_table.hpp"
 #include "tests/check.hpp"
 #include "tests/random_data.hpp"
 
@@ -293,48 +311,6 @@ inline void drawn_columns_and_cuts_are_retraced_and_repeat() {
     CHECK(!same(grown[0], grown[2]));
 }
 
-inline void cuts_are_drawn_between_bins_that_are_there() {
-    BinSet present{};
-    for (const index_t bin : {3, 64, 70, 200, 254}) put_in(present, bin);
-    Random random(7);
-    const auto draw = [&](index_t) { return random.bits(); };
-    for (const index_t n_bins : {254, 255}) {  // the bin after the last one is that of missing values
-        const BinSet cuts = drawn_cuts(present, n_bins, 2000, draw);
-        for (index_t bin = 0; bin < 256; ++bin) {
-            const bool last = bin == (n_bins == 254 ? 200 : 254);
-            CHECK(in_set(cuts, bin) == (in_set(present, bin) && bin < n_bins && !last));
-        }
-    }
-    BinSet one{};
-    put_in(one, 9);
-    CHECK(drawn_cuts(one, 255, 1, draw) == one);
-    CHECK(drawn_cuts(one, 9, 1, draw) == BinSet{});
-}
-
-inline void missing_values_go_where_they_help() {
-    const std::vector<double> gradients{-1, -1, 1, 1, 5};
-    const GradientTarget<Sums::unit> target(view(gradients), {}, 0.0);
-    std::int64_t room[8];
-    std::int64_t node[2] = {};
-    for (index_t i = 0; i < 5; ++i) target.add(node, target.row(i));
-    for (const bool falling : {false, true}) {
-        // Two bins of two rows each, and the missing value, which is like the rows of 1.
-        std::int64_t cells[6] = {};
-        for (index_t i = 0; i < 4; ++i) target.add(cells + ((i < 2) == falling ? 2 : 0), target.row(i));
-        target.add(cells + 4, target.row(4));
-        SplitSearch<GradientTarget<Sums::unit>> any(target, node, target.whole(node), 1, room);
-        const Split apart = any.numeric(cells, 2);
-        CHECK(apart.bin == 1 && apart.missing == Missing::right);  // known against missing
-        SplitSearch<GradientTarget<Sums::unit>> two(target, node, target.whole(node), 2, room);
-        const Split with_ones = two.numeric(cells, 2);
-        CHECK(with_ones.bin == 0 && with_ones.missing == (falling ? Missing::left : Missing::right));
-        const Split by_means = two.categorical(cells, 2);
-        CHECK(by_means.missing == Missing::right && in_set(by_means.left, falling ? 1 : 0));
-        SplitSearch<GradientTarget<Sums::unit>> three(target, node, target.whole(node), 3, room);
-        CHECK(three.numeric(cells, 2).gain == 0);
-    }
-}
-
 inline void partitions_are_stable() {
     for (const index_t n : {1, 2, 8191, 8192, 8193, 50000}) {
         const Values values = make_values(n, 2, 30);
@@ -391,16 +367,14 @@ inline void rounds_that_carry_sums_are_retraced_and_are_those_that_count_all_row
     }
 }
 
-inline void test_growing() {
+inline void test_grower() {
     RUN(rounds_that_carry_sums_are_retraced_and_are_those_that_count_all_rows);
-    RUN(missing_values_go_where_they_help);
     RUN(partitions_are_stable);
     RUN(trees_of_every_target_are_retraced);
     RUN(a_tree_of_more_leaves_than_histograms_is_retraced);
     RUN(large_tables_are_grown_alike_by_any_number_of_threads);
     RUN(chosen_rows_and_columns_are_the_only_ones_used);
     RUN(drawn_columns_and_cuts_are_retraced_and_repeat);
-    RUN(cuts_are_drawn_between_bins_that_are_there);
     RUN(limits_hold_even_the_largest);
     RUN(categories_without_weight_are_sorted_safely);
 }

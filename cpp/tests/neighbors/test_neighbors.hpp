@@ -2,25 +2,19 @@
 #pragma once
 
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <vector>
 
+#include "account/cost_sheet.hpp"
+#include "common/views.hpp"
 #include "neighbors/greedy_acquisition.hpp"
 #include "neighbors/local_regression.hpp"
 #include "neighbors/neighborhood.hpp"
+#include "neighbors/reference_rows.hpp"
 #include "tests/check.hpp"
 
 namespace farthing::tests {
-
-inline void the_weighted_select_is_the_first_value_that_weighs_enough() {
-    const std::vector<Weighted> entries{{5, 1}, {1, 2}, {3, 0.5}, {3, 0.5}, {9, 4}};
-    const std::vector<double> needs{0.5, 2, 2.5, 3, 3.5, 4, 4.5, 8, 99};
-    const std::vector<double> expected{1, 1, 3, 3, 5, 5, 9, 9, 9};
-    for (std::size_t i = 0; i < needs.size(); ++i) {
-        std::vector<Weighted> copy = entries;
-        CHECK(weighted_select(copy, needs[i]) == expected[i]);
-    }
-}
 
 // Figure 2.1 of the thesis: three binary features, eight rows.
 struct Eight {
@@ -123,7 +117,6 @@ inline void a_local_regression_of_one_feature_is_a_ridge_regression() {
 }
 
 inline void test_neighbors() {
-    RUN(the_weighted_select_is_the_first_value_that_weighs_enough);
     RUN(the_eight_points_of_the_thesis);
     RUN(what_nobody_shares_and_what_is_missing_changes_no_neighbourhood);
     RUN(budgets_hold_while_rows_buy);

@@ -1,7 +1,23 @@
 // Tests of predictor.hpp.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "account/cost_sheet.hpp"
+#include "common/bitset.hpp"
+#include "common/views.hpp"
+#include "grow/gradient_target.hpp"
+#include "grow/grow_options.hpp"
+#include "grow/workspace.hpp"
+#include "predict/block_predictor.hpp"
+#include "predict/forest_view.hpp"
 #include "predict/predict.hpp"
+#include "predict/threshold_ranks.hpp"
+#include "table/binned_table.hpp"
 #include "tests/check.hpp"
 #include "tests/grow/test_grower.hpp"
 #include "tests/random_data.hpp"
@@ -311,7 +327,7 @@ inline void grown_trees_send_their_rows_to_their_leaves() {
     for (index_t i = 0; i < n; ++i) CHECK(outputs[i] == grown.tree.value[grown.leaf_of_row[i]]);
 }
 
-inline void test_predicting() {
+inline void test_predict() {
     RUN(predictions_of_few_trees_are_those_of_a_walk);
     RUN(predictions_of_many_trees_are_those_of_a_walk);
     RUN(legs_add_up_to_one_pass);

@@ -1,8 +1,16 @@
 // Tests of closure.hpp.
 #pragma once
 
-#include "common/counter_rng.hpp"
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "common/views.hpp"
+#include "prune/closure_graph.hpp"
 #include "prune/closure_path.hpp"
+#include "prune/min_cut.hpp"
 #include "tests/check.hpp"
 #include "tests/random_data.hpp"
 

@@ -1,6 +1,15 @@
 // Tests of bins.hpp.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "common/views.hpp"
+#include "table/binned_table.hpp"
+#include "table/column_bins.hpp"
 #include "tests/check.hpp"
 #include "tests/random_data.hpp"
 
@@ -29,20 +38,6 @@ inline void edges_give_each_value_a_bin_if_they_are_few() {
     for (std::size_t i = 0; i < edges.size(); ++i) CHECK(edges[i] == static_cast<double>(i) + 0.5);
     std::vector<double> none;
     CHECK(edges_of(none, 255).empty());
-}
-
-inline void values_are_sorted_by_their_bits() {
-    for (const double scale : {1.0, 1e-300, 1e300}) {
-        std::vector<double> values = {0.0, -0.0, 5e-324, -5e-324, std::numeric_limits<double>::infinity(),
-                                      -std::numeric_limits<double>::infinity()};
-        for (std::uint64_t i = 0; i < 3000; ++i) {
-            values.push_back(scale * (static_cast<double>(random_bits(7, i) % 2000) - 1000) / 64);
-        }
-        std::vector<double> expected = values;
-        std::sort(expected.begin(), expected.end());
-        sort_values(values);
-        CHECK(values == expected);
-    }
 }
 
 inline void edges_of_many_values_are_fair() {
@@ -145,10 +140,9 @@ inline void codes_beyond_the_categories_are_missing() {
     for (index_t i = 0; i < 5; ++i) CHECK(bin_at(table, i, 0) == expected[i]);
 }
 
-inline void test_bins() {
+inline void test_binned_table() {
     RUN(between_lies_between);
     RUN(edges_give_each_value_a_bin_if_they_are_few);
-    RUN(values_are_sorted_by_their_bits);
     RUN(edges_of_many_values_are_fair);
     RUN(a_heavy_value_has_its_bin_alone);
     RUN(the_search_counts_the_edges_below);

@@ -1,0 +1,60 @@
+// closure_graph
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <stdexcept>
+#include <vector>
+
+#include "common/views.hpp"
+
+namespace farthing {
+
+using wide_t = __int128;
+
+struct ClosureGraph {
+    std::vector<std::int64_t> gain;     // (n,)
+    std::vector<std::int64_t> cost;     // (n,), none negative
+    std::vector<index_t> first;         // (n + 1,): arcs of u are first[u] to first[u + 1]
+    std::vector<std::int32_t> head;     // what u needs
+
+    std::int32_t n() const { return static_cast<std::int32_t>(gain.size()); }
+    index_t n_arcs() const { return static_cast<index_t>(head.size()); }
+};
+
+struct Rate {
+    std::int64_t p = 0;
+    std::int64_t q = 1;
+};
+
+// The sum of |values|; throws if it does not stay below 2^62, so that no difference of sums can overflow.
+inline std::int64_t checked_mass(const std::vector<std::int64_t>& values) {
+    wide_t sum = 0;
+    for (const std::int64_t v : values) sum += v < 0 ? -static_cast<wide_t>(v) : v;
+    if (sum >= (wide_t{1} << 62))
+        throw std::overflow_error("the sums of a closure problem must stay below 2^62; use a coarser grid");
+    return static_cast<std::int64_t>(sum);
+}
+
+// Arcs in the order they come, put by their tails when all are known.
+struct Arcs {
+    std::vector<std::int32_t> tail;
+    std::vector<std::int32_t> head;
+
+    void add(std::int32_t u, std::int32_t v) {
+        tail.push_back(u);
+        head.push_back(v);
+    }
+
+    void fill(ClosureGraph& graph) const {
+        graph.first.assign(graph.gain.size() + 1, 0);
+        for (const std::int32_t u : tail) ++graph.first[u + 1];
+        std::partial_sum(graph.first.begin(), graph.first.end(), graph.first.begin());
+        graph.head.resize(head.size());
+        std::vector<index_t> place(graph.first.begin(), graph.first.end() - 1);
+        for (std::size_t a = 0; a < tail.size(); ++a) graph.head[place[tail[a]]++] = head[a];
+    }
+};
+
+}  // namespace farthing

@@ -32,9 +32,9 @@ inline void count_bits(const std::uint64_t* flags, index_t stride, index_t n_wor
     };
     const auto add = [](std::uint64_t& sum, std::uint64_t a, std::uint64_t b) {  // sum + a + b; returns the carries
         const std::uint64_t half = sum ^ a;
-        const std::uint64_t carry = (sum & a) | (half & b);
+        const std::uint64_t root_update = (sum & a) | (half & b);
         sum = half ^ b;
-        return carry;
+        return root_update;
     };
     index_t i = 0;
     while (i < n) {
@@ -50,22 +50,22 @@ inline void count_bits(const std::uint64_t* flags, index_t stride, index_t n_wor
                 const std::uint64_t two_d = add(plane[0], row[6][w], row[7][w]);
                 const std::uint64_t four_a = add(plane[1], two_a, two_b);
                 const std::uint64_t four_b = add(plane[1], two_c, two_d);
-                std::uint64_t carry = add(plane[2], four_a, four_b);
-                for (int p = 3; carry != 0; ++p) {
-                    const std::uint64_t next = plane[p] & carry;
-                    plane[p] ^= carry;
-                    carry = next;
+                std::uint64_t root_update = add(plane[2], four_a, four_b);
+                for (int p = 3; root_update != 0; ++p) {
+                    const std::uint64_t next = plane[p] & root_update;
+                    plane[p] ^= root_update;
+                    root_update = next;
                 }
             }
         }
         for (; i < end && end - i < 8; ++i) {
             for (index_t w = 0; w < n_words; ++w) {
                 std::uint64_t* plane = planes.data() + w * kPlanes;
-                std::uint64_t carry = flags[rows[i] * stride + w];
-                for (int p = 0; carry != 0; ++p) {
-                    const std::uint64_t next = plane[p] & carry;
-                    plane[p] ^= carry;
-                    carry = next;
+                std::uint64_t root_update = flags[rows[i] * stride + w];
+                for (int p = 0; root_update != 0; ++p) {
+                    const std::uint64_t next = plane[p] & root_update;
+                    plane[p] ^= root_update;
+                    root_update = next;
                 }
             }
         }

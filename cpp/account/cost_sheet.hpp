@@ -10,7 +10,7 @@
 namespace farthing {
 
 // Own costs by feature, shared costs by group, and each feature's group (-1: none).
-struct Sheet {
+struct CostSheet {
     Span<const double> own;          // (k,)
     Span<const double> shared;       // (g,)
     Span<const index_t> group_of;    // (k,)
@@ -19,14 +19,14 @@ struct Sheet {
 };
 
 // Features in hand, and the groups they touch.
-class Owned {
+class OwnedFeatures {
 public:
-    Owned() = default;
-    explicit Owned(const Sheet& sheet) : features_(sheet.n_features()), groups_(sheet.shared.size) {}
+    OwnedFeatures() = default;
+    explicit OwnedFeatures(const CostSheet& sheet) : features_(sheet.n_features()), groups_(sheet.shared.size) {}
 
     bool has(index_t feature) const { return features_.has(feature); }
     bool has_group(index_t group) const { return groups_.has(group); }
-    void add(const Sheet& sheet, index_t feature) {
+    void add(const CostSheet& sheet, index_t feature) {
         features_.add(feature);
         if (sheet.group_of[feature] >= 0) groups_.add(sheet.group_of[feature]);
     }
@@ -35,7 +35,7 @@ public:
         groups_.clear();
     }
     // IN words: the features in hand, 64 a word.
-    void assign(const Sheet& sheet, const std::uint64_t* words) {
+    void assign(const CostSheet& sheet, const std::uint64_t* words) {
         clear();
         for (index_t w = 0; w < Bitset::n_words(sheet.n_features()); ++w) {
             for (std::uint64_t left = words[w]; left != 0; left &= left - 1) add(sheet, w * 64 + __builtin_ctzll(left));
@@ -49,7 +49,7 @@ private:
 };
 
 // The price of one more feature: nothing if owned; the shared cost only if its group is not yet touched.
-inline double price(const Sheet& sheet, index_t feature, const Owned& owned) {
+inline double price(const CostSheet& sheet, index_t feature, const OwnedFeatures& owned) {
     if (owned.has(feature)) return 0.0;
     double sum = 0.0 + sheet.own[feature];
     const index_t group = sheet.group_of[feature];
@@ -58,7 +58,7 @@ inline double price(const Sheet& sheet, index_t feature, const Owned& owned) {
 }
 
 // The original cost of a feature, from an empty ledger.
-inline double list_price(const Sheet& sheet, index_t feature) {
+inline double list_price(const CostSheet& sheet, index_t feature) {
     const index_t group = sheet.group_of[feature];
     const double sum = 0.0 + sheet.own[feature];
     return group >= 0 ? sum + sheet.shared[group] : sum;
@@ -66,7 +66,7 @@ inline double list_price(const Sheet& sheet, index_t feature) {
 
 // What all of `owned` costs: own costs in the order of the sheet, then shared costs in the order of the groups.
 // The account is this sum, in walks and in array calls alike, so the order of the additions is part of it.
-inline double total(const Sheet& sheet, const Owned& owned) {
+inline double total(const CostSheet& sheet, const OwnedFeatures& owned) {
     double sum = 0.0;
     const std::uint64_t* words = owned.feature_words();
     for (index_t w = 0; w < Bitset::n_words(sheet.n_features()); ++w) {
@@ -80,12 +80,12 @@ inline double total(const Sheet& sheet, const Owned& owned) {
     return sum;
 }
 
-inline bool within(double spent, double budget) { return spent <= budget * (1 + 1e-12); }
+inline bool within_budget(double spent, double budget) { return spent <= budget * (1 + 1e-12); }
 
-inline bool affords(const Sheet& sheet, const Owned& owned, index_t feature, double budget) {
-    Owned more = owned;
+inline bool affords(const CostSheet& sheet, const OwnedFeatures& owned, index_t feature, double budget) {
+    OwnedFeatures more = owned;
     more.add(sheet, feature);
-    return within(total(sheet, more), budget);
+    return within_budget(total(sheet, more), budget);
 }
 
 }  // namespace farthing

@@ -29,36 +29,39 @@ namespace farthing {
 class RowLedger {
 public:
     // weights: (n,) or empty for 1 each; what a row's price counts. owned: (n, words) or empty for nothing.
-    RowLedger(const BinnedTable& table, const Sheet& sheet, double budget, Span<const double> weights,
+    RowLedger(const BinnedTable& table, const CostSheet& sheet, double budget, Span<const double> weights,
               Span<const std::uint64_t> owned, int n_threads)
-        : table_(&table), sheet_(sheet), budget_(budget), capped_(!std::isinf(budget)), n_threads_(n_threads),
-          words_(Bitset::n_words(sheet.n_features())), grouped_(sheet.shared.size > 0),
-          stride_(words_ * (1 + grouped_ + capped_)), flags_(static_cast<std::size_t>(table.n_rows * stride_), 0) {
-        if (weights.size > 0) weights_ = to_fixed(weights);
-        members_.assign(static_cast<std::size_t>(sheet.shared.size * words_), 0);
+        : table_(&table), sheet_(sheet), budget_(budget), has_budget_(!std::isinf(budget)), n_threads_(n_threads),
+          n_words_(Bitset::n_words(sheet.n_features())), has_groups_(sheet.shared.size > 0),
+          stride_(n_words_ * (1 + has_groups_ + has_budget_)), flags_(static_cast<std::size_t>(table.n_rows * stride_),
+                                                                      0) {
+        if (weights.size > 0) weights_ = to_fixed_point(weights);
+        members_.assign(static_cast<std::size_t>(sheet.shared.size * n_words_), 0);
         for (index_t j = 0; j < sheet.n_features(); ++j) {
-            dearest_ = std::fmax(dearest_, list_price(sheet, j));
-            if (sheet.group_of[j] >= 0) set(members_.data() + sheet.group_of[j] * words_, j);
+            max_price_ = std::fmax(max_price_, list_price(sheet, j));
+            if (sheet.group_of[j] >= 0) set(members_.data() + sheet.group_of[j] * n_words_, j);
         }
-        if (capped_) {
-            narrowed_ = table;
-            narrowed_.rare = {};  // its codes will change
+        if (has_budget_) {
+            masked_ = table;
+            masked_.sparse = {};  // its codes will change
             spent_.assign(static_cast<std::size_t>(table.n_rows), 0.0);
         }
         const index_t n_blocks = (table.n_rows + kBlock - 1) / kBlock;
         #pragma omp parallel for schedule(static) num_threads(threads_for(n_threads, n_blocks))
         for (index_t block = 0; block < n_blocks; ++block) {
             const index_t end = std::min((block + 1) * kBlock, table_->n_rows);
-            for (index_t row = block * kBlock; row < end; ++row) begin(row, owned);
+            for (index_t row = block * kBlock; row < end; ++row) begin_row(row, owned);
         }
     }
 
     // The table as the rows can still see it.
-    const BinnedTable& table() const { return capped_ ? narrowed_ : *table_; }
-    const Sheet& sheet() const { return sheet_; }
+    const BinnedTable& table() const { return has_budget_ ? masked_ : *table_; }
+    const CostSheet& sheet() const { return sheet_; }
     index_t n_rows() const { return table_->n_rows; }
-    index_t n_words() const { return words_; }
-    const std::uint64_t* owned(index_t row) const { return this->row(row) + (capped_ ? (1 + grouped_) * words_ : 0); }
+    index_t n_words() const { return n_words_; }
+    const std::uint64_t* owned(index_t row) const {
+        return this->row(row) + (has_budget_ ? (1 + has_groups_) * n_words_ : 0);
+    }
 
     // Weights, as integers on a grid that all rows share.
     std::int64_t weight(const index_t* rows, index_t n) const {
@@ -71,7 +74,7 @@ public:
     // What all these rows together would pay for each feature, as the sum of weight times price, on that grid.
     // OUT due (n_features,).
     void due(const index_t* rows, index_t n, std::vector<double>& due) const {
-        const index_t counted = words_ * (1 + grouped_);
+        const index_t counted = n_words_ * (1 + has_groups_);
         std::vector<std::int64_t> free(static_cast<std::size_t>(counted * 64), 0);
         const index_t n_blocks = (n + kBlock - 1) / kBlock;
         #pragma omp parallel num_threads(threads_for(n_threads_, n_blocks))
@@ -90,7 +93,7 @@ public:
         for (index_t j = 0; j < sheet_.n_features(); ++j) {
             double sum = sheet_.own[j] * static_cast<double>(all - free[j]);
             const index_t group = sheet_.group_of[j];
-            if (group >= 0) sum += sheet_.shared[group] * static_cast<double>(all - free[words_ * 64 + j]);
+            if (group >= 0) sum += sheet_.shared[group] * static_cast<double>(all - free[n_words_ * 64 + j]);
             due[j] = sum;
         }
     }
@@ -113,95 +116,99 @@ public:
         std::uint64_t* paid = this->row(row);
         if (has(paid, feature)) return false;
         const index_t group = sheet_.group_of[feature];
-        if (capped_) {
+        if (has_budget_) {
             spent_[row] += price(row, feature);
-            set(paid + (1 + grouped_) * words_, feature);
+            set(paid + (1 + has_groups_) * n_words_, feature);
         }
         set(paid, feature);
-        if (group >= 0) settle(paid, group);
-        return capped_ && refuse(row);
+        if (group >= 0) mark_group_paid(paid, group);
+        return has_budget_ && refuse_unaffordable(row);
     }
 
 private:
     static constexpr index_t kBlock = 4096;
 
     const BinnedTable* table_;
-    BinnedTable narrowed_;
-    Sheet sheet_;
+    BinnedTable masked_;
+    CostSheet sheet_;
     double budget_;
-    bool capped_;
+    bool has_budget_;
     int n_threads_;
-    index_t words_;
-    index_t grouped_;
+    index_t n_words_;
+    index_t has_groups_;
     index_t stride_;
-    double dearest_ = 0;
+    double max_price_ = 0;
     std::vector<std::uint64_t> flags_;    // (n, stride)
     std::vector<std::uint64_t> members_;  // (groups, words)
     std::vector<double> spent_;           // (n,), rounded in the order of purchase: good to 1e-9, no better
-    Fixed weights_;
+    FixedPoint weights_;
 
     static bool has(const std::uint64_t* set, index_t j) { return (set[j >> 6] >> (j & 63)) & 1u; }
     static void set(std::uint64_t* set, index_t j) { set[j >> 6] |= std::uint64_t{1} << (j & 63); }
     std::uint64_t* row(index_t row) { return flags_.data() + row * stride_; }
     const std::uint64_t* row(index_t row) const { return flags_.data() + row * stride_; }
 
-    void begin(index_t row, Span<const std::uint64_t> owned) {
+    void begin_row(index_t row, Span<const std::uint64_t> owned) {
         std::uint64_t* paid = this->row(row);
-        for (index_t w = 0; owned.size > 0 && w < words_; ++w) {
-            for (std::uint64_t left = owned[row * words_ + w]; left != 0; left &= left - 1) {
+        for (index_t w = 0; owned.size > 0 && w < n_words_; ++w) {
+            for (std::uint64_t left = owned[row * n_words_ + w]; left != 0; left &= left - 1) {
                 const index_t j = w * 64 + __builtin_ctzll(left);
-                if (capped_) {
+                if (has_budget_) {
                     spent_[row] += price(row, j);
-                    set(paid + (1 + grouped_) * words_, j);
+                    set(paid + (1 + has_groups_) * n_words_, j);
                 }
                 set(paid, j);
-                if (sheet_.group_of[j] >= 0) settle(paid, sheet_.group_of[j]);
+                if (sheet_.group_of[j] >= 0) mark_group_paid(paid, sheet_.group_of[j]);
             }
         }
-        if (capped_) refuse(row);
+        if (has_budget_) refuse_unaffordable(row);
     }
 
-    void settle(std::uint64_t* paid, index_t group) const {
-        for (index_t w = 0; w < words_; ++w) paid[words_ + w] |= members_[group * words_ + w];
+    void mark_group_paid(std::uint64_t* paid, index_t group) const {
+        for (index_t w = 0; w < n_words_; ++w) paid[n_words_ + w] |= members_[group * n_words_ + w];
     }
 
     double price(index_t row, index_t j) const {
         const std::uint64_t* paid = this->row(row);
         double sum = has(paid, j) ? 0.0 : sheet_.own[j];
         const index_t group = sheet_.group_of[j];
-        if (group >= 0 && !has(paid + words_, j)) sum += sheet_.shared[group];
+        if (group >= 0 && !has(paid + n_words_, j)) sum += sheet_.shared[group];
         return sum;
     }
 
     // Refuses the row all that it cannot afford any more; returns whether there is anything new.
-    bool refuse(index_t row) {
+    bool refuse_unaffordable(index_t row) {
         const double low = budget_ * (1 - 1e-9);
         const double high = budget_ * (1 + 1e-9);
-        if (spent_[row] + dearest_ <= low) return false;
+        if (spent_[row] + max_price_ <= low) return false;
         std::uint64_t* paid = this->row(row);
-        bool news = false;
-        for (index_t w = 0; w < words_; ++w) {
+        bool any_refused = false;
+        for (index_t w = 0; w < n_words_; ++w) {
             std::uint64_t open = ~paid[w];
-            if (w == words_ - 1 && (sheet_.n_features() & 63)) open &= (std::uint64_t{1} << (sheet_.n_features() & 63)) - 1;
+            if (w == n_words_ - 1 && (sheet_.n_features() & 63)) {
+                open &= (std::uint64_t{1} << (sheet_.n_features() & 63)) - 1;
+            }
             for (; open != 0; open &= open - 1) {
                 const index_t j = w * 64 + __builtin_ctzll(open);
                 const double due = spent_[row] + price(row, j);
                 if (due <= low || (due <= high && affords_exactly(row, j))) continue;
                 set(paid, j);
-                if (grouped_) set(paid + words_, j);
-                narrowed_.codes.set(row, j, static_cast<std::uint8_t>(narrowed_.columns[j].n_bins));
-                news = true;
+                if (has_groups_) set(paid + n_words_, j);
+                masked_.codes.set(row, j, static_cast<std::uint8_t>(masked_.columns[j].n_bins));
+                any_refused = true;
             }
         }
-        return news;
+        return any_refused;
     }
 
     // By the sum that the account is kept by; see total().
     bool affords_exactly(index_t row, index_t feature) const {
-        Owned more(sheet_);
-        const std::uint64_t* mine = owned(row);
-        for (index_t w = 0; w < words_; ++w) {
-            for (std::uint64_t left = mine[w]; left != 0; left &= left - 1) more.add(sheet_, w * 64 + __builtin_ctzll(left));
+        OwnedFeatures more(sheet_);
+        const std::uint64_t* owned_words = owned(row);
+        for (index_t w = 0; w < n_words_; ++w) {
+            for (std::uint64_t left = owned_words[w]; left != 0; left &= left - 1) {
+                more.add(sheet_, w * 64 + __builtin_ctzll(left));
+            }
         }
         return affords(sheet_, more, feature, budget_);
     }

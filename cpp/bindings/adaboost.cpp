@@ -18,32 +18,33 @@ namespace {
 // (edge, voting weight, whether it had no error)
 using Round = nb::typed<nb::tuple, nb::float_, nb::float_, nb::bool_>;
 
-class PyBooster {
+class PyAdaBoost {
 public:
-    PyBooster(const BinnedTable& table, const Vector<std::int8_t>& labels, const Vector<double>& weights, int n_threads)
+    PyAdaBoost(const BinnedTable& table, const Vector<std::int8_t>& labels, const Vector<double>& weights,
+               int n_threads)
         : booster_(table, checked(table, labels), checked(table, weights), n_threads) {
         for (const std::int8_t label : span(labels)) require(label == 1 || label == -1, "labels are -1 or +1");
         for (const double weight : span(weights)) require(weight > 0 && weight < HUGE_VAL, "weights are above zero");
     }
 
-    Owning<double> edges() const {
+    NumpyArray<double> edges() const {
         std::vector<double> out(static_cast<std::size_t>(booster_.n_columns() + 1));
         {
             nb::gil_scoped_release unlocked;
             booster_.edges(out.data());
         }
-        return give(std::move(out));
+        return to_numpy(std::move(out));
     }
 
     Round take(index_t place, index_t max_depth) {
         require(place >= 0 && place <= booster_.n_columns(), "no such candidate");
         require(max_depth >= 1, "max_depth is at least 1");
-        Taken taken;
+        BoostingRound round;
         {
             nb::gil_scoped_release unlocked;
-            taken = booster_.take(place - 1, max_depth);
+            round = booster_.add_round(place - 1, max_depth);
         }
-        return {nb::make_tuple(taken.edge, taken.alpha, taken.perfect)};
+        return {nb::make_tuple(round.edge, round.alpha, round.perfect)};
     }
 
     // All trees so far, one after another.
@@ -64,14 +65,14 @@ public:
             offsets.push_back(all.n_nodes());
         }
         Fields out = fields(std::move(all));
-        out["offsets"] = give(std::move(offsets));
+        out["offsets"] = to_numpy(std::move(offsets));
         return out;
     }
 
-    double most_alpha() const { return booster_.most_alpha(); }
+    double most_alpha() const { return booster_.max_alpha(); }
 
 private:
-    Booster booster_;  // the Python object keeps the table alive
+    AdaBoost booster_;  // the Python object keeps the table alive
 
     template <class T>
     static Span<const T> checked(const BinnedTable& table, const Vector<T>& values) {
@@ -88,13 +89,13 @@ private:
 }  // namespace
 
 void bind_boost(nb::module_& m) {
-    nb::class_<PyBooster>(m, "Booster")
+    nb::class_<PyAdaBoost>(m, "Booster")
         .def(nb::init<const BinnedTable&, const Vector<std::int8_t>&, const Vector<double>&, int>(),
              nb::keep_alive<1, 2>(), "table"_a, "labels"_a, "weights"_a, "n_threads"_a)
-        .def("edges", &PyBooster::edges)
-        .def("take", &PyBooster::take, "place"_a, "max_depth"_a)
-        .def("trees", &PyBooster::trees)
-        .def_prop_ro("most_alpha", &PyBooster::most_alpha);
+        .def("edges", &PyAdaBoost::edges)
+        .def("take", &PyAdaBoost::take, "place"_a, "max_depth"_a)
+        .def("trees", &PyAdaBoost::trees)
+        .def_prop_ro("most_alpha", &PyAdaBoost::most_alpha);
 }
 
 }  // namespace farthing

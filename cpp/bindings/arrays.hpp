@@ -25,7 +25,7 @@ using Vector = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Table = nb::ndarray<const T, nb::ndim<2>, nb::device::cpu>;
 template <class T>
-using Owning = nb::ndarray<nb::numpy, T>;
+using NumpyArray = nb::ndarray<nb::numpy, T>;
 
 template <class T>
 Span<const T> span(const Vector<T>& array) {
@@ -40,16 +40,16 @@ Matrix<T> matrix(const Table<T>& array) {
 
 // An array that keeps its values alive by itself.
 template <class T>
-Owning<T> give(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
+NumpyArray<T> to_numpy(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
     auto* kept = new std::vector<T>(std::move(values));
     nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return Owning<T>(kept->data(), shape, owner);
+    return NumpyArray<T>(kept->data(), shape, owner);
 }
 
 template <class T>
-Owning<T> give(std::vector<T>&& values) {
+NumpyArray<T> to_numpy(std::vector<T>&& values) {
     const std::size_t n = values.size();
-    return give(std::move(values), {n});
+    return to_numpy(std::move(values), {n});
 }
 
 inline void require(bool holds, const char* message) {

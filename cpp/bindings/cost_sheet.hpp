@@ -7,9 +7,9 @@
 
 namespace farthing {
 
-inline Sheet sheet_of(const Vector<double>& own, const Vector<double>& shared, const Vector<index_t>& group_of,
+inline CostSheet cost_sheet_of(const Vector<double>& own, const Vector<double>& shared, const Vector<index_t>& group_of,
                index_t n_features) {
-    Sheet sheet{span(own), span(shared), span(group_of)};
+    CostSheet sheet{span(own), span(shared), span(group_of)};
     require(sheet.own.size == n_features, "own costs: one for each feature");
     require(sheet.group_of.size == n_features, "group_of: one for each feature");
     for (const index_t group : sheet.group_of) require(group < sheet.shared.size, "group_of names no group");

@@ -19,11 +19,13 @@ namespace {
 
 // The Python side has made the plan for the forest of the predictor.
 template <class T>
-Answers curtailed(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& order,
-                  const Vector<index_t>& position, const Vector<std::uint8_t>& stump, const Vector<double>& shared_low,
-                  const Vector<double>& shared_high, const Vector<double>& low, const Vector<double>& high,
-                  const std::optional<Vector<double>>& budgets, const Vector<double>& own, const Vector<double>& shared,
-                  const Vector<index_t>& group_of, int n_threads) {
+Predictions curtailed(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& order,
+                      const Vector<index_t>& position, const Vector<std::uint8_t>& stump,
+                      const Vector<double>& shared_low,
+                      const Vector<double>& shared_high, const Vector<double>& low, const Vector<double>& high,
+                      const std::optional<Vector<double>>& budgets, const Vector<double>& own,
+                      const Vector<double>& shared,
+                      const Vector<index_t>& group_of, int n_threads) {
     const ForestView& forest = predictor.view();
     const CurtailPlan plan{span(order),       span(position), span(stump), span(shared_low),
                            span(shared_high), span(low),      span(high)};
@@ -42,7 +44,7 @@ Answers curtailed(const Predictor& predictor, const Table<T>& X, const Vector<in
                 "position: a tested feature is not in the order");
     }
     require(!budgets || static_cast<index_t>(budgets->shape(0)) == n, "budgets: one for each row");
-    const Sheet sheet = sheet_of(own, shared, group_of, forest.n_features);
+    const CostSheet sheet = cost_sheet_of(own, shared, group_of, forest.n_features);
     std::vector<double> outputs(static_cast<std::size_t>(n));
     std::vector<std::uint64_t> touched(static_cast<std::size_t>(n * words));
     {
@@ -51,8 +53,8 @@ Answers curtailed(const Predictor& predictor, const Table<T>& X, const Vector<in
                           outputs.data(), touched.data(), n_threads);
     }
     const auto rows = static_cast<std::size_t>(n);
-    return {nb::make_tuple(give(std::move(outputs), {rows, 1}),
-                           give(std::move(touched), {rows, static_cast<std::size_t>(words)}))};
+    return {nb::make_tuple(to_numpy(std::move(outputs), {rows, 1}),
+                           to_numpy(std::move(touched), {rows, static_cast<std::size_t>(words)}))};
 }
 
 template <class T>

@@ -15,9 +15,9 @@ namespace farthing {
 
 // An array that the call changes.
 template <class T>
-using Place = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using MutableMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using Changing = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using MutableVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 // What each node adds to the output.
 using Scores = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
@@ -50,25 +50,25 @@ struct ForestArrays {
     // (the first unfinished tree, the feature it tests or -1, the features at hand that were asked for, in order); the
     // nodes and what was heard are changed in place.
     nb::typed<nb::tuple, index_t, std::int32_t, nb::typed<nb::list, std::int32_t>> descend(
-        const Vector<double>& values, Changing<std::uint8_t> hearsay, Changing<index_t> nodes, index_t tree,
+        const Vector<double>& values, MutableVector<std::uint8_t> states, MutableVector<index_t> nodes, index_t tree,
         index_t end) const {
-        require(span(values).size == view.n_features && static_cast<index_t>(hearsay.shape(0)) == view.n_features,
+        require(span(values).size == view.n_features && static_cast<index_t>(states.shape(0)) == view.n_features,
                 "values, hearsay: one for each feature");
         check_nodes({nodes.data(), static_cast<index_t>(nodes.shape(0))}, tree, end);
         nb::list asked;
-        const std::int32_t feature = farthing::descend(view, values.data(), hearsay.data(), nodes.data(), tree, end,
-                                                       [&](std::int32_t at_hand) { asked.append(at_hand); });
+        const std::int32_t feature = descend_known(view, values.data(), states.data(), nodes.data(), tree, end,
+                                                   [&](std::int32_t on_hand) { asked.append(on_hand); });
         return {nb::make_tuple(tree, feature, asked)};
     }
 
     // (n_outputs,): what the first `end` trees add up to where they stand.
-    Owning<double> total(const Scores& scores, const Vector<index_t>& nodes, index_t end, bool single_sums) const {
+    NumpyArray<double> total(const Scores& scores, const Vector<index_t>& nodes, index_t end, bool single_sums) const {
         const ForestView forest = with_scores(scores, single_sums);
         for (const index_t first : view.target) require(first + forest.width <= view.n_outputs, "scores: too wide");
         check_nodes(span(nodes), 0, end);
         std::vector<double> outputs(static_cast<std::size_t>(view.n_outputs), 0.0);
         add_scores(forest, nodes.data(), end, outputs.data());
-        return give(std::move(outputs));
+        return to_numpy(std::move(outputs));
     }
 
     // The view with what its nodes add to the output.

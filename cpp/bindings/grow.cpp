@@ -44,9 +44,9 @@ GrowOptions options_of(index_t max_depth, index_t max_leaves, index_t min_rows_l
     options.max_depth = max_depth;
     options.max_leaves = max_leaves;
     options.min_rows_leaf = min_rows_leaf;
-    options.ledger = ledger == "model" ? Ledger::model : Ledger::row;
-    options.weighing.rule = cost_rule == "ratio" ? CostRule::ratio : CostRule::penalty;
-    options.weighing.tradeoff = tradeoff;
+    options.ledger = ledger == "model" ? LedgerKind::model : LedgerKind::row;
+    options.ranking.rule = cost_rule == "ratio" ? CostRule::ratio : CostRule::penalty;
+    options.ranking.tradeoff = tradeoff;
     options.budget = budget;
     options.n_threads = n_threads;
     return options;
@@ -62,7 +62,7 @@ Impurity impurity_of(const std::string& name) {
 
 // An impurity that is a Python function of the weights of the classes. It is called without the interpreter's lock, perhaps
 // from a thread of its own, where nothing may be thrown: the first error is kept, and all nodes are pure from then on.
-struct Given {
+struct PythonImpurity {
     nb::object call;
     std::exception_ptr failed;
     std::mutex one_at_a_time;
@@ -72,7 +72,7 @@ struct Given {
         if (failed) return 0;
         const nb::gil_scoped_acquire locked;
         try {
-            const nb::object answer = call(give(std::vector<double>(counts, counts + n)));
+            const nb::object answer = call(to_numpy(std::vector<double>(counts, counts + n)));
             double result = -1;
             if (nb::try_cast(answer, result) && std::isfinite(result) && result >= 0) return result;
             const std::string got = nb::cast<std::string>(nb::repr(answer));
@@ -85,23 +85,23 @@ struct Given {
 };
 
 // (fields of the tree, leaf of each row, what the model owns now)
-using Grown = nb::typed<nb::tuple, Fields, Owning<index_t>, Owning<std::uint8_t>>;
-using Chosen = std::optional<Vector<index_t>>;
+using Grown = nb::typed<nb::tuple, Fields, NumpyArray<index_t>, NumpyArray<std::uint8_t>>;
+using IndexSubset = std::optional<Vector<index_t>>;
 using Flags = std::optional<Vector<std::uint8_t>>;
 
 // The chosen numbers below n, or all of them.
-void choose(const Chosen& chosen, index_t n, std::vector<index_t>& out) {
-    if (!chosen) {
+void resolve(const IndexSubset& subset, index_t n, std::vector<index_t>& out) {
+    if (!subset) {
         out.resize(static_cast<std::size_t>(n));
         std::iota(out.begin(), out.end(), index_t{0});
         return;
     }
     index_t before = -1;
-    for (const index_t i : span(*chosen)) {
+    for (const index_t i : span(*subset)) {
         require(i > before && i < n, "rows and columns are chosen by ascending numbers within the table");
         before = i;
     }
-    out.assign(span(*chosen).begin(), span(*chosen).end());
+    out.assign(span(*subset).begin(), span(*subset).end());
 }
 
 // Grows tree after tree on one table, with one price list and one set of limits.
@@ -111,39 +111,44 @@ public:
                index_t max_depth, index_t max_leaves, index_t min_rows_leaf, const std::string& ledger,
                const std::string& cost_rule, double tradeoff, double budget, int n_threads)
         : table_(table), own_(own), shared_(shared), group_of_(group_of),
-          sheet_(sheet_of(own, shared, group_of, table.n_columns())),
+          sheet_(cost_sheet_of(own, shared, group_of, table.n_columns())),
           options_(options_of(max_depth, max_leaves, min_rows_leaf, ledger, cost_rule, tradeoff, budget, n_threads)) {}
 
     Grown gradient(const Vector<double>& gradients, const std::optional<Vector<double>>& hessians, double l2,
-                   double min_hessian, const Chosen& columns, const Chosen& rows, const Flags& owned,
-                   const std::optional<double>& budget, Books* ledger, bool send_others,
+                   double min_hessian, const IndexSubset& columns, const IndexSubset& rows, const Flags& owned,
+                   const std::optional<double>& budget, PyRowLedger* ledger, bool send_others,
                    const std::optional<double>& step) {
         require(static_cast<index_t>(gradients.shape(0)) == table_.n_rows, "gradients: one for each row");
         require(!hessians || static_cast<index_t>(hessians->shape(0)) == table_.n_rows, "hessians: one for each row");
-        require(l2 >= 0 && min_hessian >= 0 && (!budget || *budget >= 0), "l2, min_hessian and budget are not negative");
+        require(l2 >= 0 && min_hessian >= 0 && (!budget || *budget >= 0),
+                "l2, min_hessian and budget are not negative");
         require(!step || (*step > 0 && std::isfinite(*step)), "step is above zero");
-        require(!ledger || options_.ledger == Ledger::row, "a row ledger needs ledger='row'");
+        require(!ledger || options_.ledger == LedgerKind::row, "a row ledger needs ledger='row'");
         require(!ledger || ledger->ledger().n_rows() == table_.n_rows, "the ledger is of another table");
         GrowOptions options = options_;
         if (budget) options.budget = *budget;
-        const double times = step.value_or(1.0);
+        const double step_size = step.value_or(1.0);
         if (hessians) {
-            return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2, min_hessian, options_.n_threads,
-                                                   times),
+            return grow(GradientTarget<GradientSums::full>(span(gradients), span(*hessians), l2, min_hessian,
+                                                           options_.n_threads,
+                                                           step_size),
                         options, columns, rows, owned, ledger, send_others);
         }
-        if (packs_well(table_.n_rows)) {
-            return grow(GradientTarget<Sums::packed>(span(gradients), {}, l2, 0, options_.n_threads, times,
-                                                     step.has_value()),
+        if (can_pack(table_.n_rows)) {
+            return grow(GradientTarget<GradientSums::packed>(span(gradients), {}, l2, 0, options_.n_threads, step_size,
+                                                             step.has_value()),
                         options, columns, rows, owned, ledger, send_others);
         }
-        return grow(GradientTarget<Sums::unit>(span(gradients), {}, l2, 0, options_.n_threads, times), options, columns,
+        return grow(GradientTarget<GradientSums::unit>(span(gradients), {}, l2, 0, options_.n_threads, step_size),
+                    options, columns,
                     rows, owned, ledger, send_others);
     }
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
-                  const nb::object& impurity, double alpha, double power, const Chosen& columns, const Chosen& rows,
-                  const Flags& owned, std::optional<index_t> max_features, std::optional<index_t> max_cuts, double cuts_above,
+                  const nb::object& impurity, double alpha, double power, const IndexSubset& columns,
+                  const IndexSubset& rows,
+                  const Flags& owned, std::optional<index_t> max_features, std::optional<index_t> max_cuts,
+                  double cuts_above,
                   std::uint64_t seed, std::uint64_t stream) {
         require(static_cast<index_t>(labels.shape(0)) == table_.n_rows, "labels: one for each row");
         require(static_cast<index_t>(weights.shape(0)) == table_.n_rows, "weights: one for each row");
@@ -151,7 +156,7 @@ public:
         require(alpha >= 0 && power >= 1, "alpha is not negative and power at least 1");
         require((!max_features || *max_features >= 1) && (!max_cuts || *max_cuts >= 1),
                 "max_features and max_cuts are at least 1");
-        require((!max_features && !max_cuts) || options_.ledger == Ledger::row,
+        require((!max_features && !max_cuts) || options_.ledger == LedgerKind::row,
                 "max_features and max_cuts need the row ledger");
         GrowOptions options = options_;
         options.max_features = max_features.value_or(GrowOptions{}.max_features);
@@ -161,44 +166,47 @@ public:
         ImpurityFunction function;
         function.alpha = alpha;
         function.power = power;
-        Given given;
+        PythonImpurity python_impurity;
         if (nb::isinstance<nb::str>(impurity)) {
             function.kind = impurity_of(nb::cast<std::string>(impurity));
         } else {
-            given.call = impurity;
+            python_impurity.call = impurity;
             function.kind = Impurity::custom;
-            function.given = [&given](const double* counts, index_t n) { return given(counts, n); };
+            function.custom = [&python_impurity](const double* counts,
+                                                 index_t n) { return python_impurity(counts, n); };
         }
-        Grown grown = grow(ClassTarget(span(labels), span(weights), n_classes, function), options, columns, rows, owned);
-        if (given.failed) std::rethrow_exception(given.failed);
+        Grown grown = grow(ClassTarget(span(labels), span(weights), n_classes, function), options, columns, rows,
+                           owned);
+        if (python_impurity.failed) std::rethrow_exception(python_impurity.failed);
         return grown;
     }
 
-    index_t n_carried() const { return carry_.n_ready(); }
+    index_t n_carried() const { return root_update_.n_reused(); }
 
 private:
     const BinnedTable& table_;  // kept alive by the Python object
     Vector<double> own_;
     Vector<double> shared_;
     Vector<index_t> group_of_;
-    Sheet sheet_;
+    CostSheet sheet_;
     GrowOptions options_;
     Workspace workspace_;
-    Carry carry_;
+    RootHistogramUpdate root_update_;
 
     // Whether the next tree may begin with sums of this one's leaves.
-    bool carries(const Chosen& columns, const Chosen& rows) const {
-        return options_.ledger == Ledger::model && !columns && !rows;
+    bool can_reuse_root(const IndexSubset& columns, const IndexSubset& rows) const {
+        return options_.ledger == LedgerKind::model && !columns && !rows;
     }
 
     template <class Target>
-    Grown grow(const Target& target, const GrowOptions& options, const Chosen& columns, const Chosen& rows, const Flags& owned,
-               Books* rows_ledger = nullptr, bool send_others = false) {
+    Grown grow(const Target& target, const GrowOptions& options, const IndexSubset& columns, const IndexSubset& rows,
+               const Flags& owned,
+               PyRowLedger* rows_ledger = nullptr, bool send_others = false) {
         std::vector<index_t> taken;
-        choose(columns, table_.n_columns(), taken);
-        choose(rows, table_.n_rows, workspace_.rows);
+        resolve(columns, table_.n_columns(), taken);
+        resolve(rows, table_.n_rows, workspace_.rows);
         require(!workspace_.rows.empty(), "there are no rows to grow a tree from");
-        Owned ledger(sheet_);
+        OwnedFeatures ledger(sheet_);
         if (owned) {
             require(static_cast<index_t>(owned->shape(0)) == table_.n_columns(), "owned: one for each column");
             for (index_t j = 0; j < table_.n_columns(); ++j) {
@@ -210,28 +218,29 @@ private:
         std::vector<std::uint8_t> now_owned(static_cast<std::size_t>(table_.n_columns()), 0);
         {
             nb::gil_scoped_release unlocked;
-            RowLedger* books = rows_ledger ? &rows_ledger->ledger() : nullptr;
-            Grower<Target> grower(books ? books->table() : table_, target, sheet_, options, std::move(taken),
-                                  std::move(ledger), workspace_, books,
-                                  carries(columns, rows) ? &carry_ : nullptr);
+            RowLedger* row_ledger = rows_ledger ? &rows_ledger->ledger() : nullptr;
+            Grower<Target> grower(row_ledger ? row_ledger->table() : table_, target, sheet_, options, std::move(taken),
+                                  std::move(ledger), workspace_, row_ledger,
+                                  can_reuse_root(columns, rows) ? &root_update_ : nullptr);
             tree = grower.grow();
             grower.leaves_of_rows({leaf_of_row.data(), table_.n_rows});
-            if (send_others) grower.send_others(tree, {leaf_of_row.data(), table_.n_rows});
+            if (send_others) grower.route_other_rows(tree, {leaf_of_row.data(), table_.n_rows});
             for (index_t j = 0; j < table_.n_columns(); ++j) now_owned[j] = grower.owned().has(j);
         }
-        return {nb::make_tuple(fields(std::move(tree)), give(std::move(leaf_of_row)), give(std::move(now_owned)))};
+        return {nb::make_tuple(fields(std::move(tree)), to_numpy(std::move(leaf_of_row)),
+                               to_numpy(std::move(now_owned)))};
     }
 };
 
 }  // namespace
 
 void bind_grow(nb::module_& m) {
-    nb::class_<Books>(m, "RowLedgers")
+    nb::class_<PyRowLedger>(m, "RowLedgers")
         .def(nb::init<const BinnedTable&, Vector<double>, Vector<double>, Vector<index_t>, double,
                       const std::optional<Vector<double>>&, const std::optional<Words>&, int>(),
              nb::keep_alive<1, 2>(), "table"_a, "own"_a, "shared"_a, "group_of"_a, nb::kw_only(), "budget"_a,
              "weights"_a.none(), "owned"_a.none(), "n_threads"_a)
-        .def("owned", &Books::owned);
+        .def("owned", &PyRowLedger::owned);
 
     nb::class_<TreeGrower>(m, "TreeGrower")
         .def(nb::init<const BinnedTable&, Vector<double>, Vector<double>, Vector<index_t>, index_t, index_t, index_t,

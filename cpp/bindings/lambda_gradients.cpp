@@ -11,10 +11,10 @@ namespace farthing {
 namespace {
 
 // (gradients, hessians, losses)
-using Steps = nb::typed<nb::tuple, Owning<double>, Owning<double>, Owning<double>>;
+using Lambdas = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<double>, NumpyArray<double>>;
 
-Steps steps(const Vector<index_t>& documents, const Vector<index_t>& bounds, const Vector<double>& grades,
-            const Vector<double>& scores, int n_threads) {
+Lambdas lambdas_of(const Vector<index_t>& documents, const Vector<index_t>& bounds, const Vector<double>& grades,
+                   const Vector<double>& scores, int n_threads) {
     const auto n = static_cast<index_t>(grades.shape(0));
     require(static_cast<index_t>(documents.shape(0)) == n && static_cast<index_t>(scores.shape(0)) == n,
             "documents, grades, scores: one for each row");
@@ -31,16 +31,17 @@ Steps steps(const Vector<index_t>& documents, const Vector<index_t>& bounds, con
     std::vector<double> losses(static_cast<std::size_t>(n));
     {
         nb::gil_scoped_release unlocked;
-        lambda_steps(span(documents), edges, span(grades), span(scores), gradients.data(), hessians.data(), losses.data(),
-                     n_threads);
+        lambda_gradients(span(documents), edges, span(grades), span(scores), gradients.data(), hessians.data(),
+                         losses.data(),
+                         n_threads);
     }
-    return {nb::make_tuple(give(std::move(gradients)), give(std::move(hessians)), give(std::move(losses)))};
+    return {nb::make_tuple(to_numpy(std::move(gradients)), to_numpy(std::move(hessians)), to_numpy(std::move(losses)))};
 }
 
 }  // namespace
 
 void bind_lambdas(nb::module_& m) {
-    m.def("lambda_steps", &steps, "documents"_a, "bounds"_a, "grades"_a, "scores"_a, "n_threads"_a);
+    m.def("lambda_steps", &lambdas_of, "documents"_a, "bounds"_a, "grades"_a, "scores"_a, "n_threads"_a);
 }
 
 }  // namespace farthing

@@ -20,42 +20,43 @@
 namespace farthing {
 
 // (outputs, words of touched features)
-using Answers = nb::typed<nb::tuple, Owning<double>, Owning<std::uint64_t>>;
+using Predictions = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<std::uint64_t>>;
 
 // A forest held for prediction.
 class Predictor {
 public:
     Predictor(const ForestArrays& arrays, Scores scores, bool single_sums)
         : kept_(arrays), kept_scores_(scores),
-          forest_(std::make_unique<ReadyForest>(arrays.with_scores(scores, single_sums))) {}
+          forest_(std::make_unique<PreparedForest>(arrays.with_scores(scores, single_sums))) {}
 
     const ForestView& view() const { return forest_->trees.forest(); }
 
     template <class T>
-    Answers predict(const Table<T>& X, bool want_touched, int n_threads) const {
+    Predictions predict(const Table<T>& X, bool want_touched, int n_threads) const {
         const auto [n, words] = check(X);
         std::vector<double> outputs(static_cast<std::size_t>(n * view().n_outputs));
         std::vector<std::uint64_t> touched(static_cast<std::size_t>(want_touched ? n * words : 0));
         {
             nb::gil_scoped_release unlocked;
             // Vectors are zeros at first, as a first leg wants them.
-            farthing::predict(*forest_, matrix(X), Leg{0, view().n_trees(), {}}, outputs.data(),
+            farthing::predict(*forest_, matrix(X), Stage{0, view().n_trees(), {}}, outputs.data(),
                               want_touched ? touched.data() : nullptr, n_threads);
         }
         return results(n, want_touched ? words : 0, std::move(outputs), std::move(touched));
     }
 
     template <class T>
-    Answers predict_within(const Table<T>& X, const Vector<double>& budgets, const Vector<double>& own,
+    Predictions predict_within(const Table<T>& X, const Vector<double>& budgets, const Vector<double>& own,
                              const Vector<double>& shared, const Vector<index_t>& group_of, int n_threads) const {
         const auto [n, words] = check(X);
         require(static_cast<index_t>(budgets.shape(0)) == n, "budgets: one for each row");
-        const Sheet sheet = sheet_of(own, shared, group_of, view().n_features);
+        const CostSheet sheet = cost_sheet_of(own, shared, group_of, view().n_features);
         std::vector<double> outputs(static_cast<std::size_t>(n * view().n_outputs));
         std::vector<std::uint64_t> touched(static_cast<std::size_t>(n * words));
         {
             nb::gil_scoped_release unlocked;
-            farthing::predict_within(view(), sheet, matrix(X), span(budgets), outputs.data(), touched.data(), n_threads);
+            farthing::predict_within(view(), sheet, matrix(X), span(budgets), outputs.data(), touched.data(),
+                                     n_threads);
         }
         return results(n, words, std::move(outputs), std::move(touched));
     }
@@ -63,31 +64,33 @@ public:
     // The two calls again for a leg of the way: some trees, some rows, on top of what earlier legs gave. The arrays are
     // changed in place.
     template <class T>
-    void advance(const Table<T>& X, index_t begin, index_t end, std::optional<Vector<index_t>> rows, Place<double> outputs,
-                 Place<std::uint64_t> touched, int n_threads) const {
-        const Leg leg = check_leg(X, begin, end, rows, outputs, touched);
+    void advance(const Table<T>& X, index_t begin, index_t end, std::optional<Vector<index_t>> rows,
+                 MutableMatrix<double> outputs,
+                 MutableMatrix<std::uint64_t> touched, int n_threads) const {
+        const Stage stage = check_stage(X, begin, end, rows, outputs, touched);
         nb::gil_scoped_release unlocked;
-        farthing::predict(*forest_, matrix(X), leg, outputs.data(), touched.data(), n_threads);
+        farthing::predict(*forest_, matrix(X), stage, outputs.data(), touched.data(), n_threads);
     }
 
     template <class T>
     void advance_within(const Table<T>& X, index_t begin, index_t end, std::optional<Vector<index_t>> rows,
-                        Place<double> outputs, Place<std::uint64_t> touched, Place<std::uint64_t> refused,
+                        MutableMatrix<double> outputs, MutableMatrix<std::uint64_t> touched,
+                        MutableMatrix<std::uint64_t> refused,
                         const Vector<double>& budgets, const Vector<double>& own, const Vector<double>& shared,
                         const Vector<index_t>& group_of, int n_threads) const {
-        const Leg leg = check_leg(X, begin, end, rows, outputs, touched);
+        const Stage stage = check_stage(X, begin, end, rows, outputs, touched);
         require(refused.shape(0) == touched.shape(0) && refused.shape(1) == touched.shape(1), "refused: as touched");
         require(budgets.shape(0) == X.shape(0), "budgets: one for each row");
-        const Sheet sheet = sheet_of(own, shared, group_of, view().n_features);
+        const CostSheet sheet = cost_sheet_of(own, shared, group_of, view().n_features);
         nb::gil_scoped_release unlocked;
-        farthing::predict_within(view(), sheet, matrix(X), leg, span(budgets), outputs.data(), touched.data(),
+        farthing::predict_within(view(), sheet, matrix(X), stage, span(budgets), outputs.data(), touched.data(),
                                  refused.data(), n_threads);
     }
 
 private:
     ForestArrays kept_;
     Scores kept_scores_;
-    std::unique_ptr<ReadyForest> forest_;
+    std::unique_ptr<PreparedForest> forest_;
 
     template <class T>
     std::pair<index_t, index_t> check(const Table<T>& X) const {
@@ -96,32 +99,33 @@ private:
     }
 
     template <class T>
-    Leg check_leg(const Table<T>& X, index_t begin, index_t end, const std::optional<Vector<index_t>>& rows,
-                  const Place<double>& outputs, const Place<std::uint64_t>& touched) const {
+    Stage check_stage(const Table<T>& X, index_t begin, index_t end, const std::optional<Vector<index_t>>& rows,
+                      const MutableMatrix<double>& outputs, const MutableMatrix<std::uint64_t>& touched) const {
         const auto [n, words] = check(X);
         require(0 <= begin && begin <= end && end <= view().n_trees(), "trees: an ascending range of the forest's");
-        require(static_cast<index_t>(outputs.shape(0)) == n && static_cast<index_t>(outputs.shape(1)) == view().n_outputs,
+        require(static_cast<index_t>(outputs.shape(0)) == n &&
+                    static_cast<index_t>(outputs.shape(1)) == view().n_outputs,
                 "outputs: a row for each row of X, a column for each output");
         require(static_cast<index_t>(touched.shape(0)) == n && static_cast<index_t>(touched.shape(1)) == words,
                 "touched: a row for each row of X, a bit for each feature");
-        Leg leg{begin, end, {}};
-        if (!rows) return leg;
+        Stage stage{begin, end, {}};
+        if (!rows) return stage;
         index_t last = -1;  // ascending, so that no two threads write to one row
         for (const index_t row : span(*rows)) {
             require(last < row && row < n, "rows: ascending rows of X");
             last = row;
         }
-        leg.rows = span(*rows);
+        stage.rows = span(*rows);
         // An empty list may have no address, which would mean all rows.
-        if (leg.rows.size == 0) leg.end = leg.begin;
-        return leg;
+        if (stage.rows.size == 0) stage.end = stage.begin;
+        return stage;
     }
 
-    Answers results(index_t n, index_t words, std::vector<double>&& outputs,
+    Predictions results(index_t n, index_t words, std::vector<double>&& outputs,
                       std::vector<std::uint64_t>&& touched) const {
         const auto rows = static_cast<std::size_t>(n);
-        return {nb::make_tuple(give(std::move(outputs), {rows, static_cast<std::size_t>(view().n_outputs)}),
-                              give(std::move(touched), {rows, static_cast<std::size_t>(words)}))};
+        return {nb::make_tuple(to_numpy(std::move(outputs), {rows, static_cast<std::size_t>(view().n_outputs)}),
+                              to_numpy(std::move(touched), {rows, static_cast<std::size_t>(words)}))};
     }
 };
 

@@ -22,22 +22,24 @@ namespace farthing {
 using Words = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
 // What each row owns, for Python.
-class Books {
+class PyRowLedger {
 public:
-    Books(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of, double budget,
+    PyRowLedger(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of,
+                double budget,
            const std::optional<Vector<double>>& weights, const std::optional<Words>& owned, int n_threads)
         : own_(own), shared_(shared), group_of_(group_of), n_rows_(table.n_rows),
-          ledger_(make(table, sheet_of(own, shared, group_of, table.n_columns()), budget, weights, owned, n_threads)) {}
+          ledger_(make(table, cost_sheet_of(own, shared, group_of, table.n_columns()), budget, weights, owned,
+                       n_threads)) {}
 
     RowLedger& ledger() { return ledger_; }
 
-    Owning<std::uint64_t> owned() const {
+    NumpyArray<std::uint64_t> owned() const {
         const index_t words = ledger_.n_words();
         std::vector<std::uint64_t> out(static_cast<std::size_t>(n_rows_ * words));
         for (index_t row = 0; row < n_rows_; ++row) {
             std::copy(ledger_.owned(row), ledger_.owned(row) + words, out.begin() + row * words);
         }
-        return give(std::move(out), {static_cast<std::size_t>(n_rows_), static_cast<std::size_t>(words)});
+        return to_numpy(std::move(out), {static_cast<std::size_t>(n_rows_), static_cast<std::size_t>(words)});
     }
 
 private:
@@ -47,7 +49,7 @@ private:
     index_t n_rows_;
     RowLedger ledger_;
 
-    static RowLedger make(const BinnedTable& table, const Sheet& sheet, double budget,
+    static RowLedger make(const BinnedTable& table, const CostSheet& sheet, double budget,
                           const std::optional<Vector<double>>& weights, const std::optional<Words>& owned,
                           int n_threads) {
         require(budget >= 0, "budget is not negative");

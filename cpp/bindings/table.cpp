@@ -35,7 +35,7 @@ void bind_table(nb::module_& m) {
         }, "column"_a)
         .def("edges", [](const BinnedTable& t, index_t column) {
             require(column >= 0 && column < t.n_columns(), "no such column");
-            return give(std::vector<double>(t.columns[column].edges));
+            return to_numpy(std::vector<double>(t.columns[column].edges));
         }, "column"_a)
         .def("codes", [](const BinnedTable& t) {
             std::vector<std::uint8_t> out;
@@ -43,10 +43,13 @@ void bind_table(nb::module_& m) {
             for (index_t j = 0; j < t.n_columns(); ++j) {
                 for (index_t row = 0; row < t.n_rows; ++row) out.push_back(t.column(j)[row]);
             }
-            return give(std::move(out), {static_cast<std::size_t>(t.n_columns()), static_cast<std::size_t>(t.n_rows)});
+            return to_numpy(std::move(out),
+                            {static_cast<std::size_t>(t.n_columns()), static_cast<std::size_t>(t.n_rows)});
         });
-    m.def("bin_table", &bin_table<double>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a, "n_threads"_a);
-    m.def("bin_table", &bin_table<float>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a, "n_threads"_a);
+    m.def("bin_table", &bin_table<double>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a,
+          "n_threads"_a);
+    m.def("bin_table", &bin_table<float>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a,
+          "n_threads"_a);
 }
 
 }  // namespace farthing

@@ -15,15 +15,15 @@ inline Fields fields(Tree&& tree) {
     Fields out;
     const auto n = static_cast<std::size_t>(tree.n_nodes());
     const auto width = static_cast<std::size_t>(tree.n_values);
-    out["feature"] = give(std::move(tree.feature));
-    out["threshold"] = give(std::move(tree.threshold));
-    out["left"] = give(std::move(tree.left));
-    out["right"] = give(std::move(tree.right));
-    out["missing"] = give(std::move(tree.missing));
-    out["category"] = give(std::move(tree.category));
-    out["category_words"] = give(std::move(tree.category_words));
-    out["value"] = give(std::move(tree.value), {n, width});
-    out["cover"] = give(std::move(tree.cover));
+    out["feature"] = to_numpy(std::move(tree.feature));
+    out["threshold"] = to_numpy(std::move(tree.threshold));
+    out["left"] = to_numpy(std::move(tree.left));
+    out["right"] = to_numpy(std::move(tree.right));
+    out["missing"] = to_numpy(std::move(tree.missing));
+    out["category"] = to_numpy(std::move(tree.category));
+    out["category_words"] = to_numpy(std::move(tree.category_words));
+    out["value"] = to_numpy(std::move(tree.value), {n, width});
+    out["cover"] = to_numpy(std::move(tree.cover));
     return out;
 }
 

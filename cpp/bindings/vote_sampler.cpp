@@ -20,7 +20,7 @@ namespace farthing {
 namespace {
 
 // (outputs, words of bought features, samples)
-using Sampled = nb::typed<nb::tuple, Owning<double>, Owning<std::uint64_t>, Owning<index_t>>;
+using Sampled = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<std::uint64_t>, NumpyArray<index_t>>;
 
 // A plan and a sheet held for prediction. The Python side has made the plan, so that all its indices are in range.
 class Sampler {
@@ -38,12 +38,12 @@ public:
         plan_.set_features = span(set_features);
         plan_.all_features = span(all_features);
         plan_.steps = steps;
-        plan_.urn = {span(cumulative)};
+        plan_.distribution = {span(cumulative)};
         plan_.weights = span(weights);
         plan_.exact = span(exact);
         plan_.scale = scale;
-        plan_.dear = span(dear);
-        plan_.dear_prices = span(dear_prices);
+        plan_.by_price = span(dear);
+        plan_.descending_prices = span(dear_prices);
         plan_.full_vote = full_vote;
         plan_.max_samples = max_samples;
         plan_.top = top;
@@ -52,10 +52,11 @@ public:
         plan_.curtail = curtail;
         const index_t n = plan_.n_learners();
         require(plan_.set_offsets.size == n + 1, "set_offsets has one entry more than alphas");
-        require(plan_.weights.size == n && plan_.urn.cumulative.size == n, "weights, cumulative: one for each learner");
-        require(plan_.dear_prices.size == plan_.dear.size, "dear_prices: one for each of dear");
+        require(plan_.weights.size == n && plan_.distribution.cumulative.size == n,
+                "weights, cumulative: one for each learner");
+        require(plan_.descending_prices.size == plan_.by_price.size, "dear_prices: one for each of dear");
         require(plan_.reach.size == plan_.order.size + 1, "reach has one entry more than order");
-        sheet_ = sheet_of(own, shared, group_of, static_cast<index_t>(own.shape(0)));
+        sheet_ = cost_sheet_of(own, shared, group_of, static_cast<index_t>(own.shape(0)));
     }
 
     template <class T>
@@ -85,7 +86,7 @@ private:
     std::vector<Vector<index_t>> kept_indices_;
     Vector<std::uint64_t> kept_cumulative_;
     VotePlan plan_;
-    Sheet sheet_;
+    CostSheet sheet_;
 
     template <class Votes, class T>
     Sampled run(const Votes& votes, const Table<T>& X, const Vector<double>& budgets, const Vector<std::int64_t>& seeds,
@@ -100,18 +101,18 @@ private:
         std::vector<index_t> samples(n);
         {
             nb::gil_scoped_release unlocked;
-            sample(plan_, votes, sheet_, matrix(X), span(budgets), span(seeds), outputs.data(), bought.data(),
-                   samples.data(), n_threads);
+            predict_sampled(plan_, votes, sheet_, matrix(X), span(budgets), span(seeds), outputs.data(), bought.data(),
+                            samples.data(), n_threads);
         }
-        return {nb::make_tuple(give(std::move(outputs), {n, 1}), give(std::move(bought), {n, words}),
-                               give(std::move(samples)))};
+        return {nb::make_tuple(to_numpy(std::move(outputs), {n, 1}), to_numpy(std::move(bought), {n, words}),
+                               to_numpy(std::move(samples)))};
     }
 };
 
-index_t draw_lot(const Vector<std::uint64_t>& cumulative, std::uint64_t key, std::uint64_t counter) {
-    const Urn urn{span(cumulative)};
-    require(!urn.empty(), "there is nothing to draw");
-    return urn.draw(key, counter);
+index_t draw_from(const Vector<std::uint64_t>& cumulative, std::uint64_t key, std::uint64_t counter) {
+    const DiscreteDistribution distribution{span(cumulative)};
+    require(!distribution.empty(), "there is nothing to draw");
+    return distribution.draw(key, counter);
 }
 
 }  // namespace
@@ -119,7 +120,7 @@ index_t draw_lot(const Vector<std::uint64_t>& cumulative, std::uint64_t key, std
 void bind_sampler(nb::module_& m) {
     m.def("seed_key", &seed_key, "seed"_a, "The key of draws before the first purchase.");
     m.def("purchase_bits", &purchase_bits, "feature"_a, "What the purchase of a feature flips in the key.");
-    m.def("draw_lot", &draw_lot, "cumulative"_a, "key"_a, "counter"_a, "The thing that a draw of this number gives.");
+    m.def("draw_lot", &draw_from, "cumulative"_a, "key"_a, "counter"_a, "The thing that a draw of this number gives.");
     nb::class_<Sampler>(m, "Sampler")
         .def(nb::init<Vector<double>, Vector<index_t>, Vector<index_t>, Vector<index_t>, double, Vector<std::uint64_t>,
                       Vector<double>, Vector<index_t>, double, Vector<index_t>, Vector<double>, bool, index_t, bool,

@@ -20,16 +20,16 @@ namespace farthing {
 // Voting weights are multiples of this, so that their sums are exact in any order.
 constexpr double kVoteGrid = 1.0 / 4294967296.0;
 
-struct Taken {
+struct BoostingRound {
     double edge = 0;
     double alpha = 0;
     bool perfect = false;  // no error on any row that has weight left on the grid
 };
 
-class Booster {
+class AdaBoost {
 public:
     // IN labels (n,): -1 or +1; weights (n,), above zero.
-    Booster(const BinnedTable& table, Span<const std::int8_t> labels, Span<const double> weights, int n_threads)
+    AdaBoost(const BinnedTable& table, Span<const std::int8_t> labels, Span<const double> weights, int n_threads)
         : learner_(table, weights, n_threads), labels_(labels.begin(), labels.end()),
           signed_(static_cast<std::size_t>(labels.size)), votes_(labels_.size()) {
         double largest = 0;
@@ -43,26 +43,26 @@ public:
         }
         for (index_t i = 0; i < labels.size; ++i) signed_[i] *= labels[i] / sum;
         // y f(x) is never below ln(share of x), so with this much more every row is right.
-        most_alpha_ = std::log(2 * sum / std::fmax(least, std::ldexp(1.0, -1000)));
-        settle();
+        max_alpha_ = std::log(2 * sum / std::fmax(least, std::ldexp(1.0, -1000)));
+        update_fixed_point();
     }
 
     index_t n_columns() const { return learner_.n_columns(); }
     index_t n_trees() const { return static_cast<index_t>(trees_.size()); }
     const std::vector<Tree>& trees() const { return trees_; }
-    double most_alpha() const { return most_alpha_; }
+    double max_alpha() const { return max_alpha_; }
 
     // OUT edges (k + 1,): that of the vote which is the same for all rows, then that of the best stump of each column.
     void edges(double* out) const {
         std::vector<std::int64_t> found(static_cast<std::size_t>(n_columns()));
         learner_.edges(fixed_, found.data());
-        out[0] = share(std::abs(sum_));
-        for (index_t j = 0; j < n_columns(); ++j) out[j + 1] = share(found[j]);
+        out[0] = normalized(std::abs(sum_));
+        for (index_t j = 0; j < n_columns(); ++j) out[j + 1] = normalized(found[j]);
     }
 
     // Takes the constant vote (column -1) or a tree that begins with the best stump of a column, gives it its
     // vote alpha = 1/2 ln((1 + edge) / (1 - edge)) and goes on to the distribution D exp(-alpha y h) / Z.
-    Taken take(index_t column, index_t max_depth) {
+    BoostingRound add_round(index_t column, index_t max_depth) {
         if (column < 0) {
             trees_.push_back(learner_.constant(sum_ > 0 ? 1 : -1, votes_.data()));
         } else {
@@ -72,20 +72,20 @@ public:
         for (std::size_t i = 0; i < labels_.size(); ++i) {
             if (labels_[i] != votes_[i]) wrong += std::abs(fixed_.values[i]);
         }
-        Taken taken;
-        taken.perfect = wrong == 0;
-        taken.edge = share(all_ - 2 * wrong);
-        const double alpha = taken.perfect ? most_alpha_ : std::fmin(std::atanh(taken.edge), most_alpha_);
-        taken.alpha = std::nearbyint(alpha / kVoteGrid) * kVoteGrid;
-        const double factor = std::exp(std::fmin(2 * taken.alpha, 700.0));  // of a wrong row against a right one
+        BoostingRound round;
+        round.perfect = wrong == 0;
+        round.edge = normalized(abs_sum_ - 2 * wrong);
+        const double alpha = round.perfect ? max_alpha_ : std::fmin(std::atanh(round.edge), max_alpha_);
+        round.alpha = std::nearbyint(alpha / kVoteGrid) * kVoteGrid;
+        const double factor = std::exp(std::fmin(2 * round.alpha, 700.0));  // of a wrong row against a right one
         double sum = 0;
         for (std::size_t i = 0; i < labels_.size(); ++i) {
             if (labels_[i] != votes_[i]) signed_[i] *= factor;
             sum += std::fabs(signed_[i]);
         }
         for (double& value : signed_) value /= sum;
-        settle();
-        return taken;
+        update_fixed_point();
+        return round;
     }
 
 private:
@@ -94,22 +94,22 @@ private:
     std::vector<double> signed_;  // the distribution times the labels
     std::vector<std::int8_t> votes_;
     std::vector<Tree> trees_;
-    double most_alpha_ = 0;
-    Fixed fixed_;                 // of signed_
-    std::int64_t all_ = 0;        // the largest edge that there could be
+    double max_alpha_ = 0;
+    FixedPoint fixed_;                 // of signed_
+    std::int64_t abs_sum_ = 0;        // the largest edge that there could be
     std::int64_t sum_ = 0;
 
-    void settle() {
-        fixed_ = to_fixed(view(signed_));
-        all_ = 0;
+    void update_fixed_point() {
+        fixed_ = to_fixed_point(view(signed_));
+        abs_sum_ = 0;
         sum_ = 0;
         for (const std::int64_t value : fixed_.values) {
-            all_ += std::abs(value);
+            abs_sum_ += std::abs(value);
             sum_ += value;
         }
     }
 
-    double share(std::int64_t edge) const { return static_cast<double>(edge) / static_cast<double>(all_); }
+    double normalized(std::int64_t edge) const { return static_cast<double>(edge) / static_cast<double>(abs_sum_); }
 };
 
 }  // namespace farthing

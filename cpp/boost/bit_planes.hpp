@@ -16,22 +16,22 @@
 
 namespace farthing {
 
-class Planes {
+class BitPlanes {
 public:
     // A column is kept as planes if all its bins but one, that of missing values included, are at most this many.
-    static constexpr index_t kMost = 2;
+    static constexpr index_t kMaxPlanes = 2;
 
     // IN counts: (all bins,) rows by bin. A bin without rows needs no plane.
-    Planes(const BinnedTable& table, const std::int64_t* counts)
+    BitPlanes(const BinnedTable& table, const std::int64_t* counts)
         : table_(table), n_words_((table.n_rows + 63) / 64), is_kept_(static_cast<std::size_t>(table.n_columns()), 0) {
-        for (index_t j = 0; j < table.n_columns(); ++j) keep(j, counts + table.first_bin[j]);
+        for (index_t j = 0; j < table.n_columns(); ++j) add_column(j, counts + table.first_bin[j]);
     }
 
     bool has(index_t column) const { return is_kept_[static_cast<std::size_t>(column)] != 0; }
     index_t n_columns() const { return static_cast<index_t>(columns_.size()); }
 
     // OUT sums: (all bins,), filled for the columns that are kept.   IN targets (n,), whole: their sum.
-    void fill(const std::int64_t* targets, std::int64_t whole, std::int64_t* sums, int n_threads) const {
+    void fill(const std::int64_t* targets, std::int64_t total, std::int64_t* sums, int n_threads) const {
         // Each thread makes the tables for itself, which pays if it has many planes to look up in them.
         constexpr index_t kPlanesInTask = 64;
         const auto n_planes = static_cast<index_t>(bins_.size());
@@ -48,19 +48,19 @@ public:
                 const index_t n = std::min(kWordsInBlock, n_words_ - block);
                 make_tables(targets, block, n, tables.data());
                 for (index_t p = begin; p < end; ++p) {
-                    sums[bins_[p]] += look_up(words_.data() + p * n_words_ + block, n, tables.data());
+                    sums[bins_[p]] += sum_plane(words_.data() + p * n_words_ + block, n, tables.data());
                 }
             }
         }
-        for (const Column& column : columns_) {
+        for (const KeptColumn& column : columns_) {
             const index_t first = table_.first_bin[column.column];
             const index_t last = table_.first_bin[column.column + 1];
-            std::int64_t rest = whole;
+            std::int64_t rest_bin = total;
             for (index_t bin = first; bin < last; ++bin) {
                 if (!is_plane_[bin]) sums[bin] = 0;
-                rest -= sums[bin];
+                rest_bin -= sums[bin];
             }
-            sums[column.rest] = rest;
+            sums[column.rest_bin] = rest_bin;
         }
     }
 
@@ -68,20 +68,20 @@ private:
     static constexpr index_t kWordsInBlock = 8;   // 512 rows, whose tables take 16 KiB
     static constexpr index_t kGroupsInWord = 16;  // of four rows, with a table each
 
-    struct Column {
+    struct KeptColumn {
         index_t column;
-        index_t rest;  // the bin that has no plane, among all bins
+        index_t rest_bin;  // the bin that has no plane, among all bins
     };
 
     const BinnedTable& table_;
     index_t n_words_;
     std::vector<std::uint8_t> is_kept_;   // (columns,)
     std::vector<std::uint8_t> is_plane_;  // (all bins,)
-    std::vector<Column> columns_;
+    std::vector<KeptColumn> columns_;
     std::vector<index_t> bins_;           // (planes,): the bin of each, among all bins
     std::vector<std::uint64_t> words_;    // (planes, n_words): bit i of word w is row 64 w + i
 
-    void keep(index_t column, const std::int64_t* counts) {
+    void add_column(index_t column, const std::int64_t* counts) {
         const index_t n_bins = table_.columns[column].n_bins + 1;
         const index_t first = table_.first_bin[column];
         is_plane_.resize(static_cast<std::size_t>(table_.n_all_bins()), 0);
@@ -89,7 +89,7 @@ private:
         for (index_t bin = 0; bin < n_bins; ++bin) {
             if (counts[bin] > 0) filled.push_back(bin);
         }
-        if (filled.empty() || static_cast<index_t>(filled.size()) > kMost + 1) return;
+        if (filled.empty() || static_cast<index_t>(filled.size()) > kMaxPlanes + 1) return;
         is_kept_[static_cast<std::size_t>(column)] = 1;
         columns_.push_back({column, first + filled[0]});
         const auto codes = table_.column(column);
@@ -117,7 +117,7 @@ private:
         }
     }
 
-    static std::int64_t look_up(const std::uint64_t* words, index_t n, const std::int64_t* tables) {
+    static std::int64_t sum_plane(const std::uint64_t* words, index_t n, const std::int64_t* tables) {
         std::int64_t even = 0;
         std::int64_t odd = 0;
         for (index_t w = 0; w < n; ++w) {

@@ -35,16 +35,16 @@ struct CurtailPlan {
 class CurtailedVote {
 public:
     CurtailedVote(const ForestView& forest, const CurtailPlan& plan)
-        : forest_(forest), plan_(plan), first_of_(static_cast<std::size_t>(plan.order.size), -1),
-          next_(static_cast<std::size_t>(forest.n_trees()), -1),
-          root_(forest.offsets.data, forest.offsets.data + forest.n_trees()),
-          waited_for_(static_cast<std::size_t>(Bitset::n_words(plan.order.size)), 0) {
+        : forest_(forest), plan_(plan), queue_head_(static_cast<std::size_t>(plan.order.size), -1),
+          queue_next_(static_cast<std::size_t>(forest.n_trees()), -1),
+          roots_(forest.offsets.data, forest.offsets.data + forest.n_trees()),
+          pending_(static_cast<std::size_t>(Bitset::n_words(plan.order.size)), 0) {
         for (index_t t = 0; t < forest.n_trees(); ++t) {
             const index_t root = forest.offsets[t];
             if (forest.feature[root] >= 0) {
-                wait(t, root, first_of_, next_, waited_for_);
+                enqueue(t, root, queue_head_, queue_next_, pending_);
             } else {
-                seen_ += forest.scores[root];
+                decided_ += forest.scores[root];
             }
             if (!plan.stump[t]) {
                 low_ += plan.low[root];
@@ -55,81 +55,82 @@ public:
             low_ += plan.shared_low[p];
             high_ += plan.shared_high[p];
         }
-        start();
+        reset();
     }
 
-    void start() {
-        state_.seen = seen_;
+    void reset() {
+        state_.decided = decided_;
         state_.low = low_;
         state_.high = high_;
-        state_.first_of = first_of_;
-        state_.next = next_;
-        state_.node = root_;
-        state_.waited_for = waited_for_;
-        state_.heard.assign(static_cast<std::size_t>(forest_.n_features), 0);
+        state_.queue_head = queue_head_;
+        state_.queue_next = queue_next_;
+        state_.node = roots_;
+        state_.pending = pending_;
+        state_.answered.assign(static_cast<std::size_t>(forest_.n_features), 0);
     }
 
     // The feature to ask for, -1 at the end.
-    index_t wants() const {
+    index_t next_feature() const {
         if (state_.low > 0 || state_.high <= 0) return -1;
-        for (std::size_t w = 0; w < state_.waited_for.size(); ++w) {
-            if (state_.waited_for[w]) return plan_.order[static_cast<index_t>(w) * 64 + __builtin_ctzll(state_.waited_for[w])];
+        for (std::size_t w = 0; w < state_.pending.size(); ++w) {
+            const std::uint64_t word = state_.pending[w];
+            if (word) return plan_.order[static_cast<index_t>(w) * 64 + __builtin_ctzll(word)];
         }
         return -1;
     }
 
     // `value_of` gives the answer for any feature heard so far, this one included.
     template <class ValueOf>
-    void hear(index_t feature, ValueOf value_of) {
+    void answer(index_t feature, ValueOf value_of) {
         const index_t place = plan_.position[feature];
-        state_.heard[feature] = 1;
+        state_.answered[feature] = 1;
         state_.low -= plan_.shared_low[place];
         state_.high -= plan_.shared_high[place];
-        index_t tree = state_.first_of[place];
-        state_.first_of[place] = -1;
-        state_.waited_for[place >> 6] &= ~(std::uint64_t{1} << (place & 63));
+        index_t tree = state_.queue_head[place];
+        state_.queue_head[place] = -1;
+        state_.pending[place >> 6] &= ~(std::uint64_t{1} << (place & 63));
         while (tree >= 0) {
-            const index_t after = state_.next[tree];
-            if (!plan_.stump[tree]) enclose(state_.node[tree], -1.0);
+            const index_t after = state_.queue_next[tree];
+            if (!plan_.stump[tree]) add_bounds(state_.node[tree], -1.0);
             advance(tree, value_of);
             tree = after;
         }
     }
 
-    double seen() const { return state_.seen; }
+    double decided() const { return state_.decided; }
 
 private:
     struct State {
-        double seen = 0;
+        double decided = 0;
         double low = 0;
         double high = 0;
-        std::vector<index_t> first_of;
-        std::vector<index_t> next;
+        std::vector<index_t> queue_head;
+        std::vector<index_t> queue_next;
         std::vector<index_t> node;
-        std::vector<std::uint64_t> waited_for;
-        std::vector<std::uint8_t> heard;
+        std::vector<std::uint64_t> pending;
+        std::vector<std::uint8_t> answered;
     };
 
     const ForestView& forest_;
     const CurtailPlan& plan_;
-    double seen_ = 0;
+    double decided_ = 0;
     double low_ = 0;
     double high_ = 0;
-    std::vector<index_t> first_of_;
-    std::vector<index_t> next_;
-    std::vector<index_t> root_;
-    std::vector<std::uint64_t> waited_for_;
+    std::vector<index_t> queue_head_;
+    std::vector<index_t> queue_next_;
+    std::vector<index_t> roots_;
+    std::vector<std::uint64_t> pending_;
     State state_;
 
-    void wait(index_t tree, index_t node, std::vector<index_t>& first_of, std::vector<index_t>& next,
-              std::vector<std::uint64_t>& waited_for) const {
+    void enqueue(index_t tree, index_t node, std::vector<index_t>& queue_head, std::vector<index_t>& queue_next,
+                 std::vector<std::uint64_t>& pending) const {
         const index_t place = plan_.position[forest_.feature[node]];
-        next[tree] = first_of[place];
-        first_of[place] = tree;
-        waited_for[place >> 6] |= std::uint64_t{1} << (place & 63);
+        queue_next[tree] = queue_head[place];
+        queue_head[place] = tree;
+        pending[place >> 6] |= std::uint64_t{1} << (place & 63);
     }
 
-    void enclose(index_t node, double sign) {
+    void add_bounds(index_t node, double sign) {
         state_.low += sign * plan_.low[node];
         state_.high += sign * plan_.high[node];
     }
@@ -139,18 +140,19 @@ private:
         index_t node = state_.node[tree];
         while (true) {
             const index_t feature = forest_.feature[node];
-            if (feature >= 0 && !state_.heard[feature]) {  // the walk of this tree goes on later
+            if (feature >= 0 && !state_.answered[feature]) {  // the walk of this tree goes on later
                 state_.node[tree] = node;
-                enclose(node, 1.0);
-                wait(tree, node, state_.first_of, state_.next, state_.waited_for);
+                add_bounds(node, 1.0);
+                enqueue(tree, node, state_.queue_head, state_.queue_next, state_.pending);
                 return;
             }
-            const index_t next = feature >= 0 ? step(forest_, forest_.offsets[tree], node, value_of(feature)) : node;
+            const index_t next = feature >= 0 ? next_node(forest_, forest_.offsets[tree], node,
+                                                          value_of(feature)) : node;
             if (next == node) break;
             node = next;
         }
         const double score = forest_.scores[node];
-        state_.seen += score;
+        state_.decided += score;
         state_.low += score;
         state_.high += score;
     }
@@ -158,26 +160,26 @@ private:
 
 // IN  X (n, n_features); budgets (n,), or empty for no limit.   OUT outputs (n,); touched (n, words).
 template <class T>
-void predict_curtailed(const ForestView& forest, const CurtailPlan& plan, const Sheet& sheet, const Matrix<T>& X,
+void predict_curtailed(const ForestView& forest, const CurtailPlan& plan, const CostSheet& sheet, const Matrix<T>& X,
                        Span<const double> budgets, double* outputs, std::uint64_t* touched, int n_threads) {
     const index_t n_words = Bitset::n_words(forest.n_features);
     #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
     {
-        Owned owned(sheet);
+        OwnedFeatures owned(sheet);
         CurtailedVote vote(forest, plan);
         #pragma omp for schedule(dynamic, 64)
         for (index_t row = 0; row < X.n_rows; ++row) {
             owned.clear();
-            vote.start();
+            vote.reset();
             const auto value_of = [&](index_t feature) {
                 return owned.has(feature) ? static_cast<double>(X(row, feature))
                                           : std::numeric_limits<double>::quiet_NaN();
             };
-            for (index_t feature = vote.wants(); feature >= 0; feature = vote.wants()) {
+            for (index_t feature = vote.next_feature(); feature >= 0; feature = vote.next_feature()) {
                 if (budgets.size == 0 || affords(sheet, owned, feature, budgets[row])) owned.add(sheet, feature);
-                vote.hear(feature, value_of);
+                vote.answer(feature, value_of);
             }
-            outputs[row] = vote.seen();
+            outputs[row] = vote.decided();
             std::copy(owned.feature_words(), owned.feature_words() + n_words, touched + row * n_words);
         }
     }

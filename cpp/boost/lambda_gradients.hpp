@@ -14,13 +14,13 @@
 namespace farthing {
 
 // Pairs of which neither document stands among this many first ones are left out: swapping them changes little.
-constexpr index_t kPairsAbove = 30;
+constexpr index_t kMaxPairRank = 30;
 
 // IN  documents (n,): rows, query by query; bounds (queries + 1,): where each query begins; grades, scores (n,) by row.
 // OUT gradients (negative), hessians, losses (n,) by row; a pair's loss is entered with its better document.
-inline void lambda_steps(Span<const index_t> documents, Span<const index_t> bounds, Span<const double> grades,
-                         Span<const double> scores, double* gradients, double* hessians, double* losses,
-                         int n_threads) {
+inline void lambda_gradients(Span<const index_t> documents, Span<const index_t> bounds, Span<const double> grades,
+                             Span<const double> scores, double* gradients, double* hessians, double* losses,
+                             int n_threads) {
     const index_t n_queries = bounds.size - 1;
     std::fill(gradients, gradients + grades.size, 0.0);
     std::fill(hessians, hessians + grades.size, 0.0);
@@ -38,7 +38,7 @@ inline void lambda_steps(Span<const index_t> documents, Span<const index_t> boun
         std::stable_sort(ranked.begin(), ranked.end(), [&](index_t a, index_t b) { return scores[a] > scores[b]; });
         std::vector<double> discount(static_cast<std::size_t>(n));
         for (index_t i = 0; i < n; ++i) discount[i] = 1 / std::log2(static_cast<double>(i) + 2);
-        for (index_t i = 0; i < std::min(n, kPairsAbove); ++i) {
+        for (index_t i = 0; i < std::min(n, kMaxPairRank); ++i) {
             for (index_t j = i + 1; j < n; ++j) {
                 const index_t a = ranked[i];
                 const index_t b = ranked[j];
@@ -53,7 +53,8 @@ inline void lambda_steps(Span<const index_t> documents, Span<const index_t> boun
                 gradients[worse] -= pull * change;
                 hessians[better] += pull * (1 - pull) * change;
                 hessians[worse] += pull * (1 - pull) * change;
-                losses[better] += change * (ahead > 0 ? std::log1p(std::exp(-ahead)) : std::log1p(std::exp(ahead)) - ahead);
+                losses[better] +=
+                    change * (ahead > 0 ? std::log1p(std::exp(-ahead)) : std::log1p(std::exp(ahead)) - ahead);
             }
         }
     }

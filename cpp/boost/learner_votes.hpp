@@ -17,7 +17,7 @@ struct TreeVotes {
         const index_t first = forest.offsets[learner];
         index_t node = first;
         while (forest.feature[node] >= 0) {
-            const index_t next = step(forest, first, node, read(forest.feature[node]));
+            const index_t next = next_node(forest, first, node, read(forest.feature[node]));
             if (next == node) break;
             node = next;
         }

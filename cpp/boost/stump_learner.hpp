@@ -51,25 +51,26 @@ public:
         all_rows_.resize(static_cast<std::size_t>(table.n_rows));
         for (index_t i = 0; i < table.n_rows; ++i) all_rows_[i] = i;
         root_counts_.resize(static_cast<std::size_t>(table.n_all_bins()));
-        const Node root = whole();
+        const Node root = root_node();
         const std::vector<std::int64_t> nothing(all_rows_.size(), 0);
         #pragma omp parallel for schedule(dynamic) num_threads(threads(root.n))
-        for (index_t j = 0; j < table_.n_columns(); ++j) fill(RowCount{}, &j, 1, root, nothing.data(), root_counts_.data());
-        planes_ = std::make_unique<Planes>(table, root_counts_.data());
+        for (index_t j = 0; j < table_.n_columns(); ++j) fill(RowCount{}, &j, 1, root, nothing.data(),
+                                                              root_counts_.data());
+        bit_planes_ = std::make_unique<BitPlanes>(table, root_counts_.data());
         for (index_t j = 0; j < table_.n_columns(); ++j) {
             all_columns_.push_back(j);
-            if (!planes_->has(j)) wide_columns_.push_back(j);
+            if (!bit_planes_->has(j)) histogram_columns_.push_back(j);
         }
     }
 
     index_t n_columns() const { return table_.n_columns(); }
 
     // OUT edges (k,): the edge of the best stump of each column, on the grid of `fixed`.
-    void edges(const Fixed& fixed, std::int64_t* out) const {
+    void edges(const FixedPoint& fixed, std::int64_t* out) const {
         std::vector<std::int64_t> sums(static_cast<std::size_t>(table_.n_all_bins()));
         const std::int64_t whole = std::accumulate(fixed.values.begin(), fixed.values.end(), std::int64_t{0});
-        planes_->fill(fixed.values.data(), whole, sums.data(), n_threads_);
-        fill_all(SignedWeight{}, wide_columns_, this->whole(), fixed.values, sums);
+        bit_planes_->fill(fixed.values.data(), whole, sums.data(), n_threads_);
+        fill_all(SignedWeight{}, histogram_columns_, this->root_node(), fixed.values, sums);
         for (const index_t j : all_columns_) out[j] = stumps_of(j, sums.data(), root_counts_.data()).best().edge;
     }
 
@@ -86,17 +87,17 @@ public:
     // A tree whose root is the best stump of a column. Below, a node takes the best stump of all columns if its edge among
     // the node's rows is larger than that of the vote the node has already.
     // OUT votes (n,): the vote of each row's leaf.
-    Tree tree(const Fixed& fixed, index_t column, index_t max_depth, std::int8_t* votes) const {
-        Growing growing{fixed, max_depth, votes, {}, all_rows_, std::vector<index_t>(all_rows_.size())};
-        const Node root = whole();
+    Tree tree(const FixedPoint& fixed, index_t column, index_t max_depth, std::int8_t* votes) const {
+        TreeState state{fixed, max_depth, votes, {}, all_rows_, std::vector<index_t>(all_rows_.size())};
+        const Node root = root_node();
         std::vector<std::int64_t> sums(static_cast<std::size_t>(table_.n_all_bins()));
         fill(SignedWeight{}, &column, 1, root, fixed.values.data(), sums.data());
         const StumpSearch found = stumps_of(column, sums.data(), root_counts_.data());
         const Stump stump = found.best();
-        *growing.tree.add_leaf(weight(growing, 0, root.n)) = 0.0;
+        *state.tree.add_leaf(weight(state, 0, root.n)) = 0.0;
         if (stump.edge <= 0) throw std::invalid_argument("the column has no stump with an edge");
-        divide(growing, 0, 0, root.n, 0, column, stump.vote, found.split(stump));
-        return std::move(growing.tree);
+        split_node(state, 0, 0, root.n, 0, column, stump.vote, found.split(stump));
+        return std::move(state.tree);
     }
 
 private:
@@ -105,13 +106,13 @@ private:
         const index_t* rows;
         index_t n;
     };
-    struct Growing {
-        const Fixed& fixed;
+    struct TreeState {
+        const FixedPoint& fixed;
         index_t max_depth;
         std::int8_t* votes;
         Tree tree;
         std::vector<index_t> rows;
-        std::vector<index_t> room;
+        std::vector<index_t> scratch;
     };
 
     const BinnedTable& table_;
@@ -119,11 +120,11 @@ private:
     std::vector<double> weights_;
     std::vector<index_t> all_rows_;
     std::vector<std::int64_t> root_counts_;
-    std::unique_ptr<Planes> planes_;
+    std::unique_ptr<BitPlanes> bit_planes_;
     std::vector<index_t> all_columns_;
-    std::vector<index_t> wide_columns_;  // those that are not kept as planes
+    std::vector<index_t> histogram_columns_;  // those that are not kept as planes
 
-    Node whole() const { return {all_rows_.data(), static_cast<index_t>(all_rows_.size())}; }
+    Node root_node() const { return {all_rows_.data(), static_cast<index_t>(all_rows_.size())}; }
 
     int threads(index_t n) const { return threads(n, table_.n_columns()); }
     int threads(index_t n, index_t n_columns) const {
@@ -142,12 +143,13 @@ private:
                   const std::vector<std::int64_t>& targets, std::vector<std::int64_t>& cells) const {
         const auto n_columns = static_cast<index_t>(columns.size());
         const int threads = this->threads(node.n, n_columns);
-        const index_t together = std::max<index_t>(1, std::min(kTogether, n_columns / threads));
+        const index_t together = std::max<index_t>(1, std::min(kColumnsPerPass, n_columns / threads));
         const index_t n_tasks = (n_columns + together - 1) / together;
         #pragma omp parallel for schedule(dynamic) num_threads(threads)
         for (index_t task = 0; task < n_tasks; ++task) {
             const index_t begin = task * together;
-            fill(target, columns.data() + begin, std::min(together, n_columns - begin), node, targets.data(), cells.data());
+            fill(target, columns.data() + begin, std::min(together, n_columns - begin), node, targets.data(),
+                 cells.data());
         }
     }
 
@@ -156,45 +158,46 @@ private:
         return {table_.columns[column], sums + first, counts + first};
     }
 
-    double weight(const Growing& growing, index_t begin, index_t end) const {
+    double weight(const TreeState& state, index_t begin, index_t end) const {
         double sum = 0;
-        for (index_t i = begin; i < end; ++i) sum += weights_[growing.rows[i]];
+        for (index_t i = begin; i < end; ++i) sum += weights_[state.rows[i]];
         return sum;
     }
 
     // Splits a leaf and goes on with both children.
-    void divide(Growing& growing, index_t node, index_t begin, index_t end, index_t depth, index_t column,
-                std::int8_t vote, const Split& split) const {
+    void split_node(TreeState& state, index_t node, index_t begin, index_t end, index_t depth, index_t column,
+                    std::int8_t vote, const Split& split) const {
         const ColumnBins& bins = table_.columns[column];
         const index_t n_left =
-            partition_rows(table_.column(column), goes_left(split, bins.n_bins), growing.rows.data() + begin,
-                           end - begin, growing.room.data() + begin, n_threads_);
+            partition_rows(table_.column(column), goes_left(split, bins.n_bins), state.rows.data() + begin,
+                           end - begin, state.scratch.data() + begin, n_threads_);
         const index_t middle = begin + n_left;
-        const index_t left = growing.tree.n_nodes();
-        *growing.tree.add_leaf(weight(growing, begin, middle)) = vote;
-        *growing.tree.add_leaf(weight(growing, middle, end)) = -vote;
-        growing.tree.split_leaf(node, column, bins, split, left, left + 1);
-        growing.tree.value[node] = 0.0;
-        refine(growing, left, begin, middle, depth + 1, vote);
-        refine(growing, left + 1, middle, end, depth + 1, static_cast<std::int8_t>(-vote));
+        const index_t left = state.tree.n_nodes();
+        *state.tree.add_leaf(weight(state, begin, middle)) = vote;
+        *state.tree.add_leaf(weight(state, middle, end)) = -vote;
+        state.tree.split_leaf(node, column, bins, split, left, left + 1);
+        state.tree.value[node] = 0.0;
+        refine(state, left, begin, middle, depth + 1, vote);
+        refine(state, left + 1, middle, end, depth + 1, static_cast<std::int8_t>(-vote));
     }
 
-    void refine(Growing& growing, index_t node, index_t begin, index_t end, index_t depth, std::int8_t vote) const {
-        if (depth < growing.max_depth && end - begin > 1 && split_again(growing, node, begin, end, depth, vote)) return;
-        for (index_t i = begin; i < end; ++i) growing.votes[growing.rows[i]] = vote;
+    void refine(TreeState& state, index_t node, index_t begin, index_t end, index_t depth, std::int8_t vote) const {
+        if (depth < state.max_depth && end - begin > 1 && split_again(state, node, begin, end, depth, vote)) return;
+        for (index_t i = begin; i < end; ++i) state.votes[state.rows[i]] = vote;
     }
 
     // Splits a leaf by the best stump of all columns among its rows, the earliest of equals, if that raises the edge.
-    bool split_again(Growing& growing, index_t node, index_t begin, index_t end, index_t depth, std::int8_t vote) const {
+    bool split_again(TreeState& state, index_t node, index_t begin, index_t end, index_t depth,
+                     std::int8_t vote) const {
         std::vector<std::int64_t> targets(static_cast<std::size_t>(end - begin));
         std::int64_t edge = 0;
         for (index_t i = begin; i < end; ++i) {
-            targets[i - begin] = growing.fixed.values[growing.rows[i]];
+            targets[i - begin] = state.fixed.values[state.rows[i]];
             edge += vote * targets[i - begin];
         }
         std::vector<std::int64_t> sums(static_cast<std::size_t>(table_.n_all_bins()));
         std::vector<std::int64_t> counts(sums.size());
-        const Node rows{growing.rows.data() + begin, end - begin};
+        const Node rows{state.rows.data() + begin, end - begin};
         fill_all(SignedWeight{}, all_columns_, rows, targets, sums);
         fill_all(RowCount{}, all_columns_, rows, targets, counts);
         index_t column = -1;
@@ -207,7 +210,7 @@ private:
         if (column < 0) return false;
         const StumpSearch chosen = stumps_of(column, sums.data(), counts.data());
         const Stump stump = chosen.best();
-        divide(growing, node, begin, end, depth, column, stump.vote, chosen.split(stump));
+        split_node(state, node, begin, end, depth, column, stump.vote, chosen.split(stump));
         return true;
     }
 };

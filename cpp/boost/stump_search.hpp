@@ -13,7 +13,7 @@ namespace farthing {
 struct Stump {
     std::int64_t edge = 0;  // 0: there is none, or it is worthless
     std::int8_t vote = 1;   // of the left side; the right side votes the opposite
-    bool apart = false;     // all that is present on the left, the missing values alone on the right
+    bool missing_apart = false;     // all that is present on the left, the missing values alone on the right
     index_t bin = -1;       // numeric: bins up to this one go left; categorical: votes against its own sign
 };
 
@@ -30,9 +30,9 @@ public:
     }
 
     Stump best() const {
-        const Stump parted = bins_.categorical ? by_sign() : by_threshold();
+        const Stump best_cut = bins_.categorical ? by_sign() : by_threshold();
         const std::int64_t edge = n_missing_ > 0 && n_present_ > 0 ? std::abs(present_ - missing_) : 0;
-        if (edge <= parted.edge) return parted;
+        if (edge <= best_cut.edge) return best_cut;
         return {edge, static_cast<std::int8_t>(present_ > missing_ ? 1 : -1), true, bins_.n_bins - 1};
     }
 
@@ -41,14 +41,14 @@ public:
         Split split;
         split.bin = stump.bin;
         split.missing = n_missing_ == 0                                                         ? Missing::stay
-                        : !stump.apart && missing_ != 0 && (missing_ > 0) == (stump.vote > 0) ? Missing::left
+                        : !stump.missing_apart && missing_ != 0 && (missing_ > 0) == (stump.vote > 0) ? Missing::left
                                                                                                 : Missing::right;
         if (!bins_.categorical) return split;
         split.categorical = true;
         for (index_t bin = 0; bin < bins_.n_bins; ++bin) {
             if (counts_[bin] == 0) continue;
             const bool up = (sums_[bin] > 0) != (bin == stump.bin);
-            put_in(stump.apart || up ? split.left : split.right, bin);
+            insert_bin(stump.missing_apart || up ? split.left : split.right, bin);
         }
         return split;
     }

@@ -17,12 +17,12 @@ struct VotePlan {
     double steps = 1;                      // the grid of weighted votes: 1 over a power of two
 
     // Draws.
-    Urn urn;                               // (learners,)
+    DiscreteDistribution distribution;                               // (learners,)
     Span<const double> weights;            // (learners,): what the vote of a draw is multiplied by
     Span<const index_t> exact;             // learners that are not drawn but vote with their alpha
     double scale = 1;                      // from the mean of the draws to the full vote
-    Span<const index_t> dear;              // learners of different sets, by falling price
-    Span<const double> dear_prices;        // their prices
+    Span<const index_t> by_price;              // learners of different sets, by falling price
+    Span<const double> descending_prices;        // their prices
     bool full_vote = true;                 // if all that is left is affordable, everybody votes
     index_t max_samples = 0;
 
@@ -38,7 +38,7 @@ struct VotePlan {
         return {set_features.data + first, set_offsets[learner + 1] - first};
     }
     // A weighted vote on the grid, so that sums are exact in whatever order.
-    double weighted(index_t learner, double vote) const {
+    double grid_vote(index_t learner, double vote) const {
         return std::nearbyint(alphas[learner] * vote * steps) / steps;
     }
 };

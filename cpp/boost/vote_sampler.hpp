@@ -18,94 +18,98 @@
 
 namespace farthing {
 
-struct Tally {
+struct VoteResult {
     double output = 0;
     index_t samples = 0;  // learners drawn, or taken from the top
 };
 
 // The dearest unpaid price of any learner. What is unpaid is never more than the price from an empty ledger, so the
 // list by falling price ends where that price is no more than the dearest so far.
-inline double dearest_unpaid(const VotePlan& plan, Purse& purse) {
-    double dearest = 0.0;
-    for (index_t i = 0; i < plan.dear.size && plan.dear_prices[i] > dearest; ++i) {
-        dearest = std::max(dearest, purse.unpaid(plan.features(plan.dear[i])));
+inline double max_unpaid_price(const VotePlan& plan, RowAccount& account) {
+    double max_unpaid = 0.0;
+    for (index_t i = 0; i < plan.by_price.size && plan.descending_prices[i] > max_unpaid; ++i) {
+        max_unpaid = std::max(max_unpaid, account.unpaid_price(plan.features(plan.by_price[i])));
     }
-    return dearest;
+    return max_unpaid;
 }
 
 // One row. `read` buys a feature, or is refused it, and keeps the key in step with the purchases.
 template <class Votes, class Read>
-Tally draw_votes(const VotePlan& plan, const Votes& votes, Purse& purse, const std::uint64_t& key, Read&& read) {
-    double certain = 0.0;
-    for (const index_t learner : plan.exact) certain += plan.weighted(learner, votes.vote(learner, read));
-    Tally tally;
+VoteResult sample_votes(const VotePlan& plan, const Votes& votes, RowAccount& account, const std::uint64_t& key,
+                        Read&& read) {
+    double exact_sum = 0.0;
+    for (const index_t learner : plan.exact) exact_sum += plan.grid_vote(learner, votes.vote(learner, read));
+    VoteResult result;
     double sum = 0.0;
-    double dearest = 0.0;
-    index_t seen = -1;          // the state of the purse at which the dearest price holds
-    index_t refusals_seen = -1;  // purchases move a price from what is left to what is spent, but keep their sum
-    while (!plan.urn.empty()) {
-        if (plan.full_vote && refusals_seen != purse.refusals()) {
-            refusals_seen = purse.refusals();
-            if (purse.affords(plan.all_features)) {
-                purse.lift();
+    double max_unpaid = 0.0;
+    index_t priced_at = -1;          // the state of the account at which the dearest price holds
+    index_t checked_at = -1;  // purchases move a price from what is left to what is spent, but keep their sum
+    while (!plan.distribution.empty()) {
+        if (plan.full_vote && checked_at != account.refusals()) {
+            checked_at = account.refusals();
+            if (account.affords(plan.all_features)) {
+                account.lift_budget();
                 double full = 0.0;
                 for (index_t learner = 0; learner < plan.n_learners(); ++learner) {
-                    full += plan.weighted(learner, votes.vote(learner, read));
+                    full += plan.grid_vote(learner, votes.vote(learner, read));
                 }
-                tally.output = full;
-                return tally;
+                result.output = full;
+                return result;
             }
         }
-        if (seen != purse.version()) {
-            seen = purse.version();
-            dearest = dearest_unpaid(plan, purse);
+        if (priced_at != account.version()) {
+            priced_at = account.version();
+            max_unpaid = max_unpaid_price(plan, account);
         }
-        if (tally.samples >= plan.max_samples || !within(purse.spent() + dearest, purse.budget())) break;
-        const index_t learner = plan.urn.draw(key, static_cast<std::uint64_t>(tally.samples));
+        if (result.samples >= plan.max_samples || !within_budget(account.spent() + max_unpaid, account.budget())) break;
+        const index_t learner = plan.distribution.draw(key, static_cast<std::uint64_t>(result.samples));
         sum += plan.weights[learner] * votes.vote(learner, read);
-        ++tally.samples;
+        ++result.samples;
     }
-    tally.output = tally.samples > 0 ? certain + plan.scale * sum / static_cast<double>(tally.samples) : certain;
-    return tally;
+    result.output = result.samples > 0 ? exact_sum + plan.scale * sum / static_cast<double>(result.samples) : exact_sum;
+    return result;
 }
 
 template <class Votes, class Read>
-Tally take_votes(const VotePlan& plan, const Votes& votes, Purse& purse, Read&& read) {
-    Tally tally;
-    for (index_t place = 0; place < plan.order.size && tally.samples < plan.max_samples; ++place) {
+VoteResult take_top_votes(const VotePlan& plan, const Votes& votes, RowAccount& account, Read&& read) {
+    VoteResult result;
+    for (index_t place = 0; place < plan.order.size && result.samples < plan.max_samples; ++place) {
         const double reach = plan.reach[place];
         // A sum of zero is the first class, as is a negative one.
-        if (plan.curtail && (tally.output > reach || tally.output <= -reach)) break;
+        if (plan.curtail && (result.output > reach || result.output <= -reach)) break;
         const index_t learner = plan.order[place];
-        if (!purse.affords(plan.features(learner))) continue;
-        tally.output += plan.weighted(learner, votes.vote(learner, read));
-        ++tally.samples;
+        if (!account.affords(plan.features(learner))) continue;
+        result.output += plan.grid_vote(learner, votes.vote(learner, read));
+        ++result.samples;
     }
-    return tally;
+    return result;
 }
 
 // IN  X (n, n_features), budgets (n,), seeds (n,).   OUT outputs (n,), bought (n, words), samples (n,).
 template <class T, class Votes>
-void sample(const VotePlan& plan, const Votes& votes, const Sheet& sheet, const Matrix<T>& X, Span<const double> budgets,
-            Span<const std::int64_t> seeds, double* outputs, std::uint64_t* bought, index_t* samples, int n_threads) {
+void predict_sampled(const VotePlan& plan, const Votes& votes, const CostSheet& sheet, const Matrix<T>& X,
+                     Span<const double> budgets,
+                     Span<const std::int64_t> seeds, double* outputs, std::uint64_t* acquired, index_t* samples,
+                     int n_threads) {
     const index_t n_words = Bitset::n_words(sheet.n_features());
     #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
     {
-        Purse purse(sheet);
+        RowAccount account(sheet);
         #pragma omp for schedule(dynamic, 64)
         for (index_t row = 0; row < X.n_rows; ++row) {
-            purse.open(budgets[row]);
+            account.open(budgets[row]);
             std::uint64_t key = seed_key(static_cast<std::uint64_t>(seeds[row]));
             const auto read = [&](index_t feature) {
-                if (purse.take(feature)) key ^= purchase_bits(feature);
-                return purse.owns(feature) ? static_cast<double>(X(row, feature))
+                if (account.buy(feature)) key ^= purchase_bits(feature);
+                return account.owns(feature) ? static_cast<double>(X(row, feature))
                                            : std::numeric_limits<double>::quiet_NaN();
             };
-            const Tally tally = plan.top ? take_votes(plan, votes, purse, read)
-                                         : draw_votes(plan, votes, purse, key, read);
-            outputs[row] = tally.output;
-            samples[row] = tally.samples;
-            std::copy(purse.owned().feature_words(), purse.owned().feature_words() + n_words, bought + row * n_words);
+            const VoteResult result = plan.top ? take_top_votes(plan, votes, account, read)
+                                         : sample_votes(plan, votes, account, key, read);
+            outputs[row] = result.output;
+            samples[row] = result.samples;
+            std::copy(account.owned().feature_words(), account.owned().feature_words() + n_words,
+                      acquired + row * n_words);
         }
     }
 }

@@ -18,31 +18,31 @@
 
 namespace farthing {
 
-struct Fixed {
+struct FixedPoint {
     std::vector<std::int64_t> values;  // (n,)
     double unit = 1.0;                 // a power of two: what one step of the grid is worth
 
-    double back(std::int64_t sum) const { return static_cast<double>(sum) * unit; }
+    double to_double(std::int64_t sum) const { return static_cast<double>(sum) * unit; }
 };
 
 // The sum of all |values| stays below 2^sum_bits. Whole numbers stay whole (unit 1) if any sum of them is exact in a
 // double and fits, so that class counts are exact.
-inline Fixed to_fixed(Span<const double> x, int sum_bits = 62, int n_threads = 1) {
+inline FixedPoint to_fixed_point(Span<const double> x, int sum_bits = 62, int n_threads = 1) {
     const int threads = threads_for(n_threads, x.size / 16384);
     double largest = 0;
-    bool whole = true;
+    bool integral = true;
     bool finite = true;
-    #pragma omp parallel for schedule(static) num_threads(threads) reduction(max : largest) reduction(&& : whole, finite)
+    #pragma omp parallel for schedule(static) num_threads(threads) reduction(max : largest) reduction(&& : integral, finite)
     for (index_t i = 0; i < x.size; ++i) {
         finite = finite && std::isfinite(x[i]);
         largest = std::max(largest, std::fabs(x[i]));
-        whole = whole && x[i] == std::floor(x[i]);
+        integral = integral && x[i] == std::floor(x[i]);
     }
     if (!finite) throw std::invalid_argument("cannot sum a value that is not finite");
-    Fixed fixed;
+    FixedPoint fixed;
     fixed.values.resize(static_cast<std::size_t>(x.size));
     int shift = 0;
-    const bool exact = whole && largest * static_cast<double>(x.size) < std::ldexp(1.0, std::min(53, sum_bits));
+    const bool exact = integral && largest * static_cast<double>(x.size) < std::ldexp(1.0, std::min(53, sum_bits));
     if (largest > 0 && !exact) {
         int magnitude = 0;
         std::frexp(largest, &magnitude);  // largest < 2^magnitude

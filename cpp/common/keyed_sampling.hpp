@@ -18,7 +18,7 @@ inline std::uint64_t purchase_bits(index_t feature) {
 }
 
 // Things to draw, each with a share that is a whole number; a share of zero is never drawn.
-struct Urn {
+struct DiscreteDistribution {
     Span<const std::uint64_t> cumulative;  // (n,): the sum of the shares up to and with each thing
 
     bool empty() const { return cumulative.size == 0 || cumulative[cumulative.size - 1] == 0; }

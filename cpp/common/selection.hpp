@@ -11,30 +11,31 @@
 
 namespace farthing {
 
-using Weighted = std::pair<double, double>;  // a value and its weight
+using WeightedValue = std::pair<double, double>;  // a value and its weight
 
 // Weights rounded so that their sums are exact in whatever order.
-inline std::vector<double> on_grid(Span<const double> weights) {
-    const Fixed fixed = to_fixed(weights, 52);
+inline std::vector<double> round_to_grid(Span<const double> weights) {
+    const FixedPoint fixed = to_fixed_point(weights, 52);
     std::vector<double> rounded(fixed.values.size());
-    for (std::size_t i = 0; i < rounded.size(); ++i) rounded[i] = fixed.back(fixed.values[i]);
+    for (std::size_t i = 0; i < rounded.size(); ++i) rounded[i] = fixed.to_double(fixed.values[i]);
     return rounded;
 }
 
 // The smallest value such that those up to it weigh `need` or more; the largest if all of them weigh less. The entries,
 // at least one, are left in another order.
-inline double weighted_select(std::vector<Weighted>& entries, double need) {
+inline double weighted_select(std::vector<WeightedValue>& entries, double target) {
     auto low = entries.begin();
     auto high = entries.end();
     while (high - low > 1) {
         const auto middle = low + (high - low) / 2;
-        std::nth_element(low, middle, high, [](const Weighted& a, const Weighted& b) { return a.first < b.first; });
+        std::nth_element(low, middle, high,
+                         [](const WeightedValue& a, const WeightedValue& b) { return a.first < b.first; });
         double below = 0.0;
         for (auto entry = low; entry != middle; ++entry) below += entry->second;
-        if (below >= need) {
+        if (below >= target) {
             high = middle;
         } else {
-            need -= below;
+            target -= below;
             low = middle;
         }
     }
@@ -42,21 +43,21 @@ inline double weighted_select(std::vector<Weighted>& entries, double need) {
 }
 
 // Of values of zero or more; four maxima side by side, since each waits for the one before.
-inline double largest(const std::vector<double>& values) {
-    double tops[4] = {};
+inline double max_value(const std::vector<double>& values) {
+    double maxima[4] = {};
     std::size_t i = 0;
     for (; i + 4 <= values.size(); i += 4) {
-        for (std::size_t lane = 0; lane < 4; ++lane) tops[lane] = std::max(tops[lane], values[i + lane]);
+        for (std::size_t lane = 0; lane < 4; ++lane) maxima[lane] = std::max(maxima[lane], values[i + lane]);
     }
-    for (; i < values.size(); ++i) tops[0] = std::max(tops[0], values[i]);
-    return *std::max_element(tops, tops + 4);
+    for (; i < values.size(); ++i) maxima[0] = std::max(maxima[0], values[i]);
+    return *std::max_element(maxima, maxima + 4);
 }
 
 // The value that `rank` others come before, of values of zero or more: those in the same one of 64 buckets are sorted out
 // among themselves. `bucket` is room to work in.
 inline double bucket_select(const std::vector<double>& values, index_t rank, std::vector<double>& bucket) {
     constexpr int kBuckets = 64;
-    const double top = largest(values);
+    const double top = max_value(values);
     const double factor = top > 0 && top < 1e300 ? kBuckets / top : 0.0;
     const auto bucket_of = [=](double x) { return std::min(kBuckets - 1, static_cast<int>(x * factor)); };
     bucket.resize(values.size());

@@ -5,16 +5,16 @@
 
 namespace farthing {
 
-typedef double Pair __attribute__((vector_size(16)));
+typedef double SimdPair __attribute__((vector_size(16)));
 
-inline Pair both(double x) { return Pair{x, x}; }
+inline SimdPair broadcast(double x) { return SimdPair{x, x}; }
 
-inline Pair load(const double* from) {
-    Pair loaded;
-    std::memcpy(&loaded, from, sizeof(Pair));
+inline SimdPair load(const double* from) {
+    SimdPair loaded;
+    std::memcpy(&loaded, from, sizeof(SimdPair));
     return loaded;
 }
 
-inline void store(double* to, Pair pair) { std::memcpy(to, &pair, sizeof(Pair)); }
+inline void store(double* to, SimdPair pair) { std::memcpy(to, &pair, sizeof(SimdPair)); }
 
 }  // namespace farthing

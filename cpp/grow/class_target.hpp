@@ -23,11 +23,11 @@ struct ClassRow {
 class ClassTarget {
 public:
     using Row = ClassRow;
-    static constexpr bool kCarries = false;
-    static constexpr bool kCentred = true;  // trees grow until nodes are pure, and those have gaps
+    static constexpr bool kUpdatesRoot = false;
+    static constexpr bool kCentersCuts = true;  // trees grow until nodes are pure, and those have gaps
 
     ClassTarget(Span<const index_t> labels, Span<const double> weights, index_t n_classes, ImpurityFunction impurity)
-        : labels_(labels), weights_(to_fixed(weights)), n_classes_(n_classes), impurity_(impurity) {
+        : labels_(labels), weights_(to_fixed_point(weights)), n_classes_(n_classes), impurity_(impurity) {
         if (labels.size != weights.size) throw std::invalid_argument("labels and weights differ in length");
         for (const index_t label : labels) {
             if (label < 0 || label >= n_classes) throw std::invalid_argument("a label is not a class");
@@ -46,27 +46,27 @@ public:
     }
 
     index_t n_rows(const std::int64_t* sums) const { return sums[n_classes_]; }
-    double cover(const std::int64_t* sums) const { return weights_.back(weight(sums)); }
+    double cover(const std::int64_t* sums) const { return weights_.to_double(weight(sums)); }
     void values(const std::int64_t* sums, double* out) const {
-        for (index_t c = 0; c < n_classes_; ++c) out[c] = weights_.back(sums[c]);
+        for (index_t c = 0; c < n_classes_; ++c) out[c] = weights_.to_double(sums[c]);
     }
 
-    bool pure(const std::int64_t* sums) const { return whole(sums) <= 0; }
+    bool pure(const std::int64_t* sums) const { return node_score(sums) <= 0; }
 
     // Expected impurities: F - F_left - F_right. Minimax (line 12 of GreedyTree): F - max(F_left, F_right).
-    double gain(const std::int64_t* left, const std::int64_t* right, double whole) const {
-        const double a = this->whole(left);
-        const double b = this->whole(right);
-        const double fall = whole - (impurity_.minimax() ? std::fmax(a, b) : a + b);
-        return fall > kNoise * whole ? fall : 0.0;
+    double gain(const std::int64_t* left, const std::int64_t* right, double node_score) const {
+        const double a = this->node_score(left);
+        const double b = this->node_score(right);
+        const double decrease = node_score - (impurity_.minimax() ? std::fmax(a, b) : a + b);
+        return decrease > kMinRelativeGain * node_score ? decrease : 0.0;
     }
-    double whole(const std::int64_t* sums) const {
+    double node_score(const std::int64_t* sums) const {
         // Fixed stack room for the usual numbers of classes, so that threads share nothing.
-        constexpr index_t kRoom = 64;
-        double room[kRoom];
-        if (n_classes_ <= kRoom) {
-            values(sums, room);
-            return impurity_(room, n_classes_);
+        constexpr index_t kMaxStackClasses = 64;
+        double stack_counts[kMaxStackClasses];
+        if (n_classes_ <= kMaxStackClasses) {
+            values(sums, stack_counts);
+            return impurity_(stack_counts, n_classes_);
         }
         std::vector<double> counts(static_cast<std::size_t>(n_classes_));
         values(sums, counts.data());
@@ -82,7 +82,7 @@ public:
 
 private:
     Span<const index_t> labels_;
-    Fixed weights_;
+    FixedPoint weights_;
     index_t n_classes_;
     ImpurityFunction impurity_;
 

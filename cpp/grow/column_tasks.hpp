@@ -14,7 +14,7 @@
 
 namespace farthing {
 
-class LiveColumns {
+class ColumnTasks {
 public:
     // Columns that one thread counts and searches.
     struct Task {
@@ -23,7 +23,7 @@ public:
         index_t word = -1;  // of the table's codes that has them, or none
     };
 
-    explicit LiveColumns(const BinnedTable& table) : table_(table) {}
+    explicit ColumnTasks(const BinnedTable& table) : table_(table) {}
 
     index_t size() const { return static_cast<index_t>(places_.size()); }
     // The place of the i-th among the columns that it was chosen from.
@@ -31,31 +31,31 @@ public:
     const std::vector<Task>& tasks() const { return tasks_; }
 
     // All but those that are constant, by place: first those with rare entries.
-    void choose(const std::vector<index_t>& columns, const Bitset& constant) {
+    void select(const std::vector<index_t>& columns, const Bitset& constant) {
         places_.clear();
         columns_.clear();
-        for (const bool rare : {true, false}) {
+        for (const bool sparse : {true, false}) {
             for (index_t place = 0; place < static_cast<index_t>(columns.size()); ++place) {
-                if (constant.has(place) || is_rare(columns[place]) != rare) continue;
+                if (constant.has(place) || is_sparse(columns[place]) != sparse) continue;
                 places_.push_back(place);
                 columns_.push_back(columns[place]);
             }
-            if (rare) n_rare_ = size();
+            if (sparse) n_sparse_ = size();
         }
     }
 
     // Columns with rare entries are one task, the first; those that share a word another, unless there are nearly as
     // many threads as words; the others go a few together.
-    void part(int threads) {
-        const index_t n_others = size() - n_rare_;
-        const index_t together = std::max<index_t>(1, std::min(kTogether, n_others / threads));
-        const bool by_words = n_others >= 2 * threads * kInWord;
+    void make_tasks(int threads) {
+        const index_t n_others = size() - n_sparse_;
+        const index_t per_task = std::max<index_t>(1, std::min(kColumnsPerPass, n_others / threads));
+        const bool by_words = n_others >= 2 * threads * kColumnsPerWord;
         tasks_.clear();
-        if (n_rare_ > 0) tasks_.push_back({0, n_rare_, -1});
-        for (index_t begin = n_rare_; begin < size();) {
-            const Task shared = by_words ? sharing(begin) : Task{begin, begin, -1};
-            Task task{begin, std::min(begin + together, size()), -1};
-            if (2 * (shared.end - begin) > kInWord) {  // else most of the word would be counted for nothing
+        if (n_sparse_ > 0) tasks_.push_back({0, n_sparse_, -1});
+        for (index_t begin = n_sparse_; begin < size();) {
+            const Task shared = by_words ? columns_of_word(begin) : Task{begin, begin, -1};
+            Task task{begin, std::min(begin + per_task, size()), -1};
+            if (2 * (shared.end - begin) > kColumnsPerWord) {  // else most of the word would be counted for nothing
                 task = shared;
             } else if (shared.end > begin) {
                 task.end = std::min(task.end, shared.end);
@@ -68,17 +68,19 @@ public:
     // IN  rows (n,) ascending row numbers; targets (n,) their targets; sums (width,): of all of them.
     // OUT histogram: cells of the task's columns zeroed and filled.
     template <class Target>
-    void fill(const Task& task, const Target& target, const index_t* rows, const typename Target::Row* targets, index_t n,
+    void fill(const Task& task, const Target& target, const index_t* rows, const typename Target::Row* targets,
+              index_t n,
               const std::int64_t* sums, std::int64_t* histogram) const {
-        if (task.begin < n_rare_) {
-            fill_rare(table_, target, columns_.data(), n_rare_, rows, targets, n, sums, histogram);
+        if (task.begin < n_sparse_) {
+            fill_sparse(table_, target, columns_.data(), n_sparse_, rows, targets, n, sums, histogram);
         } else if (task.word >= 0) {
-            bool live[kInWord] = {};
-            for (index_t c = task.begin; c < task.end; ++c) live[columns_[c] % kInWord] = true;
+            bool live[kColumnsPerWord] = {};
+            for (index_t c = task.begin; c < task.end; ++c) live[columns_[c] % kColumnsPerWord] = true;
             fill_word(table_, target, task.word, live, rows, targets, n, histogram);
         } else {
-            for (index_t begin = task.begin; begin < task.end; begin += kTogether) {
-                fill_histograms(table_, target, columns_.data() + begin, std::min(kTogether, task.end - begin), rows,
+            for (index_t begin = task.begin; begin < task.end; begin += kColumnsPerPass) {
+                fill_histograms(table_, target, columns_.data() + begin, std::min(kColumnsPerPass, task.end - begin),
+                                rows,
                                 targets, n, histogram);
             }
         }
@@ -88,16 +90,18 @@ private:
     const BinnedTable& table_;
     std::vector<index_t> places_;
     std::vector<index_t> columns_;  // in these places
-    index_t n_rare_ = 0;            // how many of them, the first, have rare entries
+    index_t n_sparse_ = 0;            // how many of them, the first, have rare entries
     std::vector<Task> tasks_;
 
-    bool is_rare(index_t column) const { return !table_.rare.columns.empty() && table_.rare.has.has(column); }
+    bool is_sparse(index_t column) const {
+        return !table_.sparse.columns.empty() && table_.sparse.is_sparse.has(column);
+    }
 
     // The columns from one on that share its word; none if it is in none that is full.
-    Task sharing(index_t begin) const {
-        Task task{begin, begin, columns_[begin] / kInWord};
+    Task columns_of_word(index_t begin) const {
+        Task task{begin, begin, columns_[begin] / kColumnsPerWord};
         if (task.word >= table_.codes.n_words()) return task;
-        while (task.end < size() && columns_[task.end] / kInWord == task.word) ++task.end;
+        while (task.end < size() && columns_[task.end] / kColumnsPerWord == task.word) ++task.end;
         return task;
     }
 };

@@ -20,7 +20,7 @@ namespace farthing {
 // weights for plain gradient steps) has the value G / (H + l2) and explains G^2 / (2 (H + l2)) of the loss. With
 // H = sum of weights this is the squared error to the negative gradient, equation 5 of Xu et al. 2012.
 
-enum class Sums {
+enum class GradientSums {
     packed,  // unit hessians: one integer, gradients in the high bits and the number of rows in the low ones
     unit,    // unit hessians: gradients, rows
     full     // gradients, hessians, rows
@@ -39,30 +39,32 @@ inline int bits_for(index_t n) {
 }
 
 // Packing halves the memory traffic of a histogram; it is used while the gradients keep at least the 24 bits of a float.
-inline bool packs_well(index_t n) { return 62 - 2 * bits_for(n) >= 24; }
+inline bool can_pack(index_t n) { return 62 - 2 * bits_for(n) >= 24; }
 
-template <Sums kSums>
+template <GradientSums kSums>
 class GradientTarget {
 public:
-    using Row = std::conditional_t<kSums == Sums::full, GradientRow, std::int64_t>;
-    static constexpr bool kCentred = false;  // boosted trees are small and their nodes full
-    static constexpr bool kCarries = kSums == Sums::packed;  // see carry.hpp
-    static constexpr index_t kWidth = kSums == Sums::packed ? 1 : kSums == Sums::unit ? 2 : 3;
+    using Row = std::conditional_t<kSums == GradientSums::full, GradientRow, std::int64_t>;
+    static constexpr bool kCentersCuts = false;  // boosted trees are small and their nodes full
+    static constexpr bool kUpdatesRoot = kSums == GradientSums::packed;  // see carry.hpp
+    static constexpr index_t kWidth = kSums == GradientSums::packed ? 1 : kSums == GradientSums::unit ? 2 : 3;
 
     // min_hessian: a split that leaves a child less than this sum of hessians gains nothing.
     // step: what values are multiplied by; on_grid: whether they may be rounded to the grid of the sums.
     GradientTarget(Span<const double> gradients, Span<const double> hessians, double l2, double min_hessian = 0,
                    int n_threads = 1, double step = 1, bool on_grid = false)
-        : row_bits_(kSums == Sums::packed ? bits_for(gradients.size) : 0),
-          g_(to_fixed(gradients, 62 - row_bits_, n_threads)),
-          h_(kSums == Sums::full ? to_fixed(hessians, 62, n_threads) : Fixed{}), l2_(l2), min_hessian_(min_hessian),
+        : row_bits_(kSums == GradientSums::packed ? bits_for(gradients.size) : 0),
+          g_(to_fixed_point(gradients, 62 - row_bits_, n_threads)),
+          h_(kSums == GradientSums::full ? to_fixed_point(hessians, 62,
+                                                          n_threads) : FixedPoint{}), l2_(l2),
+                                                          min_hessian_(min_hessian),
           step_(step) {
-        if constexpr (kSums == Sums::packed) {
+        if constexpr (kSums == GradientSums::packed) {
             const int threads = threads_for(n_threads, gradients.size / 16384);
             index_t n_fine = 0;
             #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : n_fine)
             for (index_t i = 0; i < gradients.size; ++i) {
-                n_fine += std::abs(g_.values[i]) >= kFine;
+                n_fine += std::abs(g_.values[i]) >= kFineSteps;
                 g_.values[i] = g_.values[i] * (std::int64_t{1} << row_bits_) + 1;
             }
             on_grid_ = on_grid && 2 * n_fine >= gradients.size;
@@ -74,7 +76,7 @@ public:
     index_t n_orders() const { return 1; }
 
     Row row(index_t i) const {
-        if constexpr (kSums == Sums::full) {
+        if constexpr (kSums == GradientSums::full) {
             return {g_.values[i], h_.values[i]};
         } else {
             return g_.values[i];
@@ -82,9 +84,9 @@ public:
     }
 
     static void add(std::int64_t* cell, const Row& row) {
-        if constexpr (kSums == Sums::packed) {
+        if constexpr (kSums == GradientSums::packed) {
             cell[0] += row;
-        } else if constexpr (kSums == Sums::unit) {
+        } else if constexpr (kSums == GradientSums::unit) {
             cell[0] += row;
             cell[1] += 1;
         } else {
@@ -95,7 +97,7 @@ public:
     }
 
     index_t n_rows(const std::int64_t* sums) const {
-        if constexpr (kSums == Sums::packed) {
+        if constexpr (kSums == GradientSums::packed) {
             return sums[0] & ((std::int64_t{1} << row_bits_) - 1);
         } else {
             return sums[kWidth - 1];
@@ -104,7 +106,7 @@ public:
     double cover(const std::int64_t* sums) const { return hessian(sums); }
     void values(const std::int64_t* sums, double* out) const {
         const double step = mean(sums) * step_;
-        out[0] = on_grid_ ? g_.back(std::llrint(step / g_.unit)) : step;
+        out[0] = on_grid_ ? g_.to_double(std::llrint(step / g_.unit)) : step;
     }
 
     // What carry.hpp asks for. Values are steps on the grid of the sums if that is fine beside the gradients.
@@ -121,26 +123,26 @@ public:
     bool pure(const std::int64_t*) const { return false; }
 
     // Half the rise of the sum of G^2 / (H + l2).
-    double gain(const std::int64_t* left, const std::int64_t* right, double whole) const {
-        if constexpr (kSums == Sums::full) {
+    double gain(const std::int64_t* left, const std::int64_t* right, double node_score) const {
+        if constexpr (kSums == GradientSums::full) {
             if (hessian(left) < min_hessian_ || hessian(right) < min_hessian_) return 0.0;
         }
-        const double parts = explained(left) + explained(right);
-        const double rise = parts - whole;
-        return rise > kNoise * parts ? rise / 2 : 0.0;
+        const double parts = score(left) + score(right);
+        const double increase = parts - node_score;
+        return increase > kMinRelativeGain * parts ? increase / 2 : 0.0;
     }
-    double whole(const std::int64_t* sums) const { return explained(sums); }
+    double node_score(const std::int64_t* sums) const { return score(sums); }
 
     // Categories in the order of their mean gradient: some prefix of it is the best subset (Fisher 1958).
     double order_key(const std::int64_t* sums, index_t) const { return mean(sums); }
 
 private:
     // The grid is fine beside the gradients if half of them or more are this many of its steps.
-    static constexpr std::int64_t kFine = std::int64_t{1} << 16;
+    static constexpr std::int64_t kFineSteps = std::int64_t{1} << 16;
 
     int row_bits_;
-    Fixed g_;
-    Fixed h_;
+    FixedPoint g_;
+    FixedPoint h_;
     double l2_;
     double min_hessian_;
     double step_;
@@ -151,12 +153,12 @@ private:
         return h > 0 ? gradient(sums) / h : 0.0;
     }
     double gradient(const std::int64_t* sums) const {
-        return g_.back(kSums == Sums::packed ? sums[0] >> row_bits_ : sums[0]);
+        return g_.to_double(kSums == GradientSums::packed ? sums[0] >> row_bits_ : sums[0]);
     }
     double hessian(const std::int64_t* sums) const {
-        return kSums == Sums::full ? h_.back(sums[1]) : static_cast<double>(n_rows(sums));
+        return kSums == GradientSums::full ? h_.to_double(sums[1]) : static_cast<double>(n_rows(sums));
     }
-    double explained(const std::int64_t* sums) const {
+    double score(const std::int64_t* sums) const {
         const double g = gradient(sums);
         const double h = hessian(sums) + l2_;
         return h > 0 ? g * g / h : 0.0;

@@ -12,14 +12,14 @@ namespace farthing {
 // Who owns what a split buys. Model: all rows, in this tree and in those to come; after each purchase all open leaves
 // rank their splits anew. Row: only the rows below the split, which own what lies on their path from the root, or, with a
 // RowLedger, on their paths through all trees so far.
-enum class Ledger { model, row };
+enum class LedgerKind { model, row };
 
 struct GrowOptions {
     index_t max_depth = std::numeric_limits<index_t>::max();
     index_t max_leaves = std::numeric_limits<index_t>::max();
     index_t min_rows_leaf = 1;
-    Ledger ledger = Ledger::row;
-    Weighing weighing;
+    LedgerKind ledger = LedgerKind::row;
+    CandidateRanking ranking;
     double budget = std::numeric_limits<double>::infinity();  // hard: on all that the ledger's owner pays
     int n_threads = 0;
     // Columns among which the split of a node is sought, drawn anew for each node; only under the row ledger.

@@ -38,12 +38,13 @@ public:
     // IN OUT ledger: what the rows own, or null; its table must be `table`.
     // IN OUT carry: what the last tree left for this one, and this one leaves for the next, or null; for all rows and all
     // columns under the model ledger.
-    Grower(const BinnedTable& table, const Target& target, const Sheet& sheet, const GrowOptions& options,
-           std::vector<index_t> columns, Owned owned, Workspace& workspace, RowLedger* ledger = nullptr,
-           Carry* carry = nullptr)
+    Grower(const BinnedTable& table, const Target& target, const CostSheet& sheet, const GrowOptions& options,
+           std::vector<index_t> columns, OwnedFeatures owned, Workspace& workspace, RowLedger* ledger = nullptr,
+           RootHistogramUpdate* root_update = nullptr)
         : table_(table), target_(target), sheet_(sheet), options_(options), ledger_(ledger), width_(target.width()),
-          rows_(workspace.rows), room_(workspace.room), offers_(target, sheet, options, std::move(owned), ledger),
-          search_(table, target, options, std::move(columns), offers_, workspace, carry) {
+          rows_(workspace.rows), scratch_(workspace.targets), chooser_(target, sheet, options, std::move(owned),
+                                                                       ledger),
+          search_(table, target, options, std::move(columns), chooser_, workspace, root_update) {
         tree_.n_values = target.n_values();
     }
 
@@ -51,9 +52,9 @@ public:
     Grower& operator=(const Grower&) = delete;
 
     Tree grow() {
-        plant();
+        add_root();
         while (!heap_.empty() && n_leaves_ < options_.max_leaves) {
-            std::pop_heap(heap_.begin(), heap_.end(), worse());
+            std::pop_heap(heap_.begin(), heap_.end(), ranks_below());
             const index_t leaf = heap_.back();
             heap_.pop_back();
             split(leaf);
@@ -62,7 +63,7 @@ public:
         return std::move(tree_);
     }
 
-    const Owned& owned() const { return offers_.owned(); }
+    const OwnedFeatures& owned() const { return chooser_.owned(); }
 
     // OUT leaf_of_row: the leaf of each row that was learned from; other rows are left as they are.
     void leaves_of_rows(Span<index_t> leaf_of_row) const {
@@ -77,24 +78,24 @@ public:
 
     // Sends the rows that were not learned from down the grown tree, each paying on its way.
     // IN OUT leaf_of_row: -1 for those rows; where they end.
-    void send_others(const Tree& tree, Span<index_t> leaf_of_row) const {
+    void route_other_rows(const Tree& tree, Span<index_t> leaf_of_row) const {
         const int threads = threads_for(options_.n_threads, leaf_of_row.size / 4096 + 1);
         #pragma omp parallel for schedule(static) num_threads(threads)
         for (index_t row = 0; row < leaf_of_row.size; ++row) {
-            if (leaf_of_row[row] < 0) leaf_of_row[row] = send(tree, row);
+            if (leaf_of_row[row] < 0) leaf_of_row[row] = route(tree, row);
         }
     }
 
 private:
     const BinnedTable& table_;
     const Target& target_;
-    const Sheet& sheet_;
+    const CostSheet& sheet_;
     const GrowOptions& options_;
     RowLedger* ledger_;
     index_t width_;
     std::vector<index_t>& rows_;
-    std::vector<std::int64_t>& room_;
-    Offers<Target> offers_;
+    std::vector<std::int64_t>& scratch_;
+    SplitChooser<Target> chooser_;
     LeafSearch<Target> search_;
     Tree tree_;
     std::vector<Leaf> leaves_;
@@ -102,21 +103,21 @@ private:
     std::vector<Split> splits_;  // by node; none at leaves
     index_t n_leaves_ = 0;
 
-    void plant() {
+    void add_root() {
         Leaf root;
         root.end = static_cast<index_t>(rows_.size());
         root.sums.assign(static_cast<std::size_t>(width_), 0);
         for (const index_t row : rows_) target_.add(root.sums.data(), target_.row(row));
-        root.path = Owned(sheet_);
+        root.path = OwnedFeatures(sheet_);
         root.key = options_.key;
         root.constant = Bitset(search_.n_columns());
-        offers_.plant(root, rows_.data());
+        chooser_.begin_tree(root, rows_.data());
         add_node(root);
         leaves_.push_back(std::move(root));
         n_leaves_ = 1;
         if (options_.max_leaves > 1 && search_.splittable(leaves_[0])) {
-            search_.look_at_root(leaves_[0]);
-            open(0);
+            search_.find_root_splits(leaves_[0]);
+            open_leaf(0);
         }
     }
 
@@ -126,7 +127,7 @@ private:
         target_.values(leaf.sums.data(), tree_.add_leaf(target_.cover(leaf.sums.data())));
     }
 
-    index_t send(const Tree& tree, index_t row) const {
+    index_t route(const Tree& tree, index_t row) const {
         index_t node = 0;
         while (tree.feature[node] >= 0) {
             const index_t feature = tree.feature[node];
@@ -134,38 +135,41 @@ private:
             const Split& split = splits_[node];
             const index_t bin = table_.column(feature)[row];
             const bool missing = bin == table_.columns[feature].n_bins ||
-                                 (split.categorical && !in_set(split.left, bin) && !in_set(split.right, bin));
+                                 (split.categorical && !has_bin(split.left, bin) && !has_bin(split.right, bin));
             if (missing && split.missing == Missing::stay) break;
             const bool left = missing ? split.missing == Missing::left
-                                      : split.categorical ? in_set(split.left, bin) : bin <= split.bin;
+                                      : split.categorical ? has_bin(split.left, bin) : bin <= split.bin;
             node = left ? tree.left[node] : tree.right[node];
         }
         return node;
     }
 
     void split(index_t parent_place) {
-        const Offer offer = leaves_[parent_place].offer;
+        const Candidate candidate = leaves_[parent_place].candidate;
         Split chosen = leaves_[parent_place].split;
-        if (Target::kCentred) centre(leaves_[parent_place], offer.feature, chosen);
+        if (Target::kCentersCuts) center_cut(leaves_[parent_place], candidate.feature, chosen);
         Leaf left;
         Leaf right;
-        divide(leaves_[parent_place], offer.feature, chosen, left, right);
+        partition_leaf(leaves_[parent_place], candidate.feature, chosen, left, right);
         const index_t parent_node = leaves_[parent_place].node;
         // Prices were asked, and nobody would pay the own cost: all of these rows own the feature or were refused it.
-        const bool sold_out = options_.weighing.tradeoff > 0 && offer.charge == 0 && sheet_.own[offer.feature] > 0;
-        if (ledger_ && !sold_out && ledger_->buy(rows_.data() + left.begin, left.n() + right.n(), offer.feature)) {
+        const bool nobody_pays =
+            options_.ranking.tradeoff > 0 && candidate.charge == 0 && sheet_.own[candidate.feature] > 0;
+        if (ledger_ && !nobody_pays && ledger_->buy(rows_.data() + left.begin, left.n() + right.n(),
+                                                    candidate.feature)) {
             // Codes of these rows have become missing: the parent's histogram is not the sum of its children's.
-            search_.drop(leaves_[parent_place]);
+            search_.release_histogram(leaves_[parent_place]);
         }
         const index_t parent_histogram = leaves_[parent_place].histogram;
         splits_[parent_node] = chosen;
         leaves_[parent_place] = Leaf{};
         add_node(left);
         add_node(right);
-        tree_.split_leaf(parent_node, offer.feature, table_.columns[offer.feature], chosen, left.node, right.node);
+        tree_.split_leaf(parent_node, candidate.feature, table_.columns[candidate.feature], chosen, left.node,
+                         right.node);
         ++n_leaves_;
 
-        const bool news = offers_.buy(offer.feature);
+        const bool prices_changed = chooser_.buy(candidate.feature);
 
         // The smaller child is counted from its rows, the larger one is what remains of the parent.
         const bool left_is_small = left.n() <= right.n();
@@ -177,37 +181,38 @@ private:
         leaves_.push_back(std::move(small_child));
         leaves_.push_back(std::move(large_child));
         const bool more = n_leaves_ < options_.max_leaves;
-        if (more || search_.gathers()) {
-            const From from = parent_histogram >= 0 ? From::parent : From::rows;
-            search_.look(leaves_[small], &leaves_[large], from, more);
+        if (more || search_.updates_root()) {
+            const HistogramSource from = parent_histogram >= 0 ? HistogramSource::parent : HistogramSource::rows;
+            search_.find_splits(leaves_[small], &leaves_[large], from, more);
         }
         if (more) {
-            open(small);
-            open(large);
+            open_leaf(small);
+            open_leaf(large);
         }
-        if (news) rank_anew();
+        if (prices_changed) rerank_leaves();
     }
 
     // Between the highest bin on the left and the lowest on the right there may be bins without rows. A cut anywhere there
     // parts these rows alike; the one nearest to the middle parts new rows best.
-    void centre(const Leaf& leaf, index_t feature, Split& split) const {
+    void center_cut(const Leaf& leaf, index_t feature, Split& split) const {
         if (split.categorical) return;
         const ColumnBins& bins = table_.columns[feature];
-        const Column codes = table_.column(feature);
+        const CodeColumn codes = table_.column(feature);
         index_t right = bins.n_bins;
         for (index_t i = leaf.begin; i < leaf.end && right > split.bin + 1; ++i) {
             const index_t bin = codes[rows_[i]];
             if (bin > split.bin && bin < right) right = bin;
         }
         if (right == bins.n_bins) return;  // only missing values go right
-        split.bin = bins.middle(split.bin, right - 1);
+        split.bin = bins.middle_edge(split.bin, right - 1);
     }
 
-    void divide(const Leaf& parent, index_t feature, const Split& split, Leaf& left, Leaf& right) {
+    void partition_leaf(const Leaf& parent, index_t feature, const Split& split, Leaf& left, Leaf& right) {
         const ColumnBins& bins = table_.columns[feature];
-        const auto to_left = goes_left(split, bins.n_bins);
-        const index_t n_left = partition_rows(table_.column(feature), to_left, rows_.data() + parent.begin, parent.n(),
-                                              room_.data(), options_.n_threads);
+        const auto left_bins = goes_left(split, bins.n_bins);
+        const index_t n_left = partition_rows(table_.column(feature), left_bins, rows_.data() + parent.begin,
+                                              parent.n(),
+                                              scratch_.data(), options_.n_threads);
         left.begin = parent.begin;
         left.end = parent.begin + n_left;
         right.begin = left.end;
@@ -218,14 +223,14 @@ private:
         right.path = left.path;
         // Under a ledger a purchase may turn codes to missing, so that a column varies again.
         left.constant = right.constant = ledger_ ? Bitset(search_.n_columns()) : parent.constant;
-        if (search_.draws()) {
+        if (search_.is_random()) {
             left.key = random_bits(parent.key, kLeftDraw);
             right.key = random_bits(parent.key, kRightDraw);
         }
         left.sums.assign(static_cast<std::size_t>(width_), 0);
-        if (const std::int64_t* cells = search_.kept(parent, feature)) {
+        if (const std::int64_t* cells = search_.cells_of(parent, feature)) {
             for (index_t i = 0; i < (bins.n_bins + 1) * width_; ++i) {
-                if (to_left[i / width_]) left.sums[i % width_] += cells[i];
+                if (left_bins[i / width_]) left.sums[i % width_] += cells[i];
             }
         } else {
             for (index_t i = left.begin; i < left.end; ++i) target_.add(left.sums.data(), target_.row(rows_[i]));
@@ -234,29 +239,31 @@ private:
         for (index_t w = 0; w < width_; ++w) right.sums[w] -= left.sums[w];
     }
 
-    auto worse() const {
-        return [this](index_t a, index_t b) { return offers_.worse(leaves_[a], leaves_[b]); };
+    auto ranks_below() const {
+        return [this](index_t a, index_t b) { return chooser_.ranks_below(leaves_[a], leaves_[b]); };
     }
 
-    void open(index_t place) {
-        if (leaves_[place].offer.feature < 0) {
+    void open_leaf(index_t place) {
+        if (leaves_[place].candidate.feature < 0) {
             // Under the model ledger a later purchase may make one of its splits worth while.
-            if (options_.ledger == Ledger::row || leaves_[place].splits.empty()) search_.drop(leaves_[place]);
+            if (options_.ledger == LedgerKind::row || leaves_[place].splits.empty()) {
+                search_.release_histogram(leaves_[place]);
+            }
             return;
         }
         heap_.push_back(place);
-        std::push_heap(heap_.begin(), heap_.end(), worse());
+        std::push_heap(heap_.begin(), heap_.end(), ranks_below());
     }
 
-    void rank_anew() {
+    void rerank_leaves() {
         heap_.clear();
         for (index_t place = 0; place < static_cast<index_t>(leaves_.size()); ++place) {
             Leaf& leaf = leaves_[place];
             if (leaf.node < 0 || leaf.splits.empty()) continue;
-            search_.rank_anew(leaf);
-            if (leaf.offer.feature >= 0) heap_.push_back(place);
+            search_.rerank(leaf);
+            if (leaf.candidate.feature >= 0) heap_.push_back(place);
         }
-        std::make_heap(heap_.begin(), heap_.end(), worse());
+        std::make_heap(heap_.begin(), heap_.end(), ranks_below());
     }
 };
 

@@ -21,25 +21,25 @@ namespace farthing {
 
 // Columns that are filled in one pass over the rows: their histograms stay in the first-level cache, and a row's number
 // and target are loaded once for all of them. Those of a word are eight if a cell is one integer; otherwise more were slower.
-constexpr index_t kTogether = 4;
+constexpr index_t kColumnsPerPass = 4;
 
 // Rows by number, or neighbours from one on, as at the root: no numbers to load.
-struct Numbered {
+struct ListedRows {
     const index_t* rows;
 
     index_t operator[](index_t i) const { return rows[i]; }
 };
-struct Neighbours {
+struct ConsecutiveRows {
     index_t first;
 
     index_t operator[](index_t i) const { return first + i; }
 };
 
-inline bool are_neighbours(const index_t* rows, index_t n) { return n > 0 && rows[n - 1] - rows[0] == n - 1; }
+inline bool are_consecutive(const index_t* rows, index_t n) { return n > 0 && rows[n - 1] - rows[0] == n - 1; }
 
 // The inner loops of all growing: for columns wherever they are,
 template <index_t kColumns, class Target, class Rows>
-inline void add_columns(const Target& target, index_t width, const Column* codes, std::int64_t* const* cells,
+inline void add_columns(const Target& target, index_t width, const CodeColumn* codes, std::int64_t* const* cells,
                         const typename Target::Row* targets, index_t n, Rows rows) {
     for (index_t i = 0; i < n; ++i) {
         const index_t row = rows[i];
@@ -50,7 +50,7 @@ inline void add_columns(const Target& target, index_t width, const Column* codes
 
 // and for columns that share a word, from one of its bytes on.
 template <index_t kColumns, class Target, class Rows>
-inline void add_word(const Target& target, index_t width, const Word& words, int shift, std::int64_t* const* cells,
+inline void add_word(const Target& target, index_t width, const CodeWord& words, int shift, std::int64_t* const* cells,
                      const typename Target::Row* targets, index_t n, Rows rows) {
     constexpr index_t kAhead = 32;  // rows whose words are on their way while one is added
     std::int64_t* own[kColumns];
@@ -62,7 +62,7 @@ inline void add_word(const Target& target, index_t width, const Word& words, int
     };
     index_t i = 0;
     for (; i + kAhead < n; ++i) {
-        __builtin_prefetch(words.data + rows[i + kAhead] * kInWord);
+        __builtin_prefetch(words.data + rows[i + kAhead] * kColumnsPerWord);
         add(i);
     }
     for (; i < n; ++i) add(i);
@@ -70,11 +70,11 @@ inline void add_word(const Target& target, index_t width, const Word& words, int
 
 // Calls add(rows) with the kind that the rows are.
 template <class Add>
-inline void with_rows(const index_t* rows, index_t n, Add&& add) {
-    if (are_neighbours(rows, n)) {
-        add(Neighbours{rows[0]});
+inline void dispatch_rows(const index_t* rows, index_t n, Add&& add) {
+    if (are_consecutive(rows, n)) {
+        add(ConsecutiveRows{rows[0]});
     } else {
-        add(Numbered{rows});
+        add(ListedRows{rows});
     }
 }
 
@@ -85,22 +85,22 @@ template <class Target>
 void fill_word(const BinnedTable& table, const Target& target, index_t word, const bool* live, const index_t* rows,
                const typename Target::Row* targets, index_t n, std::int64_t* histogram) {
     const index_t width = target.width();
-    const bool all = std::all_of(live, live + kInWord, [](bool is) { return is; });
-    std::vector<std::int64_t> sink(static_cast<std::size_t>(all ? 0 : (kMaxBins + 1) * width));  // for the others
-    std::int64_t* cells[kInWord];
-    for (index_t c = 0; c < kInWord; ++c) {
-        const index_t j = word * kInWord + c;
-        cells[c] = live[c] ? histogram + table.first_bin[j] * width : sink.data();
+    const bool all = std::all_of(live, live + kColumnsPerWord, [](bool is) { return is; });
+    std::vector<std::int64_t> discarded(static_cast<std::size_t>(all ? 0 : (kMaxBins + 1) * width));  // for the others
+    std::int64_t* cells[kColumnsPerWord];
+    for (index_t c = 0; c < kColumnsPerWord; ++c) {
+        const index_t j = word * kColumnsPerWord + c;
+        cells[c] = live[c] ? histogram + table.first_bin[j] * width : discarded.data();
         if (live[c]) std::fill(cells[c], histogram + table.first_bin[j + 1] * width, 0);
     }
-    const Word words = table.codes.word(word);
-    with_rows(rows, n, [&](auto some) {
+    const CodeWord words = table.codes.word(word);
+    dispatch_rows(rows, n, [&](auto row_ids) {
         if (width == 1) {
-            add_word<kInWord>(target, width, words, 0, cells, targets, n, some);
+            add_word<kColumnsPerWord>(target, width, words, 0, cells, targets, n, row_ids);
             return;
         }
-        for (index_t c = 0; c < kInWord; c += kTogether) {
-            add_word<kTogether>(target, width, words, static_cast<int>(8 * c), cells + c, targets, n, some);
+        for (index_t c = 0; c < kColumnsPerWord; c += kColumnsPerPass) {
+            add_word<kColumnsPerPass>(target, width, words, static_cast<int>(8 * c), cells + c, targets, n, row_ids);
         }
     });
 }
@@ -111,19 +111,20 @@ void fill_histograms(const BinnedTable& table, const Target& target, const index
                      const index_t* rows, const typename Target::Row* targets, index_t n,
                      std::int64_t* histogram) {
     const index_t width = target.width();
-    Column codes[kTogether];
-    std::int64_t* cells[kTogether];
+    CodeColumn codes[kColumnsPerPass];
+    std::int64_t* cells[kColumnsPerPass];
     for (index_t c = 0; c < n_columns; ++c) {
         const index_t j = columns[c];
         codes[c] = table.column(j);
         cells[c] = histogram + table.first_bin[j] * width;
         std::fill(cells[c], histogram + table.first_bin[j + 1] * width, 0);
     }
-    with_rows(rows, n, [&](auto some) {
-        if (n_columns == kTogether) {
-            add_columns<kTogether>(target, width, codes, cells, targets, n, some);
+    dispatch_rows(rows, n, [&](auto row_ids) {
+        if (n_columns == kColumnsPerPass) {
+            add_columns<kColumnsPerPass>(target, width, codes, cells, targets, n, row_ids);
         } else {
-            for (index_t c = 0; c < n_columns; ++c) add_columns<1>(target, width, codes + c, cells + c, targets, n, some);
+            for (index_t c = 0; c < n_columns; ++c) add_columns<1>(target, width, codes + c, cells + c, targets, n,
+                                                                   row_ids);
         }
     });
 }
@@ -131,41 +132,42 @@ void fill_histograms(const BinnedTable& table, const Target& target, const index
 // The histograms of all columns with rare entries, counted from these; the common bins of columns[0 .. n_columns) alone.
 // IN  sums (width,): of all the rows.
 template <class Target>
-void fill_rare(const BinnedTable& table, const Target& target, const index_t* columns, index_t n_columns,
-               const index_t* rows, const typename Target::Row* targets, index_t n, const std::int64_t* sums,
-               std::int64_t* histogram) {
+void fill_sparse(const BinnedTable& table, const Target& target, const index_t* columns, index_t n_columns,
+                 const index_t* rows, const typename Target::Row* targets, index_t n, const std::int64_t* sums,
+                 std::int64_t* histogram) {
     const index_t width = target.width();
-    const RareEntries& rare = table.rare;
-    for (const index_t j : rare.columns) {
+    const SparseEntries& sparse = table.sparse;
+    for (const index_t j : sparse.columns) {
         std::fill(histogram + table.first_bin[j] * width, histogram + table.first_bin[j + 1] * width, 0);
     }
     for (index_t i = 0; i < n; ++i) {
-        const index_t end = rare.offsets[rows[i] + 1];
-        for (index_t e = rare.offsets[rows[i]]; e < end; ++e) target.add(histogram + rare.bins[e] * width, targets[i]);
+        const index_t end = sparse.offsets[rows[i] + 1];
+        for (index_t e = sparse.offsets[rows[i]]; e < end; ++e) target.add(histogram + sparse.bins[e] * width,
+                                                                           targets[i]);
     }
     for (index_t c = 0; c < n_columns; ++c) {
         const index_t j = columns[c];
-        std::int64_t* common = histogram + (table.first_bin[j] + rare.common[j]) * width;
-        std::copy(sums, sums + width, common);
+        std::int64_t* default_cell = histogram + (table.first_bin[j] + sparse.default_bin[j]) * width;
+        std::copy(sums, sums + width, default_cell);
         for (std::int64_t* cell = histogram + table.first_bin[j] * width;
              cell < histogram + table.first_bin[j + 1] * width; cell += width) {
-            for (index_t w = 0; cell != common && w < width; ++w) common[w] -= cell[w];
+            for (index_t w = 0; cell != default_cell && w < width; ++w) default_cell[w] -= cell[w];
         }
     }
 }
 
 // The bins of a column that the rows are in.
 // IN  rows (n,).   OUT bins (n,): the bin of each row.
-inline BinSet bins_present(const Column& codes, const index_t* rows, index_t n, std::uint8_t* bins) {
+inline BinSet bins_present(const CodeColumn& codes, const index_t* rows, index_t n, std::uint8_t* bins) {
     BinSet present{};
     for (index_t i = 0; i < n; ++i) {
         bins[i] = codes[rows[i]];
-        put_in(present, bins[i]);
+        insert_bin(present, bins[i]);
     }
     return present;
 }
 
-inline bool one_bin(const BinSet& present) {
+inline bool is_single_bin(const BinSet& present) {
     int count = 0;
     for (const std::uint64_t word : present) count += __builtin_popcountll(word);
     return count <= 1;
@@ -174,8 +176,8 @@ inline bool one_bin(const BinSet& present) {
 // The histogram of one column from the bins of few rows: only the cells of the bins that are there, and that of missing
 // values, are cleared and filled; the others keep what they held.
 template <class Target>
-void fill_present(const Target& target, const BinSet& present, const std::uint8_t* bins,
-                  const typename Target::Row* targets, index_t n, index_t n_bins, std::int64_t* cells) {
+void fill_present_bins(const Target& target, const BinSet& present, const std::uint8_t* bins,
+                       const typename Target::Row* targets, index_t n, index_t n_bins, std::int64_t* cells) {
     const index_t width = target.width();
     std::fill(cells + n_bins * width, cells + (n_bins + 1) * width, 0);
     for (index_t word = 0; word < static_cast<index_t>(present.size()); ++word) {

@@ -18,7 +18,7 @@ struct ImpurityFunction {
     Impurity kind = Impurity::entropy;
     double alpha = 0;  // threshold of Pairs
     double power = 2;  // exponent of Powers
-    std::function<double(const double*, index_t)> given = nullptr;  // the user's own, if custom; must not throw
+    std::function<double(const double*, index_t)> custom = nullptr;  // the user's own, if custom; must not throw
 
     bool minimax() const { return kind != Impurity::entropy && kind != Impurity::gini; }
 
@@ -47,7 +47,7 @@ struct ImpurityFunction {
                 return std::fmax(sum, 0.0);
             }
             case Impurity::custom:
-                return given(counts, n_classes);
+                return custom(counts, n_classes);
         }
         return 0;
     }

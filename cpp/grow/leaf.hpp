@@ -19,14 +19,14 @@ struct Leaf {
     index_t end = 0;
     index_t depth = 0;
     index_t histogram = -1;
-    bool carried = false;        // its sums were given to the next tree
+    bool counted_for_next_root = false;        // its sums were given to the next tree
     std::uint64_t key = 0;       // of its draws of columns
     std::vector<std::int64_t> sums;
     Bitset constant;             // columns, by place in columns_, known to have one bin only
-    Owned path;                  // row ledger: what lies on the path
+    OwnedFeatures path;                  // row ledger: what lies on the path
     std::vector<Split> splits;   // by place in columns_; only under the model ledger, whose prices change
     Split split;                 // that of the offer
-    Offer offer;
+    Candidate candidate;
 
     index_t n() const { return end - begin; }
 };

@@ -32,7 +32,7 @@ namespace farthing {
 constexpr index_t kDirectShare = 2;
 
 // Where the sums of leaves come from: their rows, the parent's less those of the smaller one, or the last tree.
-enum class From { rows, parent, last_tree };
+enum class HistogramSource { rows, parent, last_tree };
 
 template <class Target>
 class LeafSearch {
@@ -40,26 +40,27 @@ public:
     // IN workspace.rows: the rows to learn from; columns: those that may be split on.
     // IN OUT carry: null, or for all rows and all columns under the model ledger.
     LeafSearch(const BinnedTable& table, const Target& target, const GrowOptions& options, std::vector<index_t> columns,
-               Offers<Target>& offers, Workspace& workspace, Carry* carry)
-        : table_(table), target_(target), options_(options), columns_(std::move(columns)), offers_(offers),
-          carry_(carry), width_(target.width()), rows_(workspace.rows), bins_(workspace.bins), live_(table), pool_(workspace.pool),
+               SplitChooser<Target>& chooser, Workspace& workspace, RootHistogramUpdate* root_update)
+        : table_(table), target_(target), options_(options), columns_(std::move(columns)), chooser_(chooser),
+          root_update_(root_update), width_(target.width()), rows_(workspace.rows), bins_(workspace.bins),
+          column_tasks_(table), pool_(workspace.pool),
           spare_small_(workspace.spare_small), spare_large_(workspace.spare_large) {
         constexpr std::size_t kInts = sizeof(typename Target::Row) / sizeof(std::int64_t);
         const auto length = static_cast<std::size_t>(table.n_all_bins() * width_);
-        workspace.room.resize(rows_.size() * kInts);
-        targets_ = reinterpret_cast<typename Target::Row*>(workspace.room.data());
+        workspace.targets.resize(rows_.size() * kInts);
+        targets_ = reinterpret_cast<typename Target::Row*>(workspace.targets.data());
         bins_.resize(rows_.size());
         scratch_.resize(static_cast<std::size_t>(4 * width_));
         spare_small_.resize(length);
         spare_large_.resize(length);
         pool_.reset(static_cast<index_t>(length), pool_capacity());
-        if constexpr (Target::kCarries) {
-            if (carry_) carry_->begin(table_, target_);
+        if constexpr (Target::kUpdatesRoot) {
+            if (root_update_) root_update_->begin_tree(table_, target_);
         }
     }
 
     index_t n_columns() const { return static_cast<index_t>(columns_.size()); }
-    bool draws() const { return draws_columns() || options_.max_cuts < kMaxBins; }
+    bool is_random() const { return samples_columns() || options_.max_cuts < kMaxBins; }
 
     bool splittable(const Leaf& leaf) const {
         return leaf.depth < options_.max_depth && leaf.n() / 2 >= options_.min_rows_leaf &&
@@ -67,125 +68,128 @@ public:
     }
 
     // Whether the sums of all leaves are to be carried to the next tree.
-    bool gathers() const { return Target::kCarries && carry_ && carry_->gathers(); }
+    bool updates_root() const { return Target::kUpdatesRoot && root_update_ && root_update_->active(); }
 
     // The root, whose histogram may be that which was carried.
-    void look_at_root(Leaf& root) {
-        if (!Target::kCarries || !carry_ || !carry_->ready()) return look(root, nullptr, From::rows, true);
+    void find_root_splits(Leaf& root) {
+        if (!Target::kUpdatesRoot || !root_update_ || !root_update_->ready()) return find_splits(root, nullptr,
+                                                                                                 HistogramSource::rows,
+                                                                                                 true);
         root.histogram = pool_.acquire();
-        std::copy(carry_->root().begin(), carry_->root().end(), pool_.data(root.histogram));
-        look(root, nullptr, From::last_tree, true);
+        std::copy(root_update_->root().begin(), root_update_->root().end(), pool_.data(root.histogram));
+        find_splits(root, nullptr, HistogramSource::last_tree, true);
     }
 
     // Histograms and best splits of one leaf (large is null), or of two siblings, column by column in parallel. From the
     // parent, whose histogram is in the large one's place. Without `more`, both stay leaves.
-    void look(Leaf& small, Leaf* large, From from, bool more) {
-        const bool want_small = more && splittable(small);
-        const bool want_large = more && large && splittable(*large);
-        const bool subtract = from == From::parent;
-        if (gathers() && large && !subtract) carry_->give_up();
-        const bool end_small = gathers() && large && !want_small;  // it stays a leaf, and its sums are carried
-        const bool end_large = gathers() && large && !want_large;
-        if (!want_small && !want_large && !end_small) {
-            if (large) drop(*large);
+    void find_splits(Leaf& small, Leaf* large, HistogramSource from, bool may_split) {
+        const bool want_small = may_split && splittable(small);
+        const bool want_large = may_split && large && splittable(*large);
+        const bool subtract = from == HistogramSource::parent;
+        if (updates_root() && large && !subtract) root_update_->disable();
+        const bool finish_small = updates_root() && large && !want_small;  // it stays a leaf, and its sums are carried
+        const bool finish_large = updates_root() && large && !want_large;
+        if (!want_small && !want_large && !finish_small) {
+            if (large) release_histogram(*large);
             return;
         }
         if (is_direct(large ? *large : small)) {
-            if (want_small) look_directly(small);
-            if (large) drop(*large);
-            if (want_large) look_directly(*large);
+            if (want_small) find_splits_directly(small);
+            if (large) release_histogram(*large);
+            if (want_large) find_splits_directly(*large);
             return;
         }
-        const bool fill_small = subtract || (want_small && from == From::rows);
+        const bool fill_small = subtract || (want_small && from == HistogramSource::rows);
         const bool fill_large = want_large && !subtract;
         if (want_small && !is_direct(small) && small.histogram < 0) small.histogram = pool_.acquire();
         if (fill_large) large->histogram = pool_.acquire();
-        std::int64_t* small_cells = place(small, spare_small_);
-        std::int64_t* large_cells = large ? place(*large, spare_large_) : nullptr;
-        if (fill_small) gather(small);
-        if (fill_large) gather(*large);
+        std::int64_t* small_cells = cells_for(small, spare_small_);
+        std::int64_t* large_cells = large ? cells_for(*large, spare_large_) : nullptr;
+        if (fill_small) gather_targets(small);
+        if (fill_large) gather_targets(*large);
 
         std::vector<Split> small_splits(want_small ? columns_.size() : 0);
         std::vector<Split> large_splits(want_large ? columns_.size() : 0);
-        const double small_whole = want_small ? target_.whole(small.sums.data()) : 0;
-        const double large_whole = want_large ? target_.whole(large->sums.data()) : 0;
+        const double small_score = want_small ? target_.node_score(small.sums.data()) : 0;
+        const double large_score = want_large ? target_.node_score(large->sums.data()) : 0;
         const index_t n_filled = (fill_small ? small.n() : 0) + (fill_large ? large->n() : 0);
         // Siblings know the same columns to be constant, from their parent; those stay out of all that follows.
-        live_.choose(columns_, small.constant);
-        const index_t n_varying = live_.size();
+        column_tasks_.select(columns_, small.constant);
+        const index_t n_varying = column_tasks_.size();
         std::vector<std::uint8_t> small_constant(static_cast<std::size_t>(n_varying), 0);
         std::vector<std::uint8_t> large_constant(static_cast<std::size_t>(n_varying), 0);
         const bool worth_threads = n_varying * (n_filled + 512) > 65536;
         const int threads = worth_threads ? threads_for(options_.n_threads, n_varying) : 1;
-        live_.part(threads);
-        const auto n_tasks = static_cast<index_t>(live_.tasks().size());
+        column_tasks_.make_tasks(threads);
+        const auto n_tasks = static_cast<index_t>(column_tasks_.tasks().size());
         #pragma omp parallel for schedule(dynamic) num_threads(threads)
         for (index_t t = 0; t < n_tasks; ++t) {
-            const LiveColumns::Task& task = live_.tasks()[static_cast<std::size_t>(t)];
+            const ColumnTasks::Task& task = column_tasks_.tasks()[static_cast<std::size_t>(t)];
             if (fill_small) fill(small, task, small_cells);
             if (fill_large) fill(*large, task, large_cells);
             std::vector<std::int64_t> scratch(static_cast<std::size_t>(4 * width_));
             for (index_t c = task.begin; c < task.end; ++c) {
-                const index_t place = live_.place(c);
+                const index_t place = column_tasks_.place(c);
                 const index_t j = columns_[place];
-                if (subtract && (want_large || end_large)) {
+                if (subtract && (want_large || finish_large)) {
                     subtract_histogram(table_, width_, j, small_cells, large_cells);
                 }
                 if (want_small) {
-                    small_splits[place] = search(small, small_whole, j, small_cells, scratch);
+                    small_splits[place] = search(small, small_score, j, small_cells, scratch);
                     small_constant[c] = is_constant(small, j, small_cells);
                 }
                 if (want_large) {
-                    large_splits[place] = search(*large, large_whole, j, large_cells, scratch);
+                    large_splits[place] = search(*large, large_score, j, large_cells, scratch);
                     large_constant[c] = is_constant(*large, j, large_cells);
                 }
-                if (end_small) carry(small, place, small_cells);
-                if (end_large) carry(*large, place, large_cells);
+                if (finish_small) add_to_next_root(small, place, small_cells);
+                if (finish_large) add_to_next_root(*large, place, large_cells);
             }
         }
-        if (end_small) end_with_constants(small);
-        if (end_large) end_with_constants(*large);
+        if (finish_small) finish_leaf(small);
+        if (finish_large) finish_leaf(*large);
         for (index_t c = 0; c < n_varying; ++c) {
-            if (small_constant[c]) small.constant.add(live_.place(c));
-            if (large_constant[c]) large->constant.add(live_.place(c));
+            if (small_constant[c]) small.constant.add(column_tasks_.place(c));
+            if (large_constant[c]) large->constant.add(column_tasks_.place(c));
         }
-        if (want_small) settle(small, std::move(small_splits));
-        if (want_large) settle(*large, std::move(large_splits));
-        if (large && !want_large) drop(*large);
+        if (want_small) store_splits(small, std::move(small_splits));
+        if (want_large) store_splits(*large, std::move(large_splits));
+        if (large && !want_large) release_histogram(*large);
     }
 
     // After the tree: carries the sums of the leaves that might have been split, and the targets of all.
     void finish(std::vector<Leaf>& leaves) {
-        if constexpr (Target::kCarries) {
+        if constexpr (Target::kUpdatesRoot) {
             for (Leaf& leaf : leaves) {
-                if (!gathers()) return;
-                if (leaf.node < 0 || leaf.carried) continue;
-                if (leaf.histogram < 0) return carry_->give_up();
+                if (!updates_root()) return;
+                if (leaf.node < 0 || leaf.counted_for_next_root) continue;
+                if (leaf.histogram < 0) return root_update_->disable();
                 const std::int64_t* cells = pool_.data(leaf.histogram);
                 for (index_t c = 0; c < n_columns(); ++c) {
-                    if (!leaf.constant.has(c)) carry(leaf, c, cells);
+                    if (!leaf.constant.has(c)) add_to_next_root(leaf, c, cells);
                 }
-                end_with_constants(leaf);
+                finish_leaf(leaf);
             }
-            if (!gathers()) return;
+            if (!updates_root()) return;
             for (const Leaf& leaf : leaves) {
                 if (leaf.node < 0) continue;
-                carry_->expect(target_, rows_.data() + leaf.begin, leaf.n(), target_.step(leaf.sums.data()),
-                               options_.n_threads);
+                root_update_->expect_targets(target_, rows_.data() + leaf.begin, leaf.n(),
+                                             target_.step(leaf.sums.data()),
+                                             options_.n_threads);
             }
-            carry_->leave(target_);
+            root_update_->finish_tree(target_);
         }
     }
 
     // Ranks the splits that the leaf keeps under the model ledger anew.
-    void rank_anew(Leaf& leaf) { offers_.rank(leaf, rows_.data(), columns_, leaf.splits); }
+    void rerank(Leaf& leaf) { chooser_.rank(leaf, rows_.data(), columns_, leaf.splits); }
 
     // The sums of a leaf's bins in one column, or null if they were not kept.
-    const std::int64_t* kept(const Leaf& leaf, index_t column) {
+    const std::int64_t* cells_of(const Leaf& leaf, index_t column) {
         return leaf.histogram >= 0 ? pool_.data(leaf.histogram) + table_.first_bin[column] * width_ : nullptr;
     }
 
-    void drop(Leaf& leaf) {
+    void release_histogram(Leaf& leaf) {
         pool_.release(leaf.histogram);
         leaf.histogram = -1;
     }
@@ -195,15 +199,15 @@ private:
     const Target& target_;
     const GrowOptions& options_;
     std::vector<index_t> columns_;
-    Offers<Target>& offers_;
-    Carry* carry_;
+    SplitChooser<Target>& chooser_;
+    RootHistogramUpdate* root_update_;
     index_t width_;
     const std::vector<index_t>& rows_;
     typename Target::Row* targets_ = nullptr;
     std::vector<std::uint8_t>& bins_;
     std::vector<std::int64_t> scratch_;
     std::vector<index_t> order_;  // scratch: places in columns_, as drawn
-    LiveColumns live_;            // scratch: of one look
+    ColumnTasks column_tasks_;            // scratch: of one look
     HistogramPool& pool_;
     std::vector<std::int64_t>& spare_small_;
     std::vector<std::int64_t>& spare_large_;
@@ -214,59 +218,60 @@ private:
         return std::max<index_t>(4, static_cast<index_t>(allowed / std::max(histogram, 1.0)));
     }
 
-    bool draws_columns() const { return options_.max_features < n_columns(); }
+    bool samples_columns() const { return options_.max_features < n_columns(); }
 
-    bool draws_cuts(const Leaf& leaf) const {
+    bool samples_cuts(const Leaf& leaf) const {
         return options_.max_cuts < kMaxBins && target_.cover(leaf.sums.data()) > options_.cuts_above;
     }
 
     bool is_direct(const Leaf& leaf) const {
-        if (options_.ledger == Ledger::model) return false;  // keeps the best splits of all columns
-        return draws_columns() || draws_cuts(leaf) ||
+        if (options_.ledger == LedgerKind::model) return false;  // keeps the best splits of all columns
+        return samples_columns() || samples_cuts(leaf) ||
                leaf.n() * n_columns() * kDirectShare < table_.n_all_bins() * width_;
     }
 
     // The best split of a leaf from its rows, one column after another; no histogram is kept.
-    void look_directly(Leaf& leaf) {
-        gather(leaf);
-        const double whole = target_.whole(leaf.sums.data());
-        if (draws_columns()) {
+    void find_splits_directly(Leaf& leaf) {
+        gather_targets(leaf);
+        const double node_score = target_.node_score(leaf.sums.data());
+        if (samples_columns()) {
             order_.resize(columns_.size());
             std::iota(order_.begin(), order_.end(), index_t{0});
         }
-        offers_.begin(leaf, rows_.data());
+        chooser_.begin(leaf, rows_.data());
         for (index_t i = 0; i < n_columns(); ++i) {
             index_t place = i;
-            if (draws_columns()) {
+            if (samples_columns()) {
                 // After those drawn, one by one until there is a split.
-                if (i >= options_.max_features && offers_.acceptable(leaf)) break;
+                if (i >= options_.max_features && chooser_.acceptable(leaf)) break;
                 const auto left = static_cast<std::uint64_t>(n_columns() - i);
                 std::swap(order_[i], order_[i + static_cast<index_t>(random_bits(leaf.key, i) % left)]);
                 place = order_[i];
             }
-            if (!leaf.constant.has(place)) offers_.consider(leaf, columns_[place], search_rows(leaf, whole, place));
+            if (!leaf.constant.has(place)) chooser_.consider(leaf, columns_[place],
+                                                             search_rows(leaf, node_score, place));
         }
-        offers_.end(leaf);
+        chooser_.end(leaf);
     }
 
-    Split search_rows(Leaf& leaf, double whole, index_t place) {
+    Split search_rows(Leaf& leaf, double node_score, index_t place) {
         const index_t column = columns_[place];
         const index_t* rows = rows_.data() + leaf.begin;
         const BinSet present = bins_present(table_.column(column), rows, leaf.n(), bins_.data());
-        if (one_bin(present)) {
+        if (is_single_bin(present)) {
             leaf.constant.add(place);
             return {};
         }
         const ColumnBins& bins = table_.columns[column];
         std::int64_t* cells = spare_small_.data() + table_.first_bin[column] * width_;
         if (bins.categorical) std::fill(cells, cells + bins.n_bins * width_, 0);
-        fill_present(target_, present, bins_.data(), targets_ + leaf.begin, leaf.n(), bins.n_bins, cells);
-        SplitSearch<Target> search(target_, leaf.sums.data(), whole, options_.min_rows_leaf, scratch_.data());
+        fill_present_bins(target_, present, bins_.data(), targets_ + leaf.begin, leaf.n(), bins.n_bins, cells);
+        SplitSearch<Target> search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf, scratch_.data());
         if (bins.categorical) return search.categorical(cells, bins.n_bins);
-        if (!draws_cuts(leaf)) return search.numeric(cells, bins.n_bins, present, present);
+        if (!samples_cuts(leaf)) return search.numeric(cells, bins.n_bins, present, present);
         const std::uint64_t key = random_bits(random_bits(leaf.key, kCutDraw), column);
         const auto draw = [key](index_t i) { return random_bits(key, i); };
-        return search.numeric(cells, bins.n_bins, present, drawn_cuts(present, bins.n_bins, options_.max_cuts, draw));
+        return search.numeric(cells, bins.n_bins, present, random_cuts(present, bins.n_bins, options_.max_cuts, draw));
     }
 
     bool is_constant(const Leaf& leaf, index_t column, const std::int64_t* cells) const {
@@ -276,51 +281,52 @@ private:
         return cell == end || target_.n_rows(cell) == leaf.n();
     }
 
-    std::int64_t* place(const Leaf& leaf, std::vector<std::int64_t>& spare) {
+    std::int64_t* cells_for(const Leaf& leaf, std::vector<std::int64_t>& spare) {
         return leaf.histogram >= 0 ? pool_.data(leaf.histogram) : spare.data();
     }
 
-    void gather(const Leaf& leaf) {
+    void gather_targets(const Leaf& leaf) {
         const int threads = threads_for(options_.n_threads, leaf.n() / 8192);
         #pragma omp parallel for schedule(static) num_threads(threads)
         for (index_t i = leaf.begin; i < leaf.end; ++i) targets_[i] = target_.row(rows_[i]);
     }
 
-    void fill(const Leaf& leaf, const LiveColumns::Task& task, std::int64_t* cells) const {
-        live_.fill(task, target_, rows_.data() + leaf.begin, targets_ + leaf.begin, leaf.n(), leaf.sums.data(), cells);
+    void fill(const Leaf& leaf, const ColumnTasks::Task& task, std::int64_t* cells) const {
+        column_tasks_.fill(task, target_, rows_.data() + leaf.begin, targets_ + leaf.begin, leaf.n(), leaf.sums.data(),
+                           cells);
     }
 
-    Split search(const Leaf& leaf, double whole, index_t column, const std::int64_t* cells,
+    Split search(const Leaf& leaf, double node_score, index_t column, const std::int64_t* cells,
                  std::vector<std::int64_t>& scratch) const {
         const ColumnBins& bins = table_.columns[column];
-        SplitSearch<Target> search(target_, leaf.sums.data(), whole, options_.min_rows_leaf, scratch.data());
+        SplitSearch<Target> search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf, scratch.data());
         const std::int64_t* first = cells + table_.first_bin[column] * width_;
         return bins.categorical ? search.categorical(first, bins.n_bins) : search.numeric(first, bins.n_bins);
     }
 
     // Carries one column of a leaf.
-    void carry(const Leaf& leaf, index_t place, const std::int64_t* cells) {
-        if constexpr (Target::kCarries) {
-            carry_->add(table_, target_, columns_[place], cells, target_.step(leaf.sums.data()));
+    void add_to_next_root(const Leaf& leaf, index_t place, const std::int64_t* cells) {
+        if constexpr (Target::kUpdatesRoot) {
+            root_update_->add_column(table_, target_, columns_[place], cells, target_.step(leaf.sums.data()));
         }
     }
 
     // Carries the columns in which all rows of the leaf are in one bin, and notes that the leaf is done.
-    void end_with_constants(Leaf& leaf) {
-        if constexpr (Target::kCarries) {
+    void finish_leaf(Leaf& leaf) {
+        if constexpr (Target::kUpdatesRoot) {
             const std::int64_t step = target_.step(leaf.sums.data());
             for (index_t c = 0; c < n_columns(); ++c) {
                 if (!leaf.constant.has(c)) continue;
-                carry_->add_constant(table_, target_, columns_[c], rows_[leaf.begin], leaf.sums[0], step);
+                root_update_->add_constant_column(table_, target_, columns_[c], rows_[leaf.begin], leaf.sums[0], step);
             }
-            leaf.carried = true;
-            carry_->count();
+            leaf.counted_for_next_root = true;
+            root_update_->count_leaf();
         }
     }
 
-    void settle(Leaf& leaf, std::vector<Split> splits) {
-        offers_.rank(leaf, rows_.data(), columns_, splits);
-        if (options_.ledger == Ledger::model) leaf.splits = std::move(splits);
+    void store_splits(Leaf& leaf, std::vector<Split> splits) {
+        chooser_.rank(leaf, rows_.data(), columns_, splits);
+        if (options_.ledger == LedgerKind::model) leaf.splits = std::move(splits);
     }
 };
 

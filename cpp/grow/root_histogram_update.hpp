@@ -21,97 +21,100 @@
 
 namespace farthing {
 
-class Carry {
+class RootHistogramUpdate {
 public:
     // Whether sums are carried at all: for trees that are small beside the table, since each leaf takes the time of
     // counting some hundred rows.
-    bool gathers() const { return gathers_; }
+    bool active() const { return active_; }
     // Whether the root's histogram is at hand, as it was carried.
     bool ready() const { return ready_; }
     const std::vector<std::int64_t>& root() const { return root_; }
-    index_t n_ready() const { return n_ready_; }
+    index_t n_reused() const { return n_reused_; }
 
     // Before a tree.
     template <class Target>
-    void begin(const BinnedTable& table, const Target& target) {
-        ready_ = left_ && unit_ == target.unit() && put_right(table, target);
-        if (ready_) root_.swap(gathered_);
-        n_ready_ += ready_;
-        left_ = false;
-        most_leaves_ = table.n_rows / kRowsPerLeaf;
-        gathers_ = !off_ && most_leaves_ > 1 && target.steps_on_grid();
-        if (gathers_) gathered_.assign(static_cast<std::size_t>(table.n_all_bins()), 0);
+    void begin_tree(const BinnedTable& table, const Target& target) {
+        ready_ = complete_ && unit_ == target.unit() && correct_rows(table, target);
+        if (ready_) root_.swap(next_root_);
+        n_reused_ += ready_;
+        complete_ = false;
+        leaves_left_ = table.n_rows / kRowsPerLeaf;
+        active_ = !disabled_ && leaves_left_ > 1 && target.steps_on_grid();
+        if (active_) next_root_.assign(static_cast<std::size_t>(table.n_all_bins()), 0);
     }
 
     // The tree has too many leaves, or one whose sums are not known. So have the next ones, most likely, and what was
     // gathered would be for nothing again: nothing is carried from here on.
-    void give_up() {
-        off_ = true;
-        gathers_ = false;
+    void disable() {
+        disabled_ = true;
+        active_ = false;
     }
 
     // A leaf was added.
-    void count() {
-        if (--most_leaves_ < 0) give_up();
+    void count_leaf() {
+        if (--leaves_left_ < 0) disable();
     }
 
     // Adds one column of a leaf: its cells, or the sum of all of its rows, which are in one bin. Columns may be added by
     // many threads at once.
     template <class Target>
-    void add(const BinnedTable& table, const Target& target, index_t column, const std::int64_t* cells,
-             std::int64_t step) {
+    void add_column(const BinnedTable& table, const Target& target, index_t column, const std::int64_t* cells,
+                    std::int64_t step) {
         const index_t end = table.first_bin[column + 1];
-        for (index_t i = table.first_bin[column]; i < end; ++i) gathered_[i] += target.moved(cells[i], step);
+        for (index_t i = table.first_bin[column]; i < end; ++i) next_root_[i] += target.moved(cells[i], step);
     }
     template <class Target>
-    void add_constant(const BinnedTable& table, const Target& target, index_t column, index_t row, std::int64_t sum,
-                      std::int64_t step) {
-        gathered_[table.first_bin[column] + table.column(column)[row]] += target.moved(sum, step);
+    void add_constant_column(const BinnedTable& table, const Target& target, index_t column, index_t row,
+                             std::int64_t sum,
+                             std::int64_t step) {
+        next_root_[table.first_bin[column] + table.column(column)[row]] += target.moved(sum, step);
     }
 
     // After a tree all of whose leaves were added: the targets of rows[0 .. n) are moved by their step.
     template <class Target>
-    void expect(const Target& target, const index_t* rows, index_t n, std::int64_t step, int n_threads) {
+    void expect_targets(const Target& target, const index_t* rows, index_t n, std::int64_t step, int n_threads) {
         expected_.resize(static_cast<std::size_t>(target.n_targets()));
         #pragma omp parallel for schedule(static) num_threads(threads_for(n_threads, n / 8192))
         for (index_t i = 0; i < n; ++i) expected_[rows[i]] = target.moved(target.row(rows[i]), step);
     }
     template <class Target>
-    void leave(const Target& target) {
+    void finish_tree(const Target& target) {
         unit_ = target.unit();
-        left_ = true;
+        complete_ = true;
     }
 
 private:
     static constexpr index_t kRowsPerLeaf = 1024;
-    static constexpr index_t kFew = 64;  // one in so many rows may be put right
+    static constexpr index_t kMaxChangedShare = 64;  // one in so many rows may be put right
 
-    bool off_ = false;
-    bool gathers_ = false;
+    bool disabled_ = false;
+    bool active_ = false;
     bool ready_ = false;
-    index_t n_ready_ = 0;                 // trees so far that began with what was carried
-    bool left_ = false;                   // gathered_ and expected_ are whole
+    index_t n_reused_ = 0;                 // trees so far that began with what was carried
+    bool complete_ = false;                   // gathered_ and expected_ are whole
     double unit_ = 0;                     // of the grid they are on
-    index_t most_leaves_ = 0;
+    index_t leaves_left_ = 0;
     std::vector<std::int64_t> root_;      // (n_all_bins,)
-    std::vector<std::int64_t> gathered_;  // (n_all_bins,)
+    std::vector<std::int64_t> next_root_;  // (n_all_bins,)
     std::vector<std::int64_t> expected_;  // (n,): targets after the steps
 
     // Puts right the sums of rows whose targets are not as expected; false if there are many.
     template <class Target>
-    bool put_right(const BinnedTable& table, const Target& target) {
-        std::vector<index_t> other;
+    bool correct_rows(const BinnedTable& table, const Target& target) {
+        std::vector<index_t> changed;
         for (index_t row = 0; row < table.n_rows; ++row) {
             if (target.row(row) == expected_[row]) continue;
-            other.push_back(row);
-            if (static_cast<index_t>(other.size()) * kFew > table.n_rows) {
-                off_ = true;
+            changed.push_back(row);
+            if (static_cast<index_t>(changed.size()) * kMaxChangedShare > table.n_rows) {
+                disabled_ = true;
                 return false;
             }
         }
-        for (const index_t row : other) {
-            const std::int64_t by = target.row(row) - expected_[row];
-            for (index_t j = 0; j < table.n_columns(); ++j) gathered_[table.first_bin[j] + table.column(j)[row]] += by;
+        for (const index_t row : changed) {
+            const std::int64_t difference = target.row(row) - expected_[row];
+            for (index_t j = 0; j < table.n_columns(); ++j) {
+                next_root_[table.first_bin[j] + table.column(j)[row]] += difference;
+            }
         }
         return true;
     }

@@ -18,7 +18,7 @@ namespace farthing {
 inline std::array<std::uint8_t, 256> goes_left(const Split& split, index_t n_bins) {
     std::array<std::uint8_t, 256> table{};
     for (index_t bin = 0; bin < n_bins; ++bin) {
-        table[bin] = split.categorical ? in_set(split.left, bin) : bin <= split.bin;
+        table[bin] = split.categorical ? has_bin(split.left, bin) : bin <= split.bin;
     }
     table[n_bins] = split.missing == Missing::left;
     return table;
@@ -27,21 +27,22 @@ inline std::array<std::uint8_t, 256> goes_left(const Split& split, index_t n_bin
 // Blocks are parted, then copied, each into places that the counts give: the result is the stable partition for any
 // number of threads.
 // IN OUT rows (n,); room (n,) scratch.   Returns the number of rows that went left.
-inline index_t partition_rows(const Column& codes, const std::array<std::uint8_t, 256>& left, index_t* rows, index_t n,
-                              index_t* room, int n_threads) {
+inline index_t partition_rows(const CodeColumn& codes, const std::array<std::uint8_t, 256>& left, index_t* rows,
+                              index_t n,
+                              index_t* scratch, int n_threads) {
     constexpr index_t kBlock = 8192;
     if (n <= kBlock) {
         index_t n_left = 0;
         index_t n_right = 0;
         for (index_t i = 0; i < n; ++i) {
             const index_t row = rows[i];
-            const index_t go = left[codes[row]];
+            const index_t goes = left[codes[row]];
             rows[n_left] = row;  // at or before i
-            room[n_right] = row;
-            n_left += go;
-            n_right += 1 - go;
+            scratch[n_right] = row;
+            n_left += goes;
+            n_right += 1 - goes;
         }
-        std::copy(room, room + n_right, rows + n_left);
+        std::copy(scratch, scratch + n_right, rows + n_left);
         return n_left;
     }
     const index_t n_blocks = (n + kBlock - 1) / kBlock;
@@ -57,11 +58,11 @@ inline index_t partition_rows(const Column& codes, const std::array<std::uint8_t
             index_t back = end;     // those to the right from the back, in falling order
             for (index_t i = begin; i < end; ++i) {
                 const index_t row = rows[i];
-                const index_t go = left[codes[row]];
-                room[front] = row;
-                room[back - 1] = row;
-                front += go;
-                back -= 1 - go;
+                const index_t goes = left[codes[row]];
+                scratch[front] = row;
+                scratch[back - 1] = row;
+                front += goes;
+                back -= 1 - goes;
             }
             start[block + 1] = front - begin;
         }
@@ -71,9 +72,10 @@ inline index_t partition_rows(const Column& codes, const std::array<std::uint8_t
         for (index_t block = 0; block < n_blocks; ++block) {
             const index_t begin = block * kBlock;
             const index_t n_here = start[block + 1] - start[block];
-            index_t* middle = room + begin + n_here;
-            std::copy(room + begin, middle, rows + start[block]);
-            std::reverse_copy(middle, room + std::min(begin + kBlock, n), rows + start[n_blocks] + begin - start[block]);
+            index_t* middle = scratch + begin + n_here;
+            std::copy(scratch + begin, middle, rows + start[block]);
+            std::reverse_copy(middle, scratch + std::min(begin + kBlock, n),
+                              rows + start[n_blocks] + begin - start[block]);
         }
     }
     return start[n_blocks];

@@ -14,26 +14,26 @@ enum class Missing : std::uint8_t { left = 0, right = 1, stay = 2 };
 
 using BinSet = std::array<std::uint64_t, 4>;  // 256 bins
 
-inline bool in_set(const BinSet& set, index_t bin) { return (set[bin >> 6] >> (bin & 63)) & 1u; }
-inline void put_in(BinSet& set, index_t bin) { set[bin >> 6] |= std::uint64_t{1} << (bin & 63); }
+inline bool has_bin(const BinSet& set, index_t bin) { return (set[bin >> 6] >> (bin & 63)) & 1u; }
+inline void insert_bin(BinSet& set, index_t bin) { set[bin >> 6] |= std::uint64_t{1} << (bin & 63); }
 
 // Cuts drawn by lot between the lowest and the highest bin that is there, without that of missing values. A cut in a gap is one
 // after the last bin before it.
 template <class Draw>
-BinSet drawn_cuts(const BinSet& present, index_t n_bins, index_t n_cuts, Draw draw) {
+BinSet random_cuts(const BinSet& present, index_t n_bins, index_t n_cuts, Draw draw) {
     index_t low = 0;
-    while (low < n_bins && !in_set(present, low)) ++low;
+    while (low < n_bins && !has_bin(present, low)) ++low;
     index_t high = n_bins - 1;
-    while (high > low && !in_set(present, high)) --high;
+    while (high > low && !has_bin(present, high)) --high;
     BinSet cuts{};
     if (high <= low) {
-        if (low < n_bins) put_in(cuts, low);  // all that is there against what is missing
+        if (low < n_bins) insert_bin(cuts, low);  // all that is there against what is missing
         return cuts;
     }
     for (index_t i = 0; i < n_cuts; ++i) {
         index_t bin = low + static_cast<index_t>(draw(i) % static_cast<std::uint64_t>(high - low));
-        while (!in_set(present, bin)) --bin;
-        put_in(cuts, bin);
+        while (!has_bin(present, bin)) --bin;
+        insert_bin(cuts, bin);
     }
     return cuts;
 }

@@ -15,9 +15,11 @@ namespace farthing {
 template <class Target>
 class SplitSearch {
 public:
-    SplitSearch(const Target& target, const std::int64_t* node, double whole, index_t min_rows, std::int64_t* room)
-        : target_(target), node_(node), whole_(whole), min_rows_(min_rows), width_(target.width()), left_(room),
-          right_(room + width_), with_missing_(room + 2 * width_), n_(target.n_rows(node)) {}
+    SplitSearch(const Target& target, const std::int64_t* node, double node_score, index_t min_rows,
+                std::int64_t* scratch)
+        : target_(target), node_(node), node_score_(node_score), min_rows_(min_rows), width_(target.width()),
+          left_(scratch),
+          right_(scratch + width_), with_missing_(scratch + 2 * width_), n_(target.n_rows(node)) {}
 
     // IN cells: (n_bins + 1, width) sums by bin, the last that of missing values.
     Split numeric(const std::int64_t* cells, index_t n_bins) {
@@ -25,8 +27,8 @@ public:
         begin(cells, n_bins);
         for (index_t bin = 0; bin < n_bins; ++bin) {
             if (target_.n_rows(cells + bin * width_) == 0) continue;  // the same parts as after the bin before
-            if (n_ - grow_left(cells + bin * width_) < min_rows_) break;
-            try_both(best, bin);
+            if (n_ - add_to_left(cells + bin * width_) < min_rows_) break;
+            try_missing_both_ways(best, bin);
         }
         return best;
     }
@@ -40,8 +42,8 @@ public:
             for (std::uint64_t bits = present[word]; bits != 0; bits &= bits - 1) {
                 const index_t bin = word * 64 + __builtin_ctzll(bits);
                 if (bin == n_bins) return best;
-                if (n_ - grow_left(cells + bin * width_) < min_rows_) return best;
-                if (in_set(cuts, bin)) try_both(best, bin);
+                if (n_ - add_to_left(cells + bin * width_) < min_rows_) return best;
+                if (has_bin(cuts, bin)) try_missing_both_ways(best, bin);
             }
         }
         return best;
@@ -67,13 +69,13 @@ public:
             Split found;
             begin(cells, n_bins);
             for (index_t i = 0; i < n_present; ++i) {
-                grow_left(cells + sorted[i] * width_);
-                try_both(found, i);
+                add_to_left(cells + sorted[i] * width_);
+                try_missing_both_ways(found, i);
             }
             if (found.gain > best.gain) {
                 best = found;
                 best.categorical = true;
-                for (index_t i = 0; i < n_present; ++i) put_in(i <= found.bin ? best.left : best.right, sorted[i]);
+                for (index_t i = 0; i < n_present; ++i) insert_bin(i <= found.bin ? best.left : best.right, sorted[i]);
             }
         }
         return best;
@@ -82,7 +84,7 @@ public:
 private:
     const Target& target_;
     const std::int64_t* node_;
-    double whole_;
+    double node_score_;
     index_t min_rows_;
     index_t width_;
     std::int64_t* left_;
@@ -98,23 +100,23 @@ private:
         n_missing_ = target_.n_rows(missing_);
     }
 
-    index_t grow_left(const std::int64_t* cell) {
+    index_t add_to_left(const std::int64_t* cell) {
         for (index_t i = 0; i < width_; ++i) left_[i] += cell[i];
         return target_.n_rows(left_);
     }
 
-    void try_both(Split& best, index_t bin) {
-        try_parts(best, bin, left_, n_missing_ > 0 ? Missing::right : Missing::stay);
+    void try_missing_both_ways(Split& best, index_t bin) {
+        try_split(best, bin, left_, n_missing_ > 0 ? Missing::right : Missing::stay);
         if (n_missing_ == 0) return;
         for (index_t i = 0; i < width_; ++i) with_missing_[i] = left_[i] + missing_[i];
-        try_parts(best, bin, with_missing_, Missing::left);
+        try_split(best, bin, with_missing_, Missing::left);
     }
 
-    void try_parts(Split& best, index_t bin, const std::int64_t* left, Missing missing) {
+    void try_split(Split& best, index_t bin, const std::int64_t* left, Missing missing) {
         const index_t n_left = target_.n_rows(left);
         if (n_left < min_rows_ || n_ - n_left < min_rows_) return;
         for (index_t i = 0; i < width_; ++i) right_[i] = node_[i] - left[i];
-        const double gain = target_.gain(left, right_, whole_);
+        const double gain = target_.gain(left, right_, node_score_);
         if (gain > best.gain) {
             best.gain = gain;
             best.bin = bin;

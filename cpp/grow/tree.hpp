@@ -60,8 +60,8 @@ struct Tree {
         for (index_t code = 0; code < n_codes; ++code) {
             const index_t bin = bins.bin_of_code[code];
             const std::uint64_t bit = std::uint64_t{1} << (code & 63);
-            if (in_set(split.left, bin)) sets[code >> 6] |= bit;
-            if (in_set(split.right, bin)) sets[width + (code >> 6)] |= bit;
+            if (has_bin(split.left, bin)) sets[code >> 6] |= bit;
+            if (has_bin(split.right, bin)) sets[width + (code >> 6)] |= bit;
         }
     }
 };

@@ -18,61 +18,64 @@
 
 namespace farthing {
 
-struct Terms {
+struct AcquisitionRule {
     double alpha = 0;       // a price counts this many times against a gain
-    double least = 0;       // a feature whose gain less its weighed price is below this is not bought
+    double min_net_gain = 0;       // a feature whose gain less its weighed price is below this is not bought
     double confidence = 1;  // a row ends once it holds its vote right with more than this probability
 };
 
 // The feature to buy next, -1 if there is none.
 // IN  gains (n_features,): NaN for a feature that is not to be had.   price_of, affords: what the ledger says of one.
 template <class PriceOf, class Affords>
-index_t choose(Span<const double> gains, const Terms& terms, PriceOf&& price_of, Affords&& affords) {
-    const Weighing weighing{CostRule::penalty, terms.alpha};
-    Offer best;
+index_t choose_feature(Span<const double> gains, const AcquisitionRule& rule, PriceOf&& price_of, Affords&& affords) {
+    const CandidateRanking ranking{CostRule::penalty, rule.alpha};
+    Candidate best;
     for (index_t feature = 0; feature < gains.size; ++feature) {
         if (std::isnan(gains[feature]) || !affords(feature)) continue;
-        Offer offer;
-        offer.gain = gains[feature];
-        offer.charge = price_of(feature);
-        offer.feature = feature;
-        if (weighing.better(offer, best)) best = offer;
+        Candidate candidate;
+        candidate.gain = gains[feature];
+        candidate.charge = price_of(feature);
+        candidate.feature = feature;
+        if (ranking.better(candidate, best)) best = candidate;
     }
-    return best.feature >= 0 && weighing.net(best) >= terms.least ? best.feature : -1;
+    return best.feature >= 0 && ranking.net(best) >= rule.min_net_gain ? best.feature : -1;
 }
 
 // Whether a row that has heard something is sure enough to end.
-template <class Method>
-bool is_sure(const Method& method, const Terms& terms) {
-    return method.n_heard() > 0 && method.accuracy() > terms.confidence;
+template <class RowModel>
+bool is_confident(const RowModel& model, const AcquisitionRule& rule) {
+    return model.n_observed() > 0 && model.accuracy() > rule.confidence;
 }
 
 // IN  X (n, n_features); votes (n, n_features): what each entry adds to the vote; budgets (n,) or empty; seeds (n,).
 // OUT outputs (n, 2): vote, and the probability that it is right; bought (n, words).
-template <class Method, class Table, class T>
-void acquire(const Table& table, const Terms& terms, const Sheet& sheet, const Matrix<T>& X, const Matrix<double>& votes,
-             Span<const double> budgets, Span<const std::int64_t> seeds, double* outputs, std::uint64_t* bought,
-             int n_threads) {
+template <class RowModel, class Table, class T>
+void acquire_greedily(const Table& table, const AcquisitionRule& rule, const CostSheet& sheet, const Matrix<T>& X,
+                      const Matrix<double>& votes,
+                      Span<const double> budgets, Span<const std::int64_t> seeds, double* outputs,
+                      std::uint64_t* acquired,
+                      int n_threads) {
     const index_t n_words = Bitset::n_words(sheet.n_features());
     #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
     {
-        Purse purse(sheet);
-        Method method(table);
+        RowAccount account(sheet);
+        RowModel model(table);
         #pragma omp for schedule(dynamic, 4)
         for (index_t row = 0; row < X.n_rows; ++row) {
-            purse.open(budgets.size > 0 ? budgets[row] : std::numeric_limits<double>::infinity());
-            method.start(static_cast<std::uint64_t>(seeds[row]));
-            const auto price_of = [&](index_t feature) { return price(sheet, feature, purse.owned()); };
-            const auto affords = [&](index_t feature) { return purse.affords({&feature, 1}); };
-            while (!is_sure(method, terms)) {
-                const index_t feature = choose(method.gains(), terms, price_of, affords);
+            account.open(budgets.size > 0 ? budgets[row] : std::numeric_limits<double>::infinity());
+            model.start(static_cast<std::uint64_t>(seeds[row]));
+            const auto price_of = [&](index_t feature) { return price(sheet, feature, account.owned()); };
+            const auto affords = [&](index_t feature) { return account.affords({&feature, 1}); };
+            while (!is_confident(model, rule)) {
+                const index_t feature = choose_feature(model.gains(), rule, price_of, affords);
                 if (feature < 0) break;
-                purse.take(feature);
-                method.hear(feature, static_cast<double>(X(row, feature)), votes(row, feature));
+                account.buy(feature);
+                model.observe(feature, static_cast<double>(X(row, feature)), votes(row, feature));
             }
-            outputs[2 * row] = method.vote();
-            outputs[2 * row + 1] = method.accuracy();
-            std::copy(purse.owned().feature_words(), purse.owned().feature_words() + n_words, bought + row * n_words);
+            outputs[2 * row] = model.vote();
+            outputs[2 * row + 1] = model.accuracy();
+            std::copy(account.owned().feature_words(), account.owned().feature_words() + n_words,
+                      acquired + row * n_words);
         }
     }
 }

@@ -29,7 +29,7 @@ struct LocalRows {
     double total = 0;
     double ridge = 0;            // above zero
 
-    void begin() { total = std::accumulate(weights.begin(), weights.end(), 0.0); }
+    void prepare() { total = std::accumulate(weights.begin(), weights.end(), 0.0); }
 };
 
 // s times E[(|Z| - t)+] for a standard normal Z, t = |g| / s: how far E|G| lies above |g| for G normal around g, halved.
@@ -45,9 +45,9 @@ class LocalRegression {
 public:
     explicit LocalRegression(const LocalRows& rows)
         : rows_(rows), distances_(static_cast<std::size_t>(rows.n_rows)), kernel_(distances_.size()),
-          heard_(static_cast<std::size_t>(rows.n_features)), mean_(heard_.size()), centred_(heard_.size()),
-          variance_(heard_.size()), with_label_(heard_.size()), gains_(heard_.size()),
-          first_gains_(heard_.size()) {
+          observed_(static_cast<std::size_t>(rows.n_features)), mean_(observed_.size()), centred_(observed_.size()),
+          variance_(observed_.size()), label_products_(observed_.size()), gains_(observed_.size()),
+          first_gains_(observed_.size()) {
         start(0);
         fit();
         first_gains_ = gains_;
@@ -57,23 +57,23 @@ public:
 
     void start(std::uint64_t) {
         std::fill(distances_.begin(), distances_.end(), 0.0);
-        std::fill(heard_.begin(), heard_.end(), std::uint8_t{0});
+        std::fill(observed_.begin(), observed_.end(), std::uint8_t{0});
         measured_.clear();
         values_.clear();
-        n_heard_ = 0;
+        n_observed_ = 0;
         gains_ = first_gains_;
         vote_ = first_vote_;
     }
 
-    index_t n_heard() const { return n_heard_; }
+    index_t n_observed() const { return n_observed_; }
     double vote() const { return vote_; }
     double accuracy() const { return 0.5 + 0.5 * std::min(1.0, std::fabs(vote_)); }
     Span<const double> gains() const { return view(gains_); }
 
     // IN  x: the value, standardised, NaN if it is missing; it says nothing then.
-    void hear(index_t feature, double x, double) {
-        ++n_heard_;
-        heard_[feature] = 1;
+    void observe(index_t feature, double x, double) {
+        ++n_observed_;
+        observed_[feature] = 1;
         gains_[feature] = std::numeric_limits<double>::quiet_NaN();
         if (std::isnan(x)) return;
         measured_.push_back(feature);
@@ -90,48 +90,50 @@ private:
     const LocalRows& rows_;
     std::vector<double> distances_;      // (n_rows,): squared, over what is measured
     std::vector<double> kernel_;         // (n_rows,): the weights of the regression
-    std::vector<std::uint8_t> heard_;
+    std::vector<std::uint8_t> observed_;
     std::vector<index_t> measured_;      // m features, as they came in
     std::vector<double> values_;         // (m,)
-    index_t n_heard_ = 0;
+    index_t n_observed_ = 0;
     std::vector<double> mean_;           // (n_features,), under the weights
     std::vector<double> centred_;        // one row less the means
     std::vector<double> variance_;       // (n_features,): sums of squares
-    std::vector<double> with_label_;     // (n_features,): sums of products with the label
+    std::vector<double> label_products_;     // (n_features,): sums of products with the label
     std::vector<double> products_;       // (m, n_features): sums of products with measured features; then L^-1 of it
     std::vector<double> factor_;         // (m, m): the lower factor L of the measured features' products plus the ridge
-    std::vector<double> right_;          // (m,): L^-1 of the label's products
+    std::vector<double> label_rhs_;          // (m,): L^-1 of the label's products
     std::vector<double> offset_;         // (m,): L^-1 of the measured values less their means
-    std::vector<Weighted> sorted_;
+    std::vector<WeightedValue> sorted_;
     std::vector<double> gains_;
     std::vector<double> first_gains_;
     double vote_ = 0;
     double first_vote_ = 0;
 
     void fit() {
-        const double sum = weigh();
-        const double label = add_up(sum);
-        solve();
+        const double sum = compute_kernel();
+        const double label = accumulate_moments(sum);
+        factorize();
         const index_t k = rows_.n_features;
         const auto m = static_cast<index_t>(measured_.size());
         vote_ = label;
-        for (index_t i = 0; i < m; ++i) vote_ += right_[i] * offset_[i];
+        for (index_t i = 0; i < m; ++i) vote_ += label_rhs_[i] * offset_[i];
         for (index_t j = 0; j < k; ++j) {
-            if (heard_[j]) continue;
-            double spread = variance_[j];
-            double slope = with_label_[j];
+            if (observed_[j]) continue;
+            double residual_variance = variance_[j];
+            double slope = label_products_[j];
             for (index_t i = 0; i < m; ++i) {
                 const double part = products_[i * k + j];
-                spread -= part * part;
-                slope -= right_[i] * part;
+                residual_variance -= part * part;
+                slope -= label_rhs_[i] * part;
             }
-            spread = std::max(0.0, spread);
-            gains_[j] = folded_gain(vote_, std::fabs(slope) / (spread + rows_.ridge) * std::sqrt(spread / sum));
+            residual_variance = std::max(0.0, residual_variance);
+            const double deviation =
+                std::fabs(slope) / (residual_variance + rows_.ridge) * std::sqrt(residual_variance / sum);
+            gains_[j] = folded_gain(vote_, deviation);
         }
     }
 
     // Gaussian weights whose bandwidth is the median distance; returns their sum.
-    double weigh() {
+    double compute_kernel() {
         sorted_.resize(distances_.size());
         for (std::size_t row = 0; row < distances_.size(); ++row) {
             sorted_[row] = {distances_[row], rows_.weights[row]};
@@ -147,12 +149,12 @@ private:
     }
 
     // Means and sums of products under the weights; returns the mean label.
-    double add_up(double sum) {
+    double accumulate_moments(double sum) {
         const index_t k = rows_.n_features;
         const auto m = static_cast<index_t>(measured_.size());
         std::fill(mean_.begin(), mean_.end(), 0.0);
         std::fill(variance_.begin(), variance_.end(), 0.0);
-        std::fill(with_label_.begin(), with_label_.end(), 0.0);
+        std::fill(label_products_.begin(), label_products_.end(), 0.0);
         products_.assign(static_cast<std::size_t>(m * k), 0.0);
         double label = 0.0;
         for (index_t row = 0; row < rows_.n_rows; ++row) {
@@ -171,7 +173,7 @@ private:
             for (index_t j = 0; j < k; ++j) {
                 centred[j] = values[j] - mean_[j];
                 variance_[j] += weight * centred[j] * centred[j];
-                with_label_[j] += apart * centred[j];
+                label_products_[j] += apart * centred[j];
             }
             for (index_t i = 0; i < m; ++i) {
                 const double factor = weight * centred[measured_[i]];
@@ -183,11 +185,11 @@ private:
     }
 
     // Cholesky's factor of the measured block plus the ridge, and L^-1 of all that stands to its right.
-    void solve() {
+    void factorize() {
         const index_t k = rows_.n_features;
         const auto m = static_cast<index_t>(measured_.size());
         factor_.assign(static_cast<std::size_t>(m * m), 0.0);
-        right_.resize(static_cast<std::size_t>(m));
+        label_rhs_.resize(static_cast<std::size_t>(m));
         offset_.resize(static_cast<std::size_t>(m));
         for (index_t i = 0; i < m; ++i) {
             for (index_t j = 0; j <= i; ++j) {
@@ -198,17 +200,17 @@ private:
         }
         for (index_t i = 0; i < m; ++i) {
             double* own = products_.data() + i * k;
-            right_[i] = with_label_[measured_[i]];
+            label_rhs_[i] = label_products_[measured_[i]];
             offset_[i] = values_[i] - mean_[measured_[i]];
             for (index_t l = 0; l < i; ++l) {
                 const double factor = factor_[i * m + l];
                 const double* earlier = products_.data() + l * k;
                 for (index_t j = 0; j < k; ++j) own[j] -= factor * earlier[j];
-                right_[i] -= factor * right_[l];
+                label_rhs_[i] -= factor * label_rhs_[l];
                 offset_[i] -= factor * offset_[l];
             }
             for (index_t j = 0; j < k; ++j) own[j] /= factor_[i * m + i];
-            right_[i] /= factor_[i * m + i];
+            label_rhs_[i] /= factor_[i * m + i];
             offset_[i] /= factor_[i * m + i];
         }
     }

@@ -17,7 +17,7 @@
 namespace farthing {
 
 // The training rows that predictions look for their neighbours among, and the linear model that they vote by.
-struct KeptRows {
+struct ReferenceRows {
     index_t n_rows = 0;
     index_t n_features = 0;
     Span<const double> values;              // (n_features, n_rows), NaN: missing
@@ -25,57 +25,57 @@ struct KeptRows {
     Span<const double> intercepts;          // (n_rows,): the label times the intercept
     double intercept = 0;
     Span<const double> scale;               // (n_features,): a squared difference counts this many times
-    Span<const double> gap;                 // (n_features,): what a kept row without a value counts
+    Span<const double> missing_distance;                 // (n_features,): what a kept row without a value counts
     Span<const std::uint8_t> categorical;   // (n_features,)
-    Span<const std::uint8_t> votes;         // (n_features,): whether the model looks at it at all
+    Span<const std::uint8_t> used;         // (n_features,): whether the model looks at it at all
     std::vector<double> weights;            // (n_rows,): on a grid on which their sums are exact, see on_grid
     double total = 0;                       // of the weights
-    double need = 0;                        // what a neighbourhood weighs at least; 0: rows that agree exactly
-    bool by_lot = false;                    // the next feature is drawn, whatever it would gain
-    bool plain = false;                     // all weights are 1
-    std::vector<std::uint8_t> whole;        // (n_features,): whether all values are finite
-    std::vector<double> ahead;              // (n_features,): weight of the rows that each feature alone sets right
+    double min_weight = 0;                        // what a neighbourhood weighs at least; 0: rows that agree exactly
+    bool random_order = false;                    // the next feature is drawn, whatever it would gain
+    bool unit_weights = false;                     // all weights are 1
+    std::vector<std::uint8_t> all_finite;        // (n_features,): whether all values are finite
+    std::vector<double> initial_correct;              // (n_features,): weight of the rows that each feature alone sets right
 
-    void begin() {
+    void prepare() {
         total = std::accumulate(weights.begin(), weights.end(), 0.0);
-        plain = std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 1.0; });
-        ahead.assign(static_cast<std::size_t>(n_features), 0.0);
+        unit_weights = std::all_of(weights.begin(), weights.end(), [](double weight) { return weight == 1.0; });
+        initial_correct.assign(static_cast<std::size_t>(n_features), 0.0);
         std::vector<index_t> all(static_cast<std::size_t>(n_rows));
         std::iota(all.begin(), all.end(), index_t{0});
-        look_ahead(view(all), intercepts.data, ahead.data());
-        whole.clear();
+        weigh_correct(view(all), intercepts.data, initial_correct.data());
+        all_finite.clear();
         for (index_t feature = 0; feature < n_features; ++feature) {
             const double* own = values.data + feature * n_rows;
-            whole.push_back(std::all_of(own, own + n_rows, [](double x) { return std::isfinite(x); }));
+            all_finite.push_back(std::all_of(own, own + n_rows, [](double x) { return std::isfinite(x); }));
         }
     }
 
     // The weight of the rows that each feature would give a positive margin on top of what they have, equation 2.5.
     // IN  some (n,): rows; so_far (n,): their margins.   OUT right (n_features,).
-    void look_ahead(Span<const index_t> some, const double* so_far, double* right) const {
+    void weigh_correct(Span<const index_t> subset, const double* so_far, double* correct) const {
         index_t feature = 0;
-        for (; feature + 8 <= n_features; feature += 8) look_ahead<4>(feature, some, so_far, right);
-        for (; feature + 2 <= n_features; feature += 2) look_ahead<1>(feature, some, so_far, right);
+        for (; feature + 8 <= n_features; feature += 8) weigh_correct<4>(feature, subset, so_far, correct);
+        for (; feature + 2 <= n_features; feature += 2) weigh_correct<1>(feature, subset, so_far, correct);
         if (feature == n_features) return;
-        right[feature] = 0.0;
-        for (index_t i = 0; i < some.size; ++i) {
-            const double margin = so_far[i] + margins[some[i] * n_features + feature];
-            right[feature] += margin > 0.0 ? weights[static_cast<std::size_t>(some[i])] : 0.0;
+        correct[feature] = 0.0;
+        for (index_t i = 0; i < subset.size; ++i) {
+            const double margin = so_far[i] + margins[subset[i] * n_features + feature];
+            correct[feature] += margin > 0.0 ? weights[static_cast<std::size_t>(subset[i])] : 0.0;
         }
     }
 
     // For pairs of features from one on, whose sums stay in registers.
     template <int n_pairs>
-    void look_ahead(index_t feature, Span<const index_t> some, const double* so_far, double* right) const {
-        Pair sums[n_pairs] = {};
-        for (index_t i = 0; i < some.size; ++i) {
-            const double* own = margins.data + some[i] * n_features + feature;
-            const Pair weight = both(weights[static_cast<std::size_t>(some[i])]);
+    void weigh_correct(index_t feature, Span<const index_t> subset, const double* so_far, double* correct) const {
+        SimdPair sums[n_pairs] = {};
+        for (index_t i = 0; i < subset.size; ++i) {
+            const double* own = margins.data + subset[i] * n_features + feature;
+            const SimdPair weight = broadcast(weights[static_cast<std::size_t>(subset[i])]);
             for (int pair = 0; pair < n_pairs; ++pair) {
-                sums[pair] += load(own + 2 * pair) + both(so_far[i]) > 0.0 ? weight : both(0.0);
+                sums[pair] += load(own + 2 * pair) + broadcast(so_far[i]) > 0.0 ? weight : broadcast(0.0);
             }
         }
-        for (int pair = 0; pair < n_pairs; ++pair) store(right + feature + 2 * pair, sums[pair]);
+        for (int pair = 0; pair < n_pairs; ++pair) store(correct + feature + 2 * pair, sums[pair]);
     }
 };
 

@@ -13,7 +13,7 @@
 namespace farthing {
 
 // Which rows meet which trees: trees [begin, end), and the rows listed (empty: all of them).
-struct Leg {
+struct Stage {
     index_t begin = 0;
     index_t end = 0;
     Span<const index_t> rows;
@@ -26,8 +26,8 @@ struct Leg {
 constexpr index_t kRowsInBlock = 16 * kRowsInStep;
 
 // A forest made ready for prediction: all of its trees, and the small ones for whole blocks as well.
-struct ReadyForest {
-    explicit ReadyForest(const ForestView& forest) : trees(forest), small(trees) {}
+struct PreparedForest {
+    explicit PreparedForest(const ForestView& forest) : trees(forest), small(trees) {}
 
     CompiledForest trees;
     SmallTrees small;
@@ -35,49 +35,51 @@ struct ReadyForest {
 
 // What one thread needs to send one block of rows after the other through the trees of a leg.
 template <class T>
-class Pass {
+class BlockPredictor {
 public:
-    Pass(const ReadyForest& forest, const Matrix<T>& X, const Leg& leg, double* outputs, std::uint64_t* touched)
-        : trees_(forest.trees), small_(forest.small), view_(trees_.forest()), X_(X), leg_(leg), outputs_(outputs),
-          pay_(small_.pay(leg.begin, leg.end)), block_(small_), touches_(trees_, leg.begin, leg.end, touched) {}
+    BlockPredictor(const PreparedForest& forest, const Matrix<T>& X, const Stage& stage, double* outputs,
+                   std::uint64_t* touched)
+        : trees_(forest.trees), small_(forest.small), view_(trees_.forest()), X_(X), stage_(stage), outputs_(outputs),
+          use_ranks_(small_.worth_ranking(stage.begin, stage.end)), block_(small_), touched_(trees_, stage.begin,
+                                                                                             stage.end, touched) {}
 
     // Rows [begin, begin + n) of the leg, n <= kRowsInBlock.
     void run(index_t begin, index_t n) {
         n_ = n;
         for (index_t r = 0; r < kRowsInBlock; ++r) {
-            numbers_[r] = leg_.row(begin + std::min(r, n - 1));
-            rows_[r] = X_.data + numbers_[r] * X_.row_stride;
+            row_ids_[r] = stage_.row(begin + std::min(r, n - 1));
+            rows_[r] = X_.data + row_ids_[r] * X_.row_stride;
         }
-        const bool ranked = pay_ && n >= kFewestRows;
+        const bool ranked = use_ranks_ && n >= kMinRowsForRanks;
         if (ranked) rank();
-        touches_.begin(numbers_, n);
-        for (index_t t = leg_.begin; t < leg_.end;) {
+        touched_.begin(row_ids_, n);
+        for (index_t t = stage_.begin; t < stage_.end;) {
             const index_t together = ranked ? n_together(t) : 0;
-            if (together == 0) meet(t);
-            if (together == 1) meet_small<1>(t);
-            if (together == kTogether) meet_small<kTogether>(t);
+            if (together == 0) predict_tree(t);
+            if (together == 1) predict_small_trees<1>(t);
+            if (together == kTreesTogether) predict_small_trees<kTreesTogether>(t);
             t += std::max(together, index_t{1});
         }
     }
 
 private:
-    static constexpr index_t kFewestRows = 32;        // with less, they go through small trees one by one as well
-    static constexpr index_t kTogether = 4;           // small trees whose scores are added in one go
+    static constexpr index_t kMinRowsForRanks = 32;        // with less, they go through small trees one by one as well
+    static constexpr index_t kTreesTogether = 4;           // small trees whose scores are added in one go
 
     const CompiledForest& trees_;
     const SmallTrees& small_;
     const ForestView& view_;
     const Matrix<T> X_;
-    const Leg leg_;
+    const Stage stage_;
     double* outputs_;
-    const bool pay_;
-    SmallTrees::Block<kRowsInBlock, kTogether> block_;
-    Touches<kRowsInBlock> touches_;
+    const bool use_ranks_;
+    SmallTrees::Block<kRowsInBlock, kTreesTogether> block_;
+    TouchedFeatures<kRowsInBlock> touched_;
     index_t n_ = 0;
-    index_t numbers_[kRowsInBlock];
+    index_t row_ids_[kRowsInBlock];
     const T* rows_[kRowsInBlock];
 
-    double* outputs(index_t r) const { return outputs_ + numbers_[r] * view_.n_outputs; }
+    double* outputs(index_t r) const { return outputs_ + row_ids_[r] * view_.n_outputs; }
 
     void rank() {
         block_.rank([&](index_t r, index_t feature) {
@@ -89,17 +91,20 @@ private:
     // How many small trees that add to the same output come next: none, one or kTogether.
     index_t n_together(index_t t) const {
         index_t n = 0;
-        while (n < kTogether && t + n < leg_.end && small_.has(t + n) && view_.target[t + n] == view_.target[t]) ++n;
-        return n == kTogether ? n : std::min(n, index_t{1});
+        while (n < kTreesTogether && t + n < stage_.end && small_.has(t + n) &&
+               view_.target[t + n] == view_.target[t]) {
+            ++n;
+        }
+        return n == kTreesTogether ? n : std::min(n, index_t{1});
     }
 
     template <index_t kTrees>
-    void meet_small(index_t t) {
+    void predict_small_trees(index_t t) {
         const std::uint8_t* stops[kTrees];
         for (index_t i = 0; i < kTrees; ++i) stops[i] = block_.descend(t + i, i);
         add_scores<kTrees>(t, stops);
         for (index_t i = 0; i < kTrees; ++i) {
-            if (touches_.lack(t + i)) touch(t + i, stops[i]);
+            if (touched_.may_add(t + i)) record_features(t + i, stops[i]);
         }
     }
 
@@ -115,42 +120,42 @@ private:
         }
         double* out = outputs_ + view_.target[t];
         for (index_t r = 0; r < n_; ++r) {
-            double sum = out[numbers_[r] * view_.n_outputs];
+            double sum = out[row_ids_[r] * view_.n_outputs];
             for (index_t i = 0; i < kTrees; ++i) sum += scores[i][stops[i][r]];
-            out[numbers_[r] * view_.n_outputs] = sum;
+            out[row_ids_[r] * view_.n_outputs] = sum;
         }
     }
 
-    void touch(index_t t, const std::uint8_t* stops) const {
+    void record_features(index_t t, const std::uint8_t* stops) const {
         if (trees_.n_words() == 1) {
             const std::uint64_t* masks = small_.masks(t);
-            touches_.add([=](index_t r, std::uint64_t* words) { *words |= masks[stops[r]]; });
+            touched_.add([=](index_t r, std::uint64_t* words) { *words |= masks[stops[r]]; });
         } else {
             const std::int32_t* places = small_.places(t);
-            touch(t, [=](index_t r) { return places[stops[r]]; });
+            record_features(t, [=](index_t r) { return places[stops[r]]; });
         }
     }
 
-    template <class Place>
-    void touch(index_t t, Place place) const {
+    template <class MutableMatrix>
+    void record_features(index_t t, MutableMatrix place) const {
         const auto& tree = trees_.tree(t);
-        touches_.add([&](index_t r, std::uint64_t* words) { trees_.touch(tree, place(r), words); });
+        touched_.add([&](index_t r, std::uint64_t* words) { trees_.add_path_features(tree, place(r), words); });
     }
 
-    void meet(index_t t) {
+    void predict_tree(index_t t) {
         const auto& tree = trees_.tree(t);
         std::int32_t places[kRowsInBlock];
         for (index_t r = 0; r < n_; r += kRowsInStep) {
             if (tree.categorical) {
-                descend_with_categories(trees_, tree, rows_ + r, X_.column_stride, places + r);
+                descend_categorical(trees_, tree, rows_ + r, X_.column_stride, places + r);
             } else if (view_.single) {
-                descend<T, true>(trees_, tree, rows_ + r, X_.column_stride, places + r);
+                descend_in_step<T, true>(trees_, tree, rows_ + r, X_.column_stride, places + r);
             } else {
-                descend<T, false>(trees_, tree, rows_ + r, X_.column_stride, places + r);
+                descend_in_step<T, false>(trees_, tree, rows_ + r, X_.column_stride, places + r);
             }
         }
         for (index_t r = 0; r < n_; ++r) view_.add(t, trees_.scores(tree, places[r]), outputs(r));
-        if (touches_.lack(t)) touch(t, [&](index_t r) { return places[r]; });
+        if (touched_.may_add(t)) record_features(t, [&](index_t r) { return places[r]; });
     }
 };
 

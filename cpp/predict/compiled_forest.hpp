@@ -57,7 +57,7 @@ public:
     }
 
     // Adds the features on the way from the root to this place.
-    void touch(const CompiledTree& tree, index_t place, std::uint64_t* words) const {
+    void add_path_features(const CompiledTree& tree, index_t place, std::uint64_t* words) const {
         if (const std::uint64_t* mask = this->mask(tree, place)) {
             for (index_t w = 0; w < n_words_; ++w) words[w] |= mask[w];
             return;
@@ -94,7 +94,7 @@ private:
             for (const index_t child : {forest_.left[node], forest_.right[node]}) {
                 depth[child] = depth[i] + 1;
                 parent_[tree.first + child] = i;
-                inherit(tree, child, i, forest_.feature[node]);
+                inherit_mask(tree, child, i, forest_.feature[node]);
             }
             tree.depth = std::max(tree.depth, depth[i] + 1);
             ++tree.n_tests;
@@ -104,7 +104,7 @@ private:
             if (forest_.missing[node] == static_cast<std::uint8_t>(Missing::stay)) {
                 missing = static_cast<index_t>(nodes_.size()) - tree.first;
                 add_stop(missing, node, i);
-                inherit(tree, missing, i, forest_.feature[node]);
+                inherit_mask(tree, missing, i, forest_.feature[node]);
             }
             Node& out = nodes_[tree.first + i];
             out.feature = forest_.feature[node];
@@ -113,7 +113,7 @@ private:
             out.next[2] = static_cast<std::int32_t>(missing);
             tree.categorical = tree.categorical || forest_.category[node] >= 0;
             const double t0 = forest_.threshold[node];
-            out.threshold = forest_.strict ? below(t0) : t0;
+            out.threshold = forest_.strict ? largest_below(t0) : t0;
         }
         trees_.push_back(tree);
         if (n_words_ > kMaskWords) return;
@@ -125,7 +125,7 @@ private:
     }
 
     // The t with x < threshold exactly if x <= t; nothing is below minus infinity, nor compares with NaN.
-    static double below(double threshold) {
+    static double largest_below(double threshold) {
         constexpr double kLowest = -std::numeric_limits<double>::infinity();
         return threshold == kLowest ? std::numeric_limits<double>::quiet_NaN() : std::nextafter(threshold, kLowest);
     }
@@ -138,7 +138,7 @@ private:
         if (n_words_ <= kMaskWords) masks_.resize(masks_.size() + static_cast<std::size_t>(n_words_), 0);
     }
 
-    void inherit(const CompiledTree& tree, index_t child, index_t parent, index_t feature) {
+    void inherit_mask(const CompiledTree& tree, index_t child, index_t parent, index_t feature) {
         if (n_words_ > kMaskWords) return;
         std::uint64_t* to = masks_.data() + (tree.first + child) * n_words_;
         const std::uint64_t* from = masks_.data() + (tree.first + parent) * n_words_;
@@ -151,8 +151,8 @@ private:
 constexpr index_t kRowsInStep = 8;
 
 template <class T, bool kSingle>
-void descend(const CompiledForest& forest, const CompiledForest::CompiledTree& tree, const T* const* rows,
-             index_t column_stride, std::int32_t* place) {
+void descend_in_step(const CompiledForest& forest, const CompiledForest::CompiledTree& tree, const T* const* rows,
+                     index_t column_stride, std::int32_t* place) {
     const CompiledForest::Node* nodes = forest.nodes(tree);
     for (index_t r = 0; r < kRowsInStep; ++r) place[r] = 0;
     for (index_t level = 0; level < tree.depth; ++level) {
@@ -172,14 +172,14 @@ void descend(const CompiledForest& forest, const CompiledForest::CompiledTree& t
 
 // Trees with categories go row by row.
 template <class T>
-void descend_with_categories(const CompiledForest& forest, const CompiledForest::CompiledTree& tree,
-                             const T* const* rows, index_t column_stride, std::int32_t* place) {
+void descend_categorical(const CompiledForest& forest, const CompiledForest::CompiledTree& tree,
+                         const T* const* rows, index_t column_stride, std::int32_t* place) {
     const CompiledForest::Node* nodes = forest.nodes(tree);
     for (index_t r = 0; r < kRowsInStep; ++r) {
         std::int32_t at = 0;
         while (nodes[at].next[0] != at) {
             const auto x = static_cast<double>(rows[r][nodes[at].feature * column_stride]);
-            at = nodes[at].next[static_cast<int>(turn(forest.forest(), forest.source(tree, at), x))];
+            at = nodes[at].next[static_cast<int>(branch_of(forest.forest(), forest.source(tree, at), x))];
         }
         place[r] = at;
     }

@@ -41,34 +41,34 @@ struct ForestView {
     }
 };
 
-enum class Turn { left, right, missing };
+enum class Branch { left, right, missing };
 
 // Which way a value takes at an inner node.
-inline Turn turn(const ForestView& forest, index_t node, double x) {
-    if (std::isnan(x)) return Turn::missing;
+inline Branch branch_of(const ForestView& forest, index_t node, double x) {
+    if (std::isnan(x)) return Branch::missing;
     if (forest.category[node] < 0) {
         const double value = forest.single ? static_cast<double>(static_cast<float>(x)) : x;
         const bool left = forest.strict ? value < forest.threshold[node] : value <= forest.threshold[node];
-        return left ? Turn::left : Turn::right;
+        return left ? Branch::left : Branch::right;
     }
     const index_t width = forest.category_widths[forest.feature[node]];
-    if (!(x >= 0 && x < static_cast<double>(64 * width))) return Turn::missing;
+    if (!(x >= 0 && x < static_cast<double>(64 * width))) return Branch::missing;
     const auto code = static_cast<index_t>(x);
     const std::uint64_t* sets = forest.category_words.data + forest.category[node];
-    if ((sets[code >> 6] >> (code & 63)) & 1u) return Turn::left;
-    if ((sets[width + (code >> 6)] >> (code & 63)) & 1u) return Turn::right;
-    return Turn::missing;
+    if ((sets[code >> 6] >> (code & 63)) & 1u) return Branch::left;
+    if ((sets[width + (code >> 6)] >> (code & 63)) & 1u) return Branch::right;
+    return Branch::missing;
 }
 
 // The next node, or the same one if the walk of this tree ends here.
-inline index_t step(const ForestView& forest, index_t first, index_t node, double x) {
-    Turn way = turn(forest, node, x);
-    if (way == Turn::missing) {
+inline index_t next_node(const ForestView& forest, index_t first, index_t node, double x) {
+    Branch branch = branch_of(forest, node, x);
+    if (branch == Branch::missing) {
         const auto rule = static_cast<Missing>(forest.missing[node]);
         if (rule == Missing::stay) return node;
-        way = rule == Missing::left ? Turn::left : Turn::right;
+        branch = rule == Missing::left ? Branch::left : Branch::right;
     }
-    return first + (way == Turn::left ? forest.left[node] : forest.right[node]);
+    return first + (branch == Branch::left ? forest.left[node] : forest.right[node]);
 }
 
 }  // namespace farthing

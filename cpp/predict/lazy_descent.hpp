@@ -9,29 +9,29 @@
 namespace farthing {
 
 // What is known of a feature: nothing, its value, or its value once it is asked for.
-enum Hearsay : std::uint8_t { unheard = 0, heard_of = 1, at_hand = 2 };
+enum FeatureState : std::uint8_t { unknown = 0, known = 1, on_hand = 2 };
 
 // Goes down the trees from `tree` up to `end` until one tests a feature that is unheard of, and returns that
 // feature, or -1 after the last tree. A feature at hand is asked for when a tree first tests it, and is heard of from
 // then on. A tree that a missing value stops is left at its node.
 template <class Ask>
-std::int32_t descend(const ForestView& forest,
-                     const double* values,         // IN (n_features,), where heard of or at hand
-                     std::uint8_t* hearsay,        // IN, OUT (n_features,)
-                     index_t* nodes,               // IN, OUT (trees,): where each tree stands
-                     index_t& tree,                // IN, OUT: the first unfinished tree
-                     index_t end, Ask ask) {
+std::int32_t descend_known(const ForestView& forest,
+                           const double* values,         // IN (n_features,), where heard of or at hand
+                           std::uint8_t* states,        // IN, OUT (n_features,)
+                           index_t* nodes,               // IN, OUT (trees,): where each tree stands
+                           index_t& tree,                // IN, OUT: the first unfinished tree
+                           index_t end, Ask ask) {
     for (; tree < end; ++tree) {
         index_t& node = nodes[tree];
         for (index_t last = -1; node != last && forest.feature[node] >= 0;) {
             const std::int32_t feature = forest.feature[node];
-            if (hearsay[feature] == unheard) return feature;
-            if (hearsay[feature] == at_hand) {
-                hearsay[feature] = heard_of;
+            if (states[feature] == unknown) return feature;
+            if (states[feature] == on_hand) {
+                states[feature] = known;
                 ask(feature);
             }
             last = node;
-            node = step(forest, forest.offsets[tree], node, values[feature]);
+            node = next_node(forest, forest.offsets[tree], node, values[feature]);
         }
     }
     return -1;
@@ -42,7 +42,8 @@ inline void add_scores(const ForestView& forest,
                        const index_t* nodes,     // IN (trees,)
                        index_t end,
                        double* outputs) {        // IN, OUT (n_outputs,)
-    for (index_t tree = 0; tree < end; ++tree) forest.add(tree, forest.scores.data + nodes[tree] * forest.width, outputs);
+    for (index_t tree = 0; tree < end; ++tree) forest.add(tree, forest.scores.data + nodes[tree] * forest.width,
+                                                          outputs);
 }
 
 }  // namespace farthing

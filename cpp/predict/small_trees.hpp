@@ -21,8 +21,8 @@ namespace farthing {
 // needs, but they are of bytes, no jump or address depends on a value, and so one instruction serves 16 rows or more.
 class SmallTrees {
     // One test. A side is the slot with the stops of the subtree there, or, if negative, a stop: -1 - stop.
-    struct Choice {
-        std::int32_t row;      // of the ranks
+    struct Test {
+        std::int32_t rank_row;      // of the ranks
         std::int32_t left;
         std::int32_t right;
         std::int32_t out;      // the slot for the result
@@ -34,22 +34,22 @@ class SmallTrees {
 
     struct Tree {
         bool small = false;
-        index_t first_choice = 0;
-        index_t n_choices = 0;
+        index_t first_test = 0;
+        index_t n_tests = 0;
         index_t first_stop = 0;
     };
 
 public:
-    static constexpr index_t kMostTests = 127;  // of one tree: 128 leaves, and as many stops at missing values but one
+    static constexpr index_t kMaxTests = 127;  // of one tree: 128 leaves, and as many stops at missing values but one
 
-    static constexpr index_t kFewest = 8;      // trees; for less, values are not ranked
+    static constexpr index_t kMinTrees = 8;      // trees; for less, values are not ranked
 
     explicit SmallTrees(const CompiledForest& forest)
         : width_(forest.forest().width), n_words_(forest.n_words()), ranks_(forest.forest().n_features),
-          row_of_(static_cast<std::size_t>(forest.forest().n_features), -1),
+          rank_row_of_(static_cast<std::size_t>(forest.forest().n_features), -1),
           trees_(static_cast<std::size_t>(forest.forest().n_trees())) {
-        if (forest.forest().n_trees() < kFewest) return;
-        for (index_t t = 0; t < forest.forest().n_trees(); ++t) join(forest, t);
+        if (forest.forest().n_trees() < kMinTrees) return;
+        for (index_t t = 0; t < forest.forest().n_trees(); ++t) admit(forest, t);
         for (index_t t = 0; t < forest.forest().n_trees(); ++t) {
             if (has(t)) compile(forest, t);
         }
@@ -57,14 +57,14 @@ public:
 
     bool has(index_t t) const { return tree(t).small; }
     // Whether ranking the values pays off for the trees [begin, end).
-    bool pay(index_t begin, index_t end) const {
+    bool worth_ranking(index_t begin, index_t end) const {
         index_t n_small = 0;
         for (index_t t = begin; t < end; ++t) n_small += has(t);
-        return n_small >= std::max(kFewest, static_cast<index_t>(features_.size()));
+        return n_small >= std::max(kMinTrees, static_cast<index_t>(features_.size()));
     }
     // The features that these trees test.
     const std::vector<index_t>& features() const { return features_; }
-    const Ranks& ranks() const { return ranks_; }
+    const ThresholdRanks& ranks() const { return ranks_; }
 
     // By the stops of a tree: what they add to the outputs, the features on the way to them if these have a mask, and
     // their places in the compiled forest.
@@ -73,12 +73,12 @@ public:
     const std::int32_t* places(index_t t) const { return places_.data() + tree(t).first_stop; }
 
     // A block of rows on its way: the ranks of their values, and the stops of their last trees, up to kTogether.
-    template <index_t kRows, index_t kTogether>
+    template <index_t kRows, index_t kTreesTogether>
     class Block {
     public:
         explicit Block(const SmallTrees& trees)
             : trees_(trees), ranks_(trees.features().size() * kRows), missing_(trees.features().size()),
-              stops_(static_cast<std::size_t>((kTogether + trees.n_slots_ - 1) * kRows)) {}
+              stops_(static_cast<std::size_t>((kTreesTogether + trees.n_slots_ - 1) * kRows)) {}
 
         // Reads the values that the trees test: value(row, feature), row < kRows.
         template <class Value>
@@ -95,9 +95,9 @@ public:
         const std::uint8_t* descend(index_t t, index_t i) {
             const Tree& tree = trees_.tree(t);
             std::uint8_t* slots = stops_.data() + i * kRows;
-            if (tree.n_choices == 0) std::fill(slots, slots + kRows, std::uint8_t{0});
-            const Choice* choices = trees_.choices_.data() + tree.first_choice;
-            for (index_t k = 0; k < tree.n_choices; ++k) choose(choices[k], slots);
+            if (tree.n_tests == 0) std::fill(slots, slots + kRows, std::uint8_t{0});
+            const Test* tests = trees_.tests_.data() + tree.first_test;
+            for (index_t k = 0; k < tree.n_tests; ++k) apply(tests[k], slots);
             return slots;
         }
 
@@ -107,52 +107,52 @@ public:
         std::vector<std::uint8_t> missing_;  // (features,): whether any row has no value
         std::vector<std::uint8_t> stops_;    // (slots, kRows)
 
-        struct Fixed {
+        struct ConstantStop {
             std::uint8_t stop;
             std::uint8_t operator[](index_t) const { return stop; }
         };
 
-        void choose(const Choice& choice, std::uint8_t* slots) const {
-            const std::uint8_t* left = slots + choice.left * kRows;
-            const std::uint8_t* right = slots + choice.right * kRows;
-            if (choice.left < 0 && choice.right < 0) {
-                choose(choice, Fixed{stop_of(choice.left)}, Fixed{stop_of(choice.right)}, slots);
-            } else if (choice.left < 0) {
-                choose(choice, Fixed{stop_of(choice.left)}, right, slots);
-            } else if (choice.right < 0) {
-                choose(choice, left, Fixed{stop_of(choice.right)}, slots);
+        void apply(const Test& test, std::uint8_t* slots) const {
+            const std::uint8_t* left = slots + test.left * kRows;
+            const std::uint8_t* right = slots + test.right * kRows;
+            if (test.left < 0 && test.right < 0) {
+                apply(test, ConstantStop{stop_of(test.left)}, ConstantStop{stop_of(test.right)}, slots);
+            } else if (test.left < 0) {
+                apply(test, ConstantStop{stop_of(test.left)}, right, slots);
+            } else if (test.right < 0) {
+                apply(test, left, ConstantStop{stop_of(test.right)}, slots);
             } else {
-                choose(choice, left, right, slots);
+                apply(test, left, right, slots);
             }
         }
 
         template <class Left, class Right>
-        void choose(const Choice& choice, Left left, Right right, std::uint8_t* slots) const {
-            const std::uint8_t* ranks = ranks_.data() + choice.row * kRows;
-            std::uint8_t* out = slots + choice.out * kRows;
-            const std::uint8_t shift = choice.shift;
-            const std::uint8_t bound = choice.bound;
+        void apply(const Test& test, Left left, Right right, std::uint8_t* slots) const {
+            const std::uint8_t* ranks = ranks_.data() + test.rank_row * kRows;
+            std::uint8_t* out = slots + test.out * kRows;
+            const std::uint8_t shift = test.shift;
+            const std::uint8_t bound = test.bound;
             #pragma omp simd
             for (index_t r = 0; r < kRows; ++r) {
                 const std::uint8_t a = left[r];
                 const std::uint8_t b = right[r];
                 out[r] = static_cast<std::uint8_t>(ranks[r] + shift) < bound ? a : b;
             }
-            if (!choice.stays || !missing_[static_cast<std::size_t>(choice.row)]) return;
-            const std::uint8_t stop = choice.stop;
+            if (!test.stays || !missing_[static_cast<std::size_t>(test.rank_row)]) return;
+            const std::uint8_t stop = test.stop;
             #pragma omp simd
-            for (index_t r = 0; r < kRows; ++r) out[r] = ranks[r] == Ranks::kMissing ? stop : out[r];
+            for (index_t r = 0; r < kRows; ++r) out[r] = ranks[r] == ThresholdRanks::kMissing ? stop : out[r];
         }
     };
 
 private:
     index_t width_;
     index_t n_words_;
-    Ranks ranks_;
+    ThresholdRanks ranks_;
     std::vector<index_t> features_;
-    std::vector<std::int32_t> row_of_;   // the place of a feature in features_, or -1
+    std::vector<std::int32_t> rank_row_of_;   // the place of a feature in features_, or -1
     std::vector<Tree> trees_;
-    std::vector<Choice> choices_;
+    std::vector<Test> tests_;
     std::vector<double> scores_;
     std::vector<std::uint64_t> masks_;
     std::vector<std::int32_t> places_;
@@ -162,45 +162,45 @@ private:
     static std::uint8_t stop_of(std::int32_t side) { return static_cast<std::uint8_t>(-1 - side); }
 
     // Takes a tree in if it is small and the thresholds of its features are not too many.
-    void join(const CompiledForest& forest, index_t t) {
+    void admit(const CompiledForest& forest, index_t t) {
         const auto& compiled = forest.tree(t);
-        if (compiled.categorical || compiled.n_tests > kMostTests) return;
+        if (compiled.categorical || compiled.n_tests > kMaxTests) return;
         const CompiledForest::Node* nodes = forest.nodes(compiled);
-        std::vector<Ranks::Test> tests;
+        std::vector<ThresholdRanks::Threshold> thresholds;
         for (index_t i = 0; i < forest.forest().offsets[t + 1] - forest.forest().offsets[t]; ++i) {
-            if (nodes[i].next[0] != i) tests.emplace_back(nodes[i].feature, nodes[i].threshold);
+            if (nodes[i].next[0] != i) thresholds.emplace_back(nodes[i].feature, nodes[i].threshold);
         }
-        if (!ranks_.admit(tests)) return;
+        if (!ranks_.admit(thresholds)) return;
         trees_[static_cast<std::size_t>(t)].small = true;
-        for (const auto& [feature, threshold] : tests) {
-            if (row_of_[static_cast<std::size_t>(feature)] >= 0) continue;
-            row_of_[static_cast<std::size_t>(feature)] = static_cast<std::int32_t>(features_.size());
+        for (const auto& [feature, threshold] : thresholds) {
+            if (rank_row_of_[static_cast<std::size_t>(feature)] >= 0) continue;
+            rank_row_of_[static_cast<std::size_t>(feature)] = static_cast<std::int32_t>(features_.size());
             features_.push_back(feature);
         }
     }
 
     void compile(const CompiledForest& forest, index_t t) {
         Tree& tree = trees_[static_cast<std::size_t>(t)];
-        tree.first_choice = static_cast<index_t>(choices_.size());
+        tree.first_test = static_cast<index_t>(tests_.size());
         tree.first_stop = static_cast<index_t>(places_.size());
         compile(forest, t, 0, 0);
-        tree.n_choices = static_cast<index_t>(choices_.size()) - tree.first_choice;
+        tree.n_tests = static_cast<index_t>(tests_.size()) - tree.first_test;
     }
 
     // Adds the tests at and below a place, with results in slots from `slot` on; returns the side that it is.
     std::int32_t compile(const CompiledForest& forest, index_t t, std::int32_t place, std::int32_t slot) {
         const CompiledForest::Node& node = forest.nodes(forest.tree(t))[place];
         if (node.next[0] == place) return -1 - add_stop(forest, t, place);
-        Choice choice;
-        choice.row = row_of_[static_cast<std::size_t>(node.feature)];
-        choice.left = compile(forest, t, node.next[0], slot);
-        choice.right = compile(forest, t, node.next[1], choice.left < 0 ? slot : slot + 1);
-        choice.out = slot;
-        choice.shift = node.next[2] == node.next[0];
-        choice.bound = static_cast<std::uint8_t>(ranks_.bound({node.feature, node.threshold}) + choice.shift);
-        choice.stays = node.next[2] != node.next[0] && node.next[2] != node.next[1];
-        choice.stop = choice.stays ? static_cast<std::uint8_t>(add_stop(forest, t, node.next[2])) : std::uint8_t{0};
-        choices_.push_back(choice);
+        Test test;
+        test.rank_row = rank_row_of_[static_cast<std::size_t>(node.feature)];
+        test.left = compile(forest, t, node.next[0], slot);
+        test.right = compile(forest, t, node.next[1], test.left < 0 ? slot : slot + 1);
+        test.out = slot;
+        test.shift = node.next[2] == node.next[0];
+        test.bound = static_cast<std::uint8_t>(ranks_.bound({node.feature, node.threshold}) + test.shift);
+        test.stays = node.next[2] != node.next[0] && node.next[2] != node.next[1];
+        test.stop = test.stays ? static_cast<std::uint8_t>(add_stop(forest, t, node.next[2])) : std::uint8_t{0};
+        tests_.push_back(test);
         n_slots_ = std::max<index_t>(n_slots_, slot + 1);
         return slot;
     }

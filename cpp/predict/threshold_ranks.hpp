@@ -15,36 +15,38 @@ namespace farthing {
 // The thresholds of each feature, ascending: t_0 < t_1 < ... The rank of x is how many of them are below x, so that
 //     x <= t_k   if and only if   rank(x) < k + 1,
 // and a test of floats is one of bytes.
-class Ranks {
+class ThresholdRanks {
 public:
-    static constexpr index_t kMost = 254;           // thresholds of a feature: ranks are 0 to 254
+    static constexpr index_t kMaxThresholds = 254;           // thresholds of a feature: ranks are 0 to 254
     static constexpr std::uint8_t kMissing = 255;   // the rank of NaN
 
-    using Test = std::pair<index_t, double>;        // feature, threshold
+    using Threshold = std::pair<index_t, double>;        // feature, threshold
 
-    explicit Ranks(index_t n_features) : thresholds_(static_cast<std::size_t>(n_features)) {}
+    explicit ThresholdRanks(index_t n_features) : thresholds_(static_cast<std::size_t>(n_features)) {}
 
     // Takes the thresholds of some tests in, all or none: none if a feature would have too many. NaN is no threshold.
-    bool admit(std::vector<Test> tests) {
-        const auto known = [&](const Test& test) { return std::isnan(test.second) || find(test).second; };
-        tests.erase(std::remove_if(tests.begin(), tests.end(), known), tests.end());
-        std::sort(tests.begin(), tests.end());
-        tests.erase(std::unique(tests.begin(), tests.end()), tests.end());
+    bool admit(std::vector<Threshold> added) {
+        const auto known = [&](const Threshold& threshold) {
+            return std::isnan(threshold.second) || find(threshold).second;
+        };
+        added.erase(std::remove_if(added.begin(), added.end(), known), added.end());
+        std::sort(added.begin(), added.end());
+        added.erase(std::unique(added.begin(), added.end()), added.end());
         index_t run = 0;
-        for (std::size_t i = 0; i < tests.size(); ++i) {
-            run = i > 0 && tests[i].first == tests[i - 1].first ? run + 1 : 1;
-            if (n_thresholds(tests[i].first) + run > kMost) return false;
+        for (std::size_t i = 0; i < added.size(); ++i) {
+            run = i > 0 && added[i].first == added[i - 1].first ? run + 1 : 1;
+            if (n_thresholds(added[i].first) + run > kMaxThresholds) return false;
         }
-        for (const Test& test : tests) {
-            auto& sorted = thresholds_[static_cast<std::size_t>(test.first)];
-            sorted.insert(sorted.begin() + find(test).first, test.second);
+        for (const Threshold& threshold : added) {
+            auto& sorted = thresholds_[static_cast<std::size_t>(threshold.first)];
+            sorted.insert(sorted.begin() + find(threshold).first, threshold.second);
         }
         return true;
     }
 
     // The b for which x <= threshold exactly if rank(x) < b; 0 for NaN, which no x is below. Its test was admitted.
-    std::uint8_t bound(const Test& test) const {
-        return std::isnan(test.second) ? std::uint8_t{0} : static_cast<std::uint8_t>(find(test).first + 1);
+    std::uint8_t bound(const Threshold& threshold) const {
+        return std::isnan(threshold.second) ? std::uint8_t{0} : static_cast<std::uint8_t>(find(threshold).first + 1);
     }
 
     index_t n_thresholds(index_t feature) const {
@@ -77,10 +79,10 @@ private:
     std::vector<std::vector<double>> thresholds_;
 
     // The place of a threshold, and whether it is there.
-    std::pair<index_t, bool> find(const Test& test) const {
-        const auto& sorted = thresholds_[static_cast<std::size_t>(test.first)];
-        const auto at = std::lower_bound(sorted.begin(), sorted.end(), test.second);
-        return {at - sorted.begin(), at != sorted.end() && *at == test.second};
+    std::pair<index_t, bool> find(const Threshold& threshold) const {
+        const auto& sorted = thresholds_[static_cast<std::size_t>(threshold.first)];
+        const auto at = std::lower_bound(sorted.begin(), sorted.end(), threshold.second);
+        return {at - sorted.begin(), at != sorted.end() && *at == threshold.second};
     }
 };
 

@@ -12,10 +12,10 @@ namespace farthing {
 // Most rows have touched all that the trees test after a few of them, and then there is nothing to write down any more.
 // The rows of which this is not true are open.
 template <index_t kRows>
-class Touches {
+class TouchedFeatures {
 public:
     // For trees [begin, end).   OUT touched (n, words), or null: no account is kept.
-    Touches(const CompiledForest& trees, index_t begin, index_t end, std::uint64_t* touched)
+    TouchedFeatures(const CompiledForest& trees, index_t begin, index_t end, std::uint64_t* touched)
         : trees_(trees), n_words_(trees.n_words()), touched_(touched) {
         if (n_words_ > CompiledForest::kMaskWords) return;
         for (index_t t = begin; t < end; ++t) {
@@ -31,17 +31,17 @@ public:
             open_[r] = r;
             words_[r] = touched_ + numbers[r] * n_words_;
         }
-        if (n_words_ <= CompiledForest::kMaskWords) look();
+        if (n_words_ <= CompiledForest::kMaskWords) refresh();
     }
 
     // Whether a tree may touch a feature that some row has not touched yet.
-    bool lack(index_t t) {
+    bool may_add(index_t t) {
         if (!touched_) return false;
         const std::uint64_t* tested = trees_.tested(t);
         if (!tested) return true;
         std::uint64_t any = 0;
-        for (index_t w = 0; w < n_words_; ++w) any |= tested[w] & lacking_[w];
-        if (any != 0 && ++since_look_ > kTreesBetweenLooks) look();
+        for (index_t w = 0; w < n_words_; ++w) any |= tested[w] & untouched_[w];
+        if (any != 0 && ++trees_since_refresh_ > kTreesBetweenRefreshes) refresh();
         return any != 0;
     }
 
@@ -52,29 +52,29 @@ public:
     }
 
 private:
-    static constexpr index_t kTreesBetweenLooks = 4;
+    static constexpr index_t kTreesBetweenRefreshes = 4;
 
     const CompiledForest& trees_;
     const index_t n_words_;
     std::uint64_t* touched_;
     std::uint64_t tested_[CompiledForest::kMaskWords] = {};   // features that the trees test
-    std::uint64_t lacking_[CompiledForest::kMaskWords] = {};  // those that some open row has not touched
+    std::uint64_t untouched_[CompiledForest::kMaskWords] = {};  // those that some open row has not touched
     std::uint64_t* words_[kRows];
     index_t open_[kRows];
     index_t n_open_ = 0;
-    index_t since_look_ = 0;
+    index_t trees_since_refresh_ = 0;
 
     // Looks again which rows are open, and what they lack.
-    void look() {
-        since_look_ = 0;
-        std::fill(lacking_, lacking_ + n_words_, 0);
+    void refresh() {
+        trees_since_refresh_ = 0;
+        std::fill(untouched_, untouched_ + n_words_, 0);
         index_t n_open = 0;
         for (index_t i = 0; i < n_open_; ++i) {
             std::uint64_t any = 0;
             for (index_t w = 0; w < n_words_; ++w) {
-                const std::uint64_t lack = tested_[w] & ~words_[open_[i]][w];
-                lacking_[w] |= lack;
-                any |= lack;
+                const std::uint64_t untouched = tested_[w] & ~words_[open_[i]][w];
+                untouched_[w] |= untouched;
+                any |= untouched;
             }
             open_[n_open] = open_[i];
             n_open += any != 0;

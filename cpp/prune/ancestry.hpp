@@ -13,13 +13,13 @@
 namespace farthing {
 
 // Where each node hangs, and whether no node above it tests its feature.
-struct Lineage {
+struct Ancestry {
     std::vector<std::int32_t> parent;    // (nodes,), counted over the forest; -1: a root
-    std::vector<std::uint8_t> first;     // (nodes,)
+    std::vector<std::uint8_t> first_test;     // (nodes,)
 
-    explicit Lineage(const ForestView& forest)
+    explicit Ancestry(const ForestView& forest)
         : parent(static_cast<std::size_t>(forest.feature.size), -1),
-          first(static_cast<std::size_t>(forest.feature.size), 0) {
+          first_test(static_cast<std::size_t>(forest.feature.size), 0) {
         if (forest.feature.size > std::numeric_limits<std::int32_t>::max())
             throw std::overflow_error("a forest to prune may have 2^31 nodes at most");
         for (index_t t = 0; t < forest.n_trees(); ++t) {
@@ -30,7 +30,7 @@ struct Lineage {
                 parent[begin + forest.right[h]] = static_cast<std::int32_t>(h);
                 std::int32_t up = parent[h];
                 while (up >= 0 && forest.feature[up] != forest.feature[h]) up = parent[up];
-                first[h] = up < 0;
+                first_test[h] = up < 0;
             }
         }
     }
@@ -38,12 +38,12 @@ struct Lineage {
 
 // Calls visit(node) for each inner node whose test a row takes in a tree, from the root; returns where the row ends.
 template <class T, class Visit>
-index_t descend(const ForestView& forest, const Matrix<T>& X, index_t row, index_t tree, Visit visit) {
+index_t visit_path(const ForestView& forest, const Matrix<T>& X, index_t row, index_t tree, Visit visit) {
     const index_t begin = forest.offsets[tree];
     index_t node = begin;
     while (forest.feature[node] >= 0) {
         visit(node);
-        const index_t next = step(forest, begin, node, static_cast<double>(X(row, forest.feature[node])));
+        const index_t next = next_node(forest, begin, node, static_cast<double>(X(row, forest.feature[node])));
         if (next == node) break;
         node = next;
     }

@@ -11,7 +11,7 @@
 
 namespace farthing {
 
-using wide_t = __int128;
+using int128_t = __int128;
 
 struct ClosureGraph {
     std::vector<std::int64_t> gain;     // (n,)
@@ -29,16 +29,16 @@ struct Rate {
 };
 
 // The sum of |values|; throws if it does not stay below 2^62, so that no difference of sums can overflow.
-inline std::int64_t checked_mass(const std::vector<std::int64_t>& values) {
-    wide_t sum = 0;
-    for (const std::int64_t v : values) sum += v < 0 ? -static_cast<wide_t>(v) : v;
-    if (sum >= (wide_t{1} << 62))
+inline std::int64_t checked_abs_sum(const std::vector<std::int64_t>& values) {
+    int128_t sum = 0;
+    for (const std::int64_t v : values) sum += v < 0 ? -static_cast<int128_t>(v) : v;
+    if (sum >= (int128_t{1} << 62))
         throw std::overflow_error("the sums of a closure problem must stay below 2^62; use a coarser grid");
     return static_cast<std::int64_t>(sum);
 }
 
-// Arcs in the order they come, put by their tails when all are known.
-struct Arcs {
+// ArcList in the order they come, put by their tails when all are known.
+struct ArcList {
     std::vector<std::int32_t> tail;
     std::vector<std::int32_t> head;
 

@@ -31,8 +31,8 @@ struct SubProblem {
 };
 
 // The parts of a problem by number, -1 for what belongs to none; arcs between parts are dropped.
-inline std::vector<SubProblem> take_apart(const SubProblem& whole, const std::vector<std::int32_t>& part,
-                                          std::int32_t n_parts) {
+inline std::vector<SubProblem> split_problem(const SubProblem& whole, const std::vector<std::int32_t>& part,
+                                             std::int32_t n_parts) {
     std::vector<SubProblem> parts(n_parts);
     std::vector<std::int32_t> place(part.size());
     for (std::size_t v = 0; v < part.size(); ++v) {
@@ -58,7 +58,7 @@ inline std::vector<SubProblem> take_apart(const SubProblem& whole, const std::ve
 }
 
 // Each element's connected component, numbered from 0 in the order of the elements.
-inline std::int32_t components(const ClosureGraph& graph, std::vector<std::int32_t>& part) {
+inline std::int32_t connected_components(const ClosureGraph& graph, std::vector<std::int32_t>& part) {
     std::vector<std::int32_t> root(graph.gain.size());
     std::iota(root.begin(), root.end(), 0);
     const auto find = [&](std::int32_t v) {
@@ -97,22 +97,22 @@ public:
     // At drop 0 are the elements outside the largest best set at the rate 0; those that no rate removes have the drop
     // rates.size() + 1. Between two rates the set is the largest of the best, at a rate the next one.
     ClosurePath solve(ClosureGraph&& graph) {
-        checked_mass(graph.gain);
-        checked_mass(graph.cost);
+        checked_abs_sum(graph.gain);
+        checked_abs_sum(graph.cost);
         n_ = graph.n();
         piece_.assign(n_, kNever);
         SubProblem whole{std::move(graph), std::vector<std::int32_t>(n_)};
         std::iota(whole.ids.begin(), whole.ids.end(), 0);
-        set_free_apart(whole);
-        set_hopeless_apart(whole);
+        fix_free_elements(whole);
+        drop_never_chosen(whole);
         std::vector<SubProblem> stack;
-        connected_parts(std::move(whole), stack);
+        push_components(std::move(whole), stack);
         while (!stack.empty()) {
             SubProblem problem = std::move(stack.back());
             stack.pop_back();
-            part(std::move(problem), stack);
+            divide(std::move(problem), stack);
         }
-        if (progress_ && told_ < 1) progress_(told_ = 1);
+        if (progress_ && reported_ < 1) progress_(reported_ = 1);
         return collect();
     }
 
@@ -129,12 +129,12 @@ private:
     std::int32_t n_ = 0;
     index_t n_decided_ = 0;
     index_t n_cuts_ = 0;
-    double told_ = 0;
+    double reported_ = 0;
     std::vector<std::int32_t> piece_;  // (n,)
     std::vector<Piece> pieces_;
 
     // What needs nothing that costs is decided by its gains alone: the best of it stays at every rate.
-    void set_free_apart(SubProblem& whole) {
+    void fix_free_elements(SubProblem& whole) {
         ClosureGraph& graph = whole.graph;
         // An element is free if it costs nothing and all it needs is free; spread "not free" against the arcs.
         std::vector<std::uint8_t> free(graph.gain.size());
@@ -149,31 +149,31 @@ private:
         }
         std::vector<std::int32_t> part(free.size());
         for (std::size_t v = 0; v < free.size(); ++v) part[v] = free[v] ? 0 : -1;
-        const SubProblem gratis = std::move(take_apart(whole, part, 1)[0]);
-        if (gratis.ids.empty()) return;
-        const std::vector<std::uint8_t> inside = best_closure(gratis.graph, Rate{0, 1});
+        const SubProblem free_part = std::move(split_problem(whole, part, 1)[0]);
+        if (free_part.ids.empty()) return;
+        const std::vector<std::uint8_t> inside = best_closure(free_part.graph, Rate{0, 1});
         std::fill(part.begin(), part.end(), 0);
         for (std::size_t i = 0; i < inside.size(); ++i) {
             if (!inside[i]) continue;
-            piece_[gratis.ids[i]] = kAlways;
-            part[gratis.ids[i]] = -1;
+            piece_[free_part.ids[i]] = kAlways;
+            part[free_part.ids[i]] = -1;
             ++n_decided_;
         }
-        whole = std::move(take_apart(whole, part, 1)[0]);
+        whole = std::move(split_problem(whole, part, 1)[0]);
     }
 
     // What is not in the best set at the rate 0 is in none.
-    void set_hopeless_apart(SubProblem& whole) {
+    void drop_never_chosen(SubProblem& whole) {
         const std::vector<std::uint8_t> inside = best_closure(whole.graph, Rate{0, 1});
         std::vector<std::int32_t> part(inside.size());
         for (std::size_t v = 0; v < inside.size(); ++v) {
             part[v] = inside[v] ? 0 : -1;
             n_decided_ += !inside[v];
         }
-        whole = std::move(take_apart(whole, part, 1)[0]);
+        whole = std::move(split_problem(whole, part, 1)[0]);
     }
 
-    void part(SubProblem&& problem, std::vector<SubProblem>& stack) {
+    void divide(SubProblem&& problem, std::vector<SubProblem>& stack) {
         const std::int64_t gain =
             std::accumulate(problem.graph.gain.begin(), problem.graph.gain.end(), std::int64_t{0});
         const std::int64_t cost =
@@ -189,32 +189,32 @@ private:
         if (whole) {
             for (const std::int32_t v : problem.ids) piece_[v] = static_cast<std::int32_t>(pieces_.size());
             pieces_.push_back({gain, cost});
-            tell(static_cast<index_t>(problem.ids.size()));
+            report(static_cast<index_t>(problem.ids.size()));
             return;
         }
         const std::vector<std::int32_t> side(inside.begin(), inside.end());
-        std::vector<SubProblem> sides = take_apart(problem, side, 2);
+        std::vector<SubProblem> sides = split_problem(problem, side, 2);
         problem = SubProblem{};
-        for (SubProblem& one : sides) connected_parts(std::move(one), stack);
+        for (SubProblem& one : sides) push_components(std::move(one), stack);
     }
 
-    void connected_parts(SubProblem&& problem, std::vector<SubProblem>& stack) {
+    void push_components(SubProblem&& problem, std::vector<SubProblem>& stack) {
         if (problem.ids.empty()) return;
         std::vector<std::int32_t> part;
-        const std::int32_t n = components(problem.graph, part);
+        const std::int32_t n = connected_components(problem.graph, part);
         if (n == 1) {
             stack.push_back(std::move(problem));
             return;
         }
-        std::vector<SubProblem> parts = take_apart(problem, part, n);
+        std::vector<SubProblem> parts = split_problem(problem, part, n);
         problem = SubProblem{};
         for (SubProblem& one : parts) stack.push_back(std::move(one));
     }
 
-    void tell(index_t decided) {
+    void report(index_t decided) {
         n_decided_ += decided;
         const double share = static_cast<double>(n_decided_) / static_cast<double>(std::max(n_, 1));
-        if (progress_ && share >= told_ + 0.01) progress_(told_ = share);
+        if (progress_ && share >= reported_ + 0.01) progress_(reported_ = share);
     }
 
     // Pieces in the order of their rates, equal rates together.
@@ -223,8 +223,8 @@ private:
         std::vector<std::int32_t> order(n_pieces);
         std::iota(order.begin(), order.end(), 0);
         const auto before = [&](std::int32_t a, std::int32_t b) {
-            return static_cast<wide_t>(pieces_[a].gain) * pieces_[b].cost <
-                   static_cast<wide_t>(pieces_[b].gain) * pieces_[a].cost;
+            return static_cast<int128_t>(pieces_[a].gain) * pieces_[b].cost <
+                   static_cast<int128_t>(pieces_[b].gain) * pieces_[a].cost;
         };
         std::sort(order.begin(), order.end(), before);
         ClosurePath path;

@@ -14,12 +14,12 @@ namespace farthing {
 
 // The features that each row meets in each tree, in the order of their first tests; what the removal of a feature would
 // cost and save.
-class FeaturePaths {
+class FeatureRemoval {
 public:
     template <class T>
-    FeaturePaths(const ForestView& forest, const Matrix<T>& X, Span<const index_t> group_of, index_t n_groups)
+    FeatureRemoval(const ForestView& forest, const Matrix<T>& X, Span<const index_t> group_of, index_t n_groups)
         : forest_(forest),
-          lineage_(forest),
+          ancestry_(forest),
           group_of_(group_of.begin(), group_of.end()),
           n_groups_(n_groups),
           n_rows_(X.n_rows) {
@@ -27,8 +27,8 @@ public:
         for (index_t row = 0; row < X.n_rows; ++row) {
             for (index_t t = 0; t < forest.n_trees(); ++t) {
                 begin_.push_back(static_cast<index_t>(features_.size()));
-                descend(forest, X, row, t, [&](index_t h) {
-                    if (lineage_.first[h]) features_.push_back(forest.feature[h]);
+                visit_path(forest, X, row, t, [&](index_t h) {
+                    if (ancestry_.first_test[h]) features_.push_back(forest.feature[h]);
                 });
             }
         }
@@ -46,14 +46,14 @@ public:
         std::vector<std::int64_t> below(static_cast<std::size_t>(n), 0);
         std::vector<std::int64_t> lost(static_cast<std::size_t>(forest_.n_features), 0);
         for (index_t h = 0; h < n; ++h) {
-            const std::int32_t up = lineage_.parent[h];
+            const std::int32_t up = ancestry_.parent[h];
             kept[h] = forest_.feature[h] >= 0 && !removed[forest_.feature[h]] && (up < 0 || kept[up]);
         }
         for (index_t h = n - 1; h >= 0; --h) {
             if (!kept[h]) continue;
             below[h] += gain[h];
-            if (lineage_.parent[h] >= 0) below[lineage_.parent[h]] += below[h];
-            if (lineage_.first[h]) lost[forest_.feature[h]] += below[h];
+            if (ancestry_.parent[h] >= 0) below[ancestry_.parent[h]] += below[h];
+            if (ancestry_.first_test[h]) lost[forest_.feature[h]] += below[h];
         }
         return lost;
     }
@@ -64,16 +64,16 @@ public:
         std::vector<std::int64_t> saved(static_cast<std::size_t>(k * n_items()), 0);
 #pragma omp parallel num_threads(threads_for(n_threads, n_rows_))
         {
-            std::vector<std::int64_t> mine(saved.size(), 0);
+            std::vector<std::int64_t> partial(saved.size(), 0);
             std::vector<index_t> local(static_cast<std::size_t>(k), -1);
             std::vector<index_t> used;
-            std::vector<std::int32_t> trees;      // (used,): trees that test the feature
+            std::vector<std::int32_t> tree_counts;      // (used,): trees that test the feature
             std::vector<std::int32_t> after;      // (used, used): trees that test the second not before the first
             std::vector<std::int32_t> members;    // (groups,): features in use, less those saved
 #pragma omp for schedule(static)
             for (index_t row = 0; row < n_rows_; ++row) {
                 used.clear();
-                walk(row, removed, [&](const std::int32_t* f, index_t n) {
+                for_each_tree(row, removed, [&](const std::int32_t* f, index_t n) {
                     for (index_t a = 0; a < n; ++a) {
                         if (local[f[a]] >= 0) continue;
                         local[f[a]] = static_cast<index_t>(used.size());
@@ -81,37 +81,37 @@ public:
                     }
                 });
                 const auto width = static_cast<index_t>(used.size());
-                trees.assign(used.size(), 0);
+                tree_counts.assign(used.size(), 0);
                 after.assign(used.size() * used.size(), 0);
-                walk(row, removed, [&](const std::int32_t* f, index_t n) {
+                for_each_tree(row, removed, [&](const std::int32_t* f, index_t n) {
                     for (index_t a = 0; a < n; ++a) {
-                        ++trees[local[f[a]]];
+                        ++tree_counts[local[f[a]]];
                         for (index_t b = a; b < n; ++b) ++after[local[f[a]] * width + local[f[b]]];
                     }
                 });
                 for (index_t a = 0; a < width; ++a) {
                     members.assign(static_cast<std::size_t>(n_groups_), 0);
-                    std::int64_t* out = mine.data() + used[a] * n_items();
+                    std::int64_t* out = partial.data() + used[a] * n_items();
                     for (index_t b = 0; b < width; ++b) {
                         const index_t group = group_of_[used[b]];
-                        const bool gone = after[a * width + b] == trees[b];
-                        if (gone) ++out[used[b]];
+                        const bool saved_too = after[a * width + b] == tree_counts[b];
+                        if (saved_too) ++out[used[b]];
                         else if (group >= 0) members[group] = -1;  // a member stays, and the group with it
-                        if (gone && group >= 0 && members[group] >= 0) ++members[group];
+                        if (saved_too && group >= 0 && members[group] >= 0) ++members[group];
                     }
                     for (index_t g = 0; g < n_groups_; ++g) out[k + g] += members[g] > 0;
                 }
                 for (const index_t feature : used) local[feature] = -1;
             }
 #pragma omp critical
-            for (std::size_t i = 0; i < saved.size(); ++i) saved[i] += mine[i];
+            for (std::size_t i = 0; i < saved.size(); ++i) saved[i] += partial[i];
         }
         return saved;
     }
 
 private:
     ForestView forest_;
-    Lineage lineage_;
+    Ancestry ancestry_;
     std::vector<index_t> group_of_;
     index_t n_groups_;
     index_t n_rows_;
@@ -120,7 +120,7 @@ private:
 
     // Calls visit(features, n) for each tree, up to the first feature that is removed.
     template <class Visit>
-    void walk(index_t row, Span<const std::uint8_t> removed, Visit visit) const {
+    void for_each_tree(index_t row, Span<const std::uint8_t> removed, Visit visit) const {
         for (index_t t = 0; t < forest_.n_trees(); ++t) {
             const index_t at = row * forest_.n_trees() + t;
             const std::int32_t* f = features_.data() + begin_[at];

@@ -23,16 +23,16 @@ namespace farthing {
 // A maximum flow by push and relabel: highest label first, gaps, exact labels now and then. Only its first phase is
 // run, a maximum preflow, which is all that a cut needs.
 template <class Flow>
-class Cut {
+class MinCut {
 public:
-    Cut(const ClosureGraph& graph, Rate rate) : graph_(graph), n_(graph.n()) {
+    MinCut(const ClosureGraph& graph, Rate rate) : graph_(graph), n_(graph.n()) {
         index_arcs();
         excess_.resize(n_);
-        room_.resize(n_);
+        sink_capacity_.resize(n_);
         for (std::int32_t v = 0; v < n_; ++v) {
-            const Flow worth = static_cast<Flow>(rate.q) * graph.gain[v] - static_cast<Flow>(rate.p) * graph.cost[v];
-            excess_[v] = worth > 0 ? worth : 0;
-            room_[v] = worth < 0 ? -worth : 0;
+            const Flow weight = static_cast<Flow>(rate.q) * graph.gain[v] - static_cast<Flow>(rate.p) * graph.cost[v];
+            excess_[v] = weight > 0 ? weight : 0;
+            sink_capacity_[v] = weight < 0 ? -weight : 0;
         }
         flow_.assign(graph.head.size(), 0);
         label_.assign(n_, 0);
@@ -42,21 +42,21 @@ public:
     }
 
     // Flags of the largest of the closed sets of greatest worth.
-    std::vector<std::uint8_t> largest() {
-        relabel_all();
-        while (highest_ >= 0) {
-            auto& stack = active_[highest_];
+    std::vector<std::uint8_t> largest_closure() {
+        global_relabel();
+        while (highest_active_ >= 0) {
+            auto& stack = active_[highest_active_];
             if (stack.empty()) {
-                --highest_;
+                --highest_active_;
                 continue;
             }
             const std::int32_t v = stack.back();
             stack.pop_back();
-            if (label_[v] != highest_ || excess_[v] == 0) continue;  // moved since it was put here
+            if (label_[v] != highest_active_ || excess_[v] == 0) continue;  // moved since it was put here
             discharge(v);
-            if (work_ > 2 * (6 * index_t{n_} + graph_.n_arcs())) relabel_all();
+            if (work_ > 2 * (6 * index_t{n_} + graph_.n_arcs())) global_relabel();
         }
-        relabel_all();
+        global_relabel();
         std::vector<std::uint8_t> inside(n_);
         for (std::int32_t v = 0; v < n_; ++v) inside[v] = label_[v] == n_ + 1;
         return inside;
@@ -69,7 +69,7 @@ private:
     std::vector<std::int32_t> in_tail_;
     std::vector<std::uint32_t> in_arc_;
     std::vector<Flow> excess_;
-    std::vector<Flow> room_;                 // what may still go to the sink
+    std::vector<Flow> sink_capacity_;                 // what may still go to the sink
     std::vector<Flow> flow_;                 // by arc
     std::vector<std::int32_t> label_;        // n + 1: the sink is out of reach
     std::vector<index_t> current_;           // the next arc to try: those out, then those in
@@ -77,8 +77,8 @@ private:
     std::vector<std::int32_t> bucket_;       // by label: the first node of a doubly linked list, -1 for none
     std::vector<std::int32_t> next_, previous_;
     std::vector<std::int32_t> queue_;
-    std::int32_t highest_ = -1;              // of an active node
-    std::int32_t top_ = 0;                   // of any node within reach
+    std::int32_t highest_active_ = -1;              // of an active node
+    std::int32_t max_label_ = 0;                   // of any node within reach
     index_t work_ = 0;
 
     void index_arcs() {
@@ -100,25 +100,25 @@ private:
         }
     }
 
-    void grow_to(std::int32_t label) {
+    void reserve_labels(std::int32_t label) {
         if (static_cast<std::size_t>(label) >= bucket_.size()) {
             bucket_.resize(static_cast<std::size_t>(label) * 2 + 64, -1);
             active_.resize(bucket_.size());
         }
     }
 
-    void enter(std::int32_t v, std::int32_t label) {
-        grow_to(label);
+    void set_label(std::int32_t v, std::int32_t label) {
+        reserve_labels(label);
         label_[v] = label;
         current_[v] = 0;
         previous_[v] = -1;
         next_[v] = bucket_[label];
         if (next_[v] >= 0) previous_[next_[v]] = v;
         bucket_[label] = v;
-        top_ = std::max(top_, label);
+        max_label_ = std::max(max_label_, label);
     }
 
-    void leave(std::int32_t v) {
+    void unlink(std::int32_t v) {
         if (previous_[v] >= 0) next_[previous_[v]] = next_[v];
         else bucket_[label_[v]] = next_[v];
         if (next_[v] >= 0) previous_[next_[v]] = previous_[v];
@@ -126,21 +126,21 @@ private:
 
     void activate(std::int32_t v) {
         active_[label_[v]].push_back(v);
-        highest_ = std::max(highest_, label_[v]);
+        highest_active_ = std::max(highest_active_, label_[v]);
     }
 
     // Labels are the distances to the sink in the residual graph.
-    void relabel_all() {
+    void global_relabel() {
         work_ = 0;
         for (auto& stack : active_) stack.clear();
         std::fill(bucket_.begin(), bucket_.end(), -1);
-        highest_ = -1;
-        top_ = 0;
+        highest_active_ = -1;
+        max_label_ = 0;
         queue_.clear();
         for (std::int32_t v = 0; v < n_; ++v) {
             label_[v] = n_ + 1;
-            if (room_[v] > 0) {
-                enter(v, 1);
+            if (sink_capacity_[v] > 0) {
+                set_label(v, 1);
                 queue_.push_back(v);
             }
         }
@@ -148,26 +148,26 @@ private:
             const std::int32_t v = queue_[at];
             const std::int32_t label = label_[v] + 1;
             if (excess_[v] > 0) activate(v);
-            for (index_t i = in_first_[v]; i < in_first_[v + 1]; ++i) reach(in_tail_[i], label);
+            for (index_t i = in_first_[v]; i < in_first_[v + 1]; ++i) visit(in_tail_[i], label);
             for (index_t a = graph_.first[v]; a < graph_.first[v + 1]; ++a) {
-                if (flow_[a] > 0) reach(graph_.head[a], label);
+                if (flow_[a] > 0) visit(graph_.head[a], label);
             }
         }
     }
 
-    void reach(std::int32_t v, std::int32_t label) {
+    void visit(std::int32_t v, std::int32_t label) {
         if (label_[v] <= n_) return;
-        enter(v, label);
+        set_label(v, label);
         queue_.push_back(v);
     }
 
     // v takes `amount`: the sink what it has room for, the rest waits.
     void receive(std::int32_t v, Flow amount) {
-        const Flow sunk = std::min(room_[v], amount);
-        room_[v] -= sunk;
-        if (amount == sunk) return;
+        const Flow absorbed = std::min(sink_capacity_[v], amount);
+        sink_capacity_[v] -= absorbed;
+        if (amount == absorbed) return;
         if (excess_[v] == 0) activate(v);
-        excess_[v] += amount - sunk;
+        excess_[v] += amount - absorbed;
     }
 
     void discharge(std::int32_t v) {
@@ -197,11 +197,11 @@ private:
                 receive(u, amount);
                 if (excess_[v] == 0) return;
             }
-            lift(v, n_out, n_all);
+            relabel(v, n_out, n_all);
         }
     }
 
-    void lift(std::int32_t v, index_t n_out, index_t n_all) {
+    void relabel(std::int32_t v, index_t n_out, index_t n_all) {
         work_ += 12 + n_all;
         std::int32_t lowest = n_;
         for (index_t a = graph_.first[v]; a < graph_.first[v] + n_out; ++a)
@@ -210,14 +210,14 @@ private:
             if (label_[in_tail_[i]] < lowest && flow_[in_arc_[i]] > 0) lowest = label_[in_tail_[i]];
         }
         const std::int32_t old = label_[v];
-        leave(v);
+        unlink(v);
         if (bucket_[old] < 0) {  // a gap: nothing above it reaches the sink any more
-            for (std::int32_t label = old + 1; label <= top_; ++label) {
+            for (std::int32_t label = old + 1; label <= max_label_; ++label) {
                 for (std::int32_t u = bucket_[label]; u >= 0; u = next_[u]) label_[u] = n_ + 1;
                 bucket_[label] = -1;
                 active_[label].clear();
             }
-            top_ = old - 1;
+            max_label_ = old - 1;
             label_[v] = n_ + 1;
             return;
         }
@@ -225,22 +225,23 @@ private:
             label_[v] = n_ + 1;
             return;
         }
-        enter(v, lowest + 1);
+        set_label(v, lowest + 1);
     }
 };
 
 // Flags of the largest closed set of greatest worth at one rate.
 inline std::vector<std::uint8_t> best_closure(const ClosureGraph& graph, Rate rate) {
-    wide_t supply = 0;
-    wide_t demand = 0;
+    int128_t supply = 0;
+    int128_t demand = 0;
     for (std::int32_t v = 0; v < graph.n(); ++v) {
-        const wide_t worth = static_cast<wide_t>(rate.q) * graph.gain[v] - static_cast<wide_t>(rate.p) * graph.cost[v];
-        (worth > 0 ? supply : demand) += worth > 0 ? worth : -worth;
+        const int128_t weight =
+            static_cast<int128_t>(rate.q) * graph.gain[v] - static_cast<int128_t>(rate.p) * graph.cost[v];
+        (weight > 0 ? supply : demand) += weight > 0 ? weight : -weight;
     }
     if (demand == 0) return std::vector<std::uint8_t>(graph.gain.size(), 1);
-    constexpr wide_t kLimit = wide_t{1} << 62;
-    if (supply < kLimit && demand < kLimit) return Cut<std::int64_t>(graph, rate).largest();
-    return Cut<wide_t>(graph, rate).largest();
+    constexpr int128_t kLimit = int128_t{1} << 62;
+    if (supply < kLimit && demand < kLimit) return MinCut<std::int64_t>(graph, rate).largest_closure();
+    return MinCut<int128_t>(graph, rate).largest_closure();
 }
 
 }  // namespace farthing

@@ -23,7 +23,8 @@ NodeErrors node_errors(const ForestView& forest, const Matrix<T>& X, Span<const 
     NodeErrors errors{std::vector<std::int64_t>(n, 0), std::vector<std::int64_t>(n, 0)};
     for (index_t row = 0; row < X.n_rows; ++row) {
         for (index_t t = 0; t < forest.n_trees(); ++t) {
-            const index_t end = descend(forest, X, row, t, [&](index_t h) { errors.passing[h] += label[h] != y[row]; });
+            const index_t end = visit_path(forest, X, row, t,
+                                           [&](index_t h) { errors.passing[h] += label[h] != y[row]; });
             if (forest.feature[end] < 0) errors.passing[end] += label[end] != y[row];
             else errors.staying[end] += label[end] != y[row];
         }

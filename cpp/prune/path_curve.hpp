@@ -17,19 +17,19 @@ namespace farthing {
 
 // What a nested path of prunings costs and gets wrong. A node h is split in the entries before drop[h]; no node
 // outlives its parent.
-struct Curve {
+struct PathCurve {
     std::vector<std::int32_t> bought;    // (features + groups, entries + 1): rows that buy it in the entries before
     std::vector<std::int64_t> tests;     // (entries + 1,): tests that are taken in the entries before
     std::vector<std::int64_t> wrong;     // (entries,): rows whose prediction is wrong
 
-    static Curve none(const ForestView& forest, index_t n_groups, index_t n_entries) {
+    static PathCurve zeros(const ForestView& forest, index_t n_groups, index_t n_entries) {
         const auto stride = static_cast<std::size_t>(n_entries + 1);
         const auto n_items = static_cast<std::size_t>(forest.n_features + n_groups);
         return {std::vector<std::int32_t>(n_items * stride, 0), std::vector<std::int64_t>(stride, 0),
                 std::vector<std::int64_t>(stride - 1, 0)};
     }
 
-    void add(const Curve& other) {
+    void add(const PathCurve& other) {
         for (std::size_t i = 0; i < bought.size(); ++i) bought[i] += other.bought[i];
         for (std::size_t i = 0; i < tests.size(); ++i) tests[i] += other.tests[i];
         for (std::size_t i = 0; i < wrong.size(); ++i) wrong[i] += other.wrong[i];
@@ -39,7 +39,7 @@ struct Curve {
 namespace detail {
 
 // From an entry on a row ends at this node of the tree.
-struct Event {
+struct PruneEvent {
     std::int32_t entry;
     std::int32_t tree;
     index_t stop;
@@ -60,48 +60,48 @@ public:
         : forest_(forest),
           tally_(tally),
           path_(path),
-          found_(Curve::none(forest, path.n_groups, path.n_entries)),
-          until_(static_cast<std::size_t>(forest.n_features + path.n_groups)),
+          curve_(PathCurve::zeros(forest, path.n_groups, path.n_entries)),
+          bought_until_(static_cast<std::size_t>(forest.n_features + path.n_groups)),
           stops_(static_cast<std::size_t>(forest.n_trees())),
           sums_(static_cast<std::size_t>(forest.n_outputs)) {}
 
     // `wrong` holds changes from entry to entry.
-    const Curve& found() const { return found_; }
+    const PathCurve& curve() const { return curve_; }
 
     template <class T>
     void add(const Matrix<T>& X, index_t row, index_t label) {
-        start(X, row);
-        buy();
-        judge(label);
+        descend_trees(X, row);
+        count_purchases();
+        count_errors(label);
     }
 
 private:
     const ForestView& forest_;
     const ScoreTally& tally_;
     const Path path_;
-    Curve found_;
-    std::vector<index_t> until_;         // (features + groups,): bought in the entries before
+    PathCurve curve_;
+    std::vector<index_t> bought_until_;         // (features + groups,): bought in the entries before
     std::vector<index_t> stops_;         // (trees,): where the row ends in the entry at hand
     std::vector<std::int64_t> sums_;     // of the scores there
-    std::vector<Event> events_;
+    std::vector<PruneEvent> events_;
     std::vector<double> exact_;
-    index_t looks_ = 0;                  // the first entry at which every root is pruned
+    index_t prior_from_ = 0;                  // the first entry at which every root is pruned
 
     // Sends the row down all trees and puts it where it ends in the first entry.
     template <class T>
-    void start(const Matrix<T>& X, index_t row) {
-        std::fill(until_.begin(), until_.end(), 0);
+    void descend_trees(const Matrix<T>& X, index_t row) {
+        std::fill(bought_until_.begin(), bought_until_.end(), 0);
         std::fill(sums_.begin(), sums_.end(), 0);
         events_.clear();
-        looks_ = 0;
+        prior_from_ = 0;
         for (index_t t = 0; t < forest_.n_trees(); ++t) {
             const std::size_t mine = events_.size();
-            index_t stop = descend(forest_, X, row, t, [&](index_t h) {
+            index_t stop = visit_path(forest_, X, row, t, [&](index_t h) {
                 const index_t drop = path_.drop[h];
-                ++found_.tests[drop];
-                index_t& until = until_[forest_.feature[h]];
+                ++curve_.tests[drop];
+                index_t& until = bought_until_[forest_.feature[h]];
                 until = std::max(until, drop);
-                looks_ = std::max(looks_, drop);
+                prior_from_ = std::max(prior_from_, drop);
                 if (drop < path_.n_entries)
                     events_.push_back({static_cast<std::int32_t>(drop), static_cast<std::int32_t>(t), h});
             });
@@ -113,39 +113,39 @@ private:
             tally_.add(sums_, t, stop, 1);
         }
         std::stable_sort(events_.begin(), events_.end(),
-                         [](const Event& a, const Event& b) { return a.entry < b.entry; });
+                         [](const PruneEvent& a, const PruneEvent& b) { return a.entry < b.entry; });
     }
 
-    void buy() {
+    void count_purchases() {
         const index_t stride = path_.n_entries + 1;
         for (index_t k = 0; k < forest_.n_features; ++k) {
-            if (until_[k] > 0 && path_.group_of[k] >= 0) {
-                index_t& group = until_[forest_.n_features + path_.group_of[k]];
-                group = std::max(group, until_[k]);
+            if (bought_until_[k] > 0 && path_.group_of[k] >= 0) {
+                index_t& group = bought_until_[forest_.n_features + path_.group_of[k]];
+                group = std::max(group, bought_until_[k]);
             }
         }
-        for (std::size_t item = 0; item < until_.size(); ++item) {
-            if (until_[item] > 0) ++found_.bought[static_cast<index_t>(item) * stride + until_[item]];
+        for (std::size_t item = 0; item < bought_until_.size(); ++item) {
+            if (bought_until_[item] > 0) ++curve_.bought[static_cast<index_t>(item) * stride + bought_until_[item]];
         }
     }
 
-    void judge(index_t label) {
+    void count_errors(index_t label) {
         const auto is_wrong = [&](index_t entry) {
-            return label != (entry >= looks_ ? path_.prior : tally_.best(sums_, stops_, exact_));
+            return label != (entry >= prior_from_ ? path_.prior : tally_.predicted_class(sums_, stops_, exact_));
         };
         bool wrong = is_wrong(0);
-        found_.wrong[0] += wrong;
+        curve_.wrong[0] += wrong;
         for (std::size_t e = 0; e < events_.size();) {
             const std::int32_t entry = events_[e].entry;
-            for (; e < events_.size() && events_[e].entry == entry; ++e) move(events_[e].tree, events_[e].stop);
+            for (; e < events_.size() && events_[e].entry == entry; ++e) move_up(events_[e].tree, events_[e].stop);
             const bool now = is_wrong(entry);
-            found_.wrong[entry] += static_cast<std::int64_t>(now) - static_cast<std::int64_t>(wrong);
+            curve_.wrong[entry] += static_cast<std::int64_t>(now) - static_cast<std::int64_t>(wrong);
             wrong = now;
         }
     }
 
     // Children come after their parents, so on one path a smaller number is higher up.
-    void move(index_t tree, index_t node) {
+    void move_up(index_t tree, index_t node) {
         if (node >= stops_[tree]) return;
         tally_.add(sums_, tree, stops_[tree], -1);
         tally_.add(sums_, tree, node, 1);
@@ -157,17 +157,17 @@ private:
 
 // IN  y: (rows,), negative for a label of no class
 template <class T>
-Curve path_curve(const ForestView& forest, const Matrix<T>& X, Span<const index_t> y,
-                 const detail::CurveSweep::Path& path, int n_threads) {
+PathCurve path_curve(const ForestView& forest, const Matrix<T>& X, Span<const index_t> y,
+                     const detail::CurveSweep::Path& path, int n_threads) {
     const ScoreTally tally(forest);
-    Curve curve = Curve::none(forest, path.n_groups, path.n_entries);
+    PathCurve curve = PathCurve::zeros(forest, path.n_groups, path.n_entries);
 #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
     {
         detail::CurveSweep sweep(forest, tally, path);
 #pragma omp for schedule(dynamic, 64)
         for (index_t row = 0; row < X.n_rows; ++row) sweep.add(X, row, y[row]);
 #pragma omp critical
-        curve.add(sweep.found());
+        curve.add(sweep.curve());
     }
     std::partial_sum(curve.wrong.begin(), curve.wrong.end(), curve.wrong.begin());
     return curve;

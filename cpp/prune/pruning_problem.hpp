@@ -28,7 +28,7 @@ struct PruningProblem {
 
 namespace detail {
 
-inline std::int64_t times(std::int64_t a, std::int64_t b) {
+inline std::int64_t checked_multiply(std::int64_t a, std::int64_t b) {
     std::int64_t product = 0;
     if (__builtin_mul_overflow(a, b, &product))
         throw std::overflow_error("a cost on the grid exceeds 64 bits; use a coarser grid");
@@ -38,19 +38,19 @@ inline std::int64_t times(std::int64_t a, std::int64_t b) {
 // Makes the problem in the order of its elements: nodes, then purchases.
 class PruningBuilder {
 public:
-    PruningBuilder(const ForestView& forest, const GridSheet& sheet)
-        : forest_(forest), sheet_(sheet), lineage_(forest), bundles_(sheet_),
-          reach_(static_cast<std::size_t>(forest.feature.size), 0) {}
+    PruningBuilder(const ForestView& forest, const IntegerCosts& sheet)
+        : forest_(forest), sheet_(sheet), ancestry_(forest), bundles_(sheet_),
+          n_rows_at_(static_cast<std::size_t>(forest.feature.size), 0) {}
 
     // Sends all rows down all trees.
     template <class T>
-    void gather(const Matrix<T>& X) {
+    void collect(const Matrix<T>& X) {
         std::vector<std::int64_t> keys;
         for (index_t row = 0; row < X.n_rows; ++row) {
             keys.clear();
             for (index_t t = 0; t < forest_.n_trees(); ++t) {
-                descend(forest_, X, row, t, [&](index_t h) {
-                    ++reach_[h];
+                visit_path(forest_, X, row, t, [&](index_t h) {
+                    ++n_rows_at_[h];
                     if (buys(h)) keys.push_back(h);
                 });
             }
@@ -70,15 +70,15 @@ public:
 
 private:
     const ForestView& forest_;
-    const GridSheet sheet_;
-    Lineage lineage_;
-    Bundles bundles_;
-    std::vector<std::int64_t> reach_;  // (nodes,): rows that take the node's test
+    const IntegerCosts sheet_;
+    Ancestry ancestry_;
+    RowBundles bundles_;
+    std::vector<std::int64_t> n_rows_at_;  // (nodes,): rows that take the node's test
     PruningProblem problem_;
-    Arcs arcs_;
+    ArcList arcs_;
 
     bool buys(index_t h) const {
-        return reach_[h] > 0 && lineage_.first[h] && bundles_.costs(forest_.feature[h]);
+        return n_rows_at_[h] > 0 && ancestry_.first_test[h] && bundles_.costs(forest_.feature[h]);
     }
 
     std::int32_t add(std::int64_t gain, std::int64_t cost) {
@@ -91,12 +91,12 @@ private:
     }
 
     void add_node(index_t h, std::int64_t gain) {
-        const std::int32_t up = lineage_.parent[h] < 0 ? -1 : problem_.element[lineage_.parent[h]];
-        const std::int64_t cost = times(sheet_.test, reach_[h]);
+        const std::int32_t up = ancestry_.parent[h] < 0 ? -1 : problem_.element[ancestry_.parent[h]];
+        const std::int64_t cost = checked_multiply(sheet_.test, n_rows_at_[h]);
         if (up >= 0 && !buys(h) && cost == 0 && gain >= 0) {
             problem_.element[h] = up;
-            std::int64_t& together = problem_.graph.gain[up];
-            if (__builtin_add_overflow(together, gain, &together))
+            std::int64_t& merged = problem_.graph.gain[up];
+            if (__builtin_add_overflow(merged, gain, &merged))
                 throw std::overflow_error("a gain on the grid exceeds 64 bits; use a coarser grid");
             return;
         }
@@ -105,10 +105,10 @@ private:
     }
 
     void add_purchases(index_t bundle) {
-        const index_t owner = bundles_.owner(bundle);
-        const bool grouped = owner >= sheet_.own.size;
+        const index_t item = bundles_.item(bundle);
+        const bool grouped = item >= sheet_.own.size;
         const std::int64_t rows = bundles_.rows(bundle);
-        const std::int32_t group = grouped ? add(0, times(sheet_.shared[owner - sheet_.own.size], rows)) : -1;
+        const std::int32_t group = grouped ? add(0, checked_multiply(sheet_.shared[item - sheet_.own.size], rows)) : -1;
         index_t feature = -1;
         std::int32_t bought = -1;
         for (const std::int32_t h : bundles_.nodes(bundle)) {  // feature by feature
@@ -116,7 +116,7 @@ private:
                 feature = forest_.feature[h];
                 bought = group;  // all there is to pay for a member without a cost of its own
                 if (sheet_.own[feature] > 0) {
-                    bought = add(0, times(sheet_.own[feature], rows));
+                    bought = add(0, checked_multiply(sheet_.own[feature], rows));
                     if (grouped) arcs_.add(bought, group);
                 }
             }
@@ -130,9 +130,9 @@ private:
 // IN  gain: what each inner node's split saves in errors, on a grid; X: the rows that pay
 template <class T>
 PruningProblem pruning_problem(const ForestView& forest, const Matrix<T>& X, Span<const std::int64_t> gain,
-                               const GridSheet& sheet) {
+                               const IntegerCosts& sheet) {
     detail::PruningBuilder builder(forest, sheet);
-    builder.gather(X);
+    builder.collect(X);
     return builder.build(gain);
 }
 

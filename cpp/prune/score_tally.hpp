@@ -18,21 +18,22 @@ class ScoreTally {
 public:
     // Scores are rounded to a grid, on which sums can be updated without drift; where the best two are closer than that
     // can tell, the row is summed anew as a prediction does it, tree by tree.
-    explicit ScoreTally(const ForestView& forest) : forest_(forest), grid_(static_cast<std::size_t>(forest.scores.size)) {
+    explicit ScoreTally(const ForestView& forest)
+        : forest_(forest), grid_scores_(static_cast<std::size_t>(forest.scores.size)) {
         double largest = 0;
         for (const double s : forest.scores) largest = std::fmax(largest, std::fabs(s));
         const double steps = largest > 0 ? std::ldexp(1.0, 40) / largest : 0.0;
-        for (index_t i = 0; i < forest.scores.size; ++i) grid_[i] = std::llrint(forest.scores[i] * steps);
+        for (index_t i = 0; i < forest.scores.size; ++i) grid_scores_[i] = std::llrint(forest.scores[i] * steps);
     }
 
     void add(std::vector<std::int64_t>& sums, index_t tree, index_t node, std::int64_t sign) const {
-        const std::int64_t* from = grid_.data() + node * forest_.width;
+        const std::int64_t* from = grid_scores_.data() + node * forest_.width;
         std::int64_t* to = sums.data() + forest_.target[tree];
         for (index_t c = 0; c < forest_.width; ++c) to[c] += sign * from[c];
     }
 
-    index_t best(const std::vector<std::int64_t>& sums, const std::vector<index_t>& stops,
-                 std::vector<double>& exact) const {
+    index_t predicted_class(const std::vector<std::int64_t>& sums, const std::vector<index_t>& stops,
+                            std::vector<double>& exact) const {
         index_t winner = 0;
         std::int64_t second = std::numeric_limits<std::int64_t>::min();
         for (index_t c = 1; c < forest_.n_outputs; ++c) {
@@ -54,7 +55,7 @@ public:
 
 private:
     const ForestView& forest_;
-    std::vector<std::int64_t> grid_;
+    std::vector<std::int64_t> grid_scores_;
 };
 
 }  // namespace farthing

@@ -43,12 +43,12 @@ class BinnedTable {
 public:
     index_t n_rows = 0;
     std::vector<ColumnBins> columns;
-    Codes codes;
+    BinCodes codes;
     std::vector<index_t> first_bin;    // (k + 1,): where a column's bins begin in a histogram of all columns
-    RareEntries rare;                  // of codes
+    SparseEntries sparse;                  // of codes
 
     index_t n_columns() const { return static_cast<index_t>(columns.size()); }
-    Column column(index_t j) const { return codes.column(j); }
+    CodeColumn column(index_t j) const { return codes.column(j); }
     index_t n_all_bins() const { return first_bin.back(); }
 
     // n_categories: (k,), 0 for a numeric column.
@@ -58,21 +58,21 @@ public:
         BinnedTable table;
         table.n_rows = X.n_rows;
         table.columns.resize(static_cast<std::size_t>(X.n_columns));
-        table.codes = Codes(X.n_columns, X.n_rows);
-        table.learn(X, n_categories, max_bins, n_sample, n_threads);
+        table.codes = BinCodes(X.n_columns, X.n_rows);
+        table.fit_bins(X, n_categories, max_bins, n_sample, n_threads);
         table.first_bin.assign(static_cast<std::size_t>(X.n_columns + 1), 0);
         for (index_t j = 0; j < X.n_columns; ++j) {
             table.first_bin[j + 1] = table.first_bin[j] + table.columns[j].n_bins + 1;
         }
-        table.fill(X, n_threads);
-        table.rare = RareEntries::of(table.codes, table.first_bin);
+        table.encode(X, n_threads);
+        table.sparse = SparseEntries::of(table.codes, table.first_bin);
         return table;
     }
 
 private:
     template <class T>
-    void learn(const Matrix<T>& X, Span<const index_t> n_categories, index_t max_bins, index_t n_sample,
-               int n_threads) {
+    void fit_bins(const Matrix<T>& X, Span<const index_t> n_categories, index_t max_bins, index_t n_sample,
+                  int n_threads) {
         const auto rows = sample_rows(X.n_rows, n_sample);
         // Eight neighbouring doubles share a cache line when rows are contiguous.
         constexpr index_t kColumnsInLine = 8;
@@ -98,7 +98,7 @@ private:
 
     static ColumnBins by_value(std::vector<double>& values, index_t max_bins) {
         ColumnBins bins;
-        bins.edges = edges_of(values, max_bins);
+        bins.edges = quantile_edges(values, max_bins);
         bins.n_bins = static_cast<index_t>(bins.edges.size()) + 1;
         return bins;
     }
@@ -127,7 +127,7 @@ private:
     }
 
     template <class T>
-    void fill(const Matrix<T>& X, int n_threads) {
+    void encode(const Matrix<T>& X, int n_threads) {
         const index_t k = n_columns();
         std::vector<double> padded(static_cast<std::size_t>(k * 256), std::numeric_limits<double>::infinity());
         for (index_t j = 0; j < k; ++j) {
@@ -141,16 +141,16 @@ private:
             const index_t end = std::min(begin + kBlock, n_rows);
             for (index_t j = 0; j < k; ++j) {
                 if (columns[j].categorical) {
-                    fill_codes(X, j, begin, end);
+                    encode_categories(X, j, begin, end);
                 } else {
-                    fill_values(X, j, begin, end, padded.data() + j * 256);
+                    encode_numbers(X, j, begin, end, padded.data() + j * 256);
                 }
             }
         }
     }
 
     template <class T>
-    void fill_values(const Matrix<T>& X, index_t j, index_t begin, index_t end, const double* edges) {
+    void encode_numbers(const Matrix<T>& X, index_t j, index_t begin, index_t end, const double* edges) {
         const auto missing = static_cast<std::uint8_t>(columns[j].n_bins);
         for (index_t row = begin; row < end; ++row) {
             const auto x = static_cast<double>(X(row, j));
@@ -160,13 +160,13 @@ private:
     }
 
     template <class T>
-    void fill_codes(const Matrix<T>& X, index_t j, index_t begin, index_t end) {
+    void encode_categories(const Matrix<T>& X, index_t j, index_t begin, index_t end) {
         const auto missing = static_cast<std::uint8_t>(columns[j].n_bins);
         const auto n_codes = static_cast<double>(columns[j].bin_of_code.size());
         for (index_t row = begin; row < end; ++row) {
             const auto x = static_cast<double>(X(row, j));
-            const bool known = x >= 0 && x < n_codes;  // false for NaN
-            codes.set(row, j, known ? columns[j].bin_of_code[static_cast<std::size_t>(x)] : missing);
+            const bool is_category = x >= 0 && x < n_codes;  // false for NaN
+            codes.set(row, j, is_category ? columns[j].bin_of_code[static_cast<std::size_t>(x)] : missing);
         }
     }
 };

@@ -14,7 +14,7 @@ namespace farthing {
 constexpr index_t kMaxBins = 255;
 
 // A number m with low <= m < high, half way where that can be represented.
-inline double between(double low, double high) {
+inline double midpoint(double low, double high) {
     const double middle = low / 2 + high / 2;
     return (middle >= low && middle < high) ? middle : low;
 }
@@ -26,8 +26,8 @@ struct ColumnBins {
     bool categorical = false;
 
     // Of the bins first to last, the one whose edge is nearest to half way between theirs; the lower of equals.
-    index_t middle(index_t first, index_t last) const {
-        const double goal = between(edges[first], edges[last]);
+    index_t middle_edge(index_t first, index_t last) const {
+        const double goal = midpoint(edges[first], edges[last]);
         const auto begin = edges.begin() + first;
         const auto above = std::lower_bound(begin, edges.begin() + last, goal);
         const bool lower = above != begin && goal - *(above - 1) <= *above - goal;
@@ -36,7 +36,7 @@ struct ColumnBins {
 };
 
 // The distinct values, ascending, or false if they are more than a handful; binary columns need no sorting.
-inline bool few_values(const std::vector<double>& values, std::vector<double>& distinct) {
+inline bool collect_distinct(const std::vector<double>& values, std::vector<double>& distinct) {
     constexpr std::size_t kFew = 16;
     distinct.clear();
     for (const double x : values) {
@@ -51,12 +51,14 @@ inline bool few_values(const std::vector<double>& values, std::vector<double>& d
 
 // Edges for the values of one column, in any order and without NaN. Few distinct values get a bin each; many
 // get bins of nearly equal counts, where a value that fills a bin by itself has that bin alone.
-inline std::vector<double> edges_of(std::vector<double>& values, index_t max_bins) {
-    std::vector<double> few;
-    if (few_values(values, few) && static_cast<index_t>(few.size()) <= max_bins) {
-        std::vector<double> between_them;
-        for (std::size_t i = 1; i < few.size(); ++i) between_them.push_back(between(few[i - 1], few[i]));
-        return between_them;
+inline std::vector<double> quantile_edges(std::vector<double>& values, index_t max_bins) {
+    std::vector<double> distinct_values;
+    if (collect_distinct(values, distinct_values) && static_cast<index_t>(distinct_values.size()) <= max_bins) {
+        std::vector<double> edges_between;
+        for (std::size_t i = 1; i < distinct_values.size(); ++i) {
+            edges_between.push_back(midpoint(distinct_values[i - 1], distinct_values[i]));
+        }
+        return edges_between;
     }
     sort_values(values);
     std::vector<index_t> ends;  // one past the last of each run of equal values
@@ -71,13 +73,13 @@ inline std::vector<double> edges_of(std::vector<double>& values, index_t max_bin
     for (index_t run = 0; run + 1 < n_distinct && bins_left > 1; ++run) {
         bool close = n_distinct <= max_bins;
         if (!close) {
-            const double fair = static_cast<double>(n - bin_start) / static_cast<double>(bins_left);
+            const double fair_share = static_cast<double>(n - bin_start) / static_cast<double>(bins_left);
             const auto here = static_cast<double>(ends[run] - bin_start);
             const auto next = static_cast<double>(ends[run + 1] - ends[run]);
-            close = here >= fair || next >= fair;
+            close = here >= fair_share || next >= fair_share;
         }
         if (close) {
-            edges.push_back(between(values[ends[run] - 1], values[ends[run]]));
+            edges.push_back(midpoint(values[ends[run] - 1], values[ends[run]]));
             bin_start = ends[run];
             --bins_left;
         }

@@ -16,61 +16,61 @@
 
 namespace farthing {
 
-struct RareEntries {
+struct SparseEntries {
     std::vector<index_t> columns;          // the columns, ascending
-    Bitset has;                            // the same as a set
-    std::vector<std::uint8_t> common;      // (k,): the bin of nearly all rows, of these columns
+    Bitset is_sparse;                            // the same as a set
+    std::vector<std::uint8_t> default_bin;      // (k,): the bin of nearly all rows, of these columns
     std::vector<index_t> offsets;          // (n + 1,): where a row's entries begin
     std::vector<std::int32_t> bins;        // of the entries, by column: places in a histogram of all columns
 
     // IN  first_bin (k + 1,): where a column's bins begin.
-    static RareEntries of(const Codes& codes, const std::vector<index_t>& first_bin) {
+    static SparseEntries of(const BinCodes& codes, const std::vector<index_t>& first_bin) {
         const index_t n_rows = codes.n_rows();
         const auto k = static_cast<index_t>(first_bin.size()) - 1;
-        RareEntries rare;
-        rare.has = Bitset(k);
-        rare.common.assign(static_cast<std::size_t>(k), 0);
-        rare.offsets.assign(static_cast<std::size_t>(n_rows + 1), 0);
-        if (first_bin.back() > std::numeric_limits<std::int32_t>::max()) return rare;
+        SparseEntries sparse;
+        sparse.is_sparse = Bitset(k);
+        sparse.default_bin.assign(static_cast<std::size_t>(k), 0);
+        sparse.offsets.assign(static_cast<std::size_t>(n_rows + 1), 0);
+        if (first_bin.back() > std::numeric_limits<std::int32_t>::max()) return sparse;
         for (index_t j = 0; j < k; ++j) {
-            const Column column = codes.column(j);
-            if (!most_are(most_frequent(column, n_rows, stride(n_rows)))) continue;
-            const Frequent found = most_frequent(column, n_rows, 1);
-            if (!most_are(found)) continue;
-            rare.columns.push_back(j);
-            rare.has.add(j);
-            rare.common[j] = found.bin;
-            for (index_t row = 0; row < n_rows; ++row) rare.offsets[row + 1] += column[row] != found.bin;
+            const CodeColumn column = codes.column(j);
+            if (!is_dominant(most_frequent(column, n_rows, stride(n_rows)))) continue;
+            const BinCount found = most_frequent(column, n_rows, 1);
+            if (!is_dominant(found)) continue;
+            sparse.columns.push_back(j);
+            sparse.is_sparse.add(j);
+            sparse.default_bin[j] = found.bin;
+            for (index_t row = 0; row < n_rows; ++row) sparse.offsets[row + 1] += column[row] != found.bin;
         }
-        for (index_t row = 0; row < n_rows; ++row) rare.offsets[row + 1] += rare.offsets[row];
-        rare.bins.resize(static_cast<std::size_t>(rare.offsets.back()));
-        std::vector<index_t> next(rare.offsets.begin(), rare.offsets.end() - 1);
-        for (const index_t j : rare.columns) {
-            const Column column = codes.column(j);
+        for (index_t row = 0; row < n_rows; ++row) sparse.offsets[row + 1] += sparse.offsets[row];
+        sparse.bins.resize(static_cast<std::size_t>(sparse.offsets.back()));
+        std::vector<index_t> next(sparse.offsets.begin(), sparse.offsets.end() - 1);
+        for (const index_t j : sparse.columns) {
+            const CodeColumn column = codes.column(j);
             for (index_t row = 0; row < n_rows; ++row) {
-                if (column[row] == rare.common[j]) continue;
-                rare.bins[next[row]++] = static_cast<std::int32_t>(first_bin[j] + column[row]);
+                if (column[row] == sparse.default_bin[j]) continue;
+                sparse.bins[next[row]++] = static_cast<std::int32_t>(first_bin[j] + column[row]);
             }
         }
-        return rare;
+        return sparse;
     }
 
 private:
-    struct Frequent {
+    struct BinCount {
         std::uint8_t bin = 0;
         index_t count = 0;
         index_t of = 0;
     };
 
     // All but an eighth: an entry takes longer to count than a code of a column that is read from end to end.
-    static bool most_are(const Frequent& found) { return found.of > 0 && 8 * found.count >= 7 * found.of; }
+    static bool is_dominant(const BinCount& found) { return found.of > 0 && 8 * found.count >= 7 * found.of; }
 
     // Few rows rule out most columns.
     static index_t stride(index_t n_rows) { return std::max<index_t>(1, n_rows / 64); }
 
-    static Frequent most_frequent(const Column& column, index_t n_rows, index_t step) {
+    static BinCount most_frequent(const CodeColumn& column, index_t n_rows, index_t step) {
         std::array<index_t, 256> counts{};
-        Frequent found;
+        BinCount found;
         for (index_t row = 0; row < n_rows; row += step) {
             ++counts[column[row]];
             ++found.of;

@@ -84,7 +84,7 @@ struct Prices {
             group_of.push_back(j == 1 || j == 2 ? 0 : j == 4 || j == 5 ? 1 : -1);
         }
     }
-    Sheet sheet() const { return {view(own), view(shared), view(group_of)}; }
+    CostSheet sheet() const { return {view(own), view(shared), view(group_of)}; }
 };
 
 inline std::vector<double> make_numbers(index_t n, std::uint64_t key) {
@@ -121,8 +121,8 @@ void fill_all(const BinnedTable& table, const Target& target, const std::vector<
     std::vector<typename Target::Row> targets;
     for (const index_t row : rows) targets.push_back(target.row(row));
     const auto columns = count_up(table.n_columns());
-    for (index_t first = 0; first < table.n_columns(); first += kTogether) {
-        const index_t n = std::min(kTogether, table.n_columns() - first);
+    for (index_t first = 0; first < table.n_columns(); first += kColumnsPerPass) {
+        const index_t n = std::min(kColumnsPerPass, table.n_columns() - first);
         fill_histograms(table, target, columns.data() + first, n, rows.data(), targets.data(),
                         static_cast<index_t>(rows.size()), cells);
     }

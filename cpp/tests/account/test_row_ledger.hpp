@@ -48,10 +48,10 @@ inline void accounts_agree_with_prices(double budget, bool weighted) {
         const Values values = make_values(kRows, n_features, 11);
         const BinnedTable table = values.bin();
         const Prices prices(n_features);
-        const Sheet sheet = prices.sheet();
+        const CostSheet sheet = prices.sheet();
         const auto weights = weighted ? make_weights(kRows, 5) : std::vector<double>{};
         RowLedger ledger(table, sheet, budget, view(weights), {}, 2);
-        std::vector<Owned> twins(kRows, Owned(sheet));
+        std::vector<OwnedFeatures> twins(kRows, OwnedFeatures(sheet));
         Random random(7);
         for (index_t purchase = 0; purchase < 40; ++purchase) {
             std::vector<index_t> rows;
@@ -72,7 +72,7 @@ inline void accounts_agree_with_prices(double budget, bool weighted) {
                     if (!affords(sheet, twins[row], j, budget)) continue;
                     expected += (weighted ? weights[row] : 1.0) * price(sheet, j, twins[row]);
                 }
-                const double unit = weighted ? to_fixed(view(weights)).unit : 1.0;
+                const double unit = weighted ? to_fixed_point(view(weights)).unit : 1.0;
                 CHECK(std::fabs(due[j] * unit - expected) <= 1e-9 * (1 + expected));
             }
         }

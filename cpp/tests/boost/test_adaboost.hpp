@@ -25,7 +25,7 @@ inline std::vector<std::int8_t> make_signs(index_t n, std::uint64_t key) {
     return signs;
 }
 
-inline void planes_sum_what_histograms_sum() {
+inline void bit_planes_sum_what_histograms_sum() {
     for (const index_t n_rows : {index_t{1}, index_t{8}, index_t{9}, index_t{511}, index_t{513}, index_t{1300}}) {
         Random random(static_cast<std::uint64_t>(n_rows));
         Values values{n_rows, 90, {}, std::vector<index_t>(90, 0)};
@@ -34,7 +34,7 @@ inline void planes_sum_what_histograms_sum() {
         }
         const BinnedTable table = values.bin();
         const StumpLearner learner(table, view(std::vector<double>(static_cast<std::size_t>(n_rows), 1.0)), 1);
-        const Fixed fixed = to_fixed(view(make_numbers(n_rows, 3)));
+        const FixedPoint fixed = to_fixed_point(view(make_numbers(n_rows, 3)));
         std::vector<std::int64_t> edges(90);
         learner.edges(fixed, edges.data());
         for (index_t j = 0; j < 90; ++j) {
@@ -56,17 +56,17 @@ inline void a_tree_votes_with_the_edge_it_claims() {
     const auto labels = make_signs(300, 5);
     const auto weights = make_weights(300, 6);
     for (const index_t depth : {1, 2, 3}) {
-        Booster booster(table, view(labels), view(weights), 2);
+        AdaBoost booster(table, view(labels), view(weights), 2);
         double sum_of_alphas = 0;
-        for (int round = 0; round < 12; ++round) {
+        for (int i = 0; i < 12; ++i) {
             std::vector<double> edges(11);
             booster.edges(edges.data());
             const auto best = std::max_element(edges.begin(), edges.end());
-            const Taken taken = booster.take(best - edges.begin() - 1, depth);
-            CHECK(depth == 1 ? taken.edge == *best : taken.edge >= *best);
-            CHECK(std::fabs(std::tanh(taken.alpha) - taken.edge) < 1e-9 || taken.perfect);
-            CHECK(taken.alpha / kVoteGrid == std::nearbyint(taken.alpha / kVoteGrid));
-            sum_of_alphas += taken.alpha;
+            const BoostingRound round = booster.add_round(best - edges.begin() - 1, depth);
+            CHECK(depth == 1 ? round.edge == *best : round.edge >= *best);
+            CHECK(std::fabs(std::tanh(round.alpha) - round.edge) < 1e-9 || round.perfect);
+            CHECK(round.alpha / kVoteGrid == std::nearbyint(round.alpha / kVoteGrid));
+            sum_of_alphas += round.alpha;
         }
         CHECK(booster.n_trees() == 12 && sum_of_alphas > 0);
     }
@@ -78,13 +78,13 @@ inline void a_learner_without_error_is_known() {
     const BinnedTable table = values.bin();
     const std::vector<std::int8_t> labels{-1, -1, 1, 1};
     const std::vector<double> weights{1, 1, 1, 1};
-    Booster booster(table, view(labels), view(weights), 1);
-    const Taken taken = booster.take(0, 1);
-    CHECK(taken.perfect && taken.edge == 1.0 && std::fabs(taken.alpha - std::log(8.0)) < 1e-9);
+    AdaBoost booster(table, view(labels), view(weights), 1);
+    const BoostingRound round = booster.add_round(0, 1);
+    CHECK(round.perfect && round.edge == 1.0 && std::fabs(round.alpha - std::log(8.0)) < 1e-9);
 }
 
 inline void test_adaboost() {
-    RUN(planes_sum_what_histograms_sum);
+    RUN(bit_planes_sum_what_histograms_sum);
     RUN(a_tree_votes_with_the_edge_it_claims);
     RUN(a_learner_without_error_is_known);
 }

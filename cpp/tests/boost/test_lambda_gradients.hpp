@@ -17,8 +17,8 @@ inline void lambdas_sum_to_nothing_in_each_query() {
     const std::vector<double> grades{0, 3, 1, 0, 4, 0};
     const auto scores = make_numbers(6, 2);
     std::vector<double> gradients(6), hessians(6), losses(6);
-    lambda_steps(view(documents), view(bounds), view(grades), view(scores), gradients.data(), hessians.data(),
-                 losses.data(), 2);
+    lambda_gradients(view(documents), view(bounds), view(grades), view(scores), gradients.data(), hessians.data(),
+                     losses.data(), 2);
     for (const index_t query : {index_t{0}, index_t{2}}) {
         double sum = 0;
         for (index_t i = bounds[query]; i < bounds[query + 1]; ++i) sum += gradients[documents[i]];

@@ -1,4 +1,4 @@
-// lots, purse and sampler.
+// lots, account and sampler.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +16,10 @@ namespace farthing::tests {
 
 // Three features that vote with their values; alphas 1, 2, 4, prices 1, 2, 3.
 struct SmallPlan {
-    std::vector<double> alphas{1, 2, 4}, weights{1, 1, 1}, dear_prices{3, 2, 1}, reach{0};
+    std::vector<double> alphas{1, 2, 4}, weights{1, 1, 1}, descending_prices{3, 2, 1}, reach{0};
     std::vector<double> own{1, 2, 3}, shared, factor{1, -1, 1}, missing{0, 0, 0};
-    std::vector<index_t> set_offsets{0, 1, 2, 3}, set_features{0, 1, 2}, all{0, 1, 2}, dear{2, 1, 0}, group_of{-1, -1, -1};
+    std::vector<index_t> set_offsets{0, 1, 2, 3}, set_features{0, 1, 2}, all{0, 1, 2};
+    std::vector<index_t> by_price{2, 1, 0}, group_of{-1, -1, -1};
     std::vector<index_t> order, none;
     std::vector<std::uint64_t> cumulative{1, 3, 7};
 
@@ -28,17 +29,17 @@ struct SmallPlan {
         p.set_offsets = view(set_offsets);
         p.set_features = view(set_features);
         p.all_features = view(all);
-        p.urn = {view(cumulative)};
+        p.distribution = {view(cumulative)};
         p.weights = view(weights);
         p.scale = 7;
-        p.dear = view(dear);
-        p.dear_prices = view(dear_prices);
+        p.by_price = view(by_price);
+        p.descending_prices = view(descending_prices);
         p.max_samples = 50;
         p.order = view(order);
         p.reach = view(reach);
         return p;
     }
-    Sheet sheet() const { return {view(own), view(shared), view(group_of)}; }
+    CostSheet sheet() const { return {view(own), view(shared), view(group_of)}; }
     LinearVotes votes() const { return {view(all), view(factor), view(missing)}; }
 };
 
@@ -50,8 +51,9 @@ inline void a_row_draws_within_its_budget_or_takes_the_full_vote() {
     std::vector<double> outputs(3);
     std::vector<std::uint64_t> bought(3);
     std::vector<index_t> samples(3);
-    sample(small.plan(), small.votes(), small.sheet(), Matrix<double>{X.data(), 3, 3, 3, 1}, view(budgets), view(seeds),
-           outputs.data(), bought.data(), samples.data(), 2);
+    predict_sampled(small.plan(), small.votes(), small.sheet(), Matrix<double>{X.data(), 3, 3, 3, 1}, view(budgets),
+                    view(seeds),
+                    outputs.data(), bought.data(), samples.data(), 2);
     CHECK(outputs[0] == 3 && samples[0] == 0 && bought[0] == 7);  // 1 - 2 + 4
     CHECK(outputs[1] == 0 && samples[1] == 0 && bought[1] == 0);  // the dearest is too dear
     CHECK(samples[2] >= 1);
@@ -72,12 +74,12 @@ inline void the_top_of_a_list_is_cut_short_when_the_label_is_certain() {
     std::vector<std::uint64_t> bought(1);
     std::vector<index_t> samples(1);
     const Matrix<double> row{X.data(), 1, 3, 3, 1};
-    sample(plan, small.votes(), small.sheet(), row, view(budgets), view(seeds), outputs.data(), bought.data(),
-           samples.data(), 1);
+    predict_sampled(plan, small.votes(), small.sheet(), row, view(budgets), view(seeds), outputs.data(), bought.data(),
+                    samples.data(), 1);
     CHECK(outputs[0] == 3 && samples[0] == 3 && bought[0] == 7);
     plan.curtail = true;
-    sample(plan, small.votes(), small.sheet(), row, view(budgets), view(seeds), outputs.data(), bought.data(),
-           samples.data(), 1);
+    predict_sampled(plan, small.votes(), small.sheet(), row, view(budgets), view(seeds), outputs.data(), bought.data(),
+                    samples.data(), 1);
     CHECK(outputs[0] == 4 && samples[0] == 1 && bought[0] == 4);
 }
 

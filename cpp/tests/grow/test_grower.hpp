@@ -35,11 +35,12 @@ struct Grown {
 };
 
 template <class Target>
-Grown grow(const BinnedTable& table, const Target& target, const Sheet& sheet, const GrowOptions& options,
-           Workspace& workspace, Carry* carry = nullptr) {
+Grown grow(const BinnedTable& table, const Target& target, const CostSheet& sheet, const GrowOptions& options,
+           Workspace& workspace, RootHistogramUpdate* root_update = nullptr) {
     workspace.rows = count_up(table.n_rows);
-    Grower<Target> grower(table, target, sheet, options, count_up(table.n_columns()), Owned(sheet), workspace, nullptr,
-                          carry);
+    Grower<Target> grower(table, target, sheet, options, count_up(table.n_columns()), OwnedFeatures(sheet), workspace,
+                          nullptr,
+                          root_update);
     Grown grown;
     grown.tree = grower.grow();
     grown.leaf_of_row.assign(static_cast<std::size_t>(table.n_rows), -1);
@@ -75,7 +76,7 @@ void retrace(const Values& values, const BinnedTable& table, const Target& targe
     std::vector<std::vector<index_t>> rows_at(static_cast<std::size_t>(tree.n_nodes()));
     rows_at[0] = count_up(table.n_rows);
     std::vector<std::int64_t> cells(static_cast<std::size_t>(table.n_all_bins() * width));
-    std::vector<std::int64_t> room(static_cast<std::size_t>(4 * width));
+    std::vector<std::int64_t> scratch(static_cast<std::size_t>(4 * width));
     std::vector<double> value(static_cast<std::size_t>(tree.n_values));
     for (index_t node = 0; node < tree.n_nodes(); ++node) {
         const auto& rows = rows_at[node];
@@ -96,13 +97,13 @@ void retrace(const Values& values, const BinnedTable& table, const Target& targe
             rows_at[go ? tree.left[node] : tree.right[node]].push_back(row);
             target.add(go ? left.data() : right.data(), target.row(row));
         }
-        const double whole = target.whole(sums.data());
-        const double gain = target.gain(left.data(), right.data(), whole);
+        const double node_score = target.node_score(sums.data());
+        const double gain = target.gain(left.data(), right.data(), node_score);
         CHECK(gain > 0);
         if (!blind) continue;
         fill_all(table, target, rows, cells.data());
         for (index_t j = 0; j < table.n_columns(); ++j) {
-            SplitSearch<Target> search(target, sums.data(), whole, 1, room.data());
+            SplitSearch<Target> search(target, sums.data(), node_score, 1, scratch.data());
             const std::int64_t* first = cells.data() + table.first_bin[j] * width;
             const Split split = table.columns[j].categorical ? search.categorical(first, table.columns[j].n_bins)
                                                              : search.numeric(first, table.columns[j].n_bins);
@@ -117,20 +118,20 @@ void grow_all_ways(const Values& values, const BinnedTable& table, const Target&
     const Prices prices(table.n_columns());
     const std::vector<double> zeros(prices.own.size(), 0.0);
     const std::vector<index_t> alone(prices.own.size(), -1);
-    const Sheet free{view(zeros), {}, view(alone)};
+    const CostSheet free{view(zeros), {}, view(alone)};
     GrowOptions options;
     options.n_threads = 1;
     const Grown blind = grow(table, target, free, options, workspace);
     retrace(values, table, target, blind, true);
     options.n_threads = 2;
     CHECK(same(blind, grow(table, target, free, options, workspace)));
-    options.weighing.rule = CostRule::ratio;
+    options.ranking.rule = CostRule::ratio;
     CHECK(same(blind, grow(table, target, free, options, workspace)));
-    for (const Ledger ledger : {Ledger::row, Ledger::model}) {
+    for (const LedgerKind ledger : {LedgerKind::row, LedgerKind::model}) {
         for (const CostRule rule : {CostRule::penalty, CostRule::ratio}) {
             options = {};
             options.ledger = ledger;
-            options.weighing = {rule, 0.125};
+            options.ranking = {rule, 0.125};
             options.budget = 9.5;
             options.max_leaves = 30;
             options.min_rows_leaf = 2;
@@ -139,11 +140,11 @@ void grow_all_ways(const Values& values, const BinnedTable& table, const Target&
             retrace(values, table, target, one, false);
             options.n_threads = 2;
             CHECK(same(one, grow(table, target, prices.sheet(), options, workspace)));
-            Owned bought(prices.sheet());
+            OwnedFeatures bought(prices.sheet());
             for (index_t j = 0; j < table.n_columns(); ++j) {
                 if (one.owned[j]) bought.add(prices.sheet(), j);
             }
-            CHECK(within(total(prices.sheet(), bought), options.budget));
+            CHECK(within_budget(total(prices.sheet(), bought), options.budget));
         }
     }
 }
@@ -161,9 +162,9 @@ inline void trees_of_every_target_are_retraced() {
         const Values values = make_values(n_rows, 6, 13);
         const auto gradients = make_numbers(n_rows, 14);
         const auto weights = make_weights(n_rows, 15);
-        grow_on(n_rows, GradientTarget<Sums::packed>(view(gradients), {}, 0.0), values, workspace);
-        grow_on(n_rows, GradientTarget<Sums::unit>(view(gradients), {}, 1.0), values, workspace);
-        grow_on(n_rows, GradientTarget<Sums::full>(view(gradients), view(weights), 0.5), values, workspace);
+        grow_on(n_rows, GradientTarget<GradientSums::packed>(view(gradients), {}, 0.0), values, workspace);
+        grow_on(n_rows, GradientTarget<GradientSums::unit>(view(gradients), {}, 1.0), values, workspace);
+        grow_on(n_rows, GradientTarget<GradientSums::full>(view(gradients), view(weights), 0.5), values, workspace);
         for (const index_t n_classes : {1, 2, 3, 70}) {
             const auto labels = make_labels(n_rows, n_classes, 16);
             for (const auto kind : {Impurity::entropy, Impurity::gini, Impurity::pairs, Impurity::powers}) {
@@ -181,10 +182,10 @@ inline void a_tree_of_more_leaves_than_histograms_is_retraced() {
     const Values values = make_values(n, 7, 17);
     const BinnedTable table = values.bin();
     const auto gradients = make_numbers(n, 18);
-    const GradientTarget<Sums::packed> target(view(gradients), {}, 0.0);
+    const GradientTarget<GradientSums::packed> target(view(gradients), {}, 0.0);
     const Prices prices(7);
     Workspace workspace;
-    for (const Ledger ledger : {Ledger::row, Ledger::model}) {
+    for (const LedgerKind ledger : {LedgerKind::row, LedgerKind::model}) {
         GrowOptions options;
         options.ledger = ledger;
         options.n_threads = 2;
@@ -214,9 +215,9 @@ inline void large_tables_are_grown_alike_by_any_number_of_threads() {
         }
         CHECK(one.tree.n_nodes() == 23);
     };
-    alike(GradientTarget<Sums::packed>(view(gradients), {}, 0.0));
-    alike(GradientTarget<Sums::unit>(view(gradients), {}, 0.0));
-    alike(GradientTarget<Sums::full>(view(gradients), view(weights), 0.0));
+    alike(GradientTarget<GradientSums::packed>(view(gradients), {}, 0.0));
+    alike(GradientTarget<GradientSums::unit>(view(gradients), {}, 0.0));
+    alike(GradientTarget<GradientSums::full>(view(gradients), view(weights), 0.0));
     alike(ClassTarget(view(labels), view(weights), 3, {Impurity::entropy, 0, 2}));
 }
 
@@ -225,15 +226,16 @@ inline void chosen_rows_and_columns_are_the_only_ones_used() {
     const Values values = make_values(n, 11, 23);
     const BinnedTable table = values.bin();
     const auto gradients = make_numbers(n, 24);
-    const GradientTarget<Sums::packed> target(view(gradients), {}, 0.0);
+    const GradientTarget<GradientSums::packed> target(view(gradients), {}, 0.0);
     const Prices prices(11);
-    const Sheet sheet = prices.sheet();
+    const CostSheet sheet = prices.sheet();
     Workspace workspace;
     for (const std::vector<index_t>& columns : {std::vector<index_t>{}, {1}, {2, 7}, {0, 5, 6, 10}}) {
         workspace.rows.clear();
         for (index_t i = 5; i < n; i += 3) workspace.rows.push_back(i);
         GrowOptions options;
-        Grower<GradientTarget<Sums::packed>> grower(table, target, sheet, options, columns, Owned(sheet), workspace);
+        Grower<GradientTarget<GradientSums::packed>> grower(table, target, sheet, options, columns,
+                                                            OwnedFeatures(sheet), workspace);
         const Tree tree = grower.grow();
         CHECK(columns.empty() == (tree.n_nodes() == 1));
         for (const index_t feature : tree.feature) {
@@ -250,7 +252,7 @@ inline void limits_hold_even_the_largest() {
     const Values values = make_values(n, 6, 25);
     const BinnedTable table = values.bin();
     const auto gradients = make_numbers(n, 26);
-    const GradientTarget<Sums::packed> target(view(gradients), {}, 0.0);
+    const GradientTarget<GradientSums::packed> target(view(gradients), {}, 0.0);
     const Prices prices(6);
     const index_t most = std::numeric_limits<index_t>::max();
     Workspace workspace;
@@ -299,7 +301,7 @@ inline void drawn_columns_and_cuts_are_retraced_and_repeat() {
     std::vector<Grown> grown;
     for (const std::uint64_t key : {1, 1, 2}) {
         GrowOptions options;
-        options.weighing.rule = CostRule::ratio;
+        options.ranking.rule = CostRule::ratio;
         options.max_features = 2;
         options.max_cuts = 3;
         options.key = key;
@@ -326,8 +328,8 @@ inline void partitions_are_stable() {
             });
             for (const int n_threads : {1, 2, 3}) {
                 auto rows = count_up(n);
-                std::vector<index_t> room(static_cast<std::size_t>(n));
-                const index_t n_left = partition_rows(table.column(1), left, rows.data(), n, room.data(), n_threads);
+                std::vector<index_t> scratch(static_cast<std::size_t>(n));
+                const index_t n_left = partition_rows(table.column(1), left, rows.data(), n, scratch.data(), n_threads);
                 CHECK(rows == expected && n_left == middle - expected.begin());
             }
         }
@@ -335,13 +337,13 @@ inline void partitions_are_stable() {
 }
 
 // Forty columns, so that sparse rows read eight at once; rounds of squared loss, so that sums are carried.
-inline void rounds_that_carry_sums_are_retraced_and_are_those_that_count_all_rows() {
+inline void root_histograms_updated_between_rounds_equal_those_counted_from_rows() {
     const Values values = make_values(10000, 40, 23);
     Prices prices(40);
     GrowOptions options;
-    options.ledger = Ledger::model;
+    options.ledger = LedgerKind::model;
     options.max_depth = 3;
-    options.weighing.tradeoff = 0.5;
+    options.ranking.tradeoff = 0.5;
     for (const int n_threads : {1, 2}) {
         options.n_threads = n_threads;
         const BinnedTable table = values.bin(n_threads);
@@ -354,21 +356,21 @@ inline void rounds_that_carry_sums_are_retraced_and_are_those_that_count_all_row
             residuals.push_back(random.uniform() + (std::isnan(few) ? 2 : few) * (std::isnan(many) ? 1 : many));
         }
         Workspace workspace;
-        Carry carry;
+        RootHistogramUpdate root_update;
         for (int round = 0; round < 6; ++round) {
-            const GradientTarget<Sums::packed> target(view(residuals), {}, 0, 0, n_threads, 0.3, true);
+            const GradientTarget<GradientSums::packed> target(view(residuals), {}, 0, 0, n_threads, 0.3, true);
             Workspace other;
-            const Grown carried = grow(table, target, prices.sheet(), options, workspace, &carry);
-            CHECK(same(carried, grow(table, target, prices.sheet(), options, other)));
-            retrace(values, table, target, carried, false);
-            for (index_t i = 0; i < table.n_rows; ++i) residuals[i] -= carried.tree.value[carried.leaf_of_row[i]];
+            const Grown reused = grow(table, target, prices.sheet(), options, workspace, &root_update);
+            CHECK(same(reused, grow(table, target, prices.sheet(), options, other)));
+            retrace(values, table, target, reused, false);
+            for (index_t i = 0; i < table.n_rows; ++i) residuals[i] -= reused.tree.value[reused.leaf_of_row[i]];
         }
-        CHECK(carry.n_ready() >= 3);
+        CHECK(root_update.n_reused() >= 3);
     }
 }
 
 inline void test_grower() {
-    RUN(rounds_that_carry_sums_are_retraced_and_are_those_that_count_all_rows);
+    RUN(root_histograms_updated_between_rounds_equal_those_counted_from_rows);
     RUN(partitions_are_stable);
     RUN(trees_of_every_target_are_retraced);
     RUN(a_tree_of_more_leaves_than_histograms_is_retraced);

@@ -22,8 +22,8 @@ namespace farthing::tests {
 
 // The columns with rare entries, by these; the other columns are left alone.
 template <class Target>
-void count_rare_and_compare(const BinnedTable& table, const Target& target, const std::vector<index_t>& rows,
-                            std::vector<std::int64_t> expected) {
+void count_sparse_and_compare(const BinnedTable& table, const Target& target, const std::vector<index_t>& rows,
+                              std::vector<std::int64_t> expected) {
     const index_t width = target.width();
     std::vector<typename Target::Row> targets;
     std::vector<std::int64_t> sums(static_cast<std::size_t>(width), 0);
@@ -32,16 +32,18 @@ void count_rare_and_compare(const BinnedTable& table, const Target& target, cons
         target.add(sums.data(), targets.back());
     }
     std::vector<std::int64_t> found(expected.size(), 99);
-    const auto& columns = table.rare.columns;
-    fill_rare(table, target, columns.data(), static_cast<index_t>(columns.size()), rows.data(), targets.data(),
-              static_cast<index_t>(rows.size()), sums.data(), found.data());
+    const auto& columns = table.sparse.columns;
+    fill_sparse(table, target, columns.data(), static_cast<index_t>(columns.size()), rows.data(), targets.data(),
+                static_cast<index_t>(rows.size()), sums.data(), found.data());
     for (index_t j = 0; j < table.n_columns(); ++j) {
-        index_t n_common = 0;
-        for (index_t row = 0; row < table.n_rows; ++row) n_common += bin_at(table, row, j) == table.rare.common[j];
-        if (table.rare.has.has(j)) {
-            CHECK(8 * n_common >= 7 * table.n_rows);
+        index_t n_default = 0;
+        for (index_t row = 0; row < table.n_rows; ++row) n_default += bin_at(table, row,
+                                                                             j) == table.sparse.default_bin[j];
+        if (table.sparse.is_sparse.has(j)) {
+            CHECK(8 * n_default >= 7 * table.n_rows);
         } else {
-            std::fill(expected.begin() + table.first_bin[j] * width, expected.begin() + table.first_bin[j + 1] * width, 99);
+            std::fill(expected.begin() + table.first_bin[j] * width, expected.begin() + table.first_bin[j + 1] * width,
+                      99);
         }
     }
     CHECK(found == expected);
@@ -66,7 +68,7 @@ void count_and_compare(const BinnedTable& table, const Target& target) {
         auto& found = step == 1 ? whole : part;
         fill_all(table, target, rows, found.data());
         CHECK(found == expected);
-        count_rare_and_compare(table, target, rows, expected);
+        count_sparse_and_compare(table, target, rows, expected);
     }
     // What remains of the parent is the count of the other child.
     std::vector<std::int64_t> other(length, 0);
@@ -87,9 +89,9 @@ inline void histograms_are_counts() {
             const auto gradients = make_numbers(n_rows, 7);
             const auto weights = make_weights(n_rows, 8);
             const auto labels = make_labels(n_rows, 3, 9);
-            count_and_compare(table, GradientTarget<Sums::packed>(view(gradients), {}, 0.0));
-            count_and_compare(table, GradientTarget<Sums::unit>(view(gradients), {}, 0.0));
-            count_and_compare(table, GradientTarget<Sums::full>(view(gradients), view(weights), 0.0));
+            count_and_compare(table, GradientTarget<GradientSums::packed>(view(gradients), {}, 0.0));
+            count_and_compare(table, GradientTarget<GradientSums::unit>(view(gradients), {}, 0.0));
+            count_and_compare(table, GradientTarget<GradientSums::full>(view(gradients), view(weights), 0.0));
             count_and_compare(table, ClassTarget(view(labels), view(weights), 3, {}));
         }
     }
@@ -101,9 +103,9 @@ inline void the_three_kinds_of_sums_agree() {
     std::vector<double> gradients;
     for (const double x : make_numbers(n, 10)) gradients.push_back(std::floor(x * 1000));
     const std::vector<double> ones(static_cast<std::size_t>(n), 1.0);
-    const GradientTarget<Sums::packed> packed(view(gradients), {}, 0.5);
-    const GradientTarget<Sums::unit> unit(view(gradients), {}, 0.5);
-    const GradientTarget<Sums::full> full(view(gradients), view(ones), 0.5);
+    const GradientTarget<GradientSums::packed> packed(view(gradients), {}, 0.5);
+    const GradientTarget<GradientSums::unit> unit(view(gradients), {}, 0.5);
+    const GradientTarget<GradientSums::full> full(view(gradients), view(ones), 0.5);
     std::int64_t a[1] = {};
     std::int64_t b[2] = {};
     std::int64_t c[3] = {};
@@ -118,7 +120,7 @@ inline void the_three_kinds_of_sums_agree() {
         full.values(c, values + 2);
         CHECK(values[0] == values[1] && values[1] == values[2]);
         CHECK(packed.n_rows(a) == i + 1 && unit.n_rows(b) == i + 1 && full.n_rows(c) == i + 1);
-        CHECK(packed.whole(a) == unit.whole(b) && unit.whole(b) == full.whole(c));
+        CHECK(packed.node_score(a) == unit.node_score(b) && unit.node_score(b) == full.node_score(c));
     }
 }
 

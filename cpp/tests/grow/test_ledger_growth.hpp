@@ -26,7 +26,7 @@ inline void growing_on_a_ledger_is_repeatable() {
     const Values values = make_values(9000, 9, 21);
     const BinnedTable table = values.bin();
     const Prices prices(9);
-    const Sheet sheet = prices.sheet();
+    const CostSheet sheet = prices.sheet();
     const auto numbers = make_numbers(9000, 4);
     std::vector<double> gradients;
     for (index_t i = 0; i < 9000; ++i) {
@@ -39,30 +39,30 @@ inline void growing_on_a_ledger_is_repeatable() {
         RowLedger ledger(table, sheet, 6.0, {}, {}, threads);
         GrowOptions options;
         options.max_depth = 4;
-        options.weighing.tradeoff = 20;
+        options.ranking.tradeoff = 20;
         options.n_threads = threads;
         Workspace workspace;
-        const GradientTarget<Sums::packed> target(view(gradients), {}, 0);
+        const GradientTarget<GradientSums::packed> target(view(gradients), {}, 0);
         auto& leaf_of_row = leaves[threads > 1];
         for (index_t tree = 0; tree < 3; ++tree) {
             workspace.rows.clear();
             for (index_t row = tree; row < table.n_rows; row += 2) workspace.rows.push_back(row);
-            Grower<GradientTarget<Sums::packed>> grower(ledger.table(), target, sheet, options, count_up(9),
-                                                        Owned(sheet), workspace, &ledger);
+            Grower<GradientTarget<GradientSums::packed>> grower(ledger.table(), target, sheet, options, count_up(9),
+                                                                OwnedFeatures(sheet), workspace, &ledger);
             const Tree grown = grower.grow();
             std::vector<index_t> now(static_cast<std::size_t>(table.n_rows), -1);
             grower.leaves_of_rows({now.data(), table.n_rows});
-            grower.send_others(grown, {now.data(), table.n_rows});
+            grower.route_other_rows(grown, {now.data(), table.n_rows});
             CHECK(std::count(now.begin(), now.end(), index_t{-1}) == 0);
             leaf_of_row.insert(leaf_of_row.end(), now.begin(), now.end());
         }
         for (index_t row = 0; row < table.n_rows; ++row) {
             owned[threads > 1].push_back(ledger.owned(row)[0]);
-            Owned mine(sheet);
+            OwnedFeatures mine(sheet);
             for (index_t j = 0; j < 9; ++j) {
                 if ((ledger.owned(row)[0] >> j) & 1u) mine.add(sheet, j);
             }
-            CHECK(within(total(sheet, mine), 6.0));
+            CHECK(within_budget(total(sheet, mine), 6.0));
         }
     }
     CHECK(leaves[0] == leaves[1]);

@@ -24,10 +24,11 @@ struct Eight {
     std::vector<double> ones = std::vector<double>(3, 1.0);
     std::vector<std::uint8_t> no = std::vector<std::uint8_t>(3, 0);
     std::vector<std::uint8_t> yes = std::vector<std::uint8_t>(3, 1);
-    KeptRows kept;
+    ReferenceRows reference;
 
     explicit Eight(double need) {
-        const double rows[8][3] = {{1, -1, -1}, {1, -1, -1}, {-1, 1, 1}, {-1, 1, 1}, {-1, 1, -1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
+        const double rows[8][3] = {{1, -1, -1}, {1, -1, -1}, {-1, 1, 1}, {-1, 1, 1},
+                                   {-1, 1, -1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
         const double slopes[3] = {0.9995, 1.4998, -0.5002};
         for (int j = 0; j < 3; ++j) {
             for (const auto& row : rows) values.push_back(row[j]);
@@ -37,51 +38,51 @@ struct Eight {
             for (int j = 0; j < 3; ++j) margins.push_back(label * slopes[j] * rows[i][j]);
             intercepts.push_back(label * -0.9997);
         }
-        kept.n_rows = 8;
-        kept.n_features = 3;
-        kept.values = view(values);
-        kept.margins = view(margins);
-        kept.intercepts = view(intercepts);
-        kept.intercept = -0.9997;
-        kept.scale = view(ones);
-        kept.gap = view(ones);
-        kept.categorical = view(no);
-        kept.votes = view(yes);
-        kept.weights.assign(8, 1.0);
-        kept.need = need;
-        kept.begin();
+        reference.n_rows = 8;
+        reference.n_features = 3;
+        reference.values = view(values);
+        reference.margins = view(margins);
+        reference.intercepts = view(intercepts);
+        reference.intercept = -0.9997;
+        reference.scale = view(ones);
+        reference.missing_distance = view(ones);
+        reference.categorical = view(no);
+        reference.used = view(yes);
+        reference.weights.assign(8, 1.0);
+        reference.min_weight = need;
+        reference.prepare();
     }
 };
 
 inline void the_eight_points_of_the_thesis() {
     for (const double need : {0.0, 2.0}) {  // exact matches; two nearest and all that are as near
         const Eight eight(need);
-        Neighborhood row(eight.kept);
+        Neighborhood row(eight.reference);
         CHECK(row.gains()[0] == 4.0 / 8 && row.gains()[1] == 6.0 / 8 && row.gains()[2] == 4.0 / 8);
-        row.hear(1, 1.0, 1.4998);
+        row.observe(1, 1.0, 1.4998);
         CHECK(row.rows().size == 6);
         CHECK(row.gains()[0] == 5.0 / 6 && row.gains()[2] == 3.0 / 6 && std::isnan(row.gains()[1]));
         row.start(0);
-        row.hear(1, -1.0, -1.4998);
+        row.observe(1, -1.0, -1.4998);
         CHECK(row.rows().size == 2 && row.accuracy() == 1.0);
     }
 }
 
 inline void what_nobody_shares_and_what_is_missing_changes_no_neighbourhood() {
     const Eight eight(0.0);
-    Neighborhood row(eight.kept);
-    row.hear(1, 1.0, 1.0);
-    row.hear(0, 7.0, 1.0);
+    Neighborhood row(eight.reference);
+    row.observe(1, 1.0, 1.0);
+    row.observe(0, 7.0, 1.0);
     CHECK(row.rows().size == 6);
-    row.hear(2, std::numeric_limits<double>::quiet_NaN(), 0.0);
-    CHECK(row.rows().size == 6 && row.n_heard() == 3);
+    row.observe(2, std::numeric_limits<double>::quiet_NaN(), 0.0);
+    CHECK(row.rows().size == 6 && row.n_observed() == 3);
 }
 
 inline void budgets_hold_while_rows_buy() {
     const Eight eight(0.0);
     const std::vector<double> own{1, 2, 4};
     const std::vector<index_t> group_of{-1, -1, -1};
-    const Sheet sheet{view(own), {}, view(group_of)};
+    const CostSheet sheet{view(own), {}, view(group_of)};
     const std::vector<double> X{1, 1, 1, 1, 1, 1};
     const std::vector<double> votes{0.9995, 1.4998, -0.5002, 0.9995, 1.4998, -0.5002};
     const std::vector<double> budgets{3, 0.5};
@@ -89,8 +90,9 @@ inline void budgets_hold_while_rows_buy() {
     std::vector<double> outputs(4);
     std::vector<std::uint64_t> bought(2);
     const Matrix<double> table{X.data(), 2, 3, 3, 1};
-    acquire<Neighborhood>(eight.kept, Terms{0, -1, 1}, sheet, table, Matrix<double>{votes.data(), 2, 3, 3, 1}, view(budgets),
-                          view(seeds), outputs.data(), bought.data(), 2);
+    acquire_greedily<Neighborhood>(eight.reference, AcquisitionRule{0, -1, 1}, sheet, table,
+                                   Matrix<double>{votes.data(), 2, 3, 3, 1}, view(budgets),
+                                   view(seeds), outputs.data(), bought.data(), 2);
     CHECK(bought[0] == 3 && bought[1] == 0);  // x2, then x1
     CHECK(std::fabs(outputs[0] - (0.9995 + 1.4998 - 0.9997)) < 1e-12 && outputs[1] == 1.0);
     CHECK(outputs[2] == -0.9997 && outputs[3] == 0.0);
@@ -106,14 +108,15 @@ inline void a_local_regression_of_one_feature_is_a_ridge_regression() {
     rows.labels = view(labels);
     rows.weights.assign(4, 1.0);
     rows.ridge = 1.0;
-    rows.begin();
+    rows.prepare();
     LocalRegression row(rows);
     CHECK(row.vote() == 0.5 && row.gains().size == 1);
     // The slope of all rows is 2 / (4 + 1) and the deviation 1: G is normal around 0.5 with deviation 0.4.
     CHECK(std::fabs(row.gains()[0] - folded_gain(0.5, 0.4)) < 1e-15);
-    row.hear(0, 1.0, 1.0);  // half of the rows are at distance 0, so they alone count
+    row.observe(0, 1.0, 1.0);  // half of the rows are at distance 0, so they alone count
     CHECK(std::fabs(row.vote() - 1.0) < 1e-15 && std::isnan(row.gains()[0]));
-    CHECK(folded_gain(0.0, 0.0) == 0.0 && std::fabs(folded_gain(0.0, 2.0) - 2.0 / std::sqrt(2 * 3.141592653589793)) < 1e-12);
+    CHECK(folded_gain(0.0,
+                      0.0) == 0.0 && std::fabs(folded_gain(0.0, 2.0) - 2.0 / std::sqrt(2 * 3.141592653589793)) < 1e-12);
 }
 
 inline void test_neighbors() {

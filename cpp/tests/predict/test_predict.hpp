@@ -25,7 +25,7 @@
 namespace farthing::tests {
 
 // Trees of random shapes and rules; every third feature has 70 categories.
-struct Woods {
+struct RandomTrees {
     index_t n_features;
     std::vector<index_t> offsets{0};
     std::vector<index_t> target;
@@ -39,7 +39,7 @@ struct Woods {
     std::vector<index_t> widths;
     std::vector<double> scores;
 
-    Woods(index_t features, index_t n_trees, std::uint64_t key) : n_features(features) {
+    RandomTrees(index_t features, index_t n_trees, std::uint64_t key) : n_features(features) {
         Random random(key);
         for (index_t j = 0; j < features; ++j) widths.push_back(j % 3 == 2 ? 2 : 0);
         for (index_t t = 0; t < n_trees; ++t) add_tree(random);
@@ -116,22 +116,22 @@ inline std::vector<double> make_rows(index_t n_rows, index_t n_features, std::ui
     return X;
 }
 
-struct Answers {
+struct Predictions {
     std::vector<double> outputs;
     std::vector<std::uint64_t> touched;
 
-    Answers(index_t n_rows, index_t n_features)
+    Predictions(index_t n_rows, index_t n_features)
         : outputs(static_cast<std::size_t>(n_rows * 3), 99),
           touched(static_cast<std::size_t>(n_rows * Bitset::n_words(n_features)), 99) {}
-    bool operator==(const Answers& other) const { return outputs == other.outputs && touched == other.touched; }
+    bool operator==(const Predictions& other) const { return outputs == other.outputs && touched == other.touched; }
 };
 
 // One row, one node after the other; a feature is bought if all that the row has then costs no more than the budget.
-inline void walk(const ForestView& forest, const Sheet& sheet, const double* row, double budget, double* outputs,
+inline void walk(const ForestView& forest, const CostSheet& sheet, const double* row, double budget, double* outputs,
                  std::uint64_t* touched) {
     std::fill(outputs, outputs + 3, 0.0);
     std::fill(touched, touched + Bitset::n_words(forest.n_features), 0);
-    Owned owned(sheet);
+    OwnedFeatures owned(sheet);
     std::vector<bool> asked(static_cast<std::size_t>(forest.n_features), false);
     for (index_t t = 0; t < forest.n_trees(); ++t) {
         index_t node = forest.offsets[t];
@@ -142,7 +142,7 @@ inline void walk(const ForestView& forest, const Sheet& sheet, const double* row
                 touched[feature / 64] |= std::uint64_t{1} << (feature % 64);
             }
             asked[feature] = true;
-            const index_t next = step(forest, forest.offsets[t], node, owned.has(feature) ? row[feature] : kNan);
+            const index_t next = next_node(forest, forest.offsets[t], node, owned.has(feature) ? row[feature] : kNan);
             if (next == node) break;
             node = next;
         }
@@ -152,23 +152,23 @@ inline void walk(const ForestView& forest, const Sheet& sheet, const double* row
 
 inline void predictions_are_those_of_a_walk(index_t n_trees) {
     for (const index_t n_features : {1, 2, 7, 64, 65, 300}) {
-        const Woods woods(n_features, n_trees, 31);
+        const RandomTrees random_trees(n_features, n_trees, 31);
         const Prices prices(n_features);
         for (const index_t n_rows : {1, 7, 8, 9, 127, 129, 600}) {
             const auto X = make_rows(n_rows, n_features, 32);
             const Matrix<double> matrix{X.data(), n_rows, n_features, n_features, 1};
             for (const bool strict : {false, true}) {
                 for (const bool single : {false, true}) {
-                    const ForestView forest = woods.view_of(strict, single);
-                    Answers expected(n_rows, n_features);
+                    const ForestView forest = random_trees.view_of(strict, single);
+                    Predictions expected(n_rows, n_features);
                     for (index_t i = 0; i < n_rows; ++i) {
                         walk(forest, prices.sheet(), X.data() + i * n_features, kInfinity,
                              expected.outputs.data() + i * 3,
                              expected.touched.data() + i * Bitset::n_words(n_features));
                     }
-                    const ReadyForest compiled(forest);
+                    const PreparedForest compiled(forest);
                     for (const int n_threads : {1, 2}) {
-                        Answers found(n_rows, n_features);
+                        Predictions found(n_rows, n_features);
                         predict(compiled, matrix, found.outputs.data(), found.touched.data(), n_threads);
                         CHECK(found == expected);
                         predict(compiled, matrix, found.outputs.data(), nullptr, n_threads);
@@ -185,20 +185,20 @@ inline void predictions_of_few_trees_are_those_of_a_walk() { predictions_are_tho
 // So many that the small ones among them meet blocks of ranks, but for the widest table.
 inline void predictions_of_many_trees_are_those_of_a_walk() {
     predictions_are_those_of_a_walk(150);
-    CHECK(ReadyForest(Woods(7, 150, 31).view_of()).small.pay(0, 150));
-    CHECK(!ReadyForest(Woods(300, 150, 31).view_of()).small.pay(0, 150));
+    CHECK(PreparedForest(RandomTrees(7, 150, 31).view_of()).small.worth_ranking(0, 150));
+    CHECK(!PreparedForest(RandomTrees(300, 150, 31).view_of()).small.worth_ranking(0, 150));
 }
 
-inline void legs_add_up_to_one_pass() {
+inline void stages_add_up_to_one_pass() {
     const index_t n_rows = 333;
     const index_t n_features = 7;
-    const Woods woods(n_features, 150, 40);
-    const ReadyForest forest(woods.view_of());
+    const RandomTrees random_trees(n_features, 150, 40);
+    const PreparedForest forest(random_trees.view_of());
     const auto X = make_rows(n_rows, n_features, 41);
     const Matrix<double> matrix{X.data(), n_rows, n_features, n_features, 1};
-    Answers whole(n_rows, n_features);
+    Predictions whole(n_rows, n_features);
     predict(forest, matrix, whole.outputs.data(), whole.touched.data(), 1);
-    Answers parts(n_rows, n_features);
+    Predictions parts(n_rows, n_features);
     std::fill(parts.outputs.begin(), parts.outputs.end(), 0.0);
     std::fill(parts.touched.begin(), parts.touched.end(), 0);
     std::vector<index_t> even;
@@ -206,7 +206,7 @@ inline void legs_add_up_to_one_pass() {
     for (index_t i = 0; i < n_rows; ++i) (i % 2 ? odd : even).push_back(i);
     for (const auto& [begin, end] : {std::pair<index_t, index_t>{0, 3}, {3, 70}, {70, 150}}) {
         for (const auto* rows : {&even, &odd}) {
-            predict(forest, matrix, Leg{begin, end, view(*rows)}, parts.outputs.data(), parts.touched.data(), 2);
+            predict(forest, matrix, Stage{begin, end, view(*rows)}, parts.outputs.data(), parts.touched.data(), 2);
         }
     }
     CHECK(parts == whole);
@@ -214,21 +214,21 @@ inline void legs_add_up_to_one_pass() {
 
 // A feature has more thresholds than a byte can count: the first trees are ranked, the others are not.
 inline void trees_whose_thresholds_are_too_many_go_their_own_way() {
-    Woods woods(1, 60, 42);
+    RandomTrees random_trees(1, 60, 42);
     Random random(43);
-    for (double& threshold : woods.threshold) threshold = random.uniform() - 0.5;
-    const ForestView forest = woods.view_of();
-    const ReadyForest ready(forest);
+    for (double& threshold : random_trees.threshold) threshold = random.uniform() - 0.5;
+    const ForestView forest = random_trees.view_of();
+    const PreparedForest ready(forest);
     index_t n_small = 0;
     for (index_t t = 0; t < forest.n_trees(); ++t) n_small += ready.small.has(t);
     CHECK(0 < n_small && n_small < forest.n_trees());
-    CHECK(ready.small.ranks().n_thresholds(0) > Ranks::kMost - 12);
+    CHECK(ready.small.ranks().n_thresholds(0) > ThresholdRanks::kMaxThresholds - 12);
     const index_t n_rows = 500;
     const auto X = make_numbers(n_rows, 44);
-    Answers found(n_rows, 1);
+    Predictions found(n_rows, 1);
     predict(ready, Matrix<double>{X.data(), n_rows, 1, 1, 1}, found.outputs.data(), found.touched.data(), 1);
     const Prices prices(1);
-    Answers expected(n_rows, 1);
+    Predictions expected(n_rows, 1);
     for (index_t i = 0; i < n_rows; ++i) {
         walk(forest, prices.sheet(), X.data() + i, kInfinity, expected.outputs.data() + i * 3,
              expected.touched.data() + i);
@@ -238,7 +238,7 @@ inline void trees_whose_thresholds_are_too_many_go_their_own_way() {
 
 inline void budgets_hold_and_are_those_of_a_walk() {
     for (const index_t n_features : {1, 6, 70}) {
-        const Woods woods(n_features, 9, 33);
+        const RandomTrees random_trees(n_features, 9, 33);
         const Prices prices(n_features);
         const index_t n_rows = 500;
         const auto X = make_rows(n_rows, n_features, 34);
@@ -248,20 +248,20 @@ inline void budgets_hold_and_are_those_of_a_walk() {
         for (index_t i = 0; i < n_rows; ++i) {
             budgets.push_back(i % 9 == 0 ? kInfinity : static_cast<double>(random.below(12)));
         }
-        const ForestView forest = woods.view_of();
-        Answers expected(n_rows, n_features);
+        const ForestView forest = random_trees.view_of();
+        Predictions expected(n_rows, n_features);
         const index_t n_words = Bitset::n_words(n_features);
         for (index_t i = 0; i < n_rows; ++i) {
             walk(forest, prices.sheet(), X.data() + i * n_features, budgets[i], expected.outputs.data() + i * 3,
                  expected.touched.data() + i * n_words);
-            Owned bought(prices.sheet());
+            OwnedFeatures bought(prices.sheet());
             for (index_t j = 0; j < n_features; ++j) {
                 if ((expected.touched[i * n_words + j / 64] >> (j % 64)) & 1u) bought.add(prices.sheet(), j);
             }
-            CHECK(within(total(prices.sheet(), bought), budgets[i]));
+            CHECK(within_budget(total(prices.sheet(), bought), budgets[i]));
         }
         for (const int n_threads : {1, 2}) {
-            Answers found(n_rows, n_features);
+            Predictions found(n_rows, n_features);
             predict_within(forest, prices.sheet(), matrix, view(budgets), found.outputs.data(), found.touched.data(),
                            n_threads);
             CHECK(found == expected);
@@ -272,7 +272,7 @@ inline void budgets_hold_and_are_those_of_a_walk() {
 inline void tables_of_floats_and_of_columns_are_read_in_place() {
     const index_t n_rows = 333;
     const index_t n_features = 7;
-    const Woods woods(n_features, 9, 36);
+    const RandomTrees random_trees(n_features, 9, 36);
     const auto rows = make_rows(n_rows, n_features, 37);
     const std::vector<float> single(rows.begin(), rows.end());
     const std::vector<double> widened(single.begin(), single.end());
@@ -280,10 +280,10 @@ inline void tables_of_floats_and_of_columns_are_read_in_place() {
     for (index_t i = 0; i < n_rows; ++i) {
         for (index_t j = 0; j < n_features; ++j) columns[j * n_rows + i] = widened[i * n_features + j];
     }
-    const ReadyForest forest(woods.view_of());
-    Answers a(n_rows, n_features);
-    Answers b(n_rows, n_features);
-    Answers c(n_rows, n_features);
+    const PreparedForest forest(random_trees.view_of());
+    Predictions a(n_rows, n_features);
+    Predictions b(n_rows, n_features);
+    Predictions c(n_rows, n_features);
     const Matrix<float> floats{single.data(), n_rows, n_features, n_features, 1};
     const Matrix<double> doubles{widened.data(), n_rows, n_features, n_features, 1};
     const Matrix<double> by_column{columns.data(), n_rows, n_features, 1, n_rows};
@@ -298,7 +298,7 @@ inline void grown_trees_send_their_rows_to_their_leaves() {
     const Values values = make_values(n, 8, 38, 0.1, 300);
     const BinnedTable table = values.bin();
     const auto gradients = make_numbers(n, 39);
-    const GradientTarget<Sums::packed> target(view(gradients), {}, 0.0);
+    const GradientTarget<GradientSums::packed> target(view(gradients), {}, 0.0);
     const Prices prices(8);
     Workspace workspace;
     GrowOptions options;
@@ -323,14 +323,14 @@ inline void grown_trees_send_their_rows_to_their_leaves() {
     forest.category_widths = view(widths);
     forest.scores = view(grown.tree.value);
     std::vector<double> outputs(static_cast<std::size_t>(n));
-    predict(ReadyForest(forest), values.matrix(), outputs.data(), nullptr, 2);
+    predict(PreparedForest(forest), values.matrix(), outputs.data(), nullptr, 2);
     for (index_t i = 0; i < n; ++i) CHECK(outputs[i] == grown.tree.value[grown.leaf_of_row[i]]);
 }
 
 inline void test_predict() {
     RUN(predictions_of_few_trees_are_those_of_a_walk);
     RUN(predictions_of_many_trees_are_those_of_a_walk);
-    RUN(legs_add_up_to_one_pass);
+    RUN(stages_add_up_to_one_pass);
     RUN(trees_whose_thresholds_are_too_many_go_their_own_way);
     RUN(budgets_hold_and_are_those_of_a_walk);
     RUN(tables_of_floats_and_of_columns_are_read_in_place);

@@ -34,20 +34,20 @@ inline ClosureGraph random_closure(std::uint64_t seed, std::int32_t n, std::int6
 
 // The greatest worth of a closed set, and the union of all sets that have it.
 inline std::vector<std::uint8_t> brute_closure(const ClosureGraph& graph, Rate rate) {
-    wide_t best = 0;
+    int128_t best = 0;
     std::uint32_t all = 0;
     for (std::uint32_t set = 0; set < (1u << graph.n()); ++set) {
-        wide_t worth = 0;
+        int128_t weight = 0;
         bool closed = true;
         for (std::int32_t u = 0; closed && u < graph.n(); ++u) {
             if (!((set >> u) & 1u)) continue;
-            worth += static_cast<wide_t>(rate.q) * graph.gain[u] - static_cast<wide_t>(rate.p) * graph.cost[u];
+            weight += static_cast<int128_t>(rate.q) * graph.gain[u] - static_cast<int128_t>(rate.p) * graph.cost[u];
             for (index_t a = graph.first[u]; a < graph.first[u + 1]; ++a)
                 closed = closed && ((set >> graph.head[a]) & 1u);
         }
-        if (!closed || worth < best) continue;
-        all = worth > best ? set : all | set;
-        best = worth;
+        if (!closed || weight < best) continue;
+        all = weight > best ? set : all | set;
+        best = weight;
     }
     std::vector<std::uint8_t> inside;
     for (std::int32_t u = 0; u < graph.n(); ++u) inside.push_back((all >> u) & 1u);
@@ -73,7 +73,7 @@ inline void a_path_holds_the_cut_of_every_rate() {
         for (std::size_t entry = 0; entry + 1 < path.rates.size(); ++entry) {
             const Rate low = path.rates[entry];
             const Rate high = path.rates[entry + 1];
-            CHECK(static_cast<wide_t>(low.p) * high.q < static_cast<wide_t>(high.p) * low.q);
+            CHECK(static_cast<int128_t>(low.p) * high.q < static_cast<int128_t>(high.p) * low.q);
             const std::vector<std::uint8_t> inside = best_closure(graph, Rate{low.p + high.p, low.q + high.q});
             for (std::int32_t v = 0; v < graph.n(); ++v)
                 CHECK((path.drop[v] > static_cast<std::int32_t>(entry) + 1) == inside[v]);

@@ -15,17 +15,17 @@
 
 namespace farthing::tests {
 
-inline void between_lies_between() {
+inline void a_midpoint_lies_between() {
     const double lowest = std::numeric_limits<double>::lowest();
     const double tiny = std::numeric_limits<double>::denorm_min();
     const double steps[] = {-kInfinity, lowest, -1.0, -tiny, 0.0, tiny, 2 * tiny, 1.0, std::nextafter(1.0, 2.0),
                             -lowest, kInfinity};
     for (const double low : steps) {
         for (const double high : steps) {
-            if (low < high) CHECK(between(low, high) >= low && between(low, high) < high);
+            if (low < high) CHECK(midpoint(low, high) >= low && midpoint(low, high) < high);
         }
     }
-    CHECK(between(1.0, 2.0) == 1.5);
+    CHECK(midpoint(1.0, 2.0) == 1.5);
 }
 
 inline void edges_give_each_value_a_bin_if_they_are_few() {
@@ -33,16 +33,16 @@ inline void edges_give_each_value_a_bin_if_they_are_few() {
     for (index_t i = 0; i < 255; ++i) {
         values.insert(values.end(), static_cast<std::size_t>(1 + i % 3), static_cast<double>(i));
     }
-    const auto edges = edges_of(values, 255);
+    const auto edges = quantile_edges(values, 255);
     CHECK(edges.size() == 254);
     for (std::size_t i = 0; i < edges.size(); ++i) CHECK(edges[i] == static_cast<double>(i) + 0.5);
     std::vector<double> none;
-    CHECK(edges_of(none, 255).empty());
+    CHECK(quantile_edges(none, 255).empty());
 }
 
 inline void edges_of_many_values_are_fair() {
     auto values = make_numbers(10000, 1);
-    const auto edges = edges_of(values, 255);
+    const auto edges = quantile_edges(values, 255);
     CHECK(edges.size() == 254);
     index_t before = 0;
     for (const double edge : edges) {
@@ -55,7 +55,7 @@ inline void edges_of_many_values_are_fair() {
 inline void a_heavy_value_has_its_bin_alone() {
     auto values = make_numbers(1000, 2);
     values.insert(values.end(), 5000, 0.5);
-    const auto edges = edges_of(values, 16);
+    const auto edges = quantile_edges(values, 16);
     const auto first = std::lower_bound(edges.begin(), edges.end(), 0.5);
     CHECK(first != edges.begin() && first != edges.end());
     for (const double x : values) {
@@ -141,7 +141,7 @@ inline void codes_beyond_the_categories_are_missing() {
 }
 
 inline void test_binned_table() {
-    RUN(between_lies_between);
+    RUN(a_midpoint_lies_between);
     RUN(edges_give_each_value_a_bin_if_they_are_few);
     RUN(edges_of_many_values_are_fair);
     RUN(a_heavy_value_has_its_bin_alone);

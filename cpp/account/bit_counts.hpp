@@ -1,4 +1,4 @@
-// bit_counts
+// bit_counts: column sums of a bit matrix, with 64 counters advanced by one logical operation.
 #pragma once
 
 #include <algorithm>
@@ -10,12 +10,15 @@
 
 namespace farthing {
 
-// Counts, for each of `n_words` * 64 bits, the rows in whose sets it is.
-// IN  flags: the first word of row 0; stride: words from row to row; rows (n,).   IN OUT counts (n_words * 64,).
+// Adds to counts[b] the number of listed rows whose set has bit b.
+// IN  flags: the first word of row 0; stride: words from row to row; rows (n,).
+// IN OUT counts (n_words * 64,).
 inline void count_bits(const std::uint64_t* flags, index_t stride, index_t n_words, const index_t* rows, index_t n,
                        std::int64_t* counts) {
-    // Plane p of word w holds bit p of 64 counters. Eight rows at a time are added up by full adders; what is carried out
-    // of the third plane ripples on through the higher ones.
+    // The counters are stored transposed: plane p of word w holds bit p of 64 counters. A carry-save adder tree adds
+    // eight rows at a time to the three lowest planes, and its carry ripples through the higher ones.
+    //
+    //     8 rows -> plane 0 (ones) -> 4 carries -> plane 1 (twos) -> 2 carries -> plane 2 (fours) -> carry -> plane 3
     constexpr int kPlanes = 20;
     constexpr index_t kMost = (index_t{1} << kPlanes) - 8;
     std::vector<std::uint64_t> planes(static_cast<std::size_t>(n_words * kPlanes), 0);
@@ -30,14 +33,16 @@ inline void count_bits(const std::uint64_t* flags, index_t stride, index_t n_wor
             }
         }
     };
-    const auto add = [](std::uint64_t& sum, std::uint64_t a, std::uint64_t b) {  // sum + a + b; returns the carries
+    // Full adder: sum += a + b per bit; returns the carries.
+    const auto add = [](std::uint64_t& sum, std::uint64_t a, std::uint64_t b) {
         const std::uint64_t half = sum ^ a;
-        const std::uint64_t root_update = (sum & a) | (half & b);
+        const std::uint64_t carry = (sum & a) | (half & b);
         sum = half ^ b;
-        return root_update;
+        return carry;
     };
     index_t i = 0;
     while (i < n) {
+        // Flush before a counter of kPlanes bits could overflow.
         const index_t end = std::min(n, i + kMost);
         for (; i + 8 <= end; i += 8) {
             const std::uint64_t* row[8];
@@ -50,22 +55,22 @@ inline void count_bits(const std::uint64_t* flags, index_t stride, index_t n_wor
                 const std::uint64_t two_d = add(plane[0], row[6][w], row[7][w]);
                 const std::uint64_t four_a = add(plane[1], two_a, two_b);
                 const std::uint64_t four_b = add(plane[1], two_c, two_d);
-                std::uint64_t root_update = add(plane[2], four_a, four_b);
-                for (int p = 3; root_update != 0; ++p) {
-                    const std::uint64_t next = plane[p] & root_update;
-                    plane[p] ^= root_update;
-                    root_update = next;
+                std::uint64_t carry = add(plane[2], four_a, four_b);
+                for (int p = 3; carry != 0; ++p) {
+                    const std::uint64_t next = plane[p] & carry;
+                    plane[p] ^= carry;
+                    carry = next;
                 }
             }
         }
         for (; i < end && end - i < 8; ++i) {
             for (index_t w = 0; w < n_words; ++w) {
                 std::uint64_t* plane = planes.data() + w * kPlanes;
-                std::uint64_t root_update = flags[rows[i] * stride + w];
-                for (int p = 0; root_update != 0; ++p) {
-                    const std::uint64_t next = plane[p] & root_update;
-                    plane[p] ^= root_update;
-                    root_update = next;
+                std::uint64_t carry = flags[rows[i] * stride + w];
+                for (int p = 0; carry != 0; ++p) {
+                    const std::uint64_t next = plane[p] & carry;
+                    plane[p] ^= carry;
+                    carry = next;
                 }
             }
         }

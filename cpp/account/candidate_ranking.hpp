@@ -1,4 +1,4 @@
-// candidate_ranking
+// candidate_ranking: weighs the gain of a candidate (a split, or a feature to acquire) against its price.
 #pragma once
 
 #include "common/views.hpp"
@@ -7,8 +7,8 @@ namespace farthing {
 
 enum class CostRule { penalty, ratio };
 
-// One way to split a node, as the choice among them sees it. `charge` is what the penalty multiplies: the unpaid
-// price under the model ledger, the unpaid price times the share of rows that pay it under the row ledger.
+// `charge` is what the penalty multiplies: the unpaid price under the model ledger; the unpaid price times the share
+// of rows that pay it under the row ledger. `list_price` is the price with nothing owned, which the ratio rule uses.
 struct Candidate {
     double gain = 0;
     double charge = 0;
@@ -20,7 +20,7 @@ struct CandidateRanking {
     CostRule rule = CostRule::penalty;
     double tradeoff = 0;
 
-    // The price as it is weighed: with a trade-off of zero it counts for nothing, not even between equals.
+    // The price as it enters the comparison. With a trade-off of zero it is zero too, so it does not even break ties.
     double weighed_price(const Candidate& a) const {
         return rule == CostRule::ratio ? a.list_price : tradeoff * a.charge;
     }
@@ -31,8 +31,9 @@ struct CandidateRanking {
         return a.feature >= 0 && (rule == CostRule::ratio ? a.gain > 0 : net(a) > 0);
     }
 
-    // Penalty: the larger net gain. Ratio: the smaller price per gain, compared by cross-multiplication. Ties go to
-    // the larger gain, then the lower price, then the earlier column.
+    // A strict order. Penalty: the larger net gain wins. Ratio: the smaller price per gain wins, compared by
+    // cross-multiplication so that prices of zero need no special case. Ties go to the larger gain, then the lower
+    // price, then the earlier column.
     bool better(const Candidate& a, const Candidate& b) const {
         if (a.feature < 0 || b.feature < 0) return b.feature < 0 && a.feature >= 0;
         const bool ratio = rule == CostRule::ratio;

@@ -1,5 +1,5 @@
-// price: what a feature costs somebody who owns some already, and how a gain is weighed against it. Pure functions:
-// who owns what goes in, the price comes out; nothing here remembers anything.
+// cost_sheet: what a feature costs, given the features already owned. Pure functions of the sheet and the owned set;
+// nothing here keeps state.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 
 namespace farthing {
 
-// Own costs by feature, shared costs by group, and each feature's group (-1: none).
+// Own costs per feature, shared costs per group, and the group of each feature.
 struct CostSheet {
-    Span<const double> own;          // (k,)
-    Span<const double> shared;       // (g,)
-    Span<const index_t> group_of;    // (k,)
+    Span<const double> own;        // (k,)
+    Span<const double> shared;     // (g,)
+    Span<const index_t> group_of;  // (k,), -1: no group
 
     index_t n_features() const { return own.size; }
 };
 
-// Features in hand, and the groups they touch.
+// The owned features, and the groups they belong to, whose shared cost is paid.
 class OwnedFeatures {
 public:
     OwnedFeatures() = default;
@@ -34,7 +34,7 @@ public:
         features_.clear();
         groups_.clear();
     }
-    // IN words: the features in hand, 64 a word.
+    // IN words: a set of features, 64 per word.
     void assign(const CostSheet& sheet, const std::uint64_t* words) {
         clear();
         for (index_t w = 0; w < Bitset::n_words(sheet.n_features()); ++w) {
@@ -48,7 +48,7 @@ private:
     Bitset groups_;
 };
 
-// The price of one more feature: nothing if owned; the shared cost only if its group is not yet touched.
+// The price of one more feature: nothing if it is owned; the shared cost only if no feature of its group is owned.
 inline double price(const CostSheet& sheet, index_t feature, const OwnedFeatures& owned) {
     if (owned.has(feature)) return 0.0;
     double sum = 0.0 + sheet.own[feature];
@@ -57,15 +57,15 @@ inline double price(const CostSheet& sheet, index_t feature, const OwnedFeatures
     return sum;
 }
 
-// The original cost of a feature, from an empty ledger.
+// The price of a feature with nothing owned.
 inline double list_price(const CostSheet& sheet, index_t feature) {
     const index_t group = sheet.group_of[feature];
     const double sum = 0.0 + sheet.own[feature];
     return group >= 0 ? sum + sheet.shared[group] : sum;
 }
 
-// What all of `owned` costs: own costs in the order of the sheet, then shared costs in the order of the groups.
-// The account is this sum, in walks and in array calls alike, so the order of the additions is part of it.
+// The cost of an owned set: own costs in the order of the sheet, then shared costs in the order of the groups. Walks
+// and array calls report exactly this sum, so the order of the additions is part of the contract.
 inline double total(const CostSheet& sheet, const OwnedFeatures& owned) {
     double sum = 0.0;
     const std::uint64_t* words = owned.feature_words();
@@ -80,6 +80,8 @@ inline double total(const CostSheet& sheet, const OwnedFeatures& owned) {
     return sum;
 }
 
+// The tolerance absorbs rounding: a budget equal to the sum of some prices, added in another order, still affords
+// them.
 inline bool within_budget(double spent, double budget) { return spent <= budget * (1 + 1e-12); }
 
 inline bool affords(const CostSheet& sheet, const OwnedFeatures& owned, index_t feature, double budget) {

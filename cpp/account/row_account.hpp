@@ -1,4 +1,4 @@
-// account: the account of one row while its prediction goes on: what it owns, what it was refused, what it may still buy.
+// row_account: the account of one row during prediction: the features it owns, those it was refused, its budget.
 #pragma once
 
 #include <algorithm>
@@ -28,15 +28,16 @@ public:
 
     bool owns(index_t feature) const { return owned_.has(feature); }
     const OwnedFeatures& owned() const { return owned_; }
-    double spent() const { return spent_; }  // of no use without a budget
+    double spent() const { return spent_; }  // stays 0 if there is no budget
     double budget() const { return budget_; }
     index_t version() const { return version_; }  // grows with every purchase and every refusal
     index_t refusals() const { return refusals_; }
 
-    // No limit from here on, for one who knows that all to come is affordable; then nothing is added up any more.
+    // Removes the budget, if the caller knows that all purchases to come are affordable. Spending is no longer added
+    // up.
     void lift_budget() { budget_ = kUnlimited; }
 
-    // Buys what it can afford and refuses what it cannot, once and for all. True if it was bought just now.
+    // Buys the feature if the budget allows it; otherwise refuses it for good. True if it was bought by this call.
     bool buy(index_t feature) {
         if (owned_.has(feature) || refused_.has(feature)) return false;
         ++version_;
@@ -57,8 +58,9 @@ public:
         return true;
     }
 
-    // What a set of features would cost on top, without those refused: own costs in the order of the sheet, then
-    // shared costs in the order of the groups. The features rise.
+    // What a set of features would cost on top of the owned ones, refused ones excluded: own costs in the order of
+    // the sheet, then shared costs in the order of the groups, as total() adds them.
+    // IN features: ascending.
     double unpaid_price(Span<const index_t> features) {
         double sum = 0.0;
         groups_.clear();
@@ -77,7 +79,7 @@ public:
         return sum;
     }
 
-    // Whether all of a set could be bought, without those refused.
+    // Whether the whole set can be bought, refused features excluded.
     bool affords(Span<const index_t> features) {
         if (budget_ == kUnlimited) return true;
         tentative_ = owned_;
@@ -95,7 +97,7 @@ private:
 
     const CostSheet& sheet_;
     OwnedFeatures owned_;
-    OwnedFeatures tentative_;  // to add up what would be owned
+    OwnedFeatures tentative_;  // scratch: the set that would be owned
     Bitset refused_;
     std::vector<index_t> groups_;
     double budget_ = 0.0;

@@ -1,13 +1,14 @@
-// ledger: what each row owns over a whole ensemble, and under a hard budget, what it can no longer afford. Grown trees
-// charge it and price their splits by it; it is passed to them and changed by nothing else.
+// row_ledger: what each row owns across a whole ensemble and, under a hard budget, what it can no longer afford.
+// Trees price their splits by it and record purchases in it while they grow; nothing else changes it.
 //
-// A row's sets of features lie side by side, `words_` words of 64 bits each:
+// The sets of a row lie side by side, n_words words of 64 bits each; the parts in brackets exist only if needed:
 //
-//     row 0: paid | settled (with groups) | owned (with a budget)     row 1: paid | ...
+//     row 0: paid | [group_paid: if there are groups] | [owned: if there is a budget]     row 1: paid | ...
 //
-// paid: the row never pays this feature's own cost again; settled: nor its group's shared cost. Without a budget paid
-// is owned. With one, what a row cannot afford is refused for good, since what all of it would cost only grows: it is
-// paid and settled, and the row's code of it becomes that of a missing value, as it is in a walk.
+// paid: the row will never pay the feature's own cost (again); group_paid: nor the shared cost of its group. Without
+// a budget `paid` is the owned set. With a budget, a feature that the row cannot afford is refused for good, because
+// the total only grows: it is marked paid and group_paid, and its code becomes that of a missing value, which is how
+// a walk would see it.
 #pragma once
 
 #include <algorithm>
@@ -28,13 +29,13 @@ namespace farthing {
 
 class RowLedger {
 public:
-    // weights: (n,) or empty for 1 each; what a row's price counts. owned: (n, words) or empty for nothing.
+    // IN  weights (n,), or empty for 1 each: how much a row's price counts; owned (n, words), or empty for nothing.
     RowLedger(const BinnedTable& table, const CostSheet& sheet, double budget, Span<const double> weights,
               Span<const std::uint64_t> owned, int n_threads)
         : table_(&table), sheet_(sheet), budget_(budget), has_budget_(!std::isinf(budget)), n_threads_(n_threads),
           n_words_(Bitset::n_words(sheet.n_features())), has_groups_(sheet.shared.size > 0),
-          stride_(n_words_ * (1 + has_groups_ + has_budget_)), flags_(static_cast<std::size_t>(table.n_rows * stride_),
-                                                                      0) {
+          stride_(n_words_ * (1 + has_groups_ + has_budget_)),
+          flags_(static_cast<std::size_t>(table.n_rows * stride_), 0) {
         if (weights.size > 0) weights_ = to_fixed_point(weights);
         members_.assign(static_cast<std::size_t>(sheet.shared.size * n_words_), 0);
         for (index_t j = 0; j < sheet.n_features(); ++j) {
@@ -43,7 +44,7 @@ public:
         }
         if (has_budget_) {
             masked_ = table;
-            masked_.sparse = {};  // its codes will change
+            masked_.sparse = {};  // no longer valid once codes change
             spent_.assign(static_cast<std::size_t>(table.n_rows), 0.0);
         }
         const index_t n_blocks = (table.n_rows + kBlock - 1) / kBlock;
@@ -54,7 +55,7 @@ public:
         }
     }
 
-    // The table as the rows can still see it.
+    // The table as the rows see it: refused entries are missing.
     const BinnedTable& table() const { return has_budget_ ? masked_ : *table_; }
     const CostSheet& sheet() const { return sheet_; }
     index_t n_rows() const { return table_->n_rows; }
@@ -63,7 +64,7 @@ public:
         return this->row(row) + (has_budget_ ? (1 + has_groups_) * n_words_ : 0);
     }
 
-    // Weights, as integers on a grid that all rows share.
+    // Weights are integers on a grid common to all rows.
     std::int64_t weight(const index_t* rows, index_t n) const {
         if (weights_.values.empty()) return n;
         std::int64_t sum = 0;
@@ -71,9 +72,11 @@ public:
         return sum;
     }
 
-    // What all these rows together would pay for each feature, as the sum of weight times price, on that grid.
+    // What the rows would pay together for each feature: the sum of weight times price, in grid units.
     // OUT due (n_features,).
     void due(const index_t* rows, index_t n, std::vector<double>& due) const {
+        // Count the rows that pay nothing; the others pay the full own or shared cost. Integer counts make the result
+        // independent of the threads.
         const index_t counted = n_words_ * (1 + has_groups_);
         std::vector<std::int64_t> free(static_cast<std::size_t>(counted * 64), 0);
         const index_t n_blocks = (n + kBlock - 1) / kBlock;
@@ -98,8 +101,8 @@ public:
         }
     }
 
-    // Every row that neither owns nor was refused the feature buys it. Returns whether any row was thereby refused others,
-    // so that its codes are not what they were.
+    // Every listed row that neither owns the feature nor was refused it buys it. Returns whether any row was refused
+    // something as a consequence; the codes of such rows have changed.
     bool buy(const index_t* rows, index_t n, index_t feature) {
         const index_t n_blocks = (n + kBlock - 1) / kBlock;
         bool refused = false;
@@ -140,7 +143,8 @@ private:
     double max_price_ = 0;
     std::vector<std::uint64_t> flags_;    // (n, stride)
     std::vector<std::uint64_t> members_;  // (groups, words)
-    std::vector<double> spent_;           // (n,), rounded in the order of purchase: good to 1e-9, no better
+    // (n,): summed in the order of purchase, so only good to rounding; see refuse_unaffordable
+    std::vector<double> spent_;
     FixedPoint weights_;
 
     static bool has(const std::uint64_t* set, index_t j) { return (set[j >> 6] >> (j & 63)) & 1u; }
@@ -176,7 +180,8 @@ private:
         return sum;
     }
 
-    // Refuses the row all that it cannot afford any more; returns whether there is anything new.
+    // Refuses all features that the row can no longer afford; returns whether there are any new ones. `spent_`
+    // decides, except within 1e-9 of the budget, where rounding could matter and the exact sum is formed.
     bool refuse_unaffordable(index_t row) {
         const double low = budget_ * (1 - 1e-9);
         const double high = budget_ * (1 + 1e-9);
@@ -201,7 +206,7 @@ private:
         return any_refused;
     }
 
-    // By the sum that the account is kept by; see total().
+    // Uses total(), the sum that the account is kept by.
     bool affords_exactly(index_t row, index_t feature) const {
         OwnedFeatures more(sheet_);
         const std::uint64_t* owned_words = owned(row);

@@ -1,4 +1,4 @@
-// The booster for Python.
+// Python bindings of boost/adaboost.hpp.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace farthing {
 namespace {
 
-// (edge, voting weight, whether it had no error)
+// (edge, voting weight, whether it made no error)
 using Round = nb::typed<nb::tuple, nb::float_, nb::float_, nb::bool_>;
 
 class PyAdaBoost {
@@ -47,7 +47,7 @@ public:
         return {nb::make_tuple(round.edge, round.alpha, round.perfect)};
     }
 
-    // All trees so far, one after another.
+    // All trees so far, concatenated.
     Fields trees() const {
         Tree all;
         std::vector<index_t> offsets{0};

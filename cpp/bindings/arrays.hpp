@@ -1,4 +1,4 @@
-// What all bindings use: NumPy arrays in and out, and the checks that the core leaves to its callers.
+// arrays: NumPy arrays in and out, and argument checks, which the core leaves to its callers.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ Matrix<T> matrix(const Table<T>& array) {
             static_cast<index_t>(array.stride(0)), static_cast<index_t>(array.stride(1))};
 }
 
-// An array that keeps its values alive by itself.
+// An array that owns its values.
 template <class T>
 NumpyArray<T> to_numpy(std::vector<T>&& values, std::initializer_list<std::size_t> shape) {
     auto* kept = new std::vector<T>(std::move(values));

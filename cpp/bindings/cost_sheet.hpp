@@ -1,4 +1,4 @@
-// cost_sheet
+// cost_sheet: a checked CostSheet from NumPy arrays.
 #pragma once
 
 #include "account/cost_sheet.hpp"
@@ -8,7 +8,7 @@
 namespace farthing {
 
 inline CostSheet cost_sheet_of(const Vector<double>& own, const Vector<double>& shared, const Vector<index_t>& group_of,
-               index_t n_features) {
+                               index_t n_features) {
     CostSheet sheet{span(own), span(shared), span(group_of)};
     require(sheet.own.size == n_features, "own costs: one for each feature");
     require(sheet.group_of.size == n_features, "group_of: one for each feature");

@@ -1,4 +1,4 @@
-// Curtailed votes for Python.
+// Python bindings of boost/curtailed_vote.hpp.
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -17,15 +17,14 @@
 namespace farthing {
 namespace {
 
-// The Python side has made the plan for the forest of the predictor.
+// The Python side has built the plan for the predictor's forest.
 template <class T>
 Predictions curtailed(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& order,
                       const Vector<index_t>& position, const Vector<std::uint8_t>& stump,
-                      const Vector<double>& shared_low,
-                      const Vector<double>& shared_high, const Vector<double>& low, const Vector<double>& high,
-                      const std::optional<Vector<double>>& budgets, const Vector<double>& own,
-                      const Vector<double>& shared,
-                      const Vector<index_t>& group_of, int n_threads) {
+                      const Vector<double>& shared_low, const Vector<double>& shared_high, const Vector<double>& low,
+                      const Vector<double>& high, const std::optional<Vector<double>>& budgets,
+                      const Vector<double>& own, const Vector<double>& shared, const Vector<index_t>& group_of,
+                      int n_threads) {
     const ForestView& forest = predictor.view();
     const CurtailPlan plan{span(order),       span(position), span(stump), span(shared_low),
                            span(shared_high), span(low),      span(high)};

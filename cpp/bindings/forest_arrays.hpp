@@ -1,4 +1,4 @@
-// forest_arrays
+// forest_arrays: the arrays of a forest, shared by all predictors of it, and the descents of single rows.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace farthing {
 
-// An array that the call changes.
+// Arrays that the call modifies.
 template <class T>
 using MutableMatrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 template <class T>
@@ -22,7 +22,7 @@ using MutableVector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>
 // What each node adds to the output.
 using Scores = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// The arrays of a forest but its scores. The Python side keeps them alive and has validated them.
+// The arrays of a forest without its scores. The Python side keeps them alive and has validated them.
 struct ForestArrays {
     ForestArrays(index_t n_features, index_t n_outputs, Vector<index_t> offsets, Vector<index_t> target,
                  Vector<std::int32_t> feature, Vector<double> threshold, Vector<index_t> left, Vector<index_t> right,
@@ -47,8 +47,9 @@ struct ForestArrays {
         require(view.offsets.size == view.target.size + 1, "offsets has one entry more than target");
     }
 
-    // (the first unfinished tree, the feature it tests or -1, the features at hand that were asked for, in order); the
-    // nodes and what was heard are changed in place.
+    // Returns (the first unfinished tree, the feature it tests or -1, the features on hand that were asked for, in
+    // order).
+    // IN OUT states, nodes.
     nb::typed<nb::tuple, index_t, std::int32_t, nb::typed<nb::list, std::int32_t>> descend(
         const Vector<double>& values, MutableVector<std::uint8_t> states, MutableVector<index_t> nodes, index_t tree,
         index_t end) const {
@@ -61,7 +62,7 @@ struct ForestArrays {
         return {nb::make_tuple(tree, feature, asked)};
     }
 
-    // (n_outputs,): what the first `end` trees add up to where they stand.
+    // (n_outputs,): the sum over the current nodes of the first `end` trees.
     NumpyArray<double> total(const Scores& scores, const Vector<index_t>& nodes, index_t end, bool single_sums) const {
         const ForestView forest = with_scores(scores, single_sums);
         for (const index_t first : view.target) require(first + forest.width <= view.n_outputs, "scores: too wide");
@@ -71,7 +72,7 @@ struct ForestArrays {
         return to_numpy(std::move(outputs));
     }
 
-    // The view with what its nodes add to the output.
+    // The view with scores.
     ForestView with_scores(const Scores& scores, bool single_sums) const {
         require(static_cast<index_t>(scores.shape(0)) == view.feature.size, "scores: one row for each node");
         ForestView forest = view;

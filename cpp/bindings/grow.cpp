@@ -1,4 +1,4 @@
-// Bins and growers for Python.
+// Python bindings of grow/grower.hpp.
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -60,8 +60,8 @@ Impurity impurity_of(const std::string& name) {
     return Impurity::powers;
 }
 
-// An impurity that is a Python function of the weights of the classes. It is called without the interpreter's lock, perhaps
-// from a thread of its own, where nothing may be thrown: the first error is kept, and all nodes are pure from then on.
+// An impurity that is a Python function of the class weights. It is called without the GIL, possibly from a worker
+// thread, where nothing may be thrown: the first error is kept, and all nodes are pure from then on.
 struct PythonImpurity {
     nb::object call;
     std::exception_ptr failed;
@@ -89,7 +89,7 @@ using Grown = nb::typed<nb::tuple, Fields, NumpyArray<index_t>, NumpyArray<std::
 using IndexSubset = std::optional<Vector<index_t>>;
 using Flags = std::optional<Vector<std::uint8_t>>;
 
-// The chosen numbers below n, or all of them.
+// The chosen indices below n, or all of them.
 void resolve(const IndexSubset& subset, index_t n, std::vector<index_t>& out) {
     if (!subset) {
         out.resize(static_cast<std::size_t>(n));
@@ -104,7 +104,7 @@ void resolve(const IndexSubset& subset, index_t n, std::vector<index_t>& out) {
     out.assign(span(*subset).begin(), span(*subset).end());
 }
 
-// Grows tree after tree on one table, with one price list and one set of limits.
+// Grows tree after tree on one table, with one cost sheet and one set of limits.
 class TreeGrower {
 public:
     TreeGrower(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of,
@@ -130,8 +130,7 @@ public:
         const double step_size = step.value_or(1.0);
         if (hessians) {
             return grow(GradientTarget<GradientSums::full>(span(gradients), span(*hessians), l2, min_hessian,
-                                                           options_.n_threads,
-                                                           step_size),
+                                                           options_.n_threads, step_size),
                         options, columns, rows, owned, ledger, send_others);
         }
         if (can_pack(table_.n_rows)) {
@@ -140,16 +139,13 @@ public:
                         options, columns, rows, owned, ledger, send_others);
         }
         return grow(GradientTarget<GradientSums::unit>(span(gradients), {}, l2, 0, options_.n_threads, step_size),
-                    options, columns,
-                    rows, owned, ledger, send_others);
+                    options, columns, rows, owned, ledger, send_others);
     }
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
                   const nb::object& impurity, double alpha, double power, const IndexSubset& columns,
-                  const IndexSubset& rows,
-                  const Flags& owned, std::optional<index_t> max_features, std::optional<index_t> max_cuts,
-                  double cuts_above,
-                  std::uint64_t seed, std::uint64_t stream) {
+                  const IndexSubset& rows, const Flags& owned, std::optional<index_t> max_features,
+                  std::optional<index_t> max_cuts, double cuts_above, std::uint64_t seed, std::uint64_t stream) {
         require(static_cast<index_t>(labels.shape(0)) == table_.n_rows, "labels: one for each row");
         require(static_cast<index_t>(weights.shape(0)) == table_.n_rows, "weights: one for each row");
         require(n_classes >= 1, "n_classes is at least 1");
@@ -172,11 +168,12 @@ public:
         } else {
             python_impurity.call = impurity;
             function.kind = Impurity::custom;
-            function.custom = [&python_impurity](const double* counts,
-                                                 index_t n) { return python_impurity(counts, n); };
+            function.custom = [&python_impurity](const double* counts, index_t n) {
+                return python_impurity(counts, n);
+            };
         }
-        Grown grown = grow(ClassTarget(span(labels), span(weights), n_classes, function), options, columns, rows,
-                           owned);
+        Grown grown =
+            grow(ClassTarget(span(labels), span(weights), n_classes, function), options, columns, rows, owned);
         if (python_impurity.failed) std::rethrow_exception(python_impurity.failed);
         return grown;
     }
@@ -193,15 +190,14 @@ private:
     Workspace workspace_;
     RootHistogramUpdate root_update_;
 
-    // Whether the next tree may begin with sums of this one's leaves.
+    // Whether the next tree may start from the root histogram that this one leaves.
     bool can_reuse_root(const IndexSubset& columns, const IndexSubset& rows) const {
         return options_.ledger == LedgerKind::model && !columns && !rows;
     }
 
     template <class Target>
     Grown grow(const Target& target, const GrowOptions& options, const IndexSubset& columns, const IndexSubset& rows,
-               const Flags& owned,
-               PyRowLedger* rows_ledger = nullptr, bool send_others = false) {
+               const Flags& owned, PyRowLedger* rows_ledger = nullptr, bool send_others = false) {
         std::vector<index_t> taken;
         resolve(columns, table_.n_columns(), taken);
         resolve(rows, table_.n_rows, workspace_.rows);
@@ -227,8 +223,8 @@ private:
             if (send_others) grower.route_other_rows(tree, {leaf_of_row.data(), table_.n_rows});
             for (index_t j = 0; j < table_.n_columns(); ++j) now_owned[j] = grower.owned().has(j);
         }
-        return {nb::make_tuple(fields(std::move(tree)), to_numpy(std::move(leaf_of_row)),
-                               to_numpy(std::move(now_owned)))};
+        return {
+            nb::make_tuple(fields(std::move(tree)), to_numpy(std::move(leaf_of_row)), to_numpy(std::move(now_owned)))};
     }
 };
 

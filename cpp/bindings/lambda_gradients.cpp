@@ -1,4 +1,4 @@
-// The gradients of LambdaMART for Python.
+// Python bindings of boost/lambda_gradients.hpp.
 #include <cstddef>
 #include <utility>
 #include <vector>
@@ -32,8 +32,7 @@ Lambdas lambdas_of(const Vector<index_t>& documents, const Vector<index_t>& boun
     {
         nb::gil_scoped_release unlocked;
         lambda_gradients(span(documents), edges, span(grades), span(scores), gradients.data(), hessians.data(),
-                         losses.data(),
-                         n_threads);
+                         losses.data(), n_threads);
     }
     return {nb::make_tuple(to_numpy(std::move(gradients)), to_numpy(std::move(hessians)), to_numpy(std::move(losses)))};
 }

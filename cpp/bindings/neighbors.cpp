@@ -1,4 +1,4 @@
-// Neighbourhoods and local regressions for Python.
+// Python bindings of the neighbors folder.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -23,14 +23,14 @@ namespace {
 
 using Columns = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// (outputs, words of bought features)
+// (outputs, words of acquired features)
 using Acquired = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<std::uint64_t>>;
 
 Span<const double> flat(const Columns& array) {
     return {array.data(), static_cast<index_t>(array.shape(0) * array.shape(1))};
 }
 
-// Training rows of either kind, with the terms on which predictions buy.
+// Training rows of either kind, with the rule by which predictions acquire features.
 template <class Table>
 class PyRows {
 public:
@@ -55,8 +55,8 @@ class PyReferenceRows : public PyRows<ReferenceRows> {
 public:
     PyReferenceRows(Columns values, Columns margins, Vector<double> intercepts, double intercept, Vector<double> scale,
                     Vector<double> gap, Vector<std::uint8_t> categorical, Vector<std::uint8_t> votes,
-                    const Vector<double>& weights,
-                    std::optional<double> n_neighbors, bool by_lot, double alpha, double confidence)
+                    const Vector<double>& weights, std::optional<double> n_neighbors, bool by_lot, double alpha,
+                    double confidence)
         : kept_{values, margins}, kept_vectors_{intercepts, scale, gap}, kept_flags_{categorical, votes} {
         table_.n_rows = static_cast<index_t>(values.shape(1));
         table_.n_features = static_cast<index_t>(values.shape(0));
@@ -73,8 +73,8 @@ public:
         table_.used = span(votes);
         table_.random_order = by_lot;
         require(table_.intercepts.size == table_.n_rows, "intercepts: one for each row");
-        for (const index_t size : {table_.scale.size, table_.missing_distance.size, table_.categorical.size,
-                                   table_.used.size}) {
+        for (const index_t size :
+             {table_.scale.size, table_.missing_distance.size, table_.categorical.size, table_.used.size}) {
             require(size == table_.n_features, "scale, gap, categorical, votes: one for each feature");
         }
         require_shapes(weights);
@@ -168,8 +168,7 @@ Acquired predict(const Holder& holder, const Table<T>& X, const Table<double>& v
         nb::gil_scoped_release unlocked;
         acquire_greedily<RowModel>(holder.table(), holder.rule(), sheet, matrix(X), matrix(votes),
                                    budgets ? span(*budgets) : Span<const double>{}, span(seeds), outputs.data(),
-                                   bought.data(),
-                                   n_threads);
+                                   bought.data(), n_threads);
     }
     return {nb::make_tuple(to_numpy(std::move(outputs), {n, 2}), to_numpy(std::move(bought), {n, words}))};
 }
@@ -178,11 +177,9 @@ template <class Holder, class RowModel>
 void bind(nb::class_<Holder>& holder, nb::module_& m, const char* row_name) {
     holder
         .def("predict", &predict<Holder, RowModel, double>, "X"_a.noconvert(), "votes"_a, nb::kw_only(),
-             "budgets"_a.none(),
-             "seeds"_a, "own"_a, "shared"_a, "group_of"_a, "n_threads"_a)
+             "budgets"_a.none(), "seeds"_a, "own"_a, "shared"_a, "group_of"_a, "n_threads"_a)
         .def("predict", &predict<Holder, RowModel, float>, "X"_a.noconvert(), "votes"_a, nb::kw_only(),
-             "budgets"_a.none(),
-             "seeds"_a, "own"_a, "shared"_a, "group_of"_a, "n_threads"_a);
+             "budgets"_a.none(), "seeds"_a, "own"_a, "shared"_a, "group_of"_a, "n_threads"_a);
     using Bound = PyRow<Holder, RowModel>;
     nb::class_<Bound>(m, row_name)
         .def(nb::init<const Holder&, std::int64_t>(), nb::keep_alive<1, 2>(), "rows"_a, "seed"_a)

@@ -1,4 +1,4 @@
-// A forest held for the kernels that go down its trees: prediction, sampling, pruning.
+// predictor: a forest with scores, prepared for the kernels that descend its trees: prediction, sampling, pruning.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ namespace farthing {
 // (outputs, words of touched features)
 using Predictions = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<std::uint64_t>>;
 
-// A forest held for prediction.
+// A forest prepared for prediction.
 class Predictor {
 public:
     Predictor(const ForestArrays& arrays, Scores scores, bool single_sums)
@@ -38,7 +38,7 @@ public:
         std::vector<std::uint64_t> touched(static_cast<std::size_t>(want_touched ? n * words : 0));
         {
             nb::gil_scoped_release unlocked;
-            // Vectors are zeros at first, as a first leg wants them.
+            // New vectors are zeros, as a first stage needs them.
             farthing::predict(*forest_, matrix(X), Stage{0, view().n_trees(), {}}, outputs.data(),
                               want_touched ? touched.data() : nullptr, n_threads);
         }
@@ -47,7 +47,7 @@ public:
 
     template <class T>
     Predictions predict_within(const Table<T>& X, const Vector<double>& budgets, const Vector<double>& own,
-                             const Vector<double>& shared, const Vector<index_t>& group_of, int n_threads) const {
+                               const Vector<double>& shared, const Vector<index_t>& group_of, int n_threads) const {
         const auto [n, words] = check(X);
         require(static_cast<index_t>(budgets.shape(0)) == n, "budgets: one for each row");
         const CostSheet sheet = cost_sheet_of(own, shared, group_of, view().n_features);
@@ -61,12 +61,11 @@ public:
         return results(n, words, std::move(outputs), std::move(touched));
     }
 
-    // The two calls again for a leg of the way: some trees, some rows, on top of what earlier legs gave. The arrays are
-    // changed in place.
+    // The two calls for one stage: some trees, some rows, on top of the results of earlier stages.
+    // IN OUT outputs, touched, refused.
     template <class T>
     void advance(const Table<T>& X, index_t begin, index_t end, std::optional<Vector<index_t>> rows,
-                 MutableMatrix<double> outputs,
-                 MutableMatrix<std::uint64_t> touched, int n_threads) const {
+                 MutableMatrix<double> outputs, MutableMatrix<std::uint64_t> touched, int n_threads) const {
         const Stage stage = check_stage(X, begin, end, rows, outputs, touched);
         nb::gil_scoped_release unlocked;
         farthing::predict(*forest_, matrix(X), stage, outputs.data(), touched.data(), n_threads);
@@ -75,9 +74,8 @@ public:
     template <class T>
     void advance_within(const Table<T>& X, index_t begin, index_t end, std::optional<Vector<index_t>> rows,
                         MutableMatrix<double> outputs, MutableMatrix<std::uint64_t> touched,
-                        MutableMatrix<std::uint64_t> refused,
-                        const Vector<double>& budgets, const Vector<double>& own, const Vector<double>& shared,
-                        const Vector<index_t>& group_of, int n_threads) const {
+                        MutableMatrix<std::uint64_t> refused, const Vector<double>& budgets, const Vector<double>& own,
+                        const Vector<double>& shared, const Vector<index_t>& group_of, int n_threads) const {
         const Stage stage = check_stage(X, begin, end, rows, outputs, touched);
         require(refused.shape(0) == touched.shape(0) && refused.shape(1) == touched.shape(1), "refused: as touched");
         require(budgets.shape(0) == X.shape(0), "budgets: one for each row");
@@ -103,29 +101,29 @@ private:
                       const MutableMatrix<double>& outputs, const MutableMatrix<std::uint64_t>& touched) const {
         const auto [n, words] = check(X);
         require(0 <= begin && begin <= end && end <= view().n_trees(), "trees: an ascending range of the forest's");
-        require(static_cast<index_t>(outputs.shape(0)) == n &&
-                    static_cast<index_t>(outputs.shape(1)) == view().n_outputs,
-                "outputs: a row for each row of X, a column for each output");
+        require(
+            static_cast<index_t>(outputs.shape(0)) == n && static_cast<index_t>(outputs.shape(1)) == view().n_outputs,
+            "outputs: a row for each row of X, a column for each output");
         require(static_cast<index_t>(touched.shape(0)) == n && static_cast<index_t>(touched.shape(1)) == words,
                 "touched: a row for each row of X, a bit for each feature");
         Stage stage{begin, end, {}};
         if (!rows) return stage;
-        index_t last = -1;  // ascending, so that no two threads write to one row
+        index_t last = -1;  // ascending, so no two threads write to one row
         for (const index_t row : span(*rows)) {
             require(last < row && row < n, "rows: ascending rows of X");
             last = row;
         }
         stage.rows = span(*rows);
-        // An empty list may have no address, which would mean all rows.
+        // An empty array may have a null address, which would mean all rows.
         if (stage.rows.size == 0) stage.end = stage.begin;
         return stage;
     }
 
     Predictions results(index_t n, index_t words, std::vector<double>&& outputs,
-                      std::vector<std::uint64_t>&& touched) const {
+                        std::vector<std::uint64_t>&& touched) const {
         const auto rows = static_cast<std::size_t>(n);
         return {nb::make_tuple(to_numpy(std::move(outputs), {rows, static_cast<std::size_t>(view().n_outputs)}),
-                              to_numpy(std::move(touched), {rows, static_cast<std::size_t>(words)}))};
+                               to_numpy(std::move(touched), {rows, static_cast<std::size_t>(words)}))};
     }
 };
 

@@ -1,4 +1,4 @@
-// Pruning for Python.
+// Python bindings of the prune folder.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -77,7 +77,7 @@ Path closure_path(const Vector<std::int64_t>& gain, const Vector<std::int64_t>& 
     return give_path(std::move(path), std::move(drop));
 }
 
-// A forest and the rows that pay as a closure problem, ready to be solved.
+// The pruning problem of a forest and the rows that pay.
 class Pruning {
 public:
     template <class T>
@@ -102,7 +102,7 @@ public:
     index_t n_elements() const { return problem_.graph.n(); }
     index_t n_arcs() const { return problem_.graph.n_arcs(); }
 
-    // All breakpoints, and for each node the entry at which it is no longer split.
+    // All breakpoints, and for each node the entry from which on it is no longer split.
     Path path(const Caller& progress) const {
         ClosurePath path;
         std::vector<index_t> drop(problem_.element.size(), 0);
@@ -117,7 +117,7 @@ public:
         return give_path(std::move(path), std::move(drop));
     }
 
-    // The nodes that stay split at the rate p / q, by one cut.
+    // The nodes that stay split at the rate p / q, from a single cut.
     NumpyArray<std::uint8_t> cut(std::int64_t p, std::int64_t q) const {
         require(p >= 0 && q > 0, "a rate is p / q with p >= 0 and q > 0");
         std::vector<std::uint8_t> kept(problem_.element.size(), 0);
@@ -135,7 +135,7 @@ private:
 
     PruningProblem problem_;
 
-    // Purchases that no split needs leave the largest optimum at the rate 0 by themselves; that is no pruning.
+    // Purchases that no split needs leave the largest optimum at rate 0 by themselves; that entry prunes nothing.
     static void leave_out_purchases(std::vector<Rate>& rates, std::vector<index_t>& drop) {
         if (rates.empty() || std::find(drop.begin(), drop.end(), 1) != drop.end()) return;
         rates.erase(rates.begin());
@@ -143,7 +143,7 @@ private:
     }
 };
 
-// (errors of the rows that pass, errors of those that stay)
+// (errors of passing rows, errors of staying rows)
 using Errors = nb::typed<nb::tuple, NumpyArray<std::int64_t>, NumpyArray<std::int64_t>>;
 
 template <class T>
@@ -161,7 +161,7 @@ Errors node_errors_of(const Predictor& predictor, const Table<T>& X, const Vecto
     return {nb::make_tuple(to_numpy(std::move(errors.passing)), to_numpy(std::move(errors.staying)))};
 }
 
-// (rows that buy, tests, wrong rows)
+// (rows that buy, tests, misclassified rows)
 using Curves = nb::typed<nb::tuple, NumpyArray<std::int32_t>, NumpyArray<std::int64_t>, NumpyArray<std::int64_t>>;
 
 template <class T>
@@ -239,9 +239,8 @@ void bind_prune(nb::module_& m) {
                     nb::gil_scoped_release unlocked;
                     saved = paths.savings(span(removed), n_threads);
                 }
-                return to_numpy(std::move(saved),
-                                {static_cast<std::size_t>(paths.n_features()),
-                                 static_cast<std::size_t>(paths.n_items())});
+                return to_numpy(std::move(saved), {static_cast<std::size_t>(paths.n_features()),
+                                                   static_cast<std::size_t>(paths.n_items())});
             },
             "removed"_a, "n_threads"_a);
     m.def("feature_paths", &feature_paths<double>, nb::keep_alive<0, 1>(), "predictor"_a, "X"_a.noconvert(),

@@ -1,4 +1,4 @@
-// row_ledger
+// row_ledger: a RowLedger for Python, which keeps its arrays alive.
 #pragma once
 
 #include <algorithm>
@@ -18,15 +18,14 @@
 
 namespace farthing {
 
-// Sets of features, 64 a word.
+// Sets of features, 64 per word.
 using Words = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 
-// What each row owns, for Python.
 class PyRowLedger {
 public:
     PyRowLedger(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of,
-                double budget,
-           const std::optional<Vector<double>>& weights, const std::optional<Words>& owned, int n_threads)
+                double budget, const std::optional<Vector<double>>& weights, const std::optional<Words>& owned,
+                int n_threads)
         : own_(own), shared_(shared), group_of_(group_of), n_rows_(table.n_rows),
           ledger_(make(table, cost_sheet_of(own, shared, group_of, table.n_columns()), budget, weights, owned,
                        n_threads)) {}
@@ -56,7 +55,8 @@ private:
         require(!weights || static_cast<index_t>(weights->shape(0)) == table.n_rows, "weights: one for each row");
         const index_t words = Bitset::n_words(table.n_columns());
         require(!owned || (static_cast<index_t>(owned->shape(0)) == table.n_rows &&
-                           static_cast<index_t>(owned->shape(1)) == words), "owned: a set for each row");
+                           static_cast<index_t>(owned->shape(1)) == words),
+                "owned: a set for each row");
         Span<const std::uint64_t> sets;
         if (owned) sets = {owned->data(), table.n_rows * words};
         if (owned && (table.n_columns() & 63)) {

@@ -1,4 +1,4 @@
-// Binned tables for Python.
+// Python bindings of table/binned_table.hpp.
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -29,14 +29,20 @@ void bind_table(nb::module_& m) {
         .def_ro("n_rows", &BinnedTable::n_rows)
         .def_prop_ro("n_columns", &BinnedTable::n_columns)
         .def_prop_ro("nbytes", [](const BinnedTable& t) { return t.codes.size(); })
-        .def("n_bins", [](const BinnedTable& t, index_t column) {
-            require(column >= 0 && column < t.n_columns(), "no such column");
-            return t.columns[column].n_bins;
-        }, "column"_a)
-        .def("edges", [](const BinnedTable& t, index_t column) {
-            require(column >= 0 && column < t.n_columns(), "no such column");
-            return to_numpy(std::vector<double>(t.columns[column].edges));
-        }, "column"_a)
+        .def(
+            "n_bins",
+            [](const BinnedTable& t, index_t column) {
+                require(column >= 0 && column < t.n_columns(), "no such column");
+                return t.columns[column].n_bins;
+            },
+            "column"_a)
+        .def(
+            "edges",
+            [](const BinnedTable& t, index_t column) {
+                require(column >= 0 && column < t.n_columns(), "no such column");
+                return to_numpy(std::vector<double>(t.columns[column].edges));
+            },
+            "column"_a)
         .def("codes", [](const BinnedTable& t) {
             std::vector<std::uint8_t> out;
             out.reserve(static_cast<std::size_t>(t.codes.size()));

@@ -1,4 +1,4 @@
-// A grown tree as a dict of arrays, the arguments of Forest.from_arrays.
+// tree_fields: a grown tree as a dict of arrays, the arguments of Forest.from_arrays.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The sampler for Python, and its draws one by one for the walks.
+// Python bindings of boost/vote_sampler.hpp, and its single draws, which walks use.
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -19,10 +19,10 @@
 namespace farthing {
 namespace {
 
-// (outputs, words of bought features, samples)
+// (outputs, words of acquired features, samples)
 using Sampled = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<std::uint64_t>, NumpyArray<index_t>>;
 
-// A plan and a sheet held for prediction. The Python side has made the plan, so that all its indices are in range.
+// A plan and a cost sheet. The Python side has built the plan, so all its indices are in range.
 class Sampler {
 public:
     Sampler(Vector<double> alphas, Vector<index_t> set_offsets, Vector<index_t> set_features,

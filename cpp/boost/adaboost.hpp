@@ -1,5 +1,5 @@
-// booster: the rounds of AdaBoost. It holds the distribution over the training rows and the trees taken so far; who is taken
-// in each round is decided outside, from the edges.
+// adaboost: the rounds of AdaBoost. Holds the distribution over the training rows and the trees so far; the caller
+// chooses the learner of each round from the edges.
 #pragma once
 
 #include <cmath>
@@ -17,18 +17,18 @@
 
 namespace farthing {
 
-// Voting weights are multiples of this, so that their sums are exact in any order.
+// Voting weights are multiples of this, so their sums are exact in any order.
 constexpr double kVoteGrid = 1.0 / 4294967296.0;
 
 struct BoostingRound {
     double edge = 0;
     double alpha = 0;
-    bool perfect = false;  // no error on any row that has weight left on the grid
+    bool perfect = false;  // no error on any row whose weight is above zero on the grid
 };
 
 class AdaBoost {
 public:
-    // IN labels (n,): -1 or +1; weights (n,), above zero.
+    // IN  labels (n,): -1 or +1; weights (n,): positive.
     AdaBoost(const BinnedTable& table, Span<const std::int8_t> labels, Span<const double> weights, int n_threads)
         : learner_(table, weights, n_threads), labels_(labels.begin(), labels.end()),
           signed_(static_cast<std::size_t>(labels.size)), votes_(labels_.size()) {
@@ -42,7 +42,7 @@ public:
             least = std::fmin(least, signed_[i]);
         }
         for (index_t i = 0; i < labels.size; ++i) signed_[i] *= labels[i] / sum;
-        // y f(x) is never below ln(share of x), so with this much more every row is right.
+        // The margin y f(x) is at least ln(weight share of x), so a vote of this weight makes every row correct.
         max_alpha_ = std::log(2 * sum / std::fmax(least, std::ldexp(1.0, -1000)));
         update_fixed_point();
     }
@@ -52,7 +52,7 @@ public:
     const std::vector<Tree>& trees() const { return trees_; }
     double max_alpha() const { return max_alpha_; }
 
-    // OUT edges (k + 1,): that of the vote which is the same for all rows, then that of the best stump of each column.
+    // OUT edges (k + 1,): of the constant vote, then of the best stump of each column.
     void edges(double* out) const {
         std::vector<std::int64_t> found(static_cast<std::size_t>(n_columns()));
         learner_.edges(fixed_, found.data());
@@ -60,8 +60,8 @@ public:
         for (index_t j = 0; j < n_columns(); ++j) out[j + 1] = normalized(found[j]);
     }
 
-    // Takes the constant vote (column -1) or a tree that begins with the best stump of a column, gives it its
-    // vote alpha = 1/2 ln((1 + edge) / (1 - edge)) and goes on to the distribution D exp(-alpha y h) / Z.
+    // Adds the constant vote (column -1) or a tree whose root is the best stump of a column, with the voting weight
+    // alpha = 1/2 ln((1 + edge) / (1 - edge)), and updates the distribution to D exp(-alpha y h) / Z.
     BoostingRound add_round(index_t column, index_t max_depth) {
         if (column < 0) {
             trees_.push_back(learner_.constant(sum_ > 0 ? 1 : -1, votes_.data()));
@@ -77,7 +77,8 @@ public:
         round.edge = normalized(abs_sum_ - 2 * wrong);
         const double alpha = round.perfect ? max_alpha_ : std::fmin(std::atanh(round.edge), max_alpha_);
         round.alpha = std::nearbyint(alpha / kVoteGrid) * kVoteGrid;
-        const double factor = std::exp(std::fmin(2 * round.alpha, 700.0));  // of a wrong row against a right one
+        // Weight of a wrong row relative to a correct one; capped to stay finite.
+        const double factor = std::exp(std::fmin(2 * round.alpha, 700.0));
         double sum = 0;
         for (std::size_t i = 0; i < labels_.size(); ++i) {
             if (labels_[i] != votes_[i]) signed_[i] *= factor;
@@ -91,12 +92,12 @@ public:
 private:
     StumpLearner learner_;
     std::vector<std::int8_t> labels_;
-    std::vector<double> signed_;  // the distribution times the labels
+    std::vector<double> signed_;  // distribution times labels
     std::vector<std::int8_t> votes_;
     std::vector<Tree> trees_;
     double max_alpha_ = 0;
-    FixedPoint fixed_;                 // of signed_
-    std::int64_t abs_sum_ = 0;        // the largest edge that there could be
+    FixedPoint fixed_;            // signed_ on a grid
+    std::int64_t abs_sum_ = 0;    // the largest possible edge
     std::int64_t sum_ = 0;
 
     void update_fixed_point() {

@@ -1,8 +1,11 @@
-// planes: columns of very few bins as bits, so that the sums of their bins need not touch every row.
+// bit_planes: columns with very few bins as bitmaps, to sum targets per bin without visiting every row.
 //
-// A plane has one bit a row: is the row in this bin? For four rows at a time, the sums of all 16 subsets of their targets are
-// made once (15 additions) and then looked up by the bits of every plane: a quarter of an addition a row, where a
-// histogram needs a whole one and an address besides. The sums are the same integers.
+// A plane has one bit per row: is the row in this bin? For every four rows, the sums of all 16 subsets of their
+// targets are tabulated once (15 additions), and each plane looks up its four bits: a quarter of an addition per row
+// and plane, where a histogram needs one addition and one address computation. The sums are the same integers.
+//
+//     targets of rows 4g .. 4g+3 -> table g: [0, t0, t1, t0+t1, t2, ...]
+//     plane bits 4g .. 4g+3      -> index into table g
 #pragma once
 
 #include <algorithm>
@@ -18,10 +21,10 @@ namespace farthing {
 
 class BitPlanes {
 public:
-    // A column is kept as planes if all its bins but one, that of missing values included, are at most this many.
+    // A column is stored as planes if at most this many bins (missing included), besides one more, hold any rows.
     static constexpr index_t kMaxPlanes = 2;
 
-    // IN counts: (all bins,) rows by bin. A bin without rows needs no plane.
+    // IN counts (all bins,): rows per bin. Empty bins need no plane.
     BitPlanes(const BinnedTable& table, const std::int64_t* counts)
         : table_(table), n_words_((table.n_rows + 63) / 64), is_kept_(static_cast<std::size_t>(table.n_columns()), 0) {
         for (index_t j = 0; j < table.n_columns(); ++j) add_column(j, counts + table.first_bin[j]);
@@ -30,9 +33,9 @@ public:
     bool has(index_t column) const { return is_kept_[static_cast<std::size_t>(column)] != 0; }
     index_t n_columns() const { return static_cast<index_t>(columns_.size()); }
 
-    // OUT sums: (all bins,), filled for the columns that are kept.   IN targets (n,), whole: their sum.
+    // IN  targets (n,); total: their sum.   OUT sums (all bins,): filled for the stored columns.
     void fill(const std::int64_t* targets, std::int64_t total, std::int64_t* sums, int n_threads) const {
-        // Each thread makes the tables for itself, which pays if it has many planes to look up in them.
+        // Each thread builds the tables for itself, which pays only if it looks up many planes in them.
         constexpr index_t kPlanesInTask = 64;
         const auto n_planes = static_cast<index_t>(bins_.size());
         const bool worth_threads = n_planes * n_words_ > (index_t{1} << 15);
@@ -66,11 +69,11 @@ public:
 
 private:
     static constexpr index_t kWordsInBlock = 8;   // 512 rows, whose tables take 16 KiB
-    static constexpr index_t kGroupsInWord = 16;  // of four rows, with a table each
+    static constexpr index_t kGroupsInWord = 16;  // of four rows each, with a table each
 
     struct KeptColumn {
         index_t column;
-        index_t rest_bin;  // the bin that has no plane, among all bins
+        index_t rest_bin;  // the bin without a plane, as an index among all bins: total minus the other bins
     };
 
     const BinnedTable& table_;
@@ -78,7 +81,7 @@ private:
     std::vector<std::uint8_t> is_kept_;   // (columns,)
     std::vector<std::uint8_t> is_plane_;  // (all bins,)
     std::vector<KeptColumn> columns_;
-    std::vector<index_t> bins_;           // (planes,): the bin of each, among all bins
+    std::vector<index_t> bins_;           // (planes,): the bin of each, as an index among all bins
     std::vector<std::uint64_t> words_;    // (planes, n_words): bit i of word w is row 64 w + i
 
     void add_column(index_t column, const std::int64_t* counts) {
@@ -104,7 +107,7 @@ private:
         }
     }
 
-    // Entry s of table g is the sum of the targets of the rows 4 g + i with bit i in s.
+    // Entry s of table g is the sum of the targets of those rows 4 g + i for which s has bit i.
     void make_tables(const std::int64_t* targets, index_t block, index_t n, std::int64_t* tables) const {
         for (index_t group = 0; group < kGroupsInWord * n; ++group) {
             std::int64_t* table = tables + group * 16;

@@ -1,8 +1,8 @@
-// curtail: a weighted vote that stops asking as soon as the votes still out cannot change its sign.
+// curtailed_vote: a weighted vote that stops as soon as the remaining votes cannot change its sign.
 //
-// Features are asked for in a fixed order: next comes the first feature that an unfinished tree waits for. `low` and
-// `high` enclose the final sum at every moment; the row ends when both are on one side of zero, where a sum of zero
-// counts as negative. Scores are multiples of one power of two and their sums are exact, so the bounds are, too.
+// Features are asked for in a fixed order: next is the first feature that an unfinished tree needs. `low` and `high`
+// bound the final sum at all times; a row ends when both are on the same side of zero, where a sum of zero counts as
+// negative. Scores are multiples of one power of two and their sums are exact, so the bounds are exact, too.
 #pragma once
 
 #include <algorithm>
@@ -19,19 +19,19 @@
 
 namespace farthing {
 
-// What is known before the first answer. A stump shares its bounds with all other stumps of its feature, since one answer
-// decides them all; any other tree has the bounds of the node it stands at.
+// Precomputed bounds. All stumps on one feature share a bound, because one answer decides them all; any other tree
+// has the bound of its current node.
 struct CurtailPlan {
-    Span<const index_t> order;          // (p,): the features that the trees test, as they are asked for
-    Span<const index_t> position;       // (k,): place of a feature in `order`; only read for tested ones
-    Span<const std::uint8_t> stump;     // (trees,)
-    Span<const double> shared_low;      // (p,): bounds of the sum of a feature's stumps
+    Span<const index_t> order;       // (p,): the tested features, in the order they are asked for
+    Span<const index_t> position;    // (k,): position of a feature in `order`; only read for tested features
+    Span<const std::uint8_t> stump;  // (trees,)
+    Span<const double> shared_low;   // (p,): bounds of the sum of a feature's stumps
     Span<const double> shared_high;
-    Span<const double> low;             // (nodes,): bounds of the score at which a walk from the node can end
+    Span<const double> low;          // (nodes,): bounds of the score that a descent from the node can end with
     Span<const double> high;
 };
 
-// One row's way through the trees. Trees that wait for a feature are a linked list at the feature's place.
+// One row's state. The trees that wait for a feature form a linked list that starts at the feature's position.
 class CurtailedVote {
 public:
     CurtailedVote(const ForestView& forest, const CurtailPlan& plan)
@@ -79,7 +79,7 @@ public:
         return -1;
     }
 
-    // `value_of` gives the answer for any feature heard so far, this one included.
+    // `value_of` returns the value of any feature answered so far, this one included.
     template <class ValueOf>
     void answer(index_t feature, ValueOf value_of) {
         const index_t place = plan_.position[feature];
@@ -140,14 +140,14 @@ private:
         index_t node = state_.node[tree];
         while (true) {
             const index_t feature = forest_.feature[node];
-            if (feature >= 0 && !state_.answered[feature]) {  // the walk of this tree goes on later
+            if (feature >= 0 && !state_.answered[feature]) {  // this tree continues later
                 state_.node[tree] = node;
                 add_bounds(node, 1.0);
                 enqueue(tree, node, state_.queue_head, state_.queue_next, state_.pending);
                 return;
             }
-            const index_t next = feature >= 0 ? next_node(forest_, forest_.offsets[tree], node,
-                                                          value_of(feature)) : node;
+            const index_t next =
+                feature >= 0 ? next_node(forest_, forest_.offsets[tree], node, value_of(feature)) : node;
             if (next == node) break;
             node = next;
         }

@@ -1,5 +1,6 @@
-// lambdas: the gradients of LambdaMART. A pair of documents of one query with different grades pulls them apart, by the
-// logistic loss of their scores' difference times what swapping the two would change in NDCG (Burges 2010, section 7).
+// lambda_gradients: the gradients of LambdaMART. Each pair of documents of one query with different grades
+// contributes the logistic loss of its score difference, times the change of NDCG if the two were swapped (Burges
+// 2010, section 7).
 #pragma once
 
 #include <algorithm>
@@ -13,11 +14,12 @@
 
 namespace farthing {
 
-// Pairs of which neither document stands among this many first ones are left out: swapping them changes little.
+// Pairs with both documents ranked below this are left out: swapping them changes little.
 constexpr index_t kMaxPairRank = 30;
 
-// IN  documents (n,): rows, query by query; bounds (queries + 1,): where each query begins; grades, scores (n,) by row.
-// OUT gradients (negative), hessians, losses (n,) by row; a pair's loss is entered with its better document.
+// IN  documents (n,): rows, query by query; bounds (queries + 1,): where each query begins; grades, scores (n,): by
+// row.
+// OUT gradients (negative), hessians, losses (n,): by row; the loss of a pair is assigned to its better document.
 inline void lambda_gradients(Span<const index_t> documents, Span<const index_t> bounds, Span<const double> grades,
                              Span<const double> scores, double* gradients, double* hessians, double* losses,
                              int n_threads) {
@@ -45,8 +47,8 @@ inline void lambda_gradients(Span<const index_t> documents, Span<const index_t> 
                 if (grades[a] == grades[b]) continue;
                 const index_t better = grades[a] > grades[b] ? a : b;
                 const index_t worse = better == a ? b : a;
-                const double change = (std::exp2(grades[better]) - std::exp2(grades[worse])) *
-                                      (discount[i] - discount[j]) / ideal;
+                const double change =
+                    (std::exp2(grades[better]) - std::exp2(grades[worse])) * (discount[i] - discount[j]) / ideal;
                 const double ahead = scores[better] - scores[worse];
                 const double pull = 1 / (1 + std::exp(ahead));
                 gradients[better] += pull * change;

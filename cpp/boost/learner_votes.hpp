@@ -1,4 +1,5 @@
-// learner_votes
+// learner_votes: what a learner votes for a row. Learners read features through a callback, which may buy or refuse
+// them.
 #pragma once
 
 #include <cmath>
@@ -8,7 +9,7 @@
 
 namespace farthing {
 
-// Learners that are the trees of a forest; a tree's vote is the score of the node where the row ends.
+// Learners that are trees; the vote of a tree is the score of the node where the row ends.
 struct TreeVotes {
     const ForestView& forest;
 
@@ -25,11 +26,11 @@ struct TreeVotes {
     }
 };
 
-// Learners that are features of a linear model; a feature votes with its value times a factor.
+// Learners that are the features of a linear model; a feature votes its value times a factor.
 struct LinearVotes {
     Span<const index_t> feature;  // (learners,), -1: a constant vote, the factor itself
     Span<const double> factor;    // (learners,)
-    Span<const double> missing;   // (learners,): the vote without a value
+    Span<const double> missing;   // (learners,): the vote for a missing value
 
     template <class Read>
     double vote(index_t learner, Read&& read) const {

@@ -1,9 +1,4 @@
-// stumps: the weak learner of boosting. Rows carry a signed weight, their weight times their label of +1 or -1; a stump
-// cuts one column in two and votes +1 on one side, -1 on the other. Its edge is the sum over all rows of vote times
-// signed weight, and the search finds the largest, exactly: the sums are integers (see fixed.hpp).
-//
-// Missing values are a third group. It votes by the sign of its own sum, that is, it goes to the side that votes so; if the
-// sum is zero it goes right, and if no row was missing a missing value stays at the node, which votes nothing.
+// stump_learner: the weak learners of AdaBoost, stumps and small trees of stumps, on one binned table.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +24,7 @@
 
 namespace farthing {
 
-// What a histogram adds up for stumps.
+// Targets of the histograms (see target.hpp): the sum of signed weights, and the number of rows.
 struct SignedWeight {
     using Row = std::int64_t;
     static constexpr index_t width() { return 1; }
@@ -42,7 +37,7 @@ struct RowCount {
     static void add(std::int64_t* cell, Row) { *cell += 1; }
 };
 
-// Searches one table again and again, as boosting moves the weights.
+// Searches one table repeatedly while boosting changes the weights.
 class StumpLearner {
 public:
     // IN weights (n,): what the rows count in the covers of the trees.
@@ -54,8 +49,8 @@ public:
         const Node root = root_node();
         const std::vector<std::int64_t> nothing(all_rows_.size(), 0);
         #pragma omp parallel for schedule(dynamic) num_threads(threads(root.n))
-        for (index_t j = 0; j < table_.n_columns(); ++j) fill(RowCount{}, &j, 1, root, nothing.data(),
-                                                              root_counts_.data());
+        for (index_t j = 0; j < table_.n_columns(); ++j)
+            fill(RowCount{}, &j, 1, root, nothing.data(), root_counts_.data());
         bit_planes_ = std::make_unique<BitPlanes>(table, root_counts_.data());
         for (index_t j = 0; j < table_.n_columns(); ++j) {
             all_columns_.push_back(j);
@@ -74,7 +69,7 @@ public:
         for (const index_t j : all_columns_) out[j] = stumps_of(j, sums.data(), root_counts_.data()).best().edge;
     }
 
-    // A tree of one leaf, which asks for nothing.
+    // A tree of a single leaf, which needs no feature.
     Tree constant(std::int8_t vote, std::int8_t* votes) const {
         Tree tree;
         double all = 0;
@@ -84,8 +79,8 @@ public:
         return tree;
     }
 
-    // A tree whose root is the best stump of a column. Below, a node takes the best stump of all columns if its edge among
-    // the node's rows is larger than that of the vote the node has already.
+    // A tree whose root is the best stump of a column. Below the root, a node is split by the best stump of all
+    // columns if that has a larger edge on the node's rows than the node's own vote.
     // OUT votes (n,): the vote of each row's leaf.
     Tree tree(const FixedPoint& fixed, index_t column, index_t max_depth, std::int8_t* votes) const {
         TreeState state{fixed, max_depth, votes, {}, all_rows_, std::vector<index_t>(all_rows_.size())};
@@ -122,7 +117,7 @@ private:
     std::vector<std::int64_t> root_counts_;
     std::unique_ptr<BitPlanes> bit_planes_;
     std::vector<index_t> all_columns_;
-    std::vector<index_t> histogram_columns_;  // those that are not kept as planes
+    std::vector<index_t> histogram_columns_;  // columns not stored as bit planes
 
     Node root_node() const { return {all_rows_.data(), static_cast<index_t>(all_rows_.size())}; }
 
@@ -137,7 +132,7 @@ private:
         fill_histograms(table_, target, columns, n_columns, node.rows, targets, node.n, cells);
     }
 
-    // Fills the histograms of some columns, several in one pass and in parallel.
+    // Fills the histograms of some columns, several per pass, in parallel.
     template <class Target>
     void fill_all(const Target& target, const std::vector<index_t>& columns, const Node& node,
                   const std::vector<std::int64_t>& targets, std::vector<std::int64_t>& cells) const {
@@ -164,13 +159,13 @@ private:
         return sum;
     }
 
-    // Splits a leaf and goes on with both children.
+    // Splits a leaf and continues with both children.
     void split_node(TreeState& state, index_t node, index_t begin, index_t end, index_t depth, index_t column,
                     std::int8_t vote, const Split& split) const {
         const ColumnBins& bins = table_.columns[column];
         const index_t n_left =
-            partition_rows(table_.column(column), goes_left(split, bins.n_bins), state.rows.data() + begin,
-                           end - begin, state.scratch.data() + begin, n_threads_);
+            partition_rows(table_.column(column), goes_left(split, bins.n_bins), state.rows.data() + begin, end - begin,
+                           state.scratch.data() + begin, n_threads_);
         const index_t middle = begin + n_left;
         const index_t left = state.tree.n_nodes();
         *state.tree.add_leaf(weight(state, begin, middle)) = vote;
@@ -186,7 +181,8 @@ private:
         for (index_t i = begin; i < end; ++i) state.votes[state.rows[i]] = vote;
     }
 
-    // Splits a leaf by the best stump of all columns among its rows, the earliest of equals, if that raises the edge.
+    // Splits a leaf by the best stump of all columns on its rows (the first one of a tie), if that increases the
+    // edge.
     bool split_again(TreeState& state, index_t node, index_t begin, index_t end, index_t depth,
                      std::int8_t vote) const {
         std::vector<std::int64_t> targets(static_cast<std::size_t>(end - begin));

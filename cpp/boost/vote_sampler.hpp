@@ -1,7 +1,8 @@
-// sampler: a weighted vote of learners, taken from those that each row can pay for (Reyzin 2011).
+// vote_sampler: the weighted vote of the learners that each row can pay for (AdaBoostRS, Reyzin 2011).
 //
-// A row draws learners by lot until the dearest could be too dear, or takes them from the top of a list. A learner reads
-// its features one by one; what it reads is bought. If all that is left is affordable, everybody votes.
+// A row samples learners until the most expensive one might exceed its budget, or takes them from the top of a list.
+// A learner reads its features one by one and the row buys them. If all remaining features are affordable, all
+// learners vote.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +21,11 @@ namespace farthing {
 
 struct VoteResult {
     double output = 0;
-    index_t samples = 0;  // learners drawn, or taken from the top
+    index_t samples = 0;  // learners sampled, or taken from the top
 };
 
-// The dearest unpaid price of any learner. What is unpaid is never more than the price from an empty ledger, so the
-// list by falling price ends where that price is no more than the dearest so far.
+// The largest unpaid price of any learner. An unpaid price never exceeds the price with nothing owned, so the scan in
+// descending order of those can stop at the first one that is not above the maximum so far.
 inline double max_unpaid_price(const VotePlan& plan, RowAccount& account) {
     double max_unpaid = 0.0;
     for (index_t i = 0; i < plan.by_price.size && plan.descending_prices[i] > max_unpaid; ++i) {
@@ -33,7 +34,7 @@ inline double max_unpaid_price(const VotePlan& plan, RowAccount& account) {
     return max_unpaid;
 }
 
-// One row. `read` buys a feature, or is refused it, and keeps the key in step with the purchases.
+// One row. `read` buys a feature or refuses it, and updates the key with each purchase.
 template <class Votes, class Read>
 VoteResult sample_votes(const VotePlan& plan, const Votes& votes, RowAccount& account, const std::uint64_t& key,
                         Read&& read) {
@@ -42,8 +43,9 @@ VoteResult sample_votes(const VotePlan& plan, const Votes& votes, RowAccount& ac
     VoteResult result;
     double sum = 0.0;
     double max_unpaid = 0.0;
-    index_t priced_at = -1;          // the state of the account at which the dearest price holds
-    index_t checked_at = -1;  // purchases move a price from what is left to what is spent, but keep their sum
+    index_t priced_at = -1;  // version of the account that max_unpaid belongs to
+    // Refusals at the last check of the full vote: purchases do not change whether it is affordable.
+    index_t checked_at = -1;
     while (!plan.distribution.empty()) {
         if (plan.full_vote && checked_at != account.refusals()) {
             checked_at = account.refusals();
@@ -85,12 +87,11 @@ VoteResult take_top_votes(const VotePlan& plan, const Votes& votes, RowAccount& 
     return result;
 }
 
-// IN  X (n, n_features), budgets (n,), seeds (n,).   OUT outputs (n,), bought (n, words), samples (n,).
+// IN  X (n, n_features), budgets (n,), seeds (n,).   OUT outputs (n,), acquired (n, words), samples (n,).
 template <class T, class Votes>
 void predict_sampled(const VotePlan& plan, const Votes& votes, const CostSheet& sheet, const Matrix<T>& X,
-                     Span<const double> budgets,
-                     Span<const std::int64_t> seeds, double* outputs, std::uint64_t* acquired, index_t* samples,
-                     int n_threads) {
+                     Span<const double> budgets, Span<const std::int64_t> seeds, double* outputs,
+                     std::uint64_t* acquired, index_t* samples, int n_threads) {
     const index_t n_words = Bitset::n_words(sheet.n_features());
     #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
     {
@@ -102,10 +103,10 @@ void predict_sampled(const VotePlan& plan, const Votes& votes, const CostSheet& 
             const auto read = [&](index_t feature) {
                 if (account.buy(feature)) key ^= purchase_bits(feature);
                 return account.owns(feature) ? static_cast<double>(X(row, feature))
-                                           : std::numeric_limits<double>::quiet_NaN();
+                                             : std::numeric_limits<double>::quiet_NaN();
             };
-            const VoteResult result = plan.top ? take_top_votes(plan, votes, account, read)
-                                         : sample_votes(plan, votes, account, key, read);
+            const VoteResult result =
+                plan.top ? take_top_votes(plan, votes, account, read) : sample_votes(plan, votes, account, key, read);
             outputs[row] = result.output;
             samples[row] = result.samples;
             std::copy(account.owned().feature_words(), account.owned().feature_words() + n_words,

@@ -1,4 +1,4 @@
-// bitset: a set of small integers, one bit each.
+// bitset: a set of small integers (features, groups, category codes), one bit each.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,8 @@
 
 namespace farthing {
 
-// A set of small integers (features, groups, category codes), one bit each.
+// Integer i is bit i % 64 of word i / 64. The words go to Python as they are, so this layout is part of the
+// interface.
 class Bitset {
 public:
     Bitset() = default;

@@ -1,12 +1,12 @@
-// random: a counter-based generator. The n-th draw of a key is a pure function of (key, n), so draws need no
-// state, no order and no lock.
+// counter_rng: a counter-based random number generator. Draw n of a key is a pure function of (key, n), so draws need
+// no state, no order and no lock, and results do not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
 
 namespace farthing {
 
-// Two rounds of the finalizer of SplitMix64 over a Weyl sequence of the counter.
+// SplitMix64: its finalizer, applied twice over a Weyl sequence of the counter.
 inline std::uint64_t mix(std::uint64_t z) {
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;

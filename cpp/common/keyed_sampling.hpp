@@ -1,4 +1,5 @@
-// lots: draws that depend on a seed, on what was bought so far and on the number of the draw, and on nothing else.
+// keyed_sampling: random draws that depend only on a seed, the set of features bought so far and the number of the
+// draw. A draw therefore does not depend on the order of rows, on other rows or on threads.
 #pragma once
 
 #include <algorithm>
@@ -12,18 +13,20 @@ namespace farthing {
 // The key of a row that has bought nothing.
 inline std::uint64_t seed_key(std::uint64_t seed) { return random_bits(0x6661727468696e67ULL, seed); }
 
-// What the purchase of a feature flips in the key: so a key is that of a set, in whatever order it was bought.
+// The bits of the key that buying a feature flips. XOR commutes, so the key depends on the set of purchases and not
+// on their order.
 inline std::uint64_t purchase_bits(index_t feature) {
     return random_bits(0x7075726368617365ULL, static_cast<std::uint64_t>(feature));
 }
 
-// Things to draw, each with a share that is a whole number; a share of zero is never drawn.
+// A distribution over n items with integer weights; an item of weight zero is never drawn.
 struct DiscreteDistribution {
-    Span<const std::uint64_t> cumulative;  // (n,): the sum of the shares up to and with each thing
+    Span<const std::uint64_t> cumulative;  // (n,): the running sum of the weights, each item's own included
 
     bool empty() const { return cumulative.size == 0 || cumulative[cumulative.size - 1] == 0; }
 
-    // 64 random bits times the sum of the shares, over 2^64: all in integers, so nothing rounds.
+    // Inverse transform sampling: 64 random bits times the total weight, divided by 2^64. Integers only, so nothing
+    // rounds.
     index_t draw(std::uint64_t key, std::uint64_t counter) const {
         __extension__ using Wide = unsigned __int128;
         const std::uint64_t all = cumulative[cumulative.size - 1];

@@ -1,4 +1,4 @@
-// sort: many doubles in ascending order, by their bits. Several times as fast as comparing them.
+// radix_sort: sorts doubles by their bits, several times as fast as a comparison sort.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 
 namespace farthing {
 
-// An integer that orders as the double does: the sign bit flipped, and all bits of negative numbers.
+// An unsigned integer with the order of the double: flip the sign bit of positive numbers, all bits of negative ones.
 inline std::uint64_t order_bits(double x) {
     std::uint64_t bits;
     std::memcpy(&bits, &x, sizeof bits);
@@ -23,8 +23,8 @@ inline double from_order_bits(std::uint64_t bits) {
     return x;
 }
 
-// Radix sort, least digit first. A digit that all values share costs no pass. No NaN may be among the values,
-// and at most 2^32 - 1 of them.
+// Least significant digit first. All digits are counted in one pass, and a digit shared by all values is skipped. The
+// values must not include NaN and must be fewer than 2^32.
 inline void sort_values(std::vector<double>& values) {
     constexpr int kBits = 11;
     constexpr int kDigits = 6;

@@ -1,4 +1,4 @@
-// select: the value up to which a given weight lies, in linear time.
+// selection: order statistics, weighted or not, in linear time.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace farthing {
 
-using WeightedValue = std::pair<double, double>;  // a value and its weight
+using WeightedValue = std::pair<double, double>;  // value, weight
 
-// Weights rounded so that their sums are exact in whatever order.
+// Rounds weights to a grid on which sums are exact in any order.
 inline std::vector<double> round_to_grid(Span<const double> weights) {
     const FixedPoint fixed = to_fixed_point(weights, 52);
     std::vector<double> rounded(fixed.values.size());
@@ -21,8 +21,8 @@ inline std::vector<double> round_to_grid(Span<const double> weights) {
     return rounded;
 }
 
-// The smallest value such that those up to it weigh `need` or more; the largest if all of them weigh less. The entries,
-// at least one, are left in another order.
+// The weighted quantile: the smallest value such that the entries up to it weigh at least `target`; the largest value
+// if all entries weigh less. Quickselect on weights. There must be at least one entry; the entries are reordered.
 inline double weighted_select(std::vector<WeightedValue>& entries, double target) {
     auto low = entries.begin();
     auto high = entries.end();
@@ -42,7 +42,7 @@ inline double weighted_select(std::vector<WeightedValue>& entries, double target
     return low->first;
 }
 
-// Of values of zero or more; four maxima side by side, since each waits for the one before.
+// Of non-negative values. Four running maxima, because a single one would wait for the previous comparison each time.
 inline double max_value(const std::vector<double>& values) {
     double maxima[4] = {};
     std::size_t i = 0;
@@ -53,8 +53,9 @@ inline double max_value(const std::vector<double>& values) {
     return *std::max_element(maxima, maxima + 4);
 }
 
-// The value that `rank` others come before, of values of zero or more: those in the same one of 64 buckets are sorted out
-// among themselves. `bucket` is room to work in.
+// The value of the given rank (0 is the smallest) among non-negative values: a histogram of 64 buckets finds the
+// bucket of that rank, and only its values are sorted out by nth_element.
+// OUT bucket: scratch.
 inline double bucket_select(const std::vector<double>& values, index_t rank, std::vector<double>& bucket) {
     constexpr int kBuckets = 64;
     const double top = max_value(values);
@@ -65,11 +66,12 @@ inline double bucket_select(const std::vector<double>& values, index_t rank, std
     if (factor == 0.0 || !(factor < 1e300)) {
         end = std::copy(values.begin(), values.end(), end);
     } else {
-        index_t counts[kBuckets][2] = {};  // two of each bucket in turn: one more waits for the one before
+        // Two counters per bucket, used in turn, so that consecutive increments of one bucket do not wait.
+        index_t counts[kBuckets][2] = {};
         for (std::size_t i = 0; i < values.size(); ++i) ++counts[bucket_of(values[i])][i & 1];
         int chosen = 0;
         for (; rank >= counts[chosen][0] + counts[chosen][1]; ++chosen) rank -= counts[chosen][0] + counts[chosen][1];
-        for (const double x : values) {  // without a branch: who is in it is hard to foresee
+        for (const double x : values) {  // no branch: whether a value is in the bucket is unpredictable
             *end = x;
             end += bucket_of(x) == chosen;
         }

@@ -1,4 +1,4 @@
-// pairs: two doubles that are worked on at once, with the bits of one at a time.
+// simd_pair: two doubles in one vector register. Each lane gives the bits of the scalar operation.
 #pragma once
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// threads: how many threads a parallel loop gets.
+// threads: how many threads a parallel loop uses.
 #pragma once
 
 #include <omp.h>
@@ -6,6 +6,7 @@
 #include "common/views.hpp"
 
 namespace farthing {
+// IN asked: 0 or less for all cores.   Never more threads than tasks.
 
 inline int threads_for(int asked, index_t tasks) {
     const int most = asked > 0 ? asked : omp_get_max_threads();

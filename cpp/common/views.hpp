@@ -1,4 +1,4 @@
-// Words that every header of the core uses: 64-bit indices, views that own nothing, sets of features.
+// views: 64-bit indices and views of memory that somebody else owns.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace farthing {
 
 using index_t = std::int64_t;
 
-// A view of `size` values that somebody else owns.
+// A contiguous array that the view does not own.
 template <class T>
 struct Span {
     T* data = nullptr;
@@ -24,7 +24,7 @@ Span<const T> view(const std::vector<T>& values) {
     return {values.data(), static_cast<index_t>(values.size())};
 }
 
-// A table of any memory order: entry (row, column) lies at row * row_stride + column * column_stride.
+// A table in any memory order: entry (row, column) lies at row * row_stride + column * column_stride.
 template <class T>
 struct Matrix {
     const T* data = nullptr;
@@ -33,9 +33,7 @@ struct Matrix {
     index_t row_stride = 0;
     index_t column_stride = 0;
 
-    T operator()(index_t row, index_t column) const {
-        return data[row * row_stride + column * column_stride];
-    }
+    T operator()(index_t row, index_t column) const { return data[row * row_stride + column * column_stride]; }
 };
 
 }  // namespace farthing

@@ -1,4 +1,4 @@
-// class_target
+// class_target: class counts as a target (see target.hpp), for trees that minimise an impurity.
 #pragma once
 
 #include <cmath>
@@ -19,12 +19,12 @@ struct ClassRow {
     index_t label;
 };
 
-// A cell is the weight of each class, then the number of rows.
+// A cell is the weight of each class, then the number of rows:   [ class 0 | class 1 | ... | rows ].
 class ClassTarget {
 public:
     using Row = ClassRow;
     static constexpr bool kUpdatesRoot = false;
-    static constexpr bool kCentersCuts = true;  // trees grow until nodes are pure, and those have gaps
+    static constexpr bool kCentersCuts = true;  // trees grow until nodes are pure, and small nodes have empty bins
 
     ClassTarget(Span<const index_t> labels, Span<const double> weights, index_t n_classes, ImpurityFunction impurity)
         : labels_(labels), weights_(to_fixed_point(weights)), n_classes_(n_classes), impurity_(impurity) {
@@ -36,7 +36,7 @@ public:
 
     index_t width() const { return n_classes_ + 1; }
     index_t n_values() const { return n_classes_; }
-    // Two classes have one order of the categories, more have one for each class.
+    // With two classes, one order of the categories finds the best subset; with more, one order per class is tried.
     index_t n_orders() const { return n_classes_ <= 2 ? 1 : n_classes_; }
 
     Row row(index_t i) const { return {weights_.values[i], labels_[i]}; }
@@ -53,7 +53,7 @@ public:
 
     bool pure(const std::int64_t* sums) const { return node_score(sums) <= 0; }
 
-    // Expected impurities: F - F_left - F_right. Minimax (line 12 of GreedyTree): F - max(F_left, F_right).
+    // Additive impurities: F - F_left - F_right. Minimax ones (line 12 of GreedyTree): F - max(F_left, F_right).
     double gain(const std::int64_t* left, const std::int64_t* right, double node_score) const {
         const double a = this->node_score(left);
         const double b = this->node_score(right);
@@ -61,7 +61,7 @@ public:
         return decrease > kMinRelativeGain * node_score ? decrease : 0.0;
     }
     double node_score(const std::int64_t* sums) const {
-        // Fixed stack room for the usual numbers of classes, so that threads share nothing.
+        // On the stack for the usual numbers of classes: this is called for every candidate split.
         constexpr index_t kMaxStackClasses = 64;
         double stack_counts[kMaxStackClasses];
         if (n_classes_ <= kMaxStackClasses) {

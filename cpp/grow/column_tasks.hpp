@@ -1,4 +1,4 @@
-// live_columns: the columns of a node that can be split on, parted into tasks of columns that are counted together.
+// column_tasks: the columns of a node that can still be split on, grouped into tasks of columns counted together.
 #pragma once
 
 #include <algorithm>
@@ -16,21 +16,21 @@ namespace farthing {
 
 class ColumnTasks {
 public:
-    // Columns that one thread counts and searches.
+    // Columns [begin, end) of the selection, which one thread counts and searches.
     struct Task {
         index_t begin = 0;
         index_t end = 0;
-        index_t word = -1;  // of the table's codes that has them, or none
+        index_t word = -1;  // the word of codes that holds all of them, or -1
     };
 
     explicit ColumnTasks(const BinnedTable& table) : table_(table) {}
 
     index_t size() const { return static_cast<index_t>(places_.size()); }
-    // The place of the i-th among the columns that it was chosen from.
+    // Position of the i-th selected column in the list it was selected from.
     index_t place(index_t i) const { return places_[static_cast<std::size_t>(i)]; }
     const std::vector<Task>& tasks() const { return tasks_; }
 
-    // All but those that are constant, by place: first those with rare entries.
+    // Selects all columns that are not constant in the node, sparse ones first.
     void select(const std::vector<index_t>& columns, const Bitset& constant) {
         places_.clear();
         columns_.clear();
@@ -44,8 +44,8 @@ public:
         }
     }
 
-    // Columns with rare entries are one task, the first; those that share a word another, unless there are nearly as
-    // many threads as words; the others go a few together.
+    // Sparse columns form one task, the first, because their entries are stored row by row. Columns of the same word
+    // form a task if there are enough words to keep all threads busy. The others go a few at a time.
     void make_tasks(int threads) {
         const index_t n_others = size() - n_sparse_;
         const index_t per_task = std::max<index_t>(1, std::min(kColumnsPerPass, n_others / threads));
@@ -55,7 +55,8 @@ public:
         for (index_t begin = n_sparse_; begin < size();) {
             const Task shared = by_words ? columns_of_word(begin) : Task{begin, begin, -1};
             Task task{begin, std::min(begin + per_task, size()), -1};
-            if (2 * (shared.end - begin) > kColumnsPerWord) {  // else most of the word would be counted for nothing
+            // The whole word only if most of its columns are wanted; the others would be counted for nothing.
+            if (2 * (shared.end - begin) > kColumnsPerWord) {
                 task = shared;
             } else if (shared.end > begin) {
                 task.end = std::min(task.end, shared.end);
@@ -65,12 +66,11 @@ public:
         }
     }
 
-    // IN  rows (n,) ascending row numbers; targets (n,) their targets; sums (width,): of all of them.
-    // OUT histogram: cells of the task's columns zeroed and filled.
+    // IN  rows (n,), ascending; targets (n,): theirs; sums (width,): the total of the targets.
+    // OUT histogram: the cells of the task's columns, cleared and filled.
     template <class Target>
     void fill(const Task& task, const Target& target, const index_t* rows, const typename Target::Row* targets,
-              index_t n,
-              const std::int64_t* sums, std::int64_t* histogram) const {
+              index_t n, const std::int64_t* sums, std::int64_t* histogram) const {
         if (task.begin < n_sparse_) {
             fill_sparse(table_, target, columns_.data(), n_sparse_, rows, targets, n, sums, histogram);
         } else if (task.word >= 0) {
@@ -80,8 +80,7 @@ public:
         } else {
             for (index_t begin = task.begin; begin < task.end; begin += kColumnsPerPass) {
                 fill_histograms(table_, target, columns_.data() + begin, std::min(kColumnsPerPass, task.end - begin),
-                                rows,
-                                targets, n, histogram);
+                                rows, targets, n, histogram);
             }
         }
     }
@@ -89,15 +88,15 @@ public:
 private:
     const BinnedTable& table_;
     std::vector<index_t> places_;
-    std::vector<index_t> columns_;  // in these places
-    index_t n_sparse_ = 0;            // how many of them, the first, have rare entries
+    std::vector<index_t> columns_;  // at these positions
+    index_t n_sparse_ = 0;          // how many of them, at the front, are sparse
     std::vector<Task> tasks_;
 
     bool is_sparse(index_t column) const {
         return !table_.sparse.columns.empty() && table_.sparse.is_sparse.has(column);
     }
 
-    // The columns from one on that share its word; none if it is in none that is full.
+    // The run of selected columns from `begin` on that share its word; empty if that word is not full.
     Task columns_of_word(index_t begin) const {
         Task task{begin, begin, columns_[begin] / kColumnsPerWord};
         if (task.word >= table_.codes.n_words()) return task;

@@ -1,5 +1,4 @@
-// criterion: what a histogram sums for each bin, and what a split of those sums gains. A target turns the rows' labels
-// into integers (see fixed.hpp); a criterion is a pure function of the sums.
+// gradient_target: gradients and hessians as a target (see target.hpp), for boosted trees.
 #pragma once
 
 #include <cmath>
@@ -14,15 +13,13 @@
 
 namespace farthing {
 
-// ---- gradients and hessians -----------------------------------------------------------------------------------
-//
-// The second-order model of a loss around the current scores: a node with sums G (negative gradients) and H (hessians, or
-// weights for plain gradient steps) has the value G / (H + l2) and explains G^2 / (2 (H + l2)) of the loss. With
-// H = sum of weights this is the squared error to the negative gradient, equation 5 of Xu et al. 2012.
+// The second-order approximation of a loss at the current scores. A node with sums G (negative gradients) and H
+// (hessians, or weights for plain gradient steps) has the value G / (H + l2) and reduces the loss by G^2 / (2 (H +
+// l2)). With H = sum of weights this is the squared error to the negative gradient, equation 5 of Xu et al. 2012.
 
 enum class GradientSums {
-    packed,  // unit hessians: one integer, gradients in the high bits and the number of rows in the low ones
-    unit,    // unit hessians: gradients, rows
+    packed,  // unit hessians; one integer: the gradient sum in the high bits, the number of rows in the low bits
+    unit,    // unit hessians; gradients, rows
     full     // gradients, hessians, rows
 };
 
@@ -31,40 +28,43 @@ struct GradientRow {
     std::int64_t h;
 };
 
-// Bits that count up to n rows.
+// Bits that a count of up to n rows needs.
 inline int bits_for(index_t n) {
     int bits = 0;
     while ((index_t{1} << bits) <= n) ++bits;
     return bits;
 }
 
-// Packing halves the memory traffic of a histogram; it is used while the gradients keep at least the 24 bits of a float.
+// Packing halves the memory traffic of a histogram. It is used as long as gradients keep at least the 24 bits of a
+// float.
 inline bool can_pack(index_t n) { return 62 - 2 * bits_for(n) >= 24; }
 
 template <GradientSums kSums>
 class GradientTarget {
 public:
     using Row = std::conditional_t<kSums == GradientSums::full, GradientRow, std::int64_t>;
-    static constexpr bool kCentersCuts = false;  // boosted trees are small and their nodes full
-    static constexpr bool kUpdatesRoot = kSums == GradientSums::packed;  // see carry.hpp
+    static constexpr bool kCentersCuts = false;  // boosted trees are small, so their nodes have few empty bins
+    static constexpr bool kUpdatesRoot = kSums == GradientSums::packed;  // see root_histogram_update.hpp
     static constexpr index_t kWidth = kSums == GradientSums::packed ? 1 : kSums == GradientSums::unit ? 2 : 3;
 
-    // min_hessian: a split that leaves a child less than this sum of hessians gains nothing.
-    // step: what values are multiplied by; on_grid: whether they may be rounded to the grid of the sums.
+    // IN  min_hessian: a split that leaves a child a smaller sum of hessians gains nothing; step: learning rate that
+    // values are multiplied by; on_grid: whether values may be rounded to the grid of the sums.
     GradientTarget(Span<const double> gradients, Span<const double> hessians, double l2, double min_hessian = 0,
                    int n_threads = 1, double step = 1, bool on_grid = false)
         : row_bits_(kSums == GradientSums::packed ? bits_for(gradients.size) : 0),
           g_(to_fixed_point(gradients, 62 - row_bits_, n_threads)),
-          h_(kSums == GradientSums::full ? to_fixed_point(hessians, 62,
-                                                          n_threads) : FixedPoint{}), l2_(l2),
-                                                          min_hessian_(min_hessian),
-          step_(step) {
+          h_(kSums == GradientSums::full ? to_fixed_point(hessians, 62, n_threads) : FixedPoint{}), l2_(l2),
+          min_hessian_(min_hessian), step_(step) {
         if constexpr (kSums == GradientSums::packed) {
             const int threads = threads_for(n_threads, gradients.size / 16384);
             index_t n_fine = 0;
             #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : n_fine)
             for (index_t i = 0; i < gradients.size; ++i) {
                 n_fine += std::abs(g_.values[i]) >= kFineSteps;
+                //      63 ............. row_bits | row_bits - 1 ... 0
+                //        gradient sum (signed)  |  number of rows
+                // Adding packed rows adds both fields. The count cannot overflow into the gradients: row_bits_ holds
+                // all rows.
                 g_.values[i] = g_.values[i] * (std::int64_t{1} << row_bits_) + 1;
             }
             on_grid_ = on_grid && 2 * n_fine >= gradients.size;
@@ -109,20 +109,21 @@ public:
         out[0] = on_grid_ ? g_.to_double(std::llrint(step / g_.unit)) : step;
     }
 
-    // What carry.hpp asks for. Values are steps on the grid of the sums if that is fine beside the gradients.
+    // For root_histogram_update.hpp: values are multiples of the grid unit, if the grid is fine relative to the
+    // gradients.
     bool steps_on_grid() const { return on_grid_; }
     double unit() const { return g_.unit; }
     index_t n_targets() const { return static_cast<index_t>(g_.values.size()); }
-    // The value of a node with these sums, on the grid.
+    // The value of a node in grid steps.
     std::int64_t step(const std::int64_t* sums) const { return std::llrint(mean(sums) * step_ / g_.unit); }
-    // A packed sum after all of its rows were moved by a step.
+    // A packed sum after the gradients of all its rows decreased by `step`.
     std::int64_t moved(std::int64_t sum, std::int64_t step) const {
         return sum - step * n_rows(&sum) * (std::int64_t{1} << row_bits_);
     }
 
     bool pure(const std::int64_t*) const { return false; }
 
-    // Half the rise of the sum of G^2 / (H + l2).
+    // Half the increase of the sum of G^2 / (H + l2).
     double gain(const std::int64_t* left, const std::int64_t* right, double node_score) const {
         if constexpr (kSums == GradientSums::full) {
             if (hessian(left) < min_hessian_ || hessian(right) < min_hessian_) return 0.0;
@@ -133,11 +134,11 @@ public:
     }
     double node_score(const std::int64_t* sums) const { return score(sums); }
 
-    // Categories in the order of their mean gradient: some prefix of it is the best subset (Fisher 1958).
+    // Categories sorted by mean gradient: some prefix of this order is the best subset (Fisher 1958).
     double order_key(const std::int64_t* sums, index_t) const { return mean(sums); }
 
 private:
-    // The grid is fine beside the gradients if half of them or more are this many of its steps.
+    // The grid is fine enough if at least half of the gradients are this many steps or more.
     static constexpr std::int64_t kFineSteps = std::int64_t{1} << 16;
 
     int row_bits_;

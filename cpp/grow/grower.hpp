@@ -1,5 +1,5 @@
-// grower: one tree, best-first. Every open leaf has an offer, its best split at today's prices; the best offer of all
-// is taken until none is worth its price or a limit is reached.
+// grower: grows one tree best-first. Every open leaf has a candidate, its best split at current prices; the best
+// candidate of all leaves is split until none is worth its price or a limit is reached.
 #pragma once
 
 #include <algorithm>
@@ -33,22 +33,22 @@ namespace farthing {
 template <class Target>
 class Grower {
 public:
-    // IN workspace.rows: the rows to learn from, ascending; columns: those that may be split on; owned: the model's
-    // ledger (ignored by the row ledger). After grow(): owned() has what the tree bought as well.
+    // IN  workspace.rows: the training rows, ascending; columns: those that may be split on; owned: what the model
+    // owns (ignored under the row ledger). After grow(), owned() includes what the tree bought.
     // IN OUT ledger: what the rows own, or null; its table must be `table`.
-    // IN OUT carry: what the last tree left for this one, and this one leaves for the next, or null; for all rows and all
-    // columns under the model ledger.
+    // IN OUT root_update: passes the root histogram from tree to tree, or null; requires all rows, all columns and
+    // the model ledger.
     Grower(const BinnedTable& table, const Target& target, const CostSheet& sheet, const GrowOptions& options,
            std::vector<index_t> columns, OwnedFeatures owned, Workspace& workspace, RowLedger* ledger = nullptr,
            RootHistogramUpdate* root_update = nullptr)
         : table_(table), target_(target), sheet_(sheet), options_(options), ledger_(ledger), width_(target.width()),
-          rows_(workspace.rows), scratch_(workspace.targets), chooser_(target, sheet, options, std::move(owned),
-                                                                       ledger),
+          rows_(workspace.rows), scratch_(workspace.targets),
+          chooser_(target, sheet, options, std::move(owned), ledger),
           search_(table, target, options, std::move(columns), chooser_, workspace, root_update) {
         tree_.n_values = target.n_values();
     }
 
-    Grower(const Grower&) = delete;  // its parts refer to each other
+    Grower(const Grower&) = delete;  // members refer to each other
     Grower& operator=(const Grower&) = delete;
 
     Tree grow() {
@@ -65,7 +65,7 @@ public:
 
     const OwnedFeatures& owned() const { return chooser_.owned(); }
 
-    // OUT leaf_of_row: the leaf of each row that was learned from; other rows are left as they are.
+    // OUT leaf_of_row: the leaf of each training row; other rows are left unchanged.
     void leaves_of_rows(Span<index_t> leaf_of_row) const {
         const int threads = threads_for(options_.n_threads, static_cast<index_t>(rows_.size()) / 8192);
         #pragma omp parallel num_threads(threads)
@@ -76,8 +76,8 @@ public:
         }
     }
 
-    // Sends the rows that were not learned from down the grown tree, each paying on its way.
-    // IN OUT leaf_of_row: -1 for those rows; where they end.
+    // Routes the rows that were not trained on through the grown tree; each pays for the features on its path.
+    // IN OUT leaf_of_row: -1 for those rows on entry, their leaf on return.
     void route_other_rows(const Tree& tree, Span<index_t> leaf_of_row) const {
         const int threads = threads_for(options_.n_threads, leaf_of_row.size / 4096 + 1);
         #pragma omp parallel for schedule(static) num_threads(threads)
@@ -99,8 +99,8 @@ private:
     LeafSearch<Target> search_;
     Tree tree_;
     std::vector<Leaf> leaves_;
-    std::vector<index_t> heap_;  // open leaves with an acceptable offer, by place in leaves_
-    std::vector<Split> splits_;  // by node; none at leaves
+    std::vector<index_t> heap_;  // open leaves with an acceptable candidate, as positions in leaves_
+    std::vector<Split> splits_;  // by node; empty at leaves
     index_t n_leaves_ = 0;
 
     void add_root() {
@@ -137,8 +137,9 @@ private:
             const bool missing = bin == table_.columns[feature].n_bins ||
                                  (split.categorical && !has_bin(split.left, bin) && !has_bin(split.right, bin));
             if (missing && split.missing == Missing::stay) break;
-            const bool left = missing ? split.missing == Missing::left
-                                      : split.categorical ? has_bin(split.left, bin) : bin <= split.bin;
+            const bool left = missing             ? split.missing == Missing::left
+                              : split.categorical ? has_bin(split.left, bin)
+                                                  : bin <= split.bin;
             node = left ? tree.left[node] : tree.right[node];
         }
         return node;
@@ -152,12 +153,13 @@ private:
         Leaf right;
         partition_leaf(leaves_[parent_place], candidate.feature, chosen, left, right);
         const index_t parent_node = leaves_[parent_place].node;
-        // Prices were asked, and nobody would pay the own cost: all of these rows own the feature or were refused it.
+        // Prices were asked for and the charge is zero although the feature is not free: all rows own it or were
+        // refused it.
         const bool nobody_pays =
             options_.ranking.tradeoff > 0 && candidate.charge == 0 && sheet_.own[candidate.feature] > 0;
-        if (ledger_ && !nobody_pays && ledger_->buy(rows_.data() + left.begin, left.n() + right.n(),
-                                                    candidate.feature)) {
-            // Codes of these rows have become missing: the parent's histogram is not the sum of its children's.
+        if (ledger_ && !nobody_pays &&
+            ledger_->buy(rows_.data() + left.begin, left.n() + right.n(), candidate.feature)) {
+            // Codes of these rows became missing, so the parent's histogram is no longer the sum of its children's.
             search_.release_histogram(leaves_[parent_place]);
         }
         const index_t parent_histogram = leaves_[parent_place].histogram;
@@ -171,7 +173,7 @@ private:
 
         const bool prices_changed = chooser_.buy(candidate.feature);
 
-        // The smaller child is counted from its rows, the larger one is what remains of the parent.
+        // The smaller child is counted from its rows; the larger one is the parent minus it.
         const bool left_is_small = left.n() <= right.n();
         Leaf& small_child = left_is_small ? left : right;
         Leaf& large_child = left_is_small ? right : left;
@@ -192,8 +194,8 @@ private:
         if (prices_changed) rerank_leaves();
     }
 
-    // Between the highest bin on the left and the lowest on the right there may be bins without rows. A cut anywhere there
-    // parts these rows alike; the one nearest to the middle parts new rows best.
+    // Between the highest bin on the left and the lowest on the right there may be bins without training rows. All
+    // cuts in that gap split the training rows alike; the one nearest to its middle generalises best.
     void center_cut(const Leaf& leaf, index_t feature, Split& split) const {
         if (split.categorical) return;
         const ColumnBins& bins = table_.columns[feature];
@@ -211,8 +213,7 @@ private:
         const ColumnBins& bins = table_.columns[feature];
         const auto left_bins = goes_left(split, bins.n_bins);
         const index_t n_left = partition_rows(table_.column(feature), left_bins, rows_.data() + parent.begin,
-                                              parent.n(),
-                                              scratch_.data(), options_.n_threads);
+                                              parent.n(), scratch_.data(), options_.n_threads);
         left.begin = parent.begin;
         left.end = parent.begin + n_left;
         right.begin = left.end;
@@ -221,7 +222,7 @@ private:
         left.path = parent.path;
         left.path.add(sheet_, feature);
         right.path = left.path;
-        // Under a ledger a purchase may turn codes to missing, so that a column varies again.
+        // With a row ledger a purchase can turn codes to missing, so a constant column may vary again.
         left.constant = right.constant = ledger_ ? Bitset(search_.n_columns()) : parent.constant;
         if (search_.is_random()) {
             left.key = random_bits(parent.key, kLeftDraw);
@@ -245,7 +246,7 @@ private:
 
     void open_leaf(index_t place) {
         if (leaves_[place].candidate.feature < 0) {
-            // Under the model ledger a later purchase may make one of its splits worth while.
+            // Under the model ledger a later purchase can make one of its splits worthwhile.
             if (options_.ledger == LedgerKind::row || leaves_[place].splits.empty()) {
                 search_.release_histogram(leaves_[place]);
             }

@@ -1,8 +1,8 @@
-// histogram: the sums of a target over the rows of a node, for each bin of each column.
+// histogram: the sums of a target over the rows of a node, per column and bin.
 //
-// A histogram of all columns is one array of 64-bit integers; column j's bins begin at first_bin[j] * width:
+// A histogram of all columns is one array of 64-bit integers; the cells of column j begin at first_bin[j] * width:
 //
-//     column 0: bin 0 [width sums], bin 1, ... bin of missing | column 1: bin 0, ...
+//     column 0: bin 0 [width sums], bin 1, ..., missing | column 1: bin 0, ..., missing | ...
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,12 @@
 
 namespace farthing {
 
-// Columns that are filled in one pass over the rows: their histograms stay in the first-level cache, and a row's number
-// and target are loaded once for all of them. Those of a word are eight if a cell is one integer; otherwise more were slower.
+// Columns filled in one pass over the rows: their histograms fit the L1 cache together, and a row's index and target
+// are loaded once for all of them. A word's eight columns are filled together only if a cell is a single integer;
+// with wider cells that was slower.
 constexpr index_t kColumnsPerPass = 4;
 
-// Rows by number, or neighbours from one on, as at the root: no numbers to load.
+// Row indices: a list, or a consecutive range (as at the root), which needs no loads.
 struct ListedRows {
     const index_t* rows;
 
@@ -37,7 +38,7 @@ struct ConsecutiveRows {
 
 inline bool are_consecutive(const index_t* rows, index_t n) { return n > 0 && rows[n - 1] - rows[0] == n - 1; }
 
-// The inner loops of all growing: for columns wherever they are,
+// The inner loops of tree growing. For columns anywhere:
 template <index_t kColumns, class Target, class Rows>
 inline void add_columns(const Target& target, index_t width, const CodeColumn* codes, std::int64_t* const* cells,
                         const typename Target::Row* targets, index_t n, Rows rows) {
@@ -48,11 +49,11 @@ inline void add_columns(const Target& target, index_t width, const CodeColumn* c
     }
 }
 
-// and for columns that share a word, from one of its bytes on.
+// And for columns of one word, starting at bit `shift`:
 template <index_t kColumns, class Target, class Rows>
 inline void add_word(const Target& target, index_t width, const CodeWord& words, int shift, std::int64_t* const* cells,
                      const typename Target::Row* targets, index_t n, Rows rows) {
-    constexpr index_t kAhead = 32;  // rows whose words are on their way while one is added
+    constexpr index_t kAhead = 32;  // prefetch distance in rows: the rows of a small node are scattered
     std::int64_t* own[kColumns];
     std::copy(cells, cells + kColumns, own);
     const auto add = [&](index_t i) {
@@ -68,7 +69,7 @@ inline void add_word(const Target& target, index_t width, const CodeWord& words,
     for (; i < n; ++i) add(i);
 }
 
-// Calls add(rows) with the kind that the rows are.
+// Calls add(rows) with the cheaper kind of row indices that fits.
 template <class Add>
 inline void dispatch_rows(const index_t* rows, index_t n, Add&& add) {
     if (are_consecutive(rows, n)) {
@@ -78,15 +79,16 @@ inline void dispatch_rows(const index_t* rows, index_t n, Add&& add) {
     }
 }
 
-// The histograms of the live columns of one word.
-// IN  live (8,): which columns of the word are wanted; rows (n,) ascending row numbers; targets (n,) their targets.
-// OUT histogram: their cells zeroed and filled.
+// The histograms of some columns of one word.
+// IN  live (8,): which columns of the word are wanted; rows (n,), ascending; targets (n,): theirs.
+// OUT histogram: the cells of those columns, cleared and filled.
 template <class Target>
 void fill_word(const BinnedTable& table, const Target& target, index_t word, const bool* live, const index_t* rows,
                const typename Target::Row* targets, index_t n, std::int64_t* histogram) {
     const index_t width = target.width();
     const bool all = std::all_of(live, live + kColumnsPerWord, [](bool is) { return is; });
-    std::vector<std::int64_t> discarded(static_cast<std::size_t>(all ? 0 : (kMaxBins + 1) * width));  // for the others
+    // Unwanted columns are counted into this: cheaper than a branch per column.
+    std::vector<std::int64_t> discarded(static_cast<std::size_t>(all ? 0 : (kMaxBins + 1) * width));
     std::int64_t* cells[kColumnsPerWord];
     for (index_t c = 0; c < kColumnsPerWord; ++c) {
         const index_t j = word * kColumnsPerWord + c;
@@ -105,11 +107,10 @@ void fill_word(const BinnedTable& table, const Target& target, index_t word, con
     });
 }
 
-// The same for columns[0 .. n_columns), at most kTogether.
+// The same for columns[0 .. n_columns), at most kColumnsPerPass.
 template <class Target>
 void fill_histograms(const BinnedTable& table, const Target& target, const index_t* columns, index_t n_columns,
-                     const index_t* rows, const typename Target::Row* targets, index_t n,
-                     std::int64_t* histogram) {
+                     const index_t* rows, const typename Target::Row* targets, index_t n, std::int64_t* histogram) {
     const index_t width = target.width();
     CodeColumn codes[kColumnsPerPass];
     std::int64_t* cells[kColumnsPerPass];
@@ -123,14 +124,15 @@ void fill_histograms(const BinnedTable& table, const Target& target, const index
         if (n_columns == kColumnsPerPass) {
             add_columns<kColumnsPerPass>(target, width, codes, cells, targets, n, row_ids);
         } else {
-            for (index_t c = 0; c < n_columns; ++c) add_columns<1>(target, width, codes + c, cells + c, targets, n,
-                                                                   row_ids);
+            for (index_t c = 0; c < n_columns; ++c)
+                add_columns<1>(target, width, codes + c, cells + c, targets, n, row_ids);
         }
     });
 }
 
-// The histograms of all columns with rare entries, counted from these; the common bins of columns[0 .. n_columns) alone.
-// IN  sums (width,): of all the rows.
+// The histograms of the sparse columns. The non-default bins of all of them are counted from their entries; the
+// default bins only of columns[0 .. n_columns), as the total minus the other bins.
+// IN  sums (width,): the total over all rows.
 template <class Target>
 void fill_sparse(const BinnedTable& table, const Target& target, const index_t* columns, index_t n_columns,
                  const index_t* rows, const typename Target::Row* targets, index_t n, const std::int64_t* sums,
@@ -142,8 +144,8 @@ void fill_sparse(const BinnedTable& table, const Target& target, const index_t* 
     }
     for (index_t i = 0; i < n; ++i) {
         const index_t end = sparse.offsets[rows[i] + 1];
-        for (index_t e = sparse.offsets[rows[i]]; e < end; ++e) target.add(histogram + sparse.bins[e] * width,
-                                                                           targets[i]);
+        for (index_t e = sparse.offsets[rows[i]]; e < end; ++e)
+            target.add(histogram + sparse.bins[e] * width, targets[i]);
     }
     for (index_t c = 0; c < n_columns; ++c) {
         const index_t j = columns[c];
@@ -156,7 +158,7 @@ void fill_sparse(const BinnedTable& table, const Target& target, const index_t* 
     }
 }
 
-// The bins of a column that the rows are in.
+// The bins of a column that the rows fall into.
 // IN  rows (n,).   OUT bins (n,): the bin of each row.
 inline BinSet bins_present(const CodeColumn& codes, const index_t* rows, index_t n, std::uint8_t* bins) {
     BinSet present{};
@@ -173,8 +175,8 @@ inline bool is_single_bin(const BinSet& present) {
     return count <= 1;
 }
 
-// The histogram of one column from the bins of few rows: only the cells of the bins that are there, and that of missing
-// values, are cleared and filled; the others keep what they held.
+// The histogram of one column from the bins of few rows. Only the cells of present bins and the cell of missing
+// values are cleared and filled; the others hold garbage.
 template <class Target>
 void fill_present_bins(const Target& target, const BinSet& present, const std::uint8_t* bins,
                        const typename Target::Row* targets, index_t n, index_t n_bins, std::int64_t* cells) {
@@ -189,7 +191,7 @@ void fill_present_bins(const Target& target, const BinSet& present, const std::u
     for (index_t i = 0; i < n; ++i) target.add(cells + bins[i] * width, targets[i]);
 }
 
-// sibling = parent - child, in the parent's place. Exact, since the sums are integers.
+// sibling = parent - child, in place of the parent. Exact, because the sums are integers.
 inline void subtract_histogram(const BinnedTable& table, index_t width, index_t column, const std::int64_t* child,
                                std::int64_t* parent) {
     const index_t end = table.first_bin[column + 1] * width;

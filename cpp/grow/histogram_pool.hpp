@@ -1,4 +1,4 @@
-// histogram_pool
+// histogram_pool: a bounded number of reusable histograms.
 #pragma once
 
 #include <algorithm>
@@ -10,11 +10,11 @@
 
 namespace farthing {
 
-// A bounded number of histograms, so that a tree of many open leaves does not outgrow the table it learns from. A leaf
-// that gets none has its children counted from their rows instead of by subtraction: slower, the same sums.
+// The bound keeps a tree with many open leaves from using more memory than its table. A leaf that gets no histogram
+// has its children counted from their rows instead of by subtraction: slower, but the same sums.
 class HistogramPool {
 public:
-    // Takes all histograms back and sets their length and their greatest number.
+    // Takes back all histograms and sets their length and maximal number.
     void reset(index_t length, index_t capacity) {
         if (length != length_) slots_.clear();
         length_ = length;

@@ -1,4 +1,4 @@
-// impurity
+// impurity: impurity functions of class counts.
 #pragma once
 
 #include <cmath>
@@ -8,17 +8,17 @@
 
 namespace farthing {
 
-// ---- class counts ---------------------------------------------------------------------------------------------
-
 enum class Impurity { entropy, gini, pairs, powers, custom };
 
-// The impurity F of a node from its (weighted) class counts. Entropy (in nats) and Gini are multiplied by the node's weight, so
-// that they add up over nodes; threshold-Pairs is equation 3.10 of Nan's thesis, Powers is equation 3.13.
+// The impurity F of a node from its weighted class counts. Entropy (in nats) and Gini are multiplied by the weight of
+// the node, so that they add up over nodes. Threshold-Pairs is equation 3.10 of Nan's thesis, Powers is equation
+// 3.13.
 struct ImpurityFunction {
     Impurity kind = Impurity::entropy;
     double alpha = 0;  // threshold of Pairs
     double power = 2;  // exponent of Powers
-    std::function<double(const double*, index_t)> custom = nullptr;  // the user's own, if custom; must not throw
+    // The user's function, if kind is custom; must not throw.
+    std::function<double(const double*, index_t)> custom = nullptr;
 
     bool minimax() const { return kind != Impurity::entropy && kind != Impurity::gini; }
 
@@ -35,7 +35,7 @@ struct ImpurityFunction {
                 return sum;
             }
             case Impurity::gini: {
-                double sum = 0;  // over ordered pairs of classes, so that one class alone gives exactly 0
+                double sum = 0;  // over ordered pairs of classes, so that a pure node gives exactly 0
                 for (index_t c = 0; c < n_classes; ++c) sum += counts[c] * (n - counts[c]);
                 return sum / n;
             }

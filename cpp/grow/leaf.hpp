@@ -1,4 +1,4 @@
-// growing: what the parts of the grower share: options, a leaf that may still be split, and memory.
+// leaf: a leaf of a growing tree that may still be split.
 #pragma once
 
 #include <cstdint>
@@ -12,20 +12,21 @@
 
 namespace farthing {
 
-// A leaf that may still be split. Its rows are neighbours in Workspace::rows.
+// Its rows are Workspace::rows[begin .. end).
 struct Leaf {
-    index_t node = -1;  // -1: split since
+    index_t node = -1;                   // node of the tree; -1: has been split
     index_t begin = 0;
     index_t end = 0;
     index_t depth = 0;
     index_t histogram = -1;
-    bool counted_for_next_root = false;        // its sums were given to the next tree
-    std::uint64_t key = 0;       // of its draws of columns
+    bool counted_for_next_root = false;  // its sums are in the next tree's root histogram
+    std::uint64_t key = 0;               // random key of its draws
     std::vector<std::int64_t> sums;
-    Bitset constant;             // columns, by place in columns_, known to have one bin only
-    OwnedFeatures path;                  // row ledger: what lies on the path
-    std::vector<Split> splits;   // by place in columns_; only under the model ledger, whose prices change
-    Split split;                 // that of the offer
+    Bitset constant;                     // positions of columns known to hold a single bin here
+    OwnedFeatures path;                  // row ledger: the features on the path from the root
+    // Best split per column position; kept only under the model ledger, whose prices change.
+    std::vector<Split> splits;
+    Split split;  // the split of the candidate
     Candidate candidate;
 
     index_t n() const { return end - begin; }

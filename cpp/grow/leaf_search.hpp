@@ -1,5 +1,6 @@
-// leaf_search: the best split of each column for a leaf, from a histogram of its rows, from its parent's less its sibling's,
-// or, if the rows are few, directly from them; then the leaf's offer among these.
+// leaf_search: finds the best split of each column for a leaf, and the leaf's candidate among them. The sums come
+// from a histogram of the leaf's rows, from the parent's minus the sibling's, or, if the rows are few, directly from
+// the rows.
 #pragma once
 
 #include <algorithm>
@@ -27,24 +28,24 @@
 
 namespace farthing {
 
-// A node is searched directly, column by column from its rows, if these touch fewer cells than this share of what a whole
-// histogram would clear, subtract and scan.
+// A node is searched directly, column by column from its rows, if that touches fewer cells than 1 / kDirectShare of
+// the cells that a whole histogram would clear, subtract and scan.
 constexpr index_t kDirectShare = 2;
 
-// Where the sums of leaves come from: their rows, the parent's less those of the smaller one, or the last tree.
+// Where a histogram comes from: counting rows, parent minus sibling, or the previous tree.
 enum class HistogramSource { rows, parent, last_tree };
 
 template <class Target>
 class LeafSearch {
 public:
-    // IN workspace.rows: the rows to learn from; columns: those that may be split on.
-    // IN OUT carry: null, or for all rows and all columns under the model ledger.
+    // IN  workspace.rows: the training rows; columns: those that may be split on.
+    // IN OUT root_update: null, or for all rows and all columns under the model ledger.
     LeafSearch(const BinnedTable& table, const Target& target, const GrowOptions& options, std::vector<index_t> columns,
                SplitChooser<Target>& chooser, Workspace& workspace, RootHistogramUpdate* root_update)
         : table_(table), target_(target), options_(options), columns_(std::move(columns)), chooser_(chooser),
           root_update_(root_update), width_(target.width()), rows_(workspace.rows), bins_(workspace.bins),
-          column_tasks_(table), pool_(workspace.pool),
-          spare_small_(workspace.spare_small), spare_large_(workspace.spare_large) {
+          column_tasks_(table), pool_(workspace.pool), spare_small_(workspace.spare_small),
+          spare_large_(workspace.spare_large) {
         constexpr std::size_t kInts = sizeof(typename Target::Row) / sizeof(std::int64_t);
         const auto length = static_cast<std::size_t>(table.n_all_bins() * width_);
         workspace.targets.resize(rows_.size() * kInts);
@@ -67,27 +68,28 @@ public:
                !target_.pure(leaf.sums.data());
     }
 
-    // Whether the sums of all leaves are to be carried to the next tree.
+    // Whether the sums of all leaves are collected for the next tree's root.
     bool updates_root() const { return Target::kUpdatesRoot && root_update_ && root_update_->active(); }
 
-    // The root, whose histogram may be that which was carried.
+    // For the root, whose histogram may already be known from the previous tree.
     void find_root_splits(Leaf& root) {
-        if (!Target::kUpdatesRoot || !root_update_ || !root_update_->ready()) return find_splits(root, nullptr,
-                                                                                                 HistogramSource::rows,
-                                                                                                 true);
+        if (!Target::kUpdatesRoot || !root_update_ || !root_update_->ready())
+            return find_splits(root, nullptr, HistogramSource::rows, true);
         root.histogram = pool_.acquire();
         std::copy(root_update_->root().begin(), root_update_->root().end(), pool_.data(root.histogram));
         find_splits(root, nullptr, HistogramSource::last_tree, true);
     }
 
-    // Histograms and best splits of one leaf (large is null), or of two siblings, column by column in parallel. From the
-    // parent, whose histogram is in the large one's place. Without `more`, both stay leaves.
+    // Finds the histograms and best splits of one leaf (large is null) or of two siblings, in parallel over columns.
+    // With HistogramSource::parent, the parent's histogram is in large->histogram and becomes the large child's.
+    // Unless `may_split`, both stay leaves.
     void find_splits(Leaf& small, Leaf* large, HistogramSource from, bool may_split) {
         const bool want_small = may_split && splittable(small);
         const bool want_large = may_split && large && splittable(*large);
         const bool subtract = from == HistogramSource::parent;
         if (updates_root() && large && !subtract) root_update_->disable();
-        const bool finish_small = updates_root() && large && !want_small;  // it stays a leaf, and its sums are carried
+        // Children that stay leaves: their sums go to the next root.
+        const bool finish_small = updates_root() && large && !want_small;
         const bool finish_large = updates_root() && large && !want_large;
         if (!want_small && !want_large && !finish_small) {
             if (large) release_histogram(*large);
@@ -113,7 +115,7 @@ public:
         const double small_score = want_small ? target_.node_score(small.sums.data()) : 0;
         const double large_score = want_large ? target_.node_score(large->sums.data()) : 0;
         const index_t n_filled = (fill_small ? small.n() : 0) + (fill_large ? large->n() : 0);
-        // Siblings know the same columns to be constant, from their parent; those stay out of all that follows.
+        // Siblings inherit the same constant columns from their parent; those are left out of all that follows.
         column_tasks_.select(columns_, small.constant);
         const index_t n_varying = column_tasks_.size();
         std::vector<std::uint8_t> small_constant(static_cast<std::size_t>(n_varying), 0);
@@ -157,7 +159,8 @@ public:
         if (large && !want_large) release_histogram(*large);
     }
 
-    // After the tree: carries the sums of the leaves that might have been split, and the targets of all.
+    // After the tree: adds the leaves that were never searched again to the next root, and the expected targets of
+    // all rows.
     void finish(std::vector<Leaf>& leaves) {
         if constexpr (Target::kUpdatesRoot) {
             for (Leaf& leaf : leaves) {
@@ -174,17 +177,16 @@ public:
             for (const Leaf& leaf : leaves) {
                 if (leaf.node < 0) continue;
                 root_update_->expect_targets(target_, rows_.data() + leaf.begin, leaf.n(),
-                                             target_.step(leaf.sums.data()),
-                                             options_.n_threads);
+                                             target_.step(leaf.sums.data()), options_.n_threads);
             }
             root_update_->finish_tree(target_);
         }
     }
 
-    // Ranks the splits that the leaf keeps under the model ledger anew.
+    // Reranks the stored splits of a leaf after a purchase; model ledger only.
     void rerank(Leaf& leaf) { chooser_.rank(leaf, rows_.data(), columns_, leaf.splits); }
 
-    // The sums of a leaf's bins in one column, or null if they were not kept.
+    // The cells of one column of a leaf's histogram, or null if it has none.
     const std::int64_t* cells_of(const Leaf& leaf, index_t column) {
         return leaf.histogram >= 0 ? pool_.data(leaf.histogram) + table_.first_bin[column] * width_ : nullptr;
     }
@@ -206,12 +208,13 @@ private:
     typename Target::Row* targets_ = nullptr;
     std::vector<std::uint8_t>& bins_;
     std::vector<std::int64_t> scratch_;
-    std::vector<index_t> order_;  // scratch: places in columns_, as drawn
-    ColumnTasks column_tasks_;            // scratch: of one look
+    std::vector<index_t> order_;  // scratch: column positions in random order
+    ColumnTasks column_tasks_;    // scratch
     HistogramPool& pool_;
     std::vector<std::int64_t>& spare_small_;
     std::vector<std::int64_t>& spare_large_;
 
+    // Histograms may take up to 40 % of the memory of the codes.
     index_t pool_capacity() const {
         const double histogram = static_cast<double>(table_.n_all_bins() * width_) * sizeof(std::int64_t);
         const double allowed = 0.4 * static_cast<double>(table_.codes.size());
@@ -225,12 +228,12 @@ private:
     }
 
     bool is_direct(const Leaf& leaf) const {
-        if (options_.ledger == LedgerKind::model) return false;  // keeps the best splits of all columns
+        if (options_.ledger == LedgerKind::model) return false;  // it needs the best splits of all columns
         return samples_columns() || samples_cuts(leaf) ||
                leaf.n() * n_columns() * kDirectShare < table_.n_all_bins() * width_;
     }
 
-    // The best split of a leaf from its rows, one column after another; no histogram is kept.
+    // Finds the best split of a leaf from its rows, one column after another, without a histogram.
     void find_splits_directly(Leaf& leaf) {
         gather_targets(leaf);
         const double node_score = target_.node_score(leaf.sums.data());
@@ -242,14 +245,14 @@ private:
         for (index_t i = 0; i < n_columns(); ++i) {
             index_t place = i;
             if (samples_columns()) {
-                // After those drawn, one by one until there is a split.
+                // Beyond max_features, columns are drawn one by one until one has an acceptable split.
                 if (i >= options_.max_features && chooser_.acceptable(leaf)) break;
                 const auto left = static_cast<std::uint64_t>(n_columns() - i);
                 std::swap(order_[i], order_[i + static_cast<index_t>(random_bits(leaf.key, i) % left)]);
                 place = order_[i];
             }
-            if (!leaf.constant.has(place)) chooser_.consider(leaf, columns_[place],
-                                                             search_rows(leaf, node_score, place));
+            if (!leaf.constant.has(place))
+                chooser_.consider(leaf, columns_[place], search_rows(leaf, node_score, place));
         }
         chooser_.end(leaf);
     }
@@ -304,14 +307,14 @@ private:
         return bins.categorical ? search.categorical(first, bins.n_bins) : search.numeric(first, bins.n_bins);
     }
 
-    // Carries one column of a leaf.
+    // Adds one column of a final leaf to the next tree's root histogram.
     void add_to_next_root(const Leaf& leaf, index_t place, const std::int64_t* cells) {
         if constexpr (Target::kUpdatesRoot) {
             root_update_->add_column(table_, target_, columns_[place], cells, target_.step(leaf.sums.data()));
         }
     }
 
-    // Carries the columns in which all rows of the leaf are in one bin, and notes that the leaf is done.
+    // Adds the columns that are constant in a final leaf, and marks the leaf as added.
     void finish_leaf(Leaf& leaf) {
         if constexpr (Target::kUpdatesRoot) {
             const std::int64_t step = target_.step(leaf.sums.data());

@@ -1,14 +1,14 @@
-// carry: the histogram of the next tree's root, from the leaves of this one.
+// root_histogram_update: the root histogram of the next tree, computed from the leaves of this one.
 //
-// Under squared loss a tree moves the gradients of all rows of a leaf by the same step V. So the sums of the next root
-// are those of the leaves, moved, bin by bin:
+// Under squared loss a tree moves the gradients of all rows of a leaf by the same step V. The root histogram of the
+// next tree is therefore the sum of the shifted leaf histograms:
 //
 //     G'(bin) = sum over leaves of G(leaf, bin) - V(leaf) n(leaf, bin)
 //
-// Sums are integers and steps are multiples of their grid, so this is what counting all rows would give, to the bit, and
-// a tree counts the rows of the smaller leaves instead of all. Whether the next gradients are those that the steps lead to
-// is looked up row by row: the few that rounding has moved are put right, and if they are many, as under another loss,
-// nothing is carried from then on.
+// Sums are integers and steps are multiples of their grid, so the result equals a count over all rows bit for bit,
+// and a tree only counts the rows of its smaller children. Each row's next gradient is compared with the expected
+// one: the few that rounding has changed are corrected, and if there are many, as under another loss, the update is
+// disabled for good.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,10 @@ namespace farthing {
 
 class RootHistogramUpdate {
 public:
-    // Whether sums are carried at all: for trees that are small beside the table, since each leaf takes the time of
-    // counting some hundred rows.
+    // Whether leaves are being added. Only for trees that are small relative to the table: adding a leaf costs as
+    // much as counting some hundred rows.
     bool active() const { return active_; }
-    // Whether the root's histogram is at hand, as it was carried.
+    // Whether the current tree's root histogram is known.
     bool ready() const { return ready_; }
     const std::vector<std::int64_t>& root() const { return root_; }
     index_t n_reused() const { return n_reused_; }
@@ -43,20 +43,20 @@ public:
         if (active_) next_root_.assign(static_cast<std::size_t>(table.n_all_bins()), 0);
     }
 
-    // The tree has too many leaves, or one whose sums are not known. So have the next ones, most likely, and what was
-    // gathered would be for nothing again: nothing is carried from here on.
+    // Called if the tree has too many leaves, or one whose histogram is unknown. Later trees most likely do, too, and
+    // adding their leaves would be wasted work.
     void disable() {
         disabled_ = true;
         active_ = false;
     }
 
-    // A leaf was added.
+    // A leaf has been added.
     void count_leaf() {
         if (--leaves_left_ < 0) disable();
     }
 
-    // Adds one column of a leaf: its cells, or the sum of all of its rows, which are in one bin. Columns may be added by
-    // many threads at once.
+    // Adds one column of a leaf: from its cells, or, if its rows share one bin, from the sum of the leaf. Threads may
+    // add different columns at once.
     template <class Target>
     void add_column(const BinnedTable& table, const Target& target, index_t column, const std::int64_t* cells,
                     std::int64_t step) {
@@ -65,12 +65,12 @@ public:
     }
     template <class Target>
     void add_constant_column(const BinnedTable& table, const Target& target, index_t column, index_t row,
-                             std::int64_t sum,
-                             std::int64_t step) {
+                             std::int64_t sum, std::int64_t step) {
         next_root_[table.first_bin[column] + table.column(column)[row]] += target.moved(sum, step);
     }
 
-    // After a tree all of whose leaves were added: the targets of rows[0 .. n) are moved by their step.
+    // After a tree whose leaves were all added: the targets that rows[0 .. n) will have if their gradients decrease
+    // by `step`.
     template <class Target>
     void expect_targets(const Target& target, const index_t* rows, index_t n, std::int64_t step, int n_threads) {
         expected_.resize(static_cast<std::size_t>(target.n_targets()));
@@ -85,20 +85,20 @@ public:
 
 private:
     static constexpr index_t kRowsPerLeaf = 1024;
-    static constexpr index_t kMaxChangedShare = 64;  // one in so many rows may be put right
+    static constexpr index_t kMaxChangedShare = 64;  // at most one in so many rows may be corrected
 
     bool disabled_ = false;
     bool active_ = false;
     bool ready_ = false;
-    index_t n_reused_ = 0;                 // trees so far that began with what was carried
-    bool complete_ = false;                   // gathered_ and expected_ are whole
-    double unit_ = 0;                     // of the grid they are on
+    index_t n_reused_ = 0;                 // trees so far that started from a known root histogram
+    bool complete_ = false;                // next_root_ and expected_ cover the whole last tree
+    double unit_ = 0;                      // grid unit they are on
     index_t leaves_left_ = 0;
-    std::vector<std::int64_t> root_;      // (n_all_bins,)
+    std::vector<std::int64_t> root_;       // (n_all_bins,)
     std::vector<std::int64_t> next_root_;  // (n_all_bins,)
-    std::vector<std::int64_t> expected_;  // (n,): targets after the steps
+    std::vector<std::int64_t> expected_;   // (n,): targets after the step
 
-    // Puts right the sums of rows whose targets are not as expected; false if there are many.
+    // Corrects the sums for rows whose targets are not as expected; false if there are too many.
     template <class Target>
     bool correct_rows(const BinnedTable& table, const Target& target) {
         std::vector<index_t> changed;

@@ -1,4 +1,4 @@
-// partition: the rows of a node are put into those of its left and of its right child, keeping their order.
+// row_partition: splits the rows of a node between its children, keeping their order.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace farthing {
 
-// For each bin of the column: does it go left?
+// For each bin of the column: whether it goes left.
 inline std::array<std::uint8_t, 256> goes_left(const Split& split, index_t n_bins) {
     std::array<std::uint8_t, 256> table{};
     for (index_t bin = 0; bin < n_bins; ++bin) {
@@ -24,20 +24,20 @@ inline std::array<std::uint8_t, 256> goes_left(const Split& split, index_t n_bin
     return table;
 }
 
-// Blocks are parted, then copied, each into places that the counts give: the result is the stable partition for any
-// number of threads.
-// IN OUT rows (n,); room (n,) scratch.   Returns the number of rows that went left.
+// Blocks are partitioned in parallel, then copied to offsets given by the counts of the blocks before. The result is
+// the stable partition for any number of threads.
+// IN OUT rows (n,); scratch (n,).   Returns the number of rows that went left.
 inline index_t partition_rows(const CodeColumn& codes, const std::array<std::uint8_t, 256>& left, index_t* rows,
-                              index_t n,
-                              index_t* scratch, int n_threads) {
+                              index_t n, index_t* scratch, int n_threads) {
     constexpr index_t kBlock = 8192;
     if (n <= kBlock) {
         index_t n_left = 0;
         index_t n_right = 0;
+        // Both places are written and only one index advances: no unpredictable branch.
         for (index_t i = 0; i < n; ++i) {
             const index_t row = rows[i];
             const index_t goes = left[codes[row]];
-            rows[n_left] = row;  // at or before i
+            rows[n_left] = row;  // never past i
             scratch[n_right] = row;
             n_left += goes;
             n_right += 1 - goes;
@@ -54,8 +54,8 @@ inline index_t partition_rows(const CodeColumn& codes, const std::array<std::uin
         for (index_t block = 0; block < n_blocks; ++block) {
             const index_t begin = block * kBlock;
             const index_t end = std::min(begin + kBlock, n);
-            index_t front = begin;  // those to the left from the front,
-            index_t back = end;     // those to the right from the back, in falling order
+            index_t front = begin;  // rows that go left, from the front
+            index_t back = end;     // rows that go right, from the back, reversed
             for (index_t i = begin; i < end; ++i) {
                 const index_t row = rows[i];
                 const index_t goes = left[codes[row]];

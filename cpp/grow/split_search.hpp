@@ -1,5 +1,5 @@
-// split: the best split of one node on one column, by gain alone. Within a column the price is the same for every
-// threshold, so the choice among columns, where prices enter, needs only this one.
+// split_search: the best split of one node on one column, by gain alone. All splits on a column cost the same, so
+// prices only matter in the choice among columns.
 #pragma once
 
 #include <algorithm>
@@ -11,30 +11,30 @@
 
 namespace farthing {
 
-// The search for one column. `Target` gives the gain; `room` is scratch of 4 * width integers.
+// `Target` gives the gain, see target.hpp.
+// IN  node (width,): sums of the node; node_score: its score; scratch (4 * width,).
 template <class Target>
 class SplitSearch {
 public:
     SplitSearch(const Target& target, const std::int64_t* node, double node_score, index_t min_rows,
                 std::int64_t* scratch)
         : target_(target), node_(node), node_score_(node_score), min_rows_(min_rows), width_(target.width()),
-          left_(scratch),
-          right_(scratch + width_), with_missing_(scratch + 2 * width_), n_(target.n_rows(node)) {}
+          left_(scratch), right_(scratch + width_), with_missing_(scratch + 2 * width_), n_(target.n_rows(node)) {}
 
-    // IN cells: (n_bins + 1, width) sums by bin, the last that of missing values.
+    // IN cells (n_bins + 1, width): sums per bin, missing values last.
     Split numeric(const std::int64_t* cells, index_t n_bins) {
         Split best;
         begin(cells, n_bins);
         for (index_t bin = 0; bin < n_bins; ++bin) {
-            if (target_.n_rows(cells + bin * width_) == 0) continue;  // the same parts as after the bin before
+            if (target_.n_rows(cells + bin * width_) == 0) continue;  // same split as after the bin before
             if (n_ - add_to_left(cells + bin * width_) < min_rows_) break;
             try_missing_both_ways(best, bin);
         }
         return best;
     }
 
-    // As above, where only the cells of the bins in `present`, and that of missing values, mean anything, and only cuts
-    // after the bins in `cuts` are tried.
+    // The same if only the cells of the bins in `present`, and that of missing values, are valid, and only cuts after
+    // the bins in `cuts` are tried.
     Split numeric(const std::int64_t* cells, index_t n_bins, const BinSet& present, const BinSet& cuts) {
         Split best;
         begin(cells, n_bins);
@@ -49,7 +49,7 @@ public:
         return best;
     }
 
-    // Categories are put in an order by their means; each prefix of the order is tried as the left part.
+    // Categories are sorted by a key of the target; each prefix of that order is tried as the left side.
     Split categorical(const std::int64_t* cells, index_t n_bins) {
         std::array<index_t, 256> present{};
         index_t n_present = 0;
@@ -63,9 +63,8 @@ public:
                 key[present[i]] = target_.order_key(cells + present[i] * width_, order);
             }
             std::array<index_t, 256> sorted = present;
-            std::sort(sorted.begin(), sorted.begin() + n_present, [&](index_t a, index_t b) {
-                return key[a] != key[b] ? key[a] < key[b] : a < b;
-            });
+            std::sort(sorted.begin(), sorted.begin() + n_present,
+                      [&](index_t a, index_t b) { return key[a] != key[b] ? key[a] < key[b] : a < b; });
             Split found;
             begin(cells, n_bins);
             for (index_t i = 0; i < n_present; ++i) {

@@ -1,4 +1,5 @@
-// tree: the flat node array, one entry a node and one vector a field. A node comes before its children; node 0 is the root.
+// tree: a tree as flat arrays, one vector per field and one entry per node. Parents precede their children; node 0 is
+// the root.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +16,20 @@ namespace farthing {
 
 struct Tree {
     index_t n_values = 1;
-    std::vector<std::int32_t> feature;        // -1: a leaf
+    std::vector<std::int32_t> feature;  // -1: a leaf
     std::vector<double> threshold;
-    std::vector<index_t> left;                // -1 at leaves
+    std::vector<index_t> left;          // -1 at leaves
     std::vector<index_t> right;
-    std::vector<std::uint8_t> missing;        // Missing
-    std::vector<index_t> category;            // -1: numeric; else where its two sets begin in category_words
+    std::vector<std::uint8_t> missing;  // Missing
+    // -1: numeric; else where its two sets (left, right) begin in category_words
+    std::vector<index_t> category;
     std::vector<std::uint64_t> category_words;
-    std::vector<double> value;                // (nodes, n_values)
-    std::vector<double> cover;                // weight of the training rows
+    std::vector<double> value;  // (nodes, n_values)
+    std::vector<double> cover;  // weight of its training rows
 
     index_t n_nodes() const { return static_cast<index_t>(feature.size()); }
 
-    // A new leaf; its values are to be written to the returned place.
+    // Adds a leaf and returns where its values are to be written.
     double* add_leaf(double weight) {
         feature.push_back(-1);
         threshold.push_back(0.0);
@@ -47,9 +49,9 @@ struct Tree {
         right[node] = right_child;
         missing[node] = static_cast<std::uint8_t>(split.missing);
         if (!split.categorical) {
-            // After the last bin only missing values are left to go right.
-            threshold[node] = split.bin < bins.n_bins - 1 ? bins.edges[split.bin]
-                                                          : std::numeric_limits<double>::infinity();
+            // After the last bin, only missing values are left to go right.
+            threshold[node] =
+                split.bin < bins.n_bins - 1 ? bins.edges[split.bin] : std::numeric_limits<double>::infinity();
             return;
         }
         const auto n_codes = static_cast<index_t>(bins.bin_of_code.size());

@@ -1,4 +1,4 @@
-// workspace
+// workspace: memory reused from tree to tree.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace farthing {
 
-// Memory that growing needs and the next tree can use again. It carries no state from one tree to the next.
+// Buffers only; no state passes from one tree to the next through it.
 struct Workspace {
-    std::vector<index_t> rows;           // row numbers, leaf by leaf
-    std::vector<std::int64_t> targets;      // targets in the order of rows; between times, scratch of the partition
+    std::vector<index_t> rows;          // row indices, leaf by leaf
+    std::vector<std::int64_t> targets;  // targets in the order of rows; scratch of the partition between searches
     std::vector<std::int64_t> spare_small;
     std::vector<std::int64_t> spare_large;
-    std::vector<std::uint8_t> bins;      // of the rows of one leaf in one column
+    std::vector<std::uint8_t> bins;     // bins of one leaf's rows in one column
     HistogramPool pool;
 };
 

@@ -1,7 +1,7 @@
-// acquire: rows that buy one feature after another, each time the one whose gain, less its weighed price, is largest.
+// greedy_acquisition: each row repeatedly buys the feature with the largest gain minus weighted price.
 //
-// What a feature would gain is the affair of a method: an object that belongs to one row, hears what was measured, and
-// has a vote at any moment. Walks and array calls run on the same object, so they agree bit for bit.
+// The gains come from a row model: an object for one row that observes the measured values and has a vote at any
+// time. Walks and array calls use the same object, so they agree bit for bit.
 #pragma once
 
 #include <algorithm>
@@ -19,13 +19,13 @@
 namespace farthing {
 
 struct AcquisitionRule {
-    double alpha = 0;       // a price counts this many times against a gain
-    double min_net_gain = 0;       // a feature whose gain less its weighed price is below this is not bought
-    double confidence = 1;  // a row ends once it holds its vote right with more than this probability
+    double alpha = 0;         // weight of a price against a gain
+    double min_net_gain = 0;  // a feature whose net gain is below this is not bought
+    double confidence = 1;    // stop once the estimated accuracy of the vote is above this
 };
 
 // The feature to buy next, -1 if there is none.
-// IN  gains (n_features,): NaN for a feature that is not to be had.   price_of, affords: what the ledger says of one.
+// IN  gains (n_features,): NaN for unavailable features; price_of, affords: from the account of the row.
 template <class PriceOf, class Affords>
 index_t choose_feature(Span<const double> gains, const AcquisitionRule& rule, PriceOf&& price_of, Affords&& affords) {
     const CandidateRanking ranking{CostRule::penalty, rule.alpha};
@@ -41,20 +41,18 @@ index_t choose_feature(Span<const double> gains, const AcquisitionRule& rule, Pr
     return best.feature >= 0 && ranking.net(best) >= rule.min_net_gain ? best.feature : -1;
 }
 
-// Whether a row that has heard something is sure enough to end.
+// Whether a row that has observed something is confident enough to stop.
 template <class RowModel>
 bool is_confident(const RowModel& model, const AcquisitionRule& rule) {
     return model.n_observed() > 0 && model.accuracy() > rule.confidence;
 }
 
 // IN  X (n, n_features); votes (n, n_features): what each entry adds to the vote; budgets (n,) or empty; seeds (n,).
-// OUT outputs (n, 2): vote, and the probability that it is right; bought (n, words).
+// OUT outputs (n, 2): vote, and the probability that it is correct; acquired (n, words).
 template <class RowModel, class Table, class T>
 void acquire_greedily(const Table& table, const AcquisitionRule& rule, const CostSheet& sheet, const Matrix<T>& X,
-                      const Matrix<double>& votes,
-                      Span<const double> budgets, Span<const std::int64_t> seeds, double* outputs,
-                      std::uint64_t* acquired,
-                      int n_threads) {
+                      const Matrix<double>& votes, Span<const double> budgets, Span<const std::int64_t> seeds,
+                      double* outputs, std::uint64_t* acquired, int n_threads) {
     const index_t n_words = Bitset::n_words(sheet.n_features());
     #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
     {

@@ -1,9 +1,10 @@
-// local: locally weighted regression with Gaussian values of what is not measured, and what one more feature would be
-// worth to it (the value of a classifier, after Gao and Koller 2011).
+// local_regression: locally weighted regression with a Gaussian model of the unmeasured features, and the value of
+// one more feature (value of classifier, after Gao and Koller 2011).
 //
-// Training rows weigh by their distance in what is measured. Under these weights all features and the label have a mean
-// and a covariance; given the measured features the label is expected to be g, and given one more feature to be normal
-// around g. The reward of a belief is |g| up to a constant, so the worth of a feature has a closed form.
+// Training rows are weighted by their distance in the measured features. Under these weights, all features and the
+// label have a mean and a covariance. Given the measured features, the expected label is g; given one more feature,
+// it is normal around g. The reward of a belief is |g| up to a constant, so the expected gain of a feature has a
+// closed form.
 #pragma once
 
 #include <algorithm>
@@ -23,16 +24,16 @@ namespace farthing {
 struct LocalRows {
     index_t n_rows = 0;
     index_t n_features = 0;
-    Span<const double> values;   // (n_rows, n_features)
-    Span<const double> labels;   // (n_rows,): -1 or 1
-    std::vector<double> weights; // (n_rows,): on a grid, see on_grid
+    Span<const double> values;    // (n_rows, n_features)
+    Span<const double> labels;    // (n_rows,): -1 or 1
+    std::vector<double> weights;  // (n_rows,): on a grid, see round_to_grid
     double total = 0;
-    double ridge = 0;            // above zero
+    double ridge = 0;             // positive
 
     void prepare() { total = std::accumulate(weights.begin(), weights.end(), 0.0); }
 };
 
-// s times E[(|Z| - t)+] for a standard normal Z, t = |g| / s: how far E|G| lies above |g| for G normal around g, halved.
+// (E|G| - |g|) / 2 for G normal with mean g and deviation s: s E[(Z - t)+] for a standard normal Z and t = |g| / s.
 inline double folded_gain(double g, double s) {
     if (!(s > 0)) return 0.0;
     const double t = std::fabs(g) / s;
@@ -40,7 +41,7 @@ inline double folded_gain(double g, double s) {
     return std::max(0.0, s * (density - 0.5 * t * std::erfc(t * 0.7071067811865476)));
 }
 
-// One row's regression, fitted anew with each feature that is measured.
+// The regression of one row, refitted with each measured feature.
 class LocalRegression {
 public:
     explicit LocalRegression(const LocalRows& rows)
@@ -70,7 +71,7 @@ public:
     double accuracy() const { return 0.5 + 0.5 * std::min(1.0, std::fabs(vote_)); }
     Span<const double> gains() const { return view(gains_); }
 
-    // IN  x: the value, standardised, NaN if it is missing; it says nothing then.
+    // IN  x: the standardised value; NaN if missing, which changes nothing.
     void observe(index_t feature, double x, double) {
         ++n_observed_;
         observed_[feature] = 1;
@@ -88,20 +89,21 @@ public:
 
 private:
     const LocalRows& rows_;
-    std::vector<double> distances_;      // (n_rows,): squared, over what is measured
-    std::vector<double> kernel_;         // (n_rows,): the weights of the regression
+    std::vector<double> distances_;       // (n_rows,): squared, over the measured features
+    std::vector<double> kernel_;          // (n_rows,): weights of the regression
     std::vector<std::uint8_t> observed_;
-    std::vector<index_t> measured_;      // m features, as they came in
-    std::vector<double> values_;         // (m,)
+    std::vector<index_t> measured_;       // m features, in the order measured
+    std::vector<double> values_;          // (m,)
     index_t n_observed_ = 0;
-    std::vector<double> mean_;           // (n_features,), under the weights
-    std::vector<double> centred_;        // one row less the means
-    std::vector<double> variance_;       // (n_features,): sums of squares
-    std::vector<double> label_products_;     // (n_features,): sums of products with the label
-    std::vector<double> products_;       // (m, n_features): sums of products with measured features; then L^-1 of it
-    std::vector<double> factor_;         // (m, m): the lower factor L of the measured features' products plus the ridge
-    std::vector<double> label_rhs_;          // (m,): L^-1 of the label's products
-    std::vector<double> offset_;         // (m,): L^-1 of the measured values less their means
+    std::vector<double> mean_;            // (n_features,): weighted means
+    std::vector<double> centred_;         // one row minus the means
+    std::vector<double> variance_;        // (n_features,): weighted sums of squares
+    std::vector<double> label_products_;  // (n_features,): weighted sums of products with the label
+    // (m, n_features): sums of products with the measured features; then multiplied by L^-1
+    std::vector<double> products_;
+    std::vector<double> factor_;     // (m, m): Cholesky factor L of the measured block plus the ridge
+    std::vector<double> label_rhs_;  // (m,): L^-1 times the label's products
+    std::vector<double> offset_;     // (m,): L^-1 times the measured values minus their means
     std::vector<WeightedValue> sorted_;
     std::vector<double> gains_;
     std::vector<double> first_gains_;
@@ -132,7 +134,7 @@ private:
         }
     }
 
-    // Gaussian weights whose bandwidth is the median distance; returns their sum.
+    // Gaussian kernel whose bandwidth is the median distance; returns the sum of the weights.
     double compute_kernel() {
         sorted_.resize(distances_.size());
         for (std::size_t row = 0; row < distances_.size(); ++row) {
@@ -148,7 +150,7 @@ private:
         return sum;
     }
 
-    // Means and sums of products under the weights; returns the mean label.
+    // Weighted means and sums of products; returns the mean label.
     double accumulate_moments(double sum) {
         const index_t k = rows_.n_features;
         const auto m = static_cast<index_t>(measured_.size());
@@ -184,7 +186,7 @@ private:
         return label;
     }
 
-    // Cholesky's factor of the measured block plus the ridge, and L^-1 of all that stands to its right.
+    // Factorises the measured block plus the ridge as L L^T, and multiplies the right-hand sides by L^-1.
     void factorize() {
         const index_t k = rows_.n_features;
         const auto m = static_cast<index_t>(measured_.size());

@@ -1,8 +1,8 @@
-// neighbors: the training rows nearest to a row in what is measured of it, and how often the vote of a linear model is
-// right on them (FMCC; Nan 2018, chapter 2).
+// neighborhood: the training rows nearest to a row in its measured features, and how often a linear model is correct
+// on them (FMCC; Nan 2018, chapter 2).
 //
-// A feature that comes in moves all rows away, each by its own bit. Of the rows that were candidates before, enough stay
-// within some distance; all that lie within it are the candidates now, and the nearest of them the neighbourhood.
+// A newly measured feature increases all distances. Enough of the previous candidates stay within some radius; all
+// rows within it are the new candidates, and the nearest of them are the neighbourhood.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@
 
 namespace farthing {
 
-// One row's neighbourhood, which narrows with each feature that is measured.
+// The neighbourhood of one row, which shrinks with each measured feature.
 class Neighborhood {
 public:
     explicit Neighborhood(const ReferenceRows& reference)
@@ -47,23 +47,25 @@ public:
 
     index_t n_observed() const { return static_cast<index_t>(order_.size()); }
     double vote() const { return vote_; }
-    // The share of the neighbourhood that the vote so far sets right, equation 2.4; 0 before the first answer.
+    // The share of the neighbourhood that the vote so far classifies correctly, equation 2.4; 0 before the first
+    // observation.
     double accuracy() const { return accuracy_; }
     Span<const index_t> rows() const { return {rows_.data(), n_near_}; }
 
-    // The share that the vote would set right with one more feature, equation 2.5; NaN for those not to be had.
+    // The share that the vote would classify correctly with one more feature, equation 2.5; NaN for unavailable
+    // features.
     Span<const double> gains() {
         if (!reference_.random_order) weigh_all_features();
         for (index_t feature = 0; feature < reference_.n_features; ++feature) {
             const bool open = reference_.used[feature] && !observed_[feature];
-            gains_[feature] = !open          ? std::numeric_limits<double>::quiet_NaN()
+            gains_[feature] = !open                     ? std::numeric_limits<double>::quiet_NaN()
                               : reference_.random_order ? random_gain(feature)
-                                             : correct_[feature] / weight_;
+                                                        : correct_[feature] / weight_;
         }
         return view(gains_);
     }
 
-    // IN  x: the value, NaN if it is missing; vote: what it adds to the vote.
+    // IN  x: the value, NaN if missing; vote: what it adds to the vote.
     void observe(index_t feature, double x, double vote) {
         observed_[feature] = 1;
         order_.push_back(feature);
@@ -79,28 +81,28 @@ public:
     }
 
 private:
-    static constexpr index_t kSample = 256;  // distances that the first bound of a search is taken from
-    static constexpr index_t kBlock = 8;     // rows that are looked at together
+    static constexpr index_t kSample = 256;  // distances sampled for the first radius
+    static constexpr index_t kBlock = 8;     // rows tested together
     static constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 
     const ReferenceRows& reference_;
     std::uint64_t key_ = 0;
-    std::vector<double> distances_;  // (n_rows,): squared, over what is measured
-    std::vector<index_t> rows_;      // the neighbourhood: the first n_near_ of them
+    std::vector<double> distances_;    // (n_rows,): squared, over the measured features
+    std::vector<index_t> rows_;        // the first n_near_ are the neighbourhood
     index_t n_near_ = 0;
-    std::vector<double> margins_;    // of its rows, over what is measured; equation 2.2
-    std::vector<index_t> candidates_;     // the first n_close_: rows that the neighbourhood was chosen among
+    std::vector<double> margins_;      // of its rows, over the measured features; equation 2.2
+    std::vector<index_t> candidates_;  // the first n_candidates_: rows that the neighbourhood was chosen from
     index_t n_candidates_ = 0;
-    std::vector<index_t> blocks_;    // first rows of the blocks that have one of them
-    std::vector<index_t> order_;     // the features, as they came in
+    std::vector<index_t> blocks_;      // first rows of the blocks that hold a candidate
+    std::vector<index_t> order_;       // the features, in the order measured
     std::vector<std::uint8_t> observed_;
     std::vector<double> gains_;
     std::vector<double> correct_;
-    std::vector<double> buffer_;        // distances to choose among
+    std::vector<double> buffer_;       // distances to select from
     std::vector<double> bucket_;
     std::vector<WeightedValue> weighted_;
     double vote_ = 0;
-    double weight_ = 0;              // of the neighbourhood
+    double weight_ = 0;                // of the neighbourhood
     double accuracy_ = 0;
 
     Span<const index_t> candidates() const { return {candidates_.data(), n_candidates_}; }
@@ -117,7 +119,7 @@ private:
         reference_.weigh_correct(rows(), margins_.data(), correct_.data());
     }
 
-    // Keeps the rows of the neighbourhood that pass, without a branch: who does is hard to foresee.
+    // Keeps the rows of the neighbourhood that pass. No branch: which rows pass is unpredictable.
     template <class Passes>
     void filter_rows(Passes&& passes) {
         index_t n_kept = 0;
@@ -128,14 +130,14 @@ private:
         n_near_ = n_kept;
     }
 
-    // Keeps the rows with this very value; all of them if none has it.
+    // Keeps the rows with exactly this value; all of them if none has it.
     void match_exactly(index_t feature, double x) {
         const double* values = reference_.values.data + feature * reference_.n_rows;
         const auto same = [&](index_t row) { return values[row] == x; };
         if (std::any_of(rows_.begin(), rows_.begin() + n_near_, same)) filter_rows(same);
     }
 
-    // Adds one feature to all distances, and narrows the neighbourhood.
+    // Adds one feature to all distances and shrinks the neighbourhood.
     void add_feature(index_t feature, double x) {
         const SimdPair here = broadcast(x);
         const SimdPair scale = broadcast(reference_.scale[feature]);
@@ -149,19 +151,19 @@ private:
         } else {
             narrow(values, [=](SimdPair y) {
                 const SimdPair squared = (y - here) * (y - here) * scale;
-                return squared == squared ? squared : missing_distance;  // NaN where the kept row has no value
+                return squared == squared ? squared : missing_distance;  // NaN where the training row has no value
             });
         }
     }
 
-    // The neighbourhood: the nearest rows that together weigh enough, and all that are as near as the last of them.
+    // The neighbourhood: the nearest rows that weigh enough together, and all ties of the last one.
     template <class Difference>
     void narrow(const double* values, Difference squared_difference) {
         const auto moved = [=](index_t row) { return distances_[row] + squared_difference(broadcast(values[row]))[0]; };
-        // Enough of the last candidates lie within the bound, so none of the nearest can lie beyond it.
+        // Enough previous candidates lie within the bound, so none of the nearest rows can lie beyond it.
         const double bound = n_candidates_ < reference_.n_rows ? radius(moved) : sample_bound(moved);
         add_distances(values, squared_difference, bound);
-        if (weigh(candidates()) < reference_.min_weight) {  // the sample misled
+        if (weigh(candidates()) < reference_.min_weight) {  // the sample was misleading
             n_candidates_ = 0;
             add_candidates(0, reference_.n_rows, kUnbounded);
         }
@@ -173,7 +175,7 @@ private:
         }
     }
 
-    // Adds one feature to all distances, and takes the rows within a bound; most blocks have none.
+    // Adds one feature to all distances and collects the rows within the bound. Most blocks of rows hold none.
     template <class Difference>
     void add_distances(const double* values, Difference squared_difference, double bound) {
         const index_t whole = reference_.n_rows - reference_.n_rows % kBlock;
@@ -198,7 +200,7 @@ private:
         add_candidates(whole, reference_.n_rows, bound);
     }
 
-    // Takes the rows of a range that lie within a bound, without a branch: who is near is hard to foresee.
+    // Collects the rows of a range that lie within the bound. No branch: which rows do is unpredictable.
     void add_candidates(index_t begin, index_t end, double bound) {
         index_t n_candidates = n_candidates_;
         for (index_t row = begin; row < end; ++row) {
@@ -208,7 +210,8 @@ private:
         n_candidates_ = n_candidates;
     }
 
-    // A distance within which there are probably enough rows, but not many more, from a sample of them.
+    // A radius that probably contains enough rows, but not many more, estimated from a sample: three standard
+    // deviations above the expected rank.
     template <class DistanceOf>
     double sample_bound(DistanceOf&& distance_of) {
         const double share = reference_.min_weight / reference_.total * kSample;
@@ -229,7 +232,7 @@ private:
         return sum;
     }
 
-    // The distance up to which the candidates weigh enough.
+    // The distance within which the candidates weigh enough.
     template <class DistanceOf>
     double radius(DistanceOf&& distance_of) {
         if (reference_.unit_weights) {

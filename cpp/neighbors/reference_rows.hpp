@@ -1,7 +1,7 @@
-// kept_rows: training rows as neighbours are looked for among them, and the votes of a linear model on them.
+// reference_rows: the training rows that neighbours are searched among, and the linear model that votes on them.
 //
-//     values   column by column, to add one feature to all distances     feature 0: row 0, row 1, ... | feature 1: ...
-//     margins  row by row, to look one step ahead with all features      row 0: feature 0, 1, ... | row 1: ...
+//     values   (column-major: a new feature is added to all distances)   feature 0: row 0, row 1, ... | feature 1: ...
+//     margins  (row-major: all features are tried for a few rows)        row 0: feature 0, 1, ... | row 1: ...
 #pragma once
 
 #include <algorithm>
@@ -16,25 +16,26 @@
 
 namespace farthing {
 
-// The training rows that predictions look for their neighbours among, and the linear model that they vote by.
 struct ReferenceRows {
     index_t n_rows = 0;
     index_t n_features = 0;
-    Span<const double> values;              // (n_features, n_rows), NaN: missing
-    Span<const double> margins;             // (n_rows, n_features): the label, -1 or 1, times the vote of the feature
-    Span<const double> intercepts;          // (n_rows,): the label times the intercept
+    Span<const double> values;      // (n_features, n_rows), NaN: missing
+    Span<const double> margins;     // (n_rows, n_features): label (-1 or 1) times the feature's vote
+    Span<const double> intercepts;  // (n_rows,): label times the intercept
     double intercept = 0;
-    Span<const double> scale;               // (n_features,): a squared difference counts this many times
-    Span<const double> missing_distance;                 // (n_features,): what a kept row without a value counts
-    Span<const std::uint8_t> categorical;   // (n_features,)
-    Span<const std::uint8_t> used;         // (n_features,): whether the model looks at it at all
-    std::vector<double> weights;            // (n_rows,): on a grid on which their sums are exact, see on_grid
-    double total = 0;                       // of the weights
-    double min_weight = 0;                        // what a neighbourhood weighs at least; 0: rows that agree exactly
-    bool random_order = false;                    // the next feature is drawn, whatever it would gain
-    bool unit_weights = false;                     // all weights are 1
-    std::vector<std::uint8_t> all_finite;        // (n_features,): whether all values are finite
-    std::vector<double> initial_correct;              // (n_features,): weight of the rows that each feature alone sets right
+    Span<const double> scale;       // (n_features,): weight of a squared difference
+    // (n_features,): the squared distance to a training row without a value
+    Span<const double> missing_distance;
+    Span<const std::uint8_t> categorical;  // (n_features,)
+    Span<const std::uint8_t> used;         // (n_features,): whether the model uses the feature
+    std::vector<double> weights;           // (n_rows,): on a grid where sums are exact, see round_to_grid
+    double total = 0;                      // of the weights
+    double min_weight = 0;                 // minimal weight of a neighbourhood; 0: only exact matches
+    bool random_order = false;             // features are acquired in random order, whatever their gain
+    bool unit_weights = false;             // all weights are 1
+    std::vector<std::uint8_t> all_finite;  // (n_features,): whether all values are finite
+    // (n_features,): weight of the rows that each feature alone classifies correctly
+    std::vector<double> initial_correct;
 
     void prepare() {
         total = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -50,8 +51,8 @@ struct ReferenceRows {
         }
     }
 
-    // The weight of the rows that each feature would give a positive margin on top of what they have, equation 2.5.
-    // IN  some (n,): rows; so_far (n,): their margins.   OUT right (n_features,).
+    // The weight of the rows that would have a positive margin with each feature added, equation 2.5.
+    // IN  subset (n,): rows; so_far (n,): their margins.   OUT correct (n_features,).
     void weigh_correct(Span<const index_t> subset, const double* so_far, double* correct) const {
         index_t feature = 0;
         for (; feature + 8 <= n_features; feature += 8) weigh_correct<4>(feature, subset, so_far, correct);
@@ -64,7 +65,7 @@ struct ReferenceRows {
         }
     }
 
-    // For pairs of features from one on, whose sums stay in registers.
+    // For n_pairs pairs of consecutive features, whose sums stay in registers.
     template <int n_pairs>
     void weigh_correct(index_t feature, Span<const index_t> subset, const double* so_far, double* correct) const {
         SimdPair sums[n_pairs] = {};

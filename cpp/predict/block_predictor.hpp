@@ -1,4 +1,4 @@
-// pass: one thread's way through some trees with one block of rows after the other.
+// block_predictor: one thread's predictions, block of rows by block of rows.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace farthing {
 
-// Which rows meet which trees: trees [begin, end), and the rows listed (empty: all of them).
+// A stage of a prediction: trees [begin, end) for the listed rows (no list: all rows).
 struct Stage {
     index_t begin = 0;
     index_t end = 0;
@@ -22,10 +22,10 @@ struct Stage {
     index_t row(index_t i) const { return rows.data ? rows[i] : i; }
 };
 
-// Rows that meet one tree after the other while both are in the cache.
+// Rows that visit one tree after another while both are in the cache.
 constexpr index_t kRowsInBlock = 16 * kRowsInStep;
 
-// A forest made ready for prediction: all of its trees, and the small ones for whole blocks as well.
+// A forest prepared for prediction: all trees compiled, and the small ones also in the form for whole blocks.
 struct PreparedForest {
     explicit PreparedForest(const ForestView& forest) : trees(forest), small(trees) {}
 
@@ -33,18 +33,20 @@ struct PreparedForest {
     SmallTrees small;
 };
 
-// What one thread needs to send one block of rows after the other through the trees of a leg.
+// What one thread needs to send blocks of rows through the trees of a stage.
 template <class T>
 class BlockPredictor {
 public:
     BlockPredictor(const PreparedForest& forest, const Matrix<T>& X, const Stage& stage, double* outputs,
                    std::uint64_t* touched)
         : trees_(forest.trees), small_(forest.small), view_(trees_.forest()), X_(X), stage_(stage), outputs_(outputs),
-          use_ranks_(small_.worth_ranking(stage.begin, stage.end)), block_(small_), touched_(trees_, stage.begin,
-                                                                                             stage.end, touched) {}
+          use_ranks_(small_.worth_ranking(stage.begin, stage.end)), block_(small_),
+          touched_(trees_, stage.begin, stage.end, touched) {}
 
-    // Rows [begin, begin + n) of the leg, n <= kRowsInBlock.
+    // Predicts rows [begin, begin + n) of the stage, n <= kRowsInBlock.
     void run(index_t begin, index_t n) {
+        // Rows past the end repeat the last one, so that the loops over a block need no bounds; their results are not
+        // written.
         n_ = n;
         for (index_t r = 0; r < kRowsInBlock; ++r) {
             row_ids_[r] = stage_.row(begin + std::min(r, n - 1));
@@ -63,8 +65,9 @@ public:
     }
 
 private:
-    static constexpr index_t kMinRowsForRanks = 32;        // with less, they go through small trees one by one as well
-    static constexpr index_t kTreesTogether = 4;           // small trees whose scores are added in one go
+    static constexpr index_t kMinRowsForRanks = 32;  // smaller blocks use the ordinary trees throughout
+    // Small trees whose scores are added in one pass over the rows.
+    static constexpr index_t kTreesTogether = 4;
 
     const CompiledForest& trees_;
     const SmallTrees& small_;
@@ -88,7 +91,7 @@ private:
         });
     }
 
-    // How many small trees that add to the same output come next: none, one or kTogether.
+    // How many small trees that add to the same output come next: none, one or kTreesTogether.
     index_t n_together(index_t t) const {
         index_t n = 0;
         while (n < kTreesTogether && t + n < stage_.end && small_.has(t + n) &&

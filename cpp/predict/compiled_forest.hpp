@@ -1,4 +1,4 @@
-// compiled_forest: the trees laid out so that several rows go down in step.
+// compiled_forest: trees laid out so that several rows descend in lockstep.
 #pragma once
 
 #include <algorithm>
@@ -16,24 +16,23 @@
 
 namespace farthing {
 
-// The forest laid out for speed. A stop is a place where a walk can end: a leaf, or an inner node at which missing values
-// stay; stops lead to themselves, so that a group of rows can go down in step without a branch.
+// A stop is a place where a descent can end: a leaf, or an extra node for missing values that stay at an inner node.
+// Stops point to themselves, so a group of rows can take the same number of steps without a branch.
 class CompiledForest {
 public:
     struct Node {
-        double threshold;       // x <= threshold goes left, whatever the forest's comparator
+        double threshold;      // x <= threshold goes left, whatever the forest's comparator
         std::int32_t feature;
-        std::int32_t next[3];   // by Turn, counted from the tree's first compiled node
+        std::int32_t next[3];  // indexed by Branch; relative to the tree's first compiled node
     };
     struct CompiledTree {
         index_t first = 0;
         index_t depth = 0;
-        index_t n_tests = 0;    // nodes that are no leaves
+        index_t n_tests = 0;  // inner nodes
         bool categorical = false;
     };
 
-    explicit CompiledForest(const ForestView& forest)
-        : forest_(forest), n_words_(Bitset::n_words(forest.n_features)) {
+    explicit CompiledForest(const ForestView& forest) : forest_(forest), n_words_(Bitset::n_words(forest.n_features)) {
         for (index_t t = 0; t < forest.n_trees(); ++t) compile(t);
     }
 
@@ -46,17 +45,17 @@ public:
     }
     index_t source(const CompiledTree& tree, index_t place) const { return source_[tree.first + place]; }
 
-    // The features on the way from the root to this place, (words,); null if there are too many words.
+    // The features on the path from the root to this place, (words,); null if sets are too wide to store.
     const std::uint64_t* mask(const CompiledTree& tree, index_t place) const {
         return n_words_ <= kMaskWords ? masks_.data() + (tree.first + place) * n_words_ : nullptr;
     }
 
-    // The features that a tree tests, (words,); null if there are too many words.
+    // The features that a tree tests, (words,); null if sets are too wide to store.
     const std::uint64_t* tested(index_t t) const {
         return n_words_ <= kMaskWords ? tested_.data() + t * n_words_ : nullptr;
     }
 
-    // Adds the features on the way from the root to this place.
+    // Adds the features on the path from the root to this place.
     void add_path_features(const CompiledTree& tree, index_t place, std::uint64_t* words) const {
         if (const std::uint64_t* mask = this->mask(tree, place)) {
             for (index_t w = 0; w < n_words_; ++w) words[w] |= mask[w];
@@ -68,16 +67,16 @@ public:
         }
     }
 
-    static constexpr index_t kMaskWords = 4;  // wider sets of features are collected on the way up instead
+    static constexpr index_t kMaskWords = 4;  // wider sets are not stored but collected by climbing to the root
 
 private:
     const ForestView forest_;
     index_t n_words_;
     std::vector<Node> nodes_;
-    std::vector<index_t> source_;           // the forest's node behind a compiled one
-    std::vector<index_t> parent_;           // -1: a root
-    std::vector<std::uint64_t> masks_;      // features on the path to each place
-    std::vector<std::uint64_t> tested_;     // features of each tree
+    std::vector<index_t> source_;        // the forest's node behind a compiled one
+    std::vector<index_t> parent_;        // -1: a root
+    std::vector<std::uint64_t> masks_;   // features on the path to each place
+    std::vector<std::uint64_t> tested_;  // features that each tree tests
     std::vector<CompiledTree> trees_;
 
     void compile(index_t t) {
@@ -98,9 +97,8 @@ private:
             }
             tree.depth = std::max(tree.depth, depth[i] + 1);
             ++tree.n_tests;
-            index_t missing = forest_.missing[node] == static_cast<std::uint8_t>(Missing::left)
-                                  ? forest_.left[node]
-                                  : forest_.right[node];
+            index_t missing = forest_.missing[node] == static_cast<std::uint8_t>(Missing::left) ? forest_.left[node]
+                                                                                                : forest_.right[node];
             if (forest_.missing[node] == static_cast<std::uint8_t>(Missing::stay)) {
                 missing = static_cast<index_t>(nodes_.size()) - tree.first;
                 add_stop(missing, node, i);
@@ -124,7 +122,8 @@ private:
         }
     }
 
-    // The t with x < threshold exactly if x <= t; nothing is below minus infinity, nor compares with NaN.
+    // The t for which x < threshold is the same as x <= t. Nothing is below minus infinity: NaN, which no x compares
+    // with.
     static double largest_below(double threshold) {
         constexpr double kLowest = -std::numeric_limits<double>::infinity();
         return threshold == kLowest ? std::numeric_limits<double>::quiet_NaN() : std::nextafter(threshold, kLowest);
@@ -147,7 +146,7 @@ private:
     }
 };
 
-// Rows that go down a tree in step.
+// Rows that descend in lockstep.
 constexpr index_t kRowsInStep = 8;
 
 template <class T, bool kSingle>
@@ -161,7 +160,7 @@ void descend_in_step(const CompiledForest& forest, const CompiledForest::Compile
             const CompiledForest::Node& node = nodes[place[r]];
             const T raw = rows[r][node.feature * column_stride];
             const double x = kSingle ? static_cast<double>(static_cast<float>(raw)) : static_cast<double>(raw);
-            // The Turn as a number: a choice would be compiled to a jump, which cannot be foreseen.
+            // The Branch by arithmetic: a conditional would compile to a jump, which is unpredictable.
             const std::int32_t next = node.next[static_cast<int>(!(x <= node.threshold)) + static_cast<int>(x != x)];
             moved |= next ^ place[r];
             place[r] = next;
@@ -170,10 +169,10 @@ void descend_in_step(const CompiledForest& forest, const CompiledForest::Compile
     }
 }
 
-// Trees with categories go row by row.
+// Trees with categories descend row by row.
 template <class T>
-void descend_categorical(const CompiledForest& forest, const CompiledForest::CompiledTree& tree,
-                         const T* const* rows, index_t column_stride, std::int32_t* place) {
+void descend_categorical(const CompiledForest& forest, const CompiledForest::CompiledTree& tree, const T* const* rows,
+                         index_t column_stride, std::int32_t* place) {
     const CompiledForest::Node* nodes = forest.nodes(tree);
     for (index_t r = 0; r < kRowsInStep; ++r) {
         std::int32_t at = 0;

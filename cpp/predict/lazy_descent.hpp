@@ -1,4 +1,4 @@
-// descent: one row's walk through a forest, as far as the answers so far lead.
+// lazy_descent: one row's descent through a forest, as far as the known features lead.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace farthing {
 
-// What is known of a feature: nothing, its value, or its value once it is asked for.
+// Whether a feature is unknown, known, or on hand: its value is available but has not been asked for.
 enum FeatureState : std::uint8_t { unknown = 0, known = 1, on_hand = 2 };
 
-// Goes down the trees from `tree` up to `end` until one tests a feature that is unheard of, and returns that
-// feature, or -1 after the last tree. A feature at hand is asked for when a tree first tests it, and is heard of from
-// then on. A tree that a missing value stops is left at its node.
+// Descends the trees from `tree` up to `end` until one tests an unknown feature, and returns that feature, or -1
+// after the last tree. A feature on hand is asked for when a tree first tests it and is known from then on. A tree
+// that a missing value stops is left at its node.
 template <class Ask>
 std::int32_t descend_known(const ForestView& forest,
-                           const double* values,         // IN (n_features,), where heard of or at hand
-                           std::uint8_t* states,        // IN, OUT (n_features,)
-                           index_t* nodes,               // IN, OUT (trees,): where each tree stands
-                           index_t& tree,                // IN, OUT: the first unfinished tree
+                           const double* values,  // IN (n_features,): where known or on hand
+                           std::uint8_t* states,  // IN, OUT (n_features,)
+                           index_t* nodes,        // IN, OUT (trees,): current node of each tree
+                           index_t& tree,         // IN, OUT: the first unfinished tree
                            index_t end, Ask ask) {
     for (; tree < end; ++tree) {
         index_t& node = nodes[tree];
@@ -37,13 +37,13 @@ std::int32_t descend_known(const ForestView& forest,
     return -1;
 }
 
-// The sum over the first `end` trees of their current nodes' scores, one by one in this order.
+// Adds up the scores of the current nodes of the first `end` trees, in this order.
 inline void add_scores(const ForestView& forest,
-                       const index_t* nodes,     // IN (trees,)
+                       const index_t* nodes,  // IN (trees,)
                        index_t end,
                        double* outputs) {        // IN, OUT (n_outputs,)
-    for (index_t tree = 0; tree < end; ++tree) forest.add(tree, forest.scores.data + nodes[tree] * forest.width,
-                                                          outputs);
+    for (index_t tree = 0; tree < end; ++tree)
+        forest.add(tree, forest.scores.data + nodes[tree] * forest.width, outputs);
 }
 
 }  // namespace farthing

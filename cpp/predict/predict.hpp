@@ -1,4 +1,4 @@
-// predictor: the sum of the trees' scores for each row, and the features that the row's walk through them looked at.
+// predict: the sum of the trees' scores for each row, and the features that the row's descents tested.
 #pragma once
 
 #include <algorithm>
@@ -16,12 +16,12 @@
 
 namespace farthing {
 
-// IN  X (n, n_features).   IN OUT outputs (n, n_outputs), touched (n, words) or null: what the trees before this leg
-// gave, zeros before the first. Trees are added one by one, so that legs give the bits that one pass gives.
+// IN  X (n, n_features).
+// IN OUT outputs (n, n_outputs), touched (n, words) or null: results of the stages before, zeros before the first.
+// Trees are added one by one in order, so stages give the bits of a single pass.
 template <class T>
 void predict(const PreparedForest& forest, const Matrix<T>& X, const Stage& stage, double* outputs,
-             std::uint64_t* touched,
-             int n_threads) {
+             std::uint64_t* touched, int n_threads) {
     const index_t n_rows = stage.n_rows(X.n_rows);
     const index_t n_blocks = (n_rows + kRowsInBlock - 1) / kRowsInBlock;
     #pragma omp parallel num_threads(threads_for(n_threads, n_blocks))
@@ -35,7 +35,7 @@ void predict(const PreparedForest& forest, const Matrix<T>& X, const Stage& stag
     }
 }
 
-// All trees in one pass. OUT outputs, touched: zeroed first.
+// All trees in one pass. OUT outputs, touched: cleared first.
 template <class T>
 void predict(const PreparedForest& forest, const Matrix<T>& X, double* outputs, std::uint64_t* touched, int n_threads) {
     const ForestView& view = forest.trees.forest();
@@ -44,8 +44,8 @@ void predict(const PreparedForest& forest, const Matrix<T>& X, double* outputs, 
     predict(forest, X, Stage{0, view.n_trees(), {}}, outputs, touched, n_threads);
 }
 
-// The same under a hard budget for each row: a feature whose price would take the row over it is refused, counts as
-// missing and is not asked for again, in this leg or a later one.
+// The same under a hard budget per row. A feature whose price would take the row over its budget is refused: it
+// counts as missing and is not asked for again, in this stage or a later one.
 // IN OUT outputs (n, n_outputs), touched and refused (n, words).
 template <class T>
 void predict_within(const ForestView& forest, const CostSheet& sheet, const Matrix<T>& X, const Stage& stage,
@@ -88,7 +88,7 @@ void predict_within(const ForestView& forest, const CostSheet& sheet, const Matr
     }
 }
 
-// All trees in one pass. OUT outputs, touched: zeroed first.
+// All trees in one pass. OUT outputs, touched: cleared first.
 template <class T>
 void predict_within(const ForestView& forest, const CostSheet& sheet, const Matrix<T>& X, Span<const double> budgets,
                     double* outputs, std::uint64_t* touched, int n_threads) {

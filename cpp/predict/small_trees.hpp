@@ -1,4 +1,4 @@
-// small_trees: trees of few nodes, which a whole block of rows goes through side by side.
+// small_trees: trees with few nodes, evaluated for a whole block of rows at once.
 #pragma once
 
 #include <algorithm>
@@ -12,24 +12,26 @@
 
 namespace farthing {
 
-// The trees of a forest that have few nodes and test no categories. Each of their nodes is asked about all rows of a
+// The trees of a forest that have few nodes and no categorical tests. Every node is evaluated for all rows of a
 // block, from the leaves up:
 //
 //     stop(node) = rank(feature) < bound ? stop(left) : stop(right)
 //
-// where stops, the places at which a walk may end, are numbered from 0 in each tree. That is more tests than a row
-// needs, but they are of bytes, no jump or address depends on a value, and so one instruction serves 16 rows or more.
+// where stops, the places where a descent can end, are numbered from 0 in each tree. That is more tests than a row
+// needs, but they compare bytes, and no branch or address depends on a value, so one SIMD instruction serves 16 rows
+// or more.
 class SmallTrees {
-    // One test. A side is the slot with the stops of the subtree there, or, if negative, a stop: -1 - stop.
+    // One test. A side is the slot that holds the stops of its subtree or, if negative, a single stop: -1 - stop.
     struct Test {
-        std::int32_t rank_row;      // of the ranks
+        std::int32_t rank_row;  // row of the block's ranks
         std::int32_t left;
         std::int32_t right;
-        std::int32_t out;      // the slot for the result
+        std::int32_t out;       // slot of the result
         std::uint8_t bound;
-        std::uint8_t shift;    // 1: added to rank and bound, it makes that of a missing value 0, which goes left
-        bool stays;            // missing values end here,
-        std::uint8_t stop;     // at this stop
+        // 1: added (modulo 256) to rank and bound, it makes the rank of a missing value 0, which goes left
+        std::uint8_t shift;
+        bool stays;         // missing values end here
+        std::uint8_t stop;  // at this stop
     };
 
     struct Tree {
@@ -40,9 +42,10 @@ class SmallTrees {
     };
 
 public:
-    static constexpr index_t kMaxTests = 127;  // of one tree: 128 leaves, and as many stops at missing values but one
+    // Per tree: 128 leaves and at most 127 stops for missing values fit a byte.
+    static constexpr index_t kMaxTests = 127;
 
-    static constexpr index_t kMinTrees = 8;      // trees; for less, values are not ranked
+    static constexpr index_t kMinTrees = 8;  // with fewer trees, ranking the values does not pay
 
     explicit SmallTrees(const CompiledForest& forest)
         : width_(forest.forest().width), n_words_(forest.n_words()), ranks_(forest.forest().n_features),
@@ -66,13 +69,13 @@ public:
     const std::vector<index_t>& features() const { return features_; }
     const ThresholdRanks& ranks() const { return ranks_; }
 
-    // By the stops of a tree: what they add to the outputs, the features on the way to them if these have a mask, and
-    // their places in the compiled forest.
+    // Per stop of a tree: its scores, the features on the path to it (if stored), and its place in the compiled
+    // forest.
     const double* scores(index_t t) const { return scores_.data() + tree(t).first_stop * width_; }
     const std::uint64_t* masks(index_t t) const { return masks_.data() + tree(t).first_stop * n_words_; }
     const std::int32_t* places(index_t t) const { return places_.data() + tree(t).first_stop; }
 
-    // A block of rows on its way: the ranks of their values, and the stops of their last trees, up to kTogether.
+    // A block of rows: the ranks of their values, and their stops in up to kTreesTogether trees.
     template <index_t kRows, index_t kTreesTogether>
     class Block {
     public:
@@ -80,7 +83,7 @@ public:
             : trees_(trees), ranks_(trees.features().size() * kRows), missing_(trees.features().size()),
               stops_(static_cast<std::size_t>((kTreesTogether + trees.n_slots_ - 1) * kRows)) {}
 
-        // Reads the values that the trees test: value(row, feature), row < kRows.
+        // Ranks the values that the trees test: value(row, feature), row < kRows.
         template <class Value>
         void rank(Value value) {
             double x[kRows];
@@ -91,7 +94,7 @@ public:
             }
         }
 
-        // Returns the stop of each row in a small tree, (kRows,), the i-th of those that are met together: 0, 1, ...
+        // Returns the stop of each row in tree t, (kRows,); i < kTreesTogether numbers the trees evaluated together.
         const std::uint8_t* descend(index_t t, index_t i) {
             const Tree& tree = trees_.tree(t);
             std::uint8_t* slots = stops_.data() + i * kRows;
@@ -104,7 +107,7 @@ public:
     private:
         const SmallTrees& trees_;
         std::vector<std::uint8_t> ranks_;    // (features, kRows)
-        std::vector<std::uint8_t> missing_;  // (features,): whether any row has no value
+        std::vector<std::uint8_t> missing_;  // (features,): whether any row's value is missing
         std::vector<std::uint8_t> stops_;    // (slots, kRows)
 
         struct ConstantStop {
@@ -150,7 +153,7 @@ private:
     index_t n_words_;
     ThresholdRanks ranks_;
     std::vector<index_t> features_;
-    std::vector<std::int32_t> rank_row_of_;   // the place of a feature in features_, or -1
+    std::vector<std::int32_t> rank_row_of_;  // position of a feature in features_, or -1
     std::vector<Tree> trees_;
     std::vector<Test> tests_;
     std::vector<double> scores_;
@@ -161,7 +164,7 @@ private:
     const Tree& tree(index_t t) const { return trees_[static_cast<std::size_t>(t)]; }
     static std::uint8_t stop_of(std::int32_t side) { return static_cast<std::uint8_t>(-1 - side); }
 
-    // Takes a tree in if it is small and the thresholds of its features are not too many.
+    // Admits a tree if it is small and no feature gets too many thresholds.
     void admit(const CompiledForest& forest, index_t t) {
         const auto& compiled = forest.tree(t);
         if (compiled.categorical || compiled.n_tests > kMaxTests) return;
@@ -187,7 +190,7 @@ private:
         tree.n_tests = static_cast<index_t>(tests_.size()) - tree.first_test;
     }
 
-    // Adds the tests at and below a place, with results in slots from `slot` on; returns the side that it is.
+    // Appends the tests at and below a place, children first, with results in slots from `slot` on; returns its side.
     std::int32_t compile(const CompiledForest& forest, index_t t, std::int32_t place, std::int32_t slot) {
         const CompiledForest::Node& node = forest.nodes(forest.tree(t))[place];
         if (node.next[0] == place) return -1 - add_stop(forest, t, place);

@@ -1,4 +1,4 @@
-// ranks: where a value stands among the thresholds of its feature, in a byte.
+// threshold_ranks: the rank of a value among the thresholds of its feature, in a byte.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +12,20 @@
 
 namespace farthing {
 
-// The thresholds of each feature, ascending: t_0 < t_1 < ... The rank of x is how many of them are below x, so that
-//     x <= t_k   if and only if   rank(x) < k + 1,
-// and a test of floats is one of bytes.
+// With the thresholds of a feature in ascending order, t_0 < t_1 < ..., the rank of x is the number of thresholds
+// below x:
+//     x <= t_k   if and only if   rank(x) < k + 1
+// so a comparison of doubles becomes one of bytes.
 class ThresholdRanks {
 public:
-    static constexpr index_t kMaxThresholds = 254;           // thresholds of a feature: ranks are 0 to 254
+    static constexpr index_t kMaxThresholds = 254;  // per feature: ranks are 0 to 254
     static constexpr std::uint8_t kMissing = 255;   // the rank of NaN
 
     using Threshold = std::pair<index_t, double>;        // feature, threshold
 
     explicit ThresholdRanks(index_t n_features) : thresholds_(static_cast<std::size_t>(n_features)) {}
 
-    // Takes the thresholds of some tests in, all or none: none if a feature would have too many. NaN is no threshold.
+    // Adds the thresholds of a tree, or none of them if a feature would have too many. NaN is not stored.
     bool admit(std::vector<Threshold> added) {
         const auto known = [&](const Threshold& threshold) {
             return std::isnan(threshold.second) || find(threshold).second;
@@ -44,7 +45,8 @@ public:
         return true;
     }
 
-    // The b for which x <= threshold exactly if rank(x) < b; 0 for NaN, which no x is below. Its test was admitted.
+    // The b for which x <= threshold is the same as rank(x) < b; 0 for NaN, which no x is below. It must have been
+    // added.
     std::uint8_t bound(const Threshold& threshold) const {
         return std::isnan(threshold.second) ? std::uint8_t{0} : static_cast<std::uint8_t>(find(threshold).first + 1);
     }
@@ -53,7 +55,8 @@ public:
         return static_cast<index_t>(thresholds_[static_cast<std::size_t>(feature)].size());
     }
 
-    // IN x (kRows,).   OUT ranks (kRows,).   Whether any value is missing. All rows take each step of the search together.
+    // IN x (kRows,).   OUT ranks (kRows,).   Returns whether any value is missing. The binary searches of all rows
+    // advance together.
     template <index_t kRows>
     bool rank(index_t feature, const double* x, std::uint8_t* ranks) const {
         const double* sorted = thresholds_[static_cast<std::size_t>(feature)].data();
@@ -78,7 +81,7 @@ public:
 private:
     std::vector<std::vector<double>> thresholds_;
 
-    // The place of a threshold, and whether it is there.
+    // Position of a threshold, and whether it is present.
     std::pair<index_t, bool> find(const Threshold& threshold) const {
         const auto& sorted = thresholds_[static_cast<std::size_t>(threshold.first)];
         const auto at = std::lower_bound(sorted.begin(), sorted.end(), threshold.second);

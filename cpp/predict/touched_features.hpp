@@ -1,4 +1,4 @@
-// touches: which features the rows of a block have touched, written down as trees go by.
+// touched_features: records which features the rows of a block have tested.
 #pragma once
 
 #include <algorithm>
@@ -9,12 +9,12 @@
 
 namespace farthing {
 
-// Most rows have touched all that the trees test after a few of them, and then there is nothing to write down any more.
-// The rows of which this is not true are open.
+// After a few trees most rows have touched every feature that the trees test, and nothing is left to record. Rows for
+// which this is not yet so are open.
 template <index_t kRows>
 class TouchedFeatures {
 public:
-    // For trees [begin, end).   OUT touched (n, words), or null: no account is kept.
+    // For trees [begin, end).   OUT touched (n, words), or null: nothing is recorded.
     TouchedFeatures(const CompiledForest& trees, index_t begin, index_t end, std::uint64_t* touched)
         : trees_(trees), n_words_(trees.n_words()), touched_(touched) {
         if (n_words_ > CompiledForest::kMaskWords) return;
@@ -23,7 +23,7 @@ public:
         }
     }
 
-    // Begins a block of n rows, by their numbers in the table.
+    // Starts a block of n rows.   IN numbers (n,): their indices in the table.
     void begin(const index_t* numbers, index_t n) {
         if (!touched_) return;
         n_open_ = n;
@@ -34,7 +34,7 @@ public:
         if (n_words_ <= CompiledForest::kMaskWords) refresh();
     }
 
-    // Whether a tree may touch a feature that some row has not touched yet.
+    // Whether a tree may test a feature that some row has not touched yet.
     bool may_add(index_t t) {
         if (!touched_) return false;
         const std::uint64_t* tested = trees_.tested(t);
@@ -45,7 +45,7 @@ public:
         return any != 0;
     }
 
-    // Adds what open rows touch in a tree: touch(row of the block, words of the row).
+    // Records what open rows touch in a tree: touch(row of the block, words of the row).
     template <class Touch>
     void add(Touch touch) const {
         for (index_t i = 0; i < n_open_; ++i) touch(open_[i], words_[open_[i]]);
@@ -57,14 +57,14 @@ private:
     const CompiledForest& trees_;
     const index_t n_words_;
     std::uint64_t* touched_;
-    std::uint64_t tested_[CompiledForest::kMaskWords] = {};   // features that the trees test
-    std::uint64_t untouched_[CompiledForest::kMaskWords] = {};  // those that some open row has not touched
+    std::uint64_t tested_[CompiledForest::kMaskWords] = {};     // features that any tree tests
+    std::uint64_t untouched_[CompiledForest::kMaskWords] = {};  // of those, the ones that some open row has not touched
     std::uint64_t* words_[kRows];
     index_t open_[kRows];
     index_t n_open_ = 0;
     index_t trees_since_refresh_ = 0;
 
-    // Looks again which rows are open, and what they lack.
+    // Recomputes which rows are open, and what they have not touched.
     void refresh() {
         trees_since_refresh_ = 0;
         std::fill(untouched_, untouched_ + n_words_, 0);

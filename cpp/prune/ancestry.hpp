@@ -1,4 +1,4 @@
-// lineage: how the nodes of a forest hang together, and the way of a row down a tree.
+// ancestry: the parents of the nodes of a forest, and the path of a row through a tree.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace farthing {
 
-// Where each node hangs, and whether no node above it tests its feature.
+// The parent of each node, and whether no ancestor tests the same feature.
 struct Ancestry {
-    std::vector<std::int32_t> parent;    // (nodes,), counted over the forest; -1: a root
-    std::vector<std::uint8_t> first_test;     // (nodes,)
+    std::vector<std::int32_t> parent;      // (nodes,): index within the forest; -1: a root
+    std::vector<std::uint8_t> first_test;  // (nodes,): whether this is the first test of its feature on the path
 
     explicit Ancestry(const ForestView& forest)
         : parent(static_cast<std::size_t>(forest.feature.size), -1),
@@ -36,7 +36,8 @@ struct Ancestry {
     }
 };
 
-// Calls visit(node) for each inner node whose test a row takes in a tree, from the root; returns where the row ends.
+// Calls visit(node) for each inner node that a row is tested at in a tree, from the root; returns the node where it
+// ends.
 template <class T, class Visit>
 index_t visit_path(const ForestView& forest, const Matrix<T>& X, index_t row, index_t tree, Visit visit) {
     const index_t begin = forest.offsets[tree];

@@ -1,4 +1,8 @@
-// closure_graph
+// closure_graph: the input of a maximum-weight closure problem.
+//
+// Element v earns gain[v] and costs cost[v] >= 0. An arc u -> v means that u may only be chosen together with v; a
+// set that obeys all arcs is closed. At the rate p/q, a set has the weight q * gain - p * cost. All numbers are
+// integers, so ties are exact.
 #pragma once
 
 #include <cstddef>
@@ -14,10 +18,10 @@ namespace farthing {
 using int128_t = __int128;
 
 struct ClosureGraph {
-    std::vector<std::int64_t> gain;     // (n,)
-    std::vector<std::int64_t> cost;     // (n,), none negative
-    std::vector<index_t> first;         // (n + 1,): arcs of u are first[u] to first[u + 1]
-    std::vector<std::int32_t> head;     // what u needs
+    std::vector<std::int64_t> gain;  // (n,)
+    std::vector<std::int64_t> cost;  // (n,), non-negative
+    std::vector<index_t> first;      // (n + 1,): arcs of u are first[u] to first[u + 1]
+    std::vector<std::int32_t> head;  // the elements that u needs
 
     std::int32_t n() const { return static_cast<std::int32_t>(gain.size()); }
     index_t n_arcs() const { return static_cast<index_t>(head.size()); }
@@ -28,7 +32,7 @@ struct Rate {
     std::int64_t q = 1;
 };
 
-// The sum of |values|; throws if it does not stay below 2^62, so that no difference of sums can overflow.
+// The sum of |values|; throws unless it is below 2^62, so that no difference of sums can overflow.
 inline std::int64_t checked_abs_sum(const std::vector<std::int64_t>& values) {
     int128_t sum = 0;
     for (const std::int64_t v : values) sum += v < 0 ? -static_cast<int128_t>(v) : v;
@@ -37,7 +41,7 @@ inline std::int64_t checked_abs_sum(const std::vector<std::int64_t>& values) {
     return static_cast<std::int64_t>(sum);
 }
 
-// ArcList in the order they come, put by their tails when all are known.
+// Arcs in any order, sorted by their tails (CSR) once all are known.
 struct ArcList {
     std::vector<std::int32_t> tail;
     std::vector<std::int32_t> head;

@@ -1,13 +1,13 @@
-// closure: the best closed sets of cut.hpp for every rate at once.
+// closure_path: the maximum-weight closures of a graph for every rate at once.
 //
-// As the rate grows the best sets shrink, each within the one before (Gallo, Grigoriadis, Tarjan, 1989), so all of them
+// As the rate grows, the best closed sets shrink and are nested (Gallo, Grigoriadis, Tarjan, 1989), so all of them
 // are found by divide and conquer:
 //
-//     between the best sets of two rates lie the undecided elements U; at the rate gain(U) / cost(U) both sets are
-//     worth the same. Is none better there, U leaves in one piece at that very rate. Otherwise the better one parts U
-//     in two, and each part goes on alone, without the arcs between them; so do its connected components.
+//     Let U be the elements in which the best sets of two rates differ. At the rate gain(U) / cost(U) both sets have
+//     the same weight. If no set is better there, U leaves in one piece at that rate. Otherwise the better set divides
+//     U in two, and each side is solved alone, without the arcs between them; so are its connected components.
 //
-// Sums and rates are integers and their fractions, so that ties and breakpoints are exact.
+// Rates are fractions of integers, so ties and breakpoints are exact.
 #pragma once
 
 #include <algorithm>
@@ -24,13 +24,13 @@
 
 namespace farthing {
 
-// A part of a problem: its graph, and the elements of the whole that its own stand for.
+// A part of a problem: its graph, and its elements' indices in the whole problem.
 struct SubProblem {
     ClosureGraph graph;
     std::vector<std::int32_t> ids;
 };
 
-// The parts of a problem by number, -1 for what belongs to none; arcs between parts are dropped.
+// Splits a problem by part number, -1 for elements of no part; arcs between parts are dropped.
 inline std::vector<SubProblem> split_problem(const SubProblem& whole, const std::vector<std::int32_t>& part,
                                              std::int32_t n_parts) {
     std::vector<SubProblem> parts(n_parts);
@@ -57,7 +57,7 @@ inline std::vector<SubProblem> split_problem(const SubProblem& whole, const std:
     return parts;
 }
 
-// Each element's connected component, numbered from 0 in the order of the elements.
+// The connected component of each element, numbered from 0 in the order of the elements; returns their number.
 inline std::int32_t connected_components(const ClosureGraph& graph, std::vector<std::int32_t>& part) {
     std::vector<std::int32_t> root(graph.gain.size());
     std::iota(root.begin(), root.end(), 0);
@@ -76,14 +76,14 @@ inline std::int32_t connected_components(const ClosureGraph& graph, std::vector<
     std::int32_t n = 0;
     for (std::int32_t v = 0; v < graph.n(); ++v) {
         const std::int32_t r = find(v);
-        part[v] = r == v ? n++ : part[r];  // a root comes before the rest of its component
+        part[v] = r == v ? n++ : part[r];  // the root is the smallest element of its component, so its number is known
     }
     return n;
 }
 
 struct ClosurePath {
-    std::vector<Rate> rates;  // ascending: where the best set shrinks
-    std::vector<std::int32_t> drop;  // (n,): v is in the best set until the drop[v]-th rate; 0: never
+    std::vector<Rate> rates;         // ascending: where the best set shrinks
+    std::vector<std::int32_t> drop;  // (n,): v is in the best set up to the drop[v]-th rate; 0: never
     index_t n_cuts = 0;
 };
 
@@ -94,8 +94,8 @@ class ClosureSolver {
 public:
     explicit ClosureSolver(Progress progress = {}) : progress_(std::move(progress)) {}
 
-    // At drop 0 are the elements outside the largest best set at the rate 0; those that no rate removes have the drop
-    // rates.size() + 1. Between two rates the set is the largest of the best, at a rate the next one.
+    // Elements outside the largest best set at rate 0 have drop 0; those that no rate removes have rates.size() + 1.
+    // Between two rates the set is the largest of the best ones; at a rate it is the next smaller one.
     ClosurePath solve(ClosureGraph&& graph) {
         checked_abs_sum(graph.gain);
         checked_abs_sum(graph.cost);
@@ -117,7 +117,7 @@ public:
     }
 
 private:
-    static constexpr std::int32_t kNever = -1;  // outside from the start
+    static constexpr std::int32_t kNever = -1;   // outside from the start
     static constexpr std::int32_t kAlways = -2;  // inside at every rate
 
     struct Piece {
@@ -130,13 +130,14 @@ private:
     index_t n_decided_ = 0;
     index_t n_cuts_ = 0;
     double reported_ = 0;
-    std::vector<std::int32_t> piece_;  // (n,)
+    std::vector<std::int32_t> piece_;  // (n,): index in pieces_, kNever or kAlways
     std::vector<Piece> pieces_;
 
-    // What needs nothing that costs is decided by its gains alone: the best of it stays at every rate.
+    // Elements that need nothing with a cost are decided by their gains alone: the best closed set of them stays at
+    // every rate.
     void fix_free_elements(SubProblem& whole) {
         ClosureGraph& graph = whole.graph;
-        // An element is free if it costs nothing and all it needs is free; spread "not free" against the arcs.
+        // An element is free if it costs nothing and everything it needs is free; iterate to the fixed point.
         std::vector<std::uint8_t> free(graph.gain.size());
         for (std::size_t v = 0; v < free.size(); ++v) free[v] = graph.cost[v] == 0;
         for (bool changed = true; changed;) {
@@ -162,7 +163,7 @@ private:
         whole = std::move(split_problem(whole, part, 1)[0]);
     }
 
-    // What is not in the best set at the rate 0 is in none.
+    // An element outside the best set at rate 0 is in none.
     void drop_never_chosen(SubProblem& whole) {
         const std::vector<std::uint8_t> inside = best_closure(whole.graph, Rate{0, 1});
         std::vector<std::int32_t> part(inside.size());
@@ -217,7 +218,7 @@ private:
         if (progress_ && share >= reported_ + 0.01) progress_(reported_ = share);
     }
 
-    // Pieces in the order of their rates, equal rates together.
+    // Sorts the pieces by rate and merges equal rates.
     ClosurePath collect() {
         const auto n_pieces = static_cast<std::int32_t>(pieces_.size());
         std::vector<std::int32_t> order(n_pieces);

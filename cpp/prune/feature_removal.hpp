@@ -1,4 +1,4 @@
-// feature_paths: what it costs and saves to remove a feature from a whole forest, for GreedyPrune.
+// feature_removal: what removing a feature from a whole forest loses and saves, for GreedyPrune.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,12 @@
 
 namespace farthing {
 
-// The features that each row meets in each tree, in the order of their first tests; what the removal of a feature would
-// cost and save.
+// Stores, per row and tree, the features on the row's path in the order of their first tests.
 class FeatureRemoval {
 public:
     template <class T>
     FeatureRemoval(const ForestView& forest, const Matrix<T>& X, Span<const index_t> group_of, index_t n_groups)
-        : forest_(forest),
-          ancestry_(forest),
-          group_of_(group_of.begin(), group_of.end()),
-          n_groups_(n_groups),
+        : forest_(forest), ancestry_(forest), group_of_(group_of.begin(), group_of.end()), n_groups_(n_groups),
           n_rows_(X.n_rows) {
         begin_.reserve(static_cast<std::size_t>(X.n_rows * forest.n_trees() + 1));
         for (index_t row = 0; row < X.n_rows; ++row) {
@@ -39,7 +35,7 @@ public:
     index_t n_items() const { return forest_.n_features + n_groups_; }
     index_t n_nodes() const { return forest_.feature.size; }
 
-    // By feature: the gains lost with all splits on it and below them, of those that the features removed before left.
+    // Per feature: the gains lost if all remaining splits on it, and all splits below them, are removed as well.
     std::vector<std::int64_t> losses(Span<const std::int64_t> gain, Span<const std::uint8_t> removed) const {
         const index_t n = forest_.feature.size;
         std::vector<std::uint8_t> kept(static_cast<std::size_t>(n), 0);
@@ -58,7 +54,7 @@ public:
         return lost;
     }
 
-    // (features, features + groups): how many rows no longer buy the second once the first is removed, too.
+    // (features, features + groups): how many rows no longer buy the second once the first is removed as well.
     std::vector<std::int64_t> savings(Span<const std::uint8_t> removed, int n_threads) const {
         const index_t k = forest_.n_features;
         std::vector<std::int64_t> saved(static_cast<std::size_t>(k * n_items()), 0);
@@ -67,9 +63,10 @@ public:
             std::vector<std::int64_t> partial(saved.size(), 0);
             std::vector<index_t> local(static_cast<std::size_t>(k), -1);
             std::vector<index_t> used;
-            std::vector<std::int32_t> tree_counts;      // (used,): trees that test the feature
-            std::vector<std::int32_t> after;      // (used, used): trees that test the second not before the first
-            std::vector<std::int32_t> members;    // (groups,): features in use, less those saved
+            std::vector<std::int32_t> tree_counts;  // (used,): trees that test the feature
+            // (used, used): trees in which the second is tested no earlier than the first
+            std::vector<std::int32_t> after;
+            std::vector<std::int32_t> members;  // (groups,): members that are saved; -1 if one stays
 #pragma omp for schedule(static)
             for (index_t row = 0; row < n_rows_; ++row) {
                 used.clear();
@@ -96,7 +93,7 @@ public:
                         const index_t group = group_of_[used[b]];
                         const bool saved_too = after[a * width + b] == tree_counts[b];
                         if (saved_too) ++out[used[b]];
-                        else if (group >= 0) members[group] = -1;  // a member stays, and the group with it
+                        else if (group >= 0) members[group] = -1;  // a member stays, and so does the group's cost
                         if (saved_too && group >= 0 && members[group] >= 0) ++members[group];
                     }
                     for (index_t g = 0; g < n_groups_; ++g) out[k + g] += members[g] > 0;
@@ -115,10 +112,10 @@ private:
     std::vector<index_t> group_of_;
     index_t n_groups_;
     index_t n_rows_;
-    std::vector<index_t> begin_;             // (rows * trees + 1,)
+    std::vector<index_t> begin_;  // (rows * trees + 1,)
     std::vector<std::int32_t> features_;
 
-    // Calls visit(features, n) for each tree, up to the first feature that is removed.
+    // Calls visit(features, n) for each tree, with the features before the first removed one.
     template <class Visit>
     void for_each_tree(index_t row, Span<const std::uint8_t> removed, Visit visit) const {
         for (index_t t = 0; t < forest_.n_trees(); ++t) {

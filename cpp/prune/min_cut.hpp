@@ -1,10 +1,8 @@
-// cut: the largest set of best worth that is closed under "only with", at one price of its costs.
+// min_cut: the largest maximum-weight closure at one rate, see closure_graph.hpp.
 //
-// An element v earns gain[v] and costs cost[v] >= 0; an arc u -> v says that u may be taken only with v. At the rate
-// p/q the worth of a set is q * gain - p * cost, and the best closed set is one side of a minimum cut (Picard, 1976):
-// what is worth something is a source, what costs is a sink, arcs have no capacity limit.
-//
-// All numbers are integers, so ties are exact. Flows have 64 bits where all of them fit, 128 elsewhere.
+// The best closed set is one side of a minimum cut (Picard, 1976): elements of positive weight are fed by the source,
+// elements of negative weight drain to the sink, and arcs have infinite capacity. Flows use 64 bits if all of them
+// fit, else 128.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +18,8 @@
 
 namespace farthing {
 
-// A maximum flow by push and relabel: highest label first, gaps, exact labels now and then. Only its first phase is
-// run, a maximum preflow, which is all that a cut needs.
+// Maximum flow by push-relabel: highest label first, gap heuristic, periodic global relabelling. Only the first phase
+// is run, a maximum preflow, which is all that a cut needs.
 template <class Flow>
 class MinCut {
 public:
@@ -41,7 +39,8 @@ public:
         previous_.resize(n_);
     }
 
-    // Flags of the largest of the closed sets of greatest worth.
+    // Flags of the largest closed set of maximum weight: the elements that cannot reach the sink in the residual
+    // graph.
     std::vector<std::uint8_t> largest_closure() {
         global_relabel();
         while (highest_active_ >= 0) {
@@ -52,7 +51,7 @@ public:
             }
             const std::int32_t v = stack.back();
             stack.pop_back();
-            if (label_[v] != highest_active_ || excess_[v] == 0) continue;  // moved since it was put here
+            if (label_[v] != highest_active_ || excess_[v] == 0) continue;  // stale entry: relabelled since
             discharge(v);
             if (work_ > 2 * (6 * index_t{n_} + graph_.n_arcs())) global_relabel();
         }
@@ -65,20 +64,20 @@ public:
 private:
     const ClosureGraph& graph_;
     std::int32_t n_;
-    std::vector<index_t> in_first_;          // arcs by head
+    std::vector<index_t> in_first_;                  // incoming arcs, by head
     std::vector<std::int32_t> in_tail_;
     std::vector<std::uint32_t> in_arc_;
     std::vector<Flow> excess_;
-    std::vector<Flow> sink_capacity_;                 // what may still go to the sink
-    std::vector<Flow> flow_;                 // by arc
-    std::vector<std::int32_t> label_;        // n + 1: the sink is out of reach
-    std::vector<index_t> current_;           // the next arc to try: those out, then those in
-    std::vector<std::vector<std::int32_t>> active_;   // by label
-    std::vector<std::int32_t> bucket_;       // by label: the first node of a doubly linked list, -1 for none
+    std::vector<Flow> sink_capacity_;                // residual capacity to the sink
+    std::vector<Flow> flow_;                         // by arc
+    std::vector<std::int32_t> label_;                // n + 1: the sink is unreachable
+    std::vector<index_t> current_;                   // next arc to try: outgoing ones, then incoming ones
+    std::vector<std::vector<std::int32_t>> active_;  // by label
+    std::vector<std::int32_t> bucket_;               // by label: head of a doubly linked list of nodes, -1 if empty
     std::vector<std::int32_t> next_, previous_;
     std::vector<std::int32_t> queue_;
-    std::int32_t highest_active_ = -1;              // of an active node
-    std::int32_t max_label_ = 0;                   // of any node within reach
+    std::int32_t highest_active_ = -1;               // highest label of an active node
+    std::int32_t max_label_ = 0;                     // highest label of a node that reaches the sink
     index_t work_ = 0;
 
     void index_arcs() {
@@ -129,7 +128,8 @@ private:
         highest_active_ = std::max(highest_active_, label_[v]);
     }
 
-    // Labels are the distances to the sink in the residual graph.
+    // Sets all labels to the exact distances to the sink in the residual graph, by a breadth-first search from the
+    // sink.
     void global_relabel() {
         work_ = 0;
         for (auto& stack : active_) stack.clear();
@@ -161,7 +161,7 @@ private:
         queue_.push_back(v);
     }
 
-    // v takes `amount`: the sink what it has room for, the rest waits.
+    // v receives `amount`: the sink absorbs what its capacity allows, the rest becomes excess.
     void receive(std::int32_t v, Flow amount) {
         const Flow absorbed = std::min(sink_capacity_[v], amount);
         sink_capacity_[v] -= absorbed;
@@ -177,6 +177,7 @@ private:
             const std::int32_t below = label_[v] - 1;
             for (index_t& at = current_[v]; at < n_all; ++at) {
                 if (at < n_out) {
+                    // Outgoing arcs have no capacity limit: all excess goes to the first admissible one.
                     const index_t arc = graph_.first[v] + at;
                     const std::int32_t u = graph_.head[arc];
                     if (label_[u] != below) continue;
@@ -211,7 +212,7 @@ private:
         }
         const std::int32_t old = label_[v];
         unlink(v);
-        if (bucket_[old] < 0) {  // a gap: nothing above it reaches the sink any more
+        if (bucket_[old] < 0) {  // gap: nothing above this label can reach the sink any more
             for (std::int32_t label = old + 1; label <= max_label_; ++label) {
                 for (std::int32_t u = bucket_[label]; u >= 0; u = next_[u]) label_[u] = n_ + 1;
                 bucket_[label] = -1;
@@ -229,7 +230,7 @@ private:
     }
 };
 
-// Flags of the largest closed set of greatest worth at one rate.
+// Flags of the largest closed set of maximum weight at one rate.
 inline std::vector<std::uint8_t> best_closure(const ClosureGraph& graph, Rate rate) {
     int128_t supply = 0;
     int128_t demand = 0;

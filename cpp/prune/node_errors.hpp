@@ -1,4 +1,4 @@
-// node_errors
+// node_errors: training errors per node, as if each node were a leaf.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace farthing {
 
-// How many rows are wrong at each node they pass or end in, and at the nodes where they stop for want of a value.
+// Rows misclassified at each node they pass or end in, and at inner nodes where they stop for want of a value.
 struct NodeErrors {
-    std::vector<std::int64_t> passing;   // (nodes,)
-    std::vector<std::int64_t> staying;   // (nodes,)
+    std::vector<std::int64_t> passing;  // (nodes,)
+    std::vector<std::int64_t> staying;  // (nodes,)
 };
 
 template <class T>
@@ -23,8 +23,8 @@ NodeErrors node_errors(const ForestView& forest, const Matrix<T>& X, Span<const 
     NodeErrors errors{std::vector<std::int64_t>(n, 0), std::vector<std::int64_t>(n, 0)};
     for (index_t row = 0; row < X.n_rows; ++row) {
         for (index_t t = 0; t < forest.n_trees(); ++t) {
-            const index_t end = visit_path(forest, X, row, t,
-                                           [&](index_t h) { errors.passing[h] += label[h] != y[row]; });
+            const index_t end =
+                visit_path(forest, X, row, t, [&](index_t h) { errors.passing[h] += label[h] != y[row]; });
             if (forest.feature[end] < 0) errors.passing[end] += label[end] != y[row];
             else errors.staying[end] += label[end] != y[row];
         }

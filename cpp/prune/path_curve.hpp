@@ -1,4 +1,4 @@
-// curve: what each pruning of a nested path costs and gets wrong.
+// path_curve: what each entry of a nested pruning path costs and how many rows it gets wrong.
 #pragma once
 
 #include <algorithm>
@@ -15,12 +15,12 @@
 
 namespace farthing {
 
-// What a nested path of prunings costs and gets wrong. A node h is split in the entries before drop[h]; no node
-// outlives its parent.
+// Node h is split in the entries before drop[h]; no node outlives its parent. `bought` and `tests` count per drop, so
+// that entry e sums what drops after e.
 struct PathCurve {
-    std::vector<std::int32_t> bought;    // (features + groups, entries + 1): rows that buy it in the entries before
-    std::vector<std::int64_t> tests;     // (entries + 1,): tests that are taken in the entries before
-    std::vector<std::int64_t> wrong;     // (entries,): rows whose prediction is wrong
+    std::vector<std::int32_t> bought;  // (features + groups, entries + 1): rows that buy it in the entries before
+    std::vector<std::int64_t> tests;   // (entries + 1,): tests taken in the entries before
+    std::vector<std::int64_t> wrong;   // (entries,): misclassified rows
 
     static PathCurve zeros(const ForestView& forest, index_t n_groups, index_t n_entries) {
         const auto stride = static_cast<std::size_t>(n_entries + 1);
@@ -38,34 +38,30 @@ struct PathCurve {
 
 namespace detail {
 
-// From an entry on a row ends at this node of the tree.
+// From this entry on, the row ends at this node of the tree.
 struct PruneEvent {
     std::int32_t entry;
     std::int32_t tree;
     index_t stop;
 };
 
-// Goes through the entries for one row after another, and adds up what it finds.
+// Sweeps the entries for one row after another and adds up the results.
 class CurveSweep {
 public:
     struct Path {
-        Span<const index_t> drop;        // (nodes,)
+        Span<const index_t> drop;      // (nodes,)
         index_t n_entries = 0;
-        Span<const index_t> group_of;    // (features,)
+        Span<const index_t> group_of;  // (features,)
         index_t n_groups = 0;
-        index_t prior = 0;               // the class of a row that looks at nothing
+        index_t prior = 0;             // class of a row that tests nothing
     };
 
     CurveSweep(const ForestView& forest, const ScoreTally& tally, const Path& path)
-        : forest_(forest),
-          tally_(tally),
-          path_(path),
-          curve_(PathCurve::zeros(forest, path.n_groups, path.n_entries)),
+        : forest_(forest), tally_(tally), path_(path), curve_(PathCurve::zeros(forest, path.n_groups, path.n_entries)),
           bought_until_(static_cast<std::size_t>(forest.n_features + path.n_groups)),
-          stops_(static_cast<std::size_t>(forest.n_trees())),
-          sums_(static_cast<std::size_t>(forest.n_outputs)) {}
+          stops_(static_cast<std::size_t>(forest.n_trees())), sums_(static_cast<std::size_t>(forest.n_outputs)) {}
 
-    // `wrong` holds changes from entry to entry.
+    // `wrong` holds differences between consecutive entries.
     const PathCurve& curve() const { return curve_; }
 
     template <class T>
@@ -80,14 +76,14 @@ private:
     const ScoreTally& tally_;
     const Path path_;
     PathCurve curve_;
-    std::vector<index_t> bought_until_;         // (features + groups,): bought in the entries before
-    std::vector<index_t> stops_;         // (trees,): where the row ends in the entry at hand
-    std::vector<std::int64_t> sums_;     // of the scores there
+    std::vector<index_t> bought_until_;  // (features + groups,): bought in the entries before this one
+    std::vector<index_t> stops_;         // (trees,): where the row ends in the current entry
+    std::vector<std::int64_t> sums_;     // scores summed over these nodes
     std::vector<PruneEvent> events_;
     std::vector<double> exact_;
-    index_t prior_from_ = 0;                  // the first entry at which every root is pruned
+    index_t prior_from_ = 0;             // the first entry at which every root is pruned
 
-    // Sends the row down all trees and puts it where it ends in the first entry.
+    // Sends the row down all trees and places it where it ends in the first entry.
     template <class T>
     void descend_trees(const Matrix<T>& X, index_t row) {
         std::fill(bought_until_.begin(), bought_until_.end(), 0);
@@ -105,7 +101,7 @@ private:
                 if (drop < path_.n_entries)
                     events_.push_back({static_cast<std::int32_t>(drop), static_cast<std::int32_t>(t), h});
             });
-            // The highest node that is pruned from the start.
+            // The topmost node that is pruned from the start.
             for (std::size_t e = events_.size(); e-- > mine;) {
                 if (events_[e].entry == 0) stop = events_[e].stop;
             }
@@ -144,7 +140,7 @@ private:
         }
     }
 
-    // Children come after their parents, so on one path a smaller number is higher up.
+    // Children come after their parents, so on one path the smaller index is higher up.
     void move_up(index_t tree, index_t node) {
         if (node >= stops_[tree]) return;
         tally_.add(sums_, tree, stops_[tree], -1);
@@ -155,7 +151,7 @@ private:
 
 }  // namespace detail
 
-// IN  y: (rows,), negative for a label of no class
+// IN  y (rows,): negative for a label of no class.
 template <class T>
 PathCurve path_curve(const ForestView& forest, const Matrix<T>& X, Span<const index_t> y,
                      const detail::CurveSweep::Path& path, int n_threads) {

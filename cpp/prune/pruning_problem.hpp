@@ -1,9 +1,10 @@
-// pruning: a forest and the rows that pay as a closure problem.
+// pruning_problem: pruning a forest for the rows that pay, as a closure problem (BudgetPrune).
 //
-// Elements are the inner nodes (taken: the node stays split) and what rows buy. A node needs its parent, and each row
-// that meets a feature there for the first time in the tree needs that feature, bought once for all trees. Rows that
-// meet a feature (or any feature of a group) at the very same nodes share an element. A node whose split costs nothing
-// beyond its parent's and loses nothing goes wherever its parent goes, so it is one element with it.
+// Elements are the inner nodes (chosen: the node stays split) and the purchases of the rows. A node needs its parent;
+// it also needs the purchase of its feature for each row that first meets the feature there in the tree. A purchase
+// counts once for all trees. Rows that meet a feature (or the features of a group) at the same nodes share one
+// element. A node whose split neither costs nor loses anything beyond its parent's is kept whenever the parent is, so
+// both are one element.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +24,7 @@ namespace farthing {
 
 struct PruningProblem {
     ClosureGraph graph;
-    std::vector<std::int32_t> element;   // (nodes,): an inner node's; -1 at leaves
+    std::vector<std::int32_t> element;  // (nodes,): element of an inner node; -1 at leaves
 };
 
 namespace detail {
@@ -35,7 +36,7 @@ inline std::int64_t checked_multiply(std::int64_t a, std::int64_t b) {
     return product;
 }
 
-// Makes the problem in the order of its elements: nodes, then purchases.
+// Builds the problem in the order of its elements: nodes, then purchases.
 class PruningBuilder {
 public:
     PruningBuilder(const ForestView& forest, const IntegerCosts& sheet)
@@ -73,7 +74,7 @@ private:
     const IntegerCosts sheet_;
     Ancestry ancestry_;
     RowBundles bundles_;
-    std::vector<std::int64_t> n_rows_at_;  // (nodes,): rows that take the node's test
+    std::vector<std::int64_t> n_rows_at_;  // (nodes,): rows tested at the node
     PruningProblem problem_;
     ArcList arcs_;
 
@@ -111,10 +112,10 @@ private:
         const std::int32_t group = grouped ? add(0, checked_multiply(sheet_.shared[item - sheet_.own.size], rows)) : -1;
         index_t feature = -1;
         std::int32_t bought = -1;
-        for (const std::int32_t h : bundles_.nodes(bundle)) {  // feature by feature
+        for (const std::int32_t h : bundles_.nodes(bundle)) {  // sorted by feature
             if (forest_.feature[h] != feature) {
                 feature = forest_.feature[h];
-                bought = group;  // all there is to pay for a member without a cost of its own
+                bought = group;  // a member without an own cost only pays for the group
                 if (sheet_.own[feature] > 0) {
                     bought = add(0, checked_multiply(sheet_.own[feature], rows));
                     if (grouped) arcs_.add(bought, group);
@@ -127,7 +128,7 @@ private:
 
 }  // namespace detail
 
-// IN  gain: what each inner node's split saves in errors, on a grid; X: the rows that pay
+// IN  gain: the errors that each inner node's split saves, on a grid; X: the rows that pay.
 template <class T>
 PruningProblem pruning_problem(const ForestView& forest, const Matrix<T>& X, Span<const std::int64_t> gain,
                                const IntegerCosts& sheet) {

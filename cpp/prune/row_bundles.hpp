@@ -1,4 +1,4 @@
-// row_bundles
+// row_bundles: rows that meet a feature, or the features of a group, at the same nodes.
 #pragma once
 
 #include <algorithm>
@@ -14,15 +14,15 @@
 
 namespace farthing {
 
-// Prices as whole multiples of a unit.
+// Prices as integer multiples of a unit.
 struct IntegerCosts {
-    Span<const std::int64_t> own;        // (k,)
-    Span<const std::int64_t> shared;     // (g,)
-    Span<const index_t> group_of;        // (k,), -1: none
-    std::int64_t test = 0;               // of one test, owned or not
+    Span<const std::int64_t> own;     // (k,)
+    Span<const std::int64_t> shared;  // (g,)
+    Span<const index_t> group_of;     // (k,), -1: none
+    std::int64_t test = 0;            // of one test, whether or not the feature is owned
 };
 
-// Sets of rows that meet a feature, or the features of a group, at the same nodes.
+// A hash table of the distinct sets of nodes, with the number of rows of each.
 class RowBundles {
 public:
     explicit RowBundles(const IntegerCosts& sheet) : sheet_(sheet), rank_(sheet.own.size), table_(1 << 12, -1) {
@@ -33,15 +33,18 @@ public:
         feature_of_rank_ = order;
     }
 
-    // Its group's number after the features', if it has one whose price is not nothing, else its own.
+    // The item that is paid for: the feature's group (numbered after the features) if its shared cost is above zero,
+    // else the feature itself.
     index_t item_of(index_t feature) const {
         const index_t group = sheet_.group_of[feature];
         return group >= 0 && sheet_.shared[group] > 0 ? sheet_.own.size + group : feature;
     }
     bool costs(index_t feature) const { return sheet_.own[feature] > 0 || item_of(feature) != feature; }
 
-    // Takes in the nodes where one row first meets its features, in any order.
+    // Adds one row.   IN OUT keys: the nodes where it first meets its features, in any order; used as scratch.
     void add(const ForestView& forest, std::vector<std::int64_t>& keys) {
+        // Key: the rank of the feature in the high 32 bits, the node in the low ones, so sorting groups the nodes by
+        // item.
         for (std::int64_t& key : keys) key |= rank_[forest.feature[key]] << 32;
         std::sort(keys.begin(), keys.end());
         for (std::size_t begin = 0; begin < keys.size();) {
@@ -68,14 +71,14 @@ public:
 
 private:
     const IntegerCosts& sheet_;
-    std::vector<std::int64_t> rank_;             // features in the order of their units
+    std::vector<std::int64_t> rank_;   // features in the order of their items
     std::vector<index_t> feature_of_rank_;
-    std::vector<std::int32_t> nodes_;            // of all bundles, by feature and then by number
+    std::vector<std::int32_t> nodes_;  // of all bundles, sorted by feature and node
     std::vector<index_t> begin_;
     std::vector<index_t> item_;
     std::vector<std::int64_t> rows_;
     std::vector<std::uint64_t> hash_;
-    std::vector<std::int32_t> table_;            // open addressing, a power of two
+    std::vector<std::int32_t> table_;  // open addressing; the size is a power of two
 
     void count_row(index_t item, const std::int64_t* keys, index_t n, std::uint64_t hash) {
         const std::uint64_t mask = table_.size() - 1;

@@ -1,4 +1,4 @@
-// score_tally
+// score_tally: the sum of the trees' scores of one row, updated as trees are pruned.
 #pragma once
 
 #include <algorithm>
@@ -13,11 +13,11 @@
 
 namespace farthing {
 
-// The sum of the trees' scores for one row, entry by entry.
+// Scores are rounded to a grid, where sums can be updated without drift.
 class ScoreTally {
 public:
-    // Scores are rounded to a grid, on which sums can be updated without drift; where the best two are closer than that
-    // can tell, the row is summed anew as a prediction does it, tree by tree.
+    // If the best two classes are closer than the rounding can tell, the row is summed again in floating point, tree
+    // by tree, as a prediction does.
     explicit ScoreTally(const ForestView& forest)
         : forest_(forest), grid_scores_(static_cast<std::size_t>(forest.scores.size)) {
         double largest = 0;

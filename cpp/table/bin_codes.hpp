@@ -1,9 +1,10 @@
-// codes: the bins of all entries of a table, one byte each, those of eight columns side by side for each row.
+// bin_codes: the bin of every entry of a table, one byte each. The codes of eight columns lie side by side per row:
 //
-//     columns 0 to 7: row 0 [8 bytes], row 1, ... | columns 8 to 15: row 0, ... | the last k % 8 columns: row 0 [fewer], ...
+//     columns 0 to 7                  columns 8 to 15                 the last k % 8 columns
+//     row 0 [8 bytes], row 1, ... |   row 0 [8 bytes], row 1, ... |   row 0 [k % 8 bytes], row 1, ...
 //
-// The rows of a small node lie far apart. Column by column each of them would cost a line of the cache a column; so it
-// is one for eight, whose codes are loaded as one word.
+// The rows of a small node are scattered over the table. In a column-major layout each row would cost one cache line
+// per column; here it costs one per eight columns, and their codes are loaded as one 64-bit word.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 namespace farthing {
 
-constexpr index_t kColumnsPerWord = 8;  // columns
+constexpr index_t kColumnsPerWord = 8;
 
 // The codes of one column.
 struct CodeColumn {
@@ -26,7 +27,7 @@ struct CodeColumn {
     std::uint8_t operator[](index_t row) const { return data[row * stride]; }
 };
 
-// Eight columns: the code of the first is the lowest byte.
+// Eight columns, read as one word; the first column is the lowest byte on any machine.
 struct CodeWord {
     const std::uint8_t* data = nullptr;
 
@@ -46,7 +47,7 @@ public:
 
     index_t size() const { return static_cast<index_t>(bytes_.size()); }
     index_t n_rows() const { return n_rows_; }
-    index_t n_words() const { return n_columns_ / kColumnsPerWord; }  // those that are full
+    index_t n_words() const { return n_columns_ / kColumnsPerWord; }  // full words only
 
     CodeColumn column(index_t j) const { return {bytes_.data() + first(j), stride(j)}; }
     CodeWord word(index_t w) const { return {bytes_.data() + w * kColumnsPerWord * n_rows_}; }
@@ -60,8 +61,9 @@ private:
     std::vector<std::uint8_t> bytes_;
 
     index_t first(index_t j) const { return j / kColumnsPerWord * kColumnsPerWord * n_rows_ + j % kColumnsPerWord; }
-    index_t stride(index_t j) const { return std::min(kColumnsPerWord,
-                                                      n_columns_ - j / kColumnsPerWord * kColumnsPerWord); }
+    index_t stride(index_t j) const {
+        return std::min(kColumnsPerWord, n_columns_ - j / kColumnsPerWord * kColumnsPerWord);
+    }
 };
 
 }  // namespace farthing

@@ -1,8 +1,4 @@
-// bins: a table of numbers becomes a table of bytes, column by column.
-//
-// A numeric column has ascending `edges`; bin b holds the values x with edges[b-1] < x <= edges[b], so a split
-// after bin b is the test x <= edges[b]. A categorical column holds codes 0, 1, ...; the 254 most frequent
-// have a bin of their own when there are more than 255. The bin after the last is that of missing values.
+// binned_table: a table of numbers as a table of bytes, see column_bins.hpp and bin_codes.hpp.
 #pragma once
 
 #include <algorithm>
@@ -22,8 +18,8 @@
 
 namespace farthing {
 
-// Rows to look at when there are too many to sort: one from each of `n_sample` equal stretches of the table, in
-// order, chosen by a counter-based generator, so the sample depends on nothing but the two sizes.
+// A sample of rows to find the bins from: one random row from each of `n_sample` equal stretches of the table,
+// ascending. It depends on nothing but the two sizes.
 inline std::vector<index_t> sample_rows(index_t n_rows, index_t n_sample) {
     std::vector<index_t> rows(static_cast<std::size_t>(std::min(n_rows, n_sample)));
     if (n_rows <= n_sample) {
@@ -44,17 +40,17 @@ public:
     index_t n_rows = 0;
     std::vector<ColumnBins> columns;
     BinCodes codes;
-    std::vector<index_t> first_bin;    // (k + 1,): where a column's bins begin in a histogram of all columns
-    SparseEntries sparse;                  // of codes
+    std::vector<index_t> first_bin;  // (k + 1,): where a column's bins begin in a histogram of all columns
+    SparseEntries sparse;            // entries of columns that nearly always hold the same bin
 
     index_t n_columns() const { return static_cast<index_t>(columns.size()); }
     CodeColumn column(index_t j) const { return codes.column(j); }
     index_t n_all_bins() const { return first_bin.back(); }
 
-    // n_categories: (k,), 0 for a numeric column.
+    // IN  n_categories (k,): 0 for a numeric column; n_sample: rows that bins are found from.
     template <class T>
-    static BinnedTable make(const Matrix<T>& X, Span<const index_t> n_categories, index_t max_bins,
-                            index_t n_sample, int n_threads) {
+    static BinnedTable make(const Matrix<T>& X, Span<const index_t> n_categories, index_t max_bins, index_t n_sample,
+                            int n_threads) {
         BinnedTable table;
         table.n_rows = X.n_rows;
         table.columns.resize(static_cast<std::size_t>(X.n_columns));
@@ -74,7 +70,7 @@ private:
     void fit_bins(const Matrix<T>& X, Span<const index_t> n_categories, index_t max_bins, index_t n_sample,
                   int n_threads) {
         const auto rows = sample_rows(X.n_rows, n_sample);
-        // Eight neighbouring doubles share a cache line when rows are contiguous.
+        // Tasks of eight columns: eight consecutive doubles of a row share a cache line.
         constexpr index_t kColumnsInLine = 8;
         const index_t n_tasks = (X.n_columns + kColumnsInLine - 1) / kColumnsInLine;
         #pragma omp parallel for schedule(dynamic) num_threads(threads_for(n_threads, n_tasks))
@@ -119,7 +115,7 @@ private:
         std::vector<index_t> order(static_cast<std::size_t>(n_codes));
         std::iota(order.begin(), order.end(), index_t{0});
         std::stable_sort(order.begin(), order.end(), [&](index_t a, index_t b) { return count[a] > count[b]; });
-        std::sort(order.begin(), order.begin() + (max_bins - 1));  // the frequent ones keep the order of codes
+        std::sort(order.begin(), order.begin() + (max_bins - 1));  // frequent categories keep the order of their codes
         for (index_t rank = 0; rank < n_codes; ++rank) {
             bins.bin_of_code[order[rank]] = static_cast<std::uint8_t>(std::min(rank, max_bins - 1));
         }
@@ -154,7 +150,7 @@ private:
         const auto missing = static_cast<std::uint8_t>(columns[j].n_bins);
         for (index_t row = begin; row < end; ++row) {
             const auto x = static_cast<double>(X(row, j));
-            const std::uint8_t bin = bin_of(edges, x);  // the padding is never below x, plus infinity included
+            const std::uint8_t bin = bin_of(edges, x);  // no padding edge is below x, not even if x is infinite
             codes.set(row, j, std::isnan(x) ? missing : bin);
         }
     }

@@ -1,4 +1,8 @@
-// column_bins
+// column_bins: how the values of one column map to bins.
+//
+// A numeric column has ascending `edges`; bin b holds the values x with edges[b-1] < x <= edges[b], so a split after
+// bin b is the test x <= edges[b]. A categorical column holds codes 0, 1, ...; if there are more than 255 categories,
+// the 254 most frequent have their own bin and the rest share one. The bin after the last one holds missing values.
 #pragma once
 
 #include <algorithm>
@@ -13,19 +17,19 @@ namespace farthing {
 
 constexpr index_t kMaxBins = 255;
 
-// A number m with low <= m < high, half way where that can be represented.
+// A number m with low <= m < high: the midpoint if it can be represented, else low. Halving first cannot overflow.
 inline double midpoint(double low, double high) {
     const double middle = low / 2 + high / 2;
     return (middle >= low && middle < high) ? middle : low;
 }
 
 struct ColumnBins {
-    std::vector<double> edges;               // numeric only; n_bins - 1 of them
-    std::vector<std::uint8_t> bin_of_code;   // categorical only
-    index_t n_bins = 1;                      // without the bin of missing values
+    std::vector<double> edges;              // numeric only; n_bins - 1 of them
+    std::vector<std::uint8_t> bin_of_code;  // categorical only
+    index_t n_bins = 1;                     // not counting the bin of missing values
     bool categorical = false;
 
-    // Of the bins first to last, the one whose edge is nearest to half way between theirs; the lower of equals.
+    // Among the edges first to last, the one nearest to the midpoint of those two; the lower one of a tie.
     index_t middle_edge(index_t first, index_t last) const {
         const double goal = midpoint(edges[first], edges[last]);
         const auto begin = edges.begin() + first;
@@ -35,7 +39,8 @@ struct ColumnBins {
     }
 };
 
-// The distinct values, ascending, or false if they are more than a handful; binary columns need no sorting.
+// Collects the distinct values in ascending order; false if there are more than a handful. Binary columns are thus
+// never sorted.
 inline bool collect_distinct(const std::vector<double>& values, std::vector<double>& distinct) {
     constexpr std::size_t kFew = 16;
     distinct.clear();
@@ -49,8 +54,9 @@ inline bool collect_distinct(const std::vector<double>& values, std::vector<doub
     return true;
 }
 
-// Edges for the values of one column, in any order and without NaN. Few distinct values get a bin each; many
-// get bins of nearly equal counts, where a value that fills a bin by itself has that bin alone.
+// Edges for the values of one column, in any order and without NaN. If the distinct values are few, each gets a bin.
+// Otherwise bins have nearly equal counts, and a value that would fill a bin alone gets its own.
+// OUT values: sorted, or as they were if the distinct values are few.
 inline std::vector<double> quantile_edges(std::vector<double>& values, index_t max_bins) {
     std::vector<double> distinct_values;
     if (collect_distinct(values, distinct_values) && static_cast<index_t>(distinct_values.size()) <= max_bins) {
@@ -87,8 +93,8 @@ inline std::vector<double> quantile_edges(std::vector<double>& values, index_t m
     return edges;
 }
 
-// The bin of x: how many edges lie below it. `edges` is padded to 255 entries with infinity. Eight halvings,
-// no branch, so that the processor works on several rows at once.
+// The bin of x: the number of edges below it. `edges` is padded to 255 entries with infinity, so the binary search
+// always takes eight steps and has no branch; the processor overlaps the searches of several rows.
 inline std::uint8_t bin_of(const double* edges, double x) {
     index_t low = 0;
     for (index_t step = 128; step >= 1; step /= 2) low += edges[low + step - 1] < x ? step : 0;

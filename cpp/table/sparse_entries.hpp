@@ -1,6 +1,8 @@
-// rare: the entries of columns in which nearly all rows have the same bin, as in indicators of a category, row by row.
+// sparse_entries: columns in which nearly all rows fall into one default bin, such as one-hot indicators, stored row
+// by row (CSR) by their other entries.
 //
-// A histogram of such columns is counted from these entries alone; the common bin has what remains of the sum of all rows.
+// The histogram of such a column is counted from these entries alone; the default bin gets the total of all rows
+// minus the other bins.
 #pragma once
 
 #include <algorithm>
@@ -17,13 +19,14 @@
 namespace farthing {
 
 struct SparseEntries {
-    std::vector<index_t> columns;          // the columns, ascending
-    Bitset is_sparse;                            // the same as a set
-    std::vector<std::uint8_t> default_bin;      // (k,): the bin of nearly all rows, of these columns
-    std::vector<index_t> offsets;          // (n + 1,): where a row's entries begin
-    std::vector<std::int32_t> bins;        // of the entries, by column: places in a histogram of all columns
+    std::vector<index_t> columns;           // the sparse columns, ascending
+    Bitset is_sparse;                       // the same columns as a set
+    std::vector<std::uint8_t> default_bin;  // (k,): the default bin of each sparse column
+    std::vector<index_t> offsets;           // (n + 1,): where a row's entries begin
+    // One per entry, by row and then column: its cell in a histogram of all columns.
+    std::vector<std::int32_t> bins;
 
-    // IN  first_bin (k + 1,): where a column's bins begin.
+    // IN  first_bin (k + 1,): where a column's bins begin in a histogram of all columns.
     static SparseEntries of(const BinCodes& codes, const std::vector<index_t>& first_bin) {
         const index_t n_rows = codes.n_rows();
         const auto k = static_cast<index_t>(first_bin.size()) - 1;
@@ -62,10 +65,10 @@ private:
         index_t of = 0;
     };
 
-    // All but an eighth: an entry takes longer to count than a code of a column that is read from end to end.
+    // Seven eighths or more: reading an entry costs more than reading a code of a column from end to end.
     static bool is_dominant(const BinCount& found) { return found.of > 0 && 8 * found.count >= 7 * found.of; }
 
-    // Few rows rule out most columns.
+    // Step of a first look at about 64 rows, which rules out most columns.
     static index_t stride(index_t n_rows) { return std::max<index_t>(1, n_rows / 64); }
 
     static BinCount most_frequent(const CodeColumn& column, index_t n_rows, index_t step) {

@@ -1,5 +1,5 @@
-// The core's own tests, in the order of the data flow. `make sanitize` runs them under AddressSanitizer and
-// UndefinedBehaviorSanitizer; what the kernels compute is compared with naive twins in tests/kernels as well.
+// The tests of the C++ core, in the order of the data flow. `make sanitize` runs them under AddressSanitizer and
+// UndefinedBehaviorSanitizer. tests/kernels compares the kernels with naive implementations in NumPy as well.
 #include <cstdio>
 
 #include "tests/account/test_cost_sheet.hpp"

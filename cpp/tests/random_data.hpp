@@ -1,4 +1,4 @@
-// data: random tables, targets and price lists for the tests, drawn by the core's own counter-based generator.
+// random_data: random tables, targets and cost sheets, drawn by the core's own counter-based generator.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +25,7 @@ public:
     explicit Random(std::uint64_t key) : key_(key) {}
 
     std::uint64_t bits() { return random_bits(key_, counter_++); }
-    // A whole number from 0 to n - 1.
+    // An integer from 0 to n - 1.
     index_t below(index_t n) { return static_cast<index_t>(bits() % static_cast<std::uint64_t>(n)); }
     double uniform() { return static_cast<double>(bits() >> 11) * 0x1p-53; }
     bool chance(double p) { return uniform() < p; }
@@ -35,7 +35,7 @@ private:
     std::uint64_t counter_ = 0;
 };
 
-// A table in row order that owns its values.
+// A row-major table that owns its values.
 struct Values {
     index_t n_rows = 0;
     index_t n_columns = 0;
@@ -51,7 +51,7 @@ struct Values {
     }
 };
 
-// Columns in turn: few values, many values, categories (`n_codes` of them), all missing, one value.
+// Column kinds in turn: few values, many values, categories (`n_codes` of them), all missing, constant.
 inline Values make_values(index_t n_rows, index_t n_columns, std::uint64_t key, double share_missing = 0.1,
                           index_t n_codes = 10) {
     Random random(key);
@@ -113,7 +113,7 @@ inline std::vector<index_t> count_up(index_t n) {
     return numbers;
 }
 
-// These two are all that the tests know about how a table lies in memory.
+// These two are all that the tests know about the memory layout of a table.
 inline index_t bin_at(const BinnedTable& table, index_t row, index_t column) { return table.column(column)[row]; }
 
 template <class Target>

@@ -1,4 +1,4 @@
-// Tests of price.hpp.
+// Tests of account/cost_sheet.hpp and account/candidate_ranking.hpp.
 #pragma once
 
 #include <vector>
@@ -49,7 +49,7 @@ inline void a_budget_is_met_up_to_rounding() {
     CHECK(within_budget(0, 0) && within_budget(1e300, kInfinity));
 }
 
-// Of two different offers exactly one is better, for both rules, with prices of zero among them.
+// Of two different candidates exactly one is better, for both rules, with prices of zero among them.
 inline void candidates_are_in_a_strict_order() {
     Random random(12);
     std::vector<Candidate> candidates;

@@ -25,7 +25,7 @@ inline void an_account_prices_sets_and_holds_its_budget() {
     CHECK(!account.buy(1) && account.version() == 1);
     CHECK(account.unpaid_price(view(some)) == 5);  // the group is paid
     CHECK(!account.buy(2) && !account.owns(2) && account.version() == 2);
-    CHECK(account.unpaid_price(view(some)) == 1);  // what was refused has no price
+    CHECK(account.unpaid_price(view(some)) == 1);  // refused features have no price
     CHECK(account.affords(view(some)) && account.buy(0) && account.spent() == 11);
     account.open(0);
     CHECK(!account.owns(1) && account.spent() == 0 && account.unpaid_price(view(some)) == 15);
@@ -34,8 +34,6 @@ inline void an_account_prices_sets_and_holds_its_budget() {
     CHECK(account.affords(view(all)) && account.buy(2) && !account.buy(0));
 }
 
-inline void test_row_account() {
-    RUN(an_account_prices_sets_and_holds_its_budget);
-}
+inline void test_row_account() { RUN(an_account_prices_sets_and_holds_its_budget); }
 
 }  // namespace farthing::tests

@@ -1,4 +1,4 @@
-// Tests of ledger.hpp and lambdas.hpp.
+// Tests of account/row_ledger.hpp and account/bit_counts.hpp.
 #pragma once
 
 #include <cmath>
@@ -41,7 +41,7 @@ inline void bits_are_counted_as_one_by_one() {
     }
 }
 
-// Purchases at random: what rows own, what all would pay and what is refused agree with Owned, price() and affords().
+// Random purchases: what rows own, what they would pay and what they are refused agree with price() and affords().
 inline void accounts_agree_with_prices(double budget, bool weighted) {
     constexpr index_t kRows = 50;
     for (const index_t n_features : {index_t{6}, index_t{64}, index_t{70}}) {

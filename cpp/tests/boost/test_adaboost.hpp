@@ -1,4 +1,4 @@
-// Tests of planes.hpp, stumps.hpp, booster.hpp and curtail.hpp.
+// Tests of boost/bit_planes.hpp, boost/stump_search.hpp, boost/stump_learner.hpp and boost/adaboost.hpp.
 #pragma once
 
 #include <algorithm>

@@ -12,7 +12,7 @@
 
 namespace farthing::tests {
 
-// Three stumps on two features: x0 <= 0 says +2, x0 <= 1 says -1, x1 <= 0 says +2; otherwise the opposite.
+// Three stumps on two features: x0 <= 0 votes +2, x0 <= 1 votes -1, x1 <= 0 votes +2; the other side the opposite.
 inline void a_vote_ends_when_its_sign_is_certain() {
     const std::vector<index_t> offsets{0, 3, 6, 9};
     const std::vector<index_t> target{0, 0, 0};
@@ -25,9 +25,22 @@ inline void a_vote_ends_when_its_sign_is_certain() {
     const std::vector<index_t> widths{0, 0};
     const std::vector<double> scores{0, 2, -2, 0, -1, 1, 0, 2, -2};
     const std::vector<std::uint64_t> words;
-    ForestView forest{2,          1,          1,           view(offsets), view(target), view(feature), view(threshold),
-                      view(left), view(right), view(missing), view(category), view(words), view(widths), view(scores),
-                      false,      false};
+    ForestView forest{2,
+                      1,
+                      1,
+                      view(offsets),
+                      view(target),
+                      view(feature),
+                      view(threshold),
+                      view(left),
+                      view(right),
+                      view(missing),
+                      view(category),
+                      view(words),
+                      view(widths),
+                      view(scores),
+                      false,
+                      false};
     const std::vector<index_t> order{0, 1};
     const std::vector<std::uint8_t> stump{1, 1, 1};
     // x0: 2 - 1 up to 0, -2 - 1 up to 1, -2 + 1 beyond, 0 if missing.
@@ -45,8 +58,6 @@ inline void a_vote_ends_when_its_sign_is_certain() {
     CHECK(touched == std::vector<std::uint64_t>{3, 1, 3, 3});
 }
 
-inline void test_curtailed_vote() {
-    RUN(a_vote_ends_when_its_sign_is_certain);
-}
+inline void test_curtailed_vote() { RUN(a_vote_ends_when_its_sign_is_certain); }
 
 }  // namespace farthing::tests

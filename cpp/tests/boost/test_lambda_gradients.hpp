@@ -27,8 +27,6 @@ inline void lambdas_sum_to_nothing_in_each_query() {
     CHECK(gradients[4] > 0 && gradients[1] > 0 && gradients[0] < 0);
 }
 
-inline void test_lambda_gradients() {
-    RUN(lambdas_sum_to_nothing_in_each_query);
-}
+inline void test_lambda_gradients() { RUN(lambdas_sum_to_nothing_in_each_query); }
 
 }  // namespace farthing::tests

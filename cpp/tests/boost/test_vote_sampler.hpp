@@ -1,4 +1,4 @@
-// lots, account and sampler.
+// Tests of boost/vote_sampler.hpp.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace farthing::tests {
 
-// Three features that vote with their values; alphas 1, 2, 4, prices 1, 2, 3.
+// Three features that vote with their values; alphas 1, 2, 4; prices 1, 2, 3.
 struct SmallPlan {
     std::vector<double> alphas{1, 2, 4}, weights{1, 1, 1}, descending_prices{3, 2, 1}, reach{0};
     std::vector<double> own{1, 2, 3}, shared, factor{1, -1, 1}, missing{0, 0, 0};
@@ -52,10 +52,9 @@ inline void a_row_draws_within_its_budget_or_takes_the_full_vote() {
     std::vector<std::uint64_t> bought(3);
     std::vector<index_t> samples(3);
     predict_sampled(small.plan(), small.votes(), small.sheet(), Matrix<double>{X.data(), 3, 3, 3, 1}, view(budgets),
-                    view(seeds),
-                    outputs.data(), bought.data(), samples.data(), 2);
+                    view(seeds), outputs.data(), bought.data(), samples.data(), 2);
     CHECK(outputs[0] == 3 && samples[0] == 0 && bought[0] == 7);  // 1 - 2 + 4
-    CHECK(outputs[1] == 0 && samples[1] == 0 && bought[1] == 0);  // the dearest is too dear
+    CHECK(outputs[1] == 0 && samples[1] == 0 && bought[1] == 0);  // the most expensive learner exceeds the budget
     CHECK(samples[2] >= 1);
     const double spent = (bought[2] & 1) * 1.0 + (bought[2] >> 1 & 1) * 2.0 + (bought[2] >> 2 & 1) * 3.0;
     CHECK(spent > 0 && spent <= 4);

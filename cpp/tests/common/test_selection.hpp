@@ -19,8 +19,6 @@ inline void the_weighted_select_is_the_first_value_that_weighs_enough() {
     }
 }
 
-inline void test_selection() {
-    RUN(the_weighted_select_is_the_first_value_that_weighs_enough);
-}
+inline void test_selection() { RUN(the_weighted_select_is_the_first_value_that_weighs_enough); }
 
 }  // namespace farthing::tests

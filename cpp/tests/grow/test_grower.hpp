@@ -1,4 +1,4 @@
-// Tests of split.hpp, partition.hpp, tree.hpp and grower.hpp.
+// Tests of grow/grower.hpp, grow/row_partition.hpp and grow/root_histogram_update.hpp.
 #pragma once
 
 #include <algorithm>
@@ -39,8 +39,7 @@ Grown grow(const BinnedTable& table, const Target& target, const CostSheet& shee
            Workspace& workspace, RootHistogramUpdate* root_update = nullptr) {
     workspace.rows = count_up(table.n_rows);
     Grower<Target> grower(table, target, sheet, options, count_up(table.n_columns()), OwnedFeatures(sheet), workspace,
-                          nullptr,
-                          root_update);
+                          nullptr, root_update);
     Grown grown;
     grown.tree = grower.grow();
     grown.leaf_of_row.assign(static_cast<std::size_t>(table.n_rows), -1);
@@ -57,7 +56,7 @@ inline bool same(const Grown& a, const Grown& b) {
            x.value == y.value && x.cover == y.cover && a.leaf_of_row == b.leaf_of_row && a.owned == b.owned;
 }
 
-// Does the row's bin go left at the node?
+// Whether the row goes left at the node.
 inline bool goes_left_at(const Tree& tree, const Values& values, index_t node, index_t row) {
     const index_t feature = tree.feature[node];
     const double x = values.at(row, feature);
@@ -67,8 +66,8 @@ inline bool goes_left_at(const Tree& tree, const Values& values, index_t node, i
     return (tree.category_words[tree.category[node] + (code >> 6)] >> (code & 63)) & 1u;
 }
 
-// Sends all rows down again from the raw values: each must end in its leaf, each node's value must be that of its
-// rows, and no column may split a node better than the one chosen for it did, if prices do not matter.
+// Sends all rows down the tree again from the raw values. Each must end in its leaf, each node must have the value of
+// its rows and, if prices do not matter, no column may split a node better than the chosen one.
 template <class Target>
 void retrace(const Values& values, const BinnedTable& table, const Target& target, const Grown& grown, bool blind) {
     const Tree& tree = grown.tree;
@@ -157,7 +156,7 @@ void grow_on(index_t n_rows, const Target& target, const Values& values, Workspa
 }
 
 inline void trees_of_every_target_are_retraced() {
-    Workspace workspace;  // one for all, as a booster would use it
+    Workspace workspace;  // shared, as in boosting
     for (const index_t n_rows : {1, 2, 40, 700}) {
         const Values values = make_values(n_rows, 6, 13);
         const auto gradients = make_numbers(n_rows, 14);
@@ -168,7 +167,7 @@ inline void trees_of_every_target_are_retraced() {
         for (const index_t n_classes : {1, 2, 3, 70}) {
             const auto labels = make_labels(n_rows, n_classes, 16);
             for (const auto kind : {Impurity::entropy, Impurity::gini, Impurity::pairs, Impurity::powers}) {
-                if (n_classes == 70 && (n_rows > 40 || kind != Impurity::gini)) continue;  // slow, and no different
+                if (n_classes == 70 && (n_rows > 40 || kind != Impurity::gini)) continue;  // slow and not different
                 const ClassTarget target(view(labels), view(weights), n_classes, {kind, 0, 2});
                 grow_on(n_rows, target, values, workspace);
             }
@@ -269,7 +268,7 @@ inline void limits_hold_even_the_largest() {
     CHECK(grow(table, target, prices.sheet(), options, workspace).tree.n_nodes() == 13);
 }
 
-// Categories whose weights are all too small for the grid have no share of any class.
+// Categories whose weights are all too small for the grid have no class shares.
 inline void categories_without_weight_are_sorted_safely() {
     const index_t n = 2000;
     Values values = make_values(n, 3, 27, 0.0, 200);
@@ -323,9 +322,8 @@ inline void partitions_are_stable() {
             split.missing = missing;
             const auto left = goes_left(split, table.columns[1].n_bins);
             auto expected = count_up(n);
-            const auto middle = std::stable_partition(expected.begin(), expected.end(), [&](index_t row) {
-                return left[bin_at(table, row, 1)] != 0;
-            });
+            const auto middle = std::stable_partition(expected.begin(), expected.end(),
+                                                      [&](index_t row) { return left[bin_at(table, row, 1)] != 0; });
             for (const int n_threads : {1, 2, 3}) {
                 auto rows = count_up(n);
                 std::vector<index_t> scratch(static_cast<std::size_t>(n));
@@ -336,7 +334,7 @@ inline void partitions_are_stable() {
     }
 }
 
-// Forty columns, so that sparse rows read eight at once; rounds of squared loss, so that sums are carried.
+// Forty columns, so that sparse rows read whole words; squared loss, so that root histograms are updated.
 inline void root_histograms_updated_between_rounds_equal_those_counted_from_rows() {
     const Values values = make_values(10000, 40, 23);
     Prices prices(40);

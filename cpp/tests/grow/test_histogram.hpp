@@ -1,4 +1,4 @@
-// Tests of fixed.hpp, histogram.hpp and the sums of criterion.hpp.
+// Tests of grow/histogram.hpp, grow/histogram_pool.hpp, the targets and the impurities.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace farthing::tests {
 
-// The columns with rare entries, by these; the other columns are left alone.
+// Sparse columns are counted from their entries; the other columns stay untouched.
 template <class Target>
 void count_sparse_and_compare(const BinnedTable& table, const Target& target, const std::vector<index_t>& rows,
                               std::vector<std::int64_t> expected) {
@@ -37,8 +37,8 @@ void count_sparse_and_compare(const BinnedTable& table, const Target& target, co
                 static_cast<index_t>(rows.size()), sums.data(), found.data());
     for (index_t j = 0; j < table.n_columns(); ++j) {
         index_t n_default = 0;
-        for (index_t row = 0; row < table.n_rows; ++row) n_default += bin_at(table, row,
-                                                                             j) == table.sparse.default_bin[j];
+        for (index_t row = 0; row < table.n_rows; ++row)
+            n_default += bin_at(table, row, j) == table.sparse.default_bin[j];
         if (table.sparse.is_sparse.has(j)) {
             CHECK(8 * n_default >= 7 * table.n_rows);
         } else {
@@ -49,7 +49,7 @@ void count_sparse_and_compare(const BinnedTable& table, const Target& target, co
     CHECK(found == expected);
 }
 
-// Every histogram against a plain count, for all rows and for a third of them.
+// Compares every histogram with a naive count, for all rows and for every third row.
 template <class Target>
 void count_and_compare(const BinnedTable& table, const Target& target) {
     const index_t width = target.width();
@@ -70,7 +70,7 @@ void count_and_compare(const BinnedTable& table, const Target& target) {
         CHECK(found == expected);
         count_sparse_and_compare(table, target, rows, expected);
     }
-    // What remains of the parent is the count of the other child.
+    // Parent minus child is the count of the sibling.
     std::vector<std::int64_t> other(length, 0);
     for (index_t i = 0; i < table.n_rows; ++i) {
         if (i % 3 == 0) continue;
@@ -97,7 +97,7 @@ inline void histograms_are_counts() {
     }
 }
 
-// Packed, apart, or with hessians of one: the same sums.
+// Packed, separate, and with hessians of one: the same sums.
 inline void the_three_kinds_of_sums_agree() {
     const index_t n = 5000;
     std::vector<double> gradients;

@@ -21,7 +21,7 @@
 
 namespace farthing::tests {
 
-// Trees on a ledger: any number of threads gives the same tree, leaves and accounts; rows left out pay their way, too.
+// Any number of threads gives the same tree, leaves and accounts; rows that were not trained on pay as well.
 inline void growing_on_a_ledger_is_repeatable() {
     const Values values = make_values(9000, 9, 21);
     const BinnedTable table = values.bin();
@@ -69,8 +69,6 @@ inline void growing_on_a_ledger_is_repeatable() {
     CHECK(owned[0] == owned[1]);
 }
 
-inline void test_ledger_growth() {
-    RUN(growing_on_a_ledger_is_repeatable);
-}
+inline void test_ledger_growth() { RUN(growing_on_a_ledger_is_repeatable); }
 
 }  // namespace farthing::tests

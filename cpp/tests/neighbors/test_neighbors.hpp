@@ -1,4 +1,4 @@
-// select, neighbors, local and acquire.
+// Tests of neighbors/neighborhood.hpp, neighbors/local_regression.hpp and neighbors/greedy_acquisition.hpp.
 #pragma once
 
 #include <cmath>
@@ -28,7 +28,7 @@ struct Eight {
 
     explicit Eight(double need) {
         const double rows[8][3] = {{1, -1, -1}, {1, -1, -1}, {-1, 1, 1}, {-1, 1, 1},
-                                   {-1, 1, -1}, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}};
+                                   {-1, 1, -1}, {1, 1, 1},   {1, 1, 1},  {1, 1, 1}};
         const double slopes[3] = {0.9995, 1.4998, -0.5002};
         for (int j = 0; j < 3; ++j) {
             for (const auto& row : rows) values.push_back(row[j]);
@@ -55,7 +55,7 @@ struct Eight {
 };
 
 inline void the_eight_points_of_the_thesis() {
-    for (const double need : {0.0, 2.0}) {  // exact matches; two nearest and all that are as near
+    for (const double need : {0.0, 2.0}) {  // exact matches; the two nearest and ties
         const Eight eight(need);
         Neighborhood row(eight.reference);
         CHECK(row.gains()[0] == 4.0 / 8 && row.gains()[1] == 6.0 / 8 && row.gains()[2] == 4.0 / 8);
@@ -91,8 +91,8 @@ inline void budgets_hold_while_rows_buy() {
     std::vector<std::uint64_t> bought(2);
     const Matrix<double> table{X.data(), 2, 3, 3, 1};
     acquire_greedily<Neighborhood>(eight.reference, AcquisitionRule{0, -1, 1}, sheet, table,
-                                   Matrix<double>{votes.data(), 2, 3, 3, 1}, view(budgets),
-                                   view(seeds), outputs.data(), bought.data(), 2);
+                                   Matrix<double>{votes.data(), 2, 3, 3, 1}, view(budgets), view(seeds), outputs.data(),
+                                   bought.data(), 2);
     CHECK(bought[0] == 3 && bought[1] == 0);  // x2, then x1
     CHECK(std::fabs(outputs[0] - (0.9995 + 1.4998 - 0.9997)) < 1e-12 && outputs[1] == 1.0);
     CHECK(outputs[2] == -0.9997 && outputs[3] == 0.0);
@@ -111,12 +111,12 @@ inline void a_local_regression_of_one_feature_is_a_ridge_regression() {
     rows.prepare();
     LocalRegression row(rows);
     CHECK(row.vote() == 0.5 && row.gains().size == 1);
-    // The slope of all rows is 2 / (4 + 1) and the deviation 1: G is normal around 0.5 with deviation 0.4.
+    // The slope over all rows is 2 / (4 + 1) and the deviation is 1: G is normal around 0.5 with deviation 0.4.
     CHECK(std::fabs(row.gains()[0] - folded_gain(0.5, 0.4)) < 1e-15);
-    row.observe(0, 1.0, 1.0);  // half of the rows are at distance 0, so they alone count
+    row.observe(0, 1.0, 1.0);  // half of the rows are at distance 0, so only they count
     CHECK(std::fabs(row.vote() - 1.0) < 1e-15 && std::isnan(row.gains()[0]));
-    CHECK(folded_gain(0.0,
-                      0.0) == 0.0 && std::fabs(folded_gain(0.0, 2.0) - 2.0 / std::sqrt(2 * 3.141592653589793)) < 1e-12);
+    CHECK(folded_gain(0.0, 0.0) == 0.0 &&
+          std::fabs(folded_gain(0.0, 2.0) - 2.0 / std::sqrt(2 * 3.141592653589793)) < 1e-12);
 }
 
 inline void test_neighbors() {

@@ -1,4 +1,4 @@
-// Tests of predictor.hpp.
+// Tests of predict/predict.hpp.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +24,7 @@
 
 namespace farthing::tests {
 
-// Trees of random shapes and rules; every third feature has 70 categories.
+// Trees of random shapes and tests; every third feature has 70 categories.
 struct RandomTrees {
     index_t n_features;
     std::vector<index_t> offsets{0};
@@ -126,7 +126,7 @@ struct Predictions {
     bool operator==(const Predictions& other) const { return outputs == other.outputs && touched == other.touched; }
 };
 
-// One row, one node after the other; a feature is bought if all that the row has then costs no more than the budget.
+// One row, node by node; a feature is bought if the total stays within the budget.
 inline void walk(const ForestView& forest, const CostSheet& sheet, const double* row, double budget, double* outputs,
                  std::uint64_t* touched) {
     std::fill(outputs, outputs + 3, 0.0);
@@ -182,7 +182,7 @@ inline void predictions_are_those_of_a_walk(index_t n_trees) {
 
 inline void predictions_of_few_trees_are_those_of_a_walk() { predictions_are_those_of_a_walk(7); }
 
-// So many that the small ones among them meet blocks of ranks, but for the widest table.
+// Enough trees that the small ones are evaluated by ranks, except on the widest table.
 inline void predictions_of_many_trees_are_those_of_a_walk() {
     predictions_are_those_of_a_walk(150);
     CHECK(PreparedForest(RandomTrees(7, 150, 31).view_of()).small.worth_ranking(0, 150));
@@ -212,7 +212,7 @@ inline void stages_add_up_to_one_pass() {
     CHECK(parts == whole);
 }
 
-// A feature has more thresholds than a byte can count: the first trees are ranked, the others are not.
+// A feature has more thresholds than a byte can count: the first trees use ranks, the others do not.
 inline void trees_whose_thresholds_are_too_many_go_their_own_way() {
     RandomTrees random_trees(1, 60, 42);
     Random random(43);

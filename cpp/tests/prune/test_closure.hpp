@@ -1,4 +1,4 @@
-// Tests of closure.hpp.
+// Tests of prune/min_cut.hpp and prune/closure_path.hpp.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@
 
 namespace farthing::tests {
 
-// A random problem of n elements, arcs from later to earlier ones.
+// A random problem of n elements, with arcs from later to earlier ones.
 inline ClosureGraph random_closure(std::uint64_t seed, std::int32_t n, std::int64_t unit) {
     Random random(seed);
     ClosureGraph graph;
@@ -32,7 +32,7 @@ inline ClosureGraph random_closure(std::uint64_t seed, std::int32_t n, std::int6
     return graph;
 }
 
-// The greatest worth of a closed set, and the union of all sets that have it.
+// Brute force: the maximum weight of a closed set, and the union of all sets that have it.
 inline std::vector<std::uint8_t> brute_closure(const ClosureGraph& graph, Rate rate) {
     int128_t best = 0;
     std::uint32_t all = 0;

@@ -1,4 +1,4 @@
-// Tests of bins.hpp.
+// Tests of table/column_bins.hpp and table/binned_table.hpp.
 #pragma once
 
 #include <algorithm>
@@ -18,8 +18,8 @@ namespace farthing::tests {
 inline void a_midpoint_lies_between() {
     const double lowest = std::numeric_limits<double>::lowest();
     const double tiny = std::numeric_limits<double>::denorm_min();
-    const double steps[] = {-kInfinity, lowest, -1.0, -tiny, 0.0, tiny, 2 * tiny, 1.0, std::nextafter(1.0, 2.0),
-                            -lowest, kInfinity};
+    const double steps[] = {-kInfinity, lowest,   -1.0, -tiny, 0.0, tiny, 2 * tiny, 1.0, std::nextafter(1.0, 2.0),
+                            -lowest,    kInfinity};
     for (const double low : steps) {
         for (const double high : steps) {
             if (low < high) CHECK(midpoint(low, high) >= low && midpoint(low, high) < high);

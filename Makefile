@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 # Tables too large to bundle; see farthing.datasets.load_table.
 export FARTHING_DATA ?= $(abspath ../shared/data)
 
-SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*.hpp cpp/bindings/*)
+SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*/*.hpp cpp/bindings/*.cpp)
 
 .PHONY: demo test lint bench docs sanitize fuzz stubs clean
 

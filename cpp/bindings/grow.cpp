@@ -1,32 +1,37 @@
-// Bins and growers for Python.
+// Python bindings of grow/grower.hpp.
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <mutex>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
 
-#include "../bins.hpp"
-#include "../carry.hpp"
-#include "../criterion.hpp"
-#include "../grower.hpp"
-#include "../ledger.hpp"
-#include "../random.hpp"
-#include "common.hpp"
-#include "fields.hpp"
+#include "account/candidate_ranking.hpp"
+#include "account/cost_sheet.hpp"
+#include "account/row_ledger.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/cost_sheet.hpp"
+#include "bindings/row_ledger.hpp"
+#include "bindings/tree_fields.hpp"
+#include "common/counter_rng.hpp"
+#include "common/views.hpp"
+#include "grow/class_target.hpp"
+#include "grow/gradient_target.hpp"
+#include "grow/grow_options.hpp"
+#include "grow/grower.hpp"
+#include "grow/impurity.hpp"
+#include "grow/root_histogram_update.hpp"
+#include "grow/tree.hpp"
+#include "grow/workspace.hpp"
+#include "table/binned_table.hpp"
 
 namespace farthing {
 namespace {
-
-template <class T>
-BinnedTable bin_table(const Table<T>& X, const Vector<index_t>& n_categories, index_t max_bins, index_t n_sample,
-                      int n_threads) {
-    require(n_categories.shape(0) == X.shape(1), "n_categories: one for each column");
-    require(max_bins >= 2 && max_bins <= kMaxBins, "max_bins lies between 2 and 255");
-    require(n_sample >= 1 && n_sample < (index_t{1} << 32), "n_sample lies between 1 and 2^32 - 1");
-    nb::gil_scoped_release unlocked;
-    return BinnedTable::make(matrix(X), span(n_categories), max_bins, n_sample, n_threads);
-}
 
 GrowOptions options_of(index_t max_depth, index_t max_leaves, index_t min_rows_leaf, const std::string& ledger,
                        const std::string& cost_rule, double tradeoff, double budget, int n_threads) {
@@ -39,9 +44,9 @@ GrowOptions options_of(index_t max_depth, index_t max_leaves, index_t min_rows_l
     options.max_depth = max_depth;
     options.max_leaves = max_leaves;
     options.min_rows_leaf = min_rows_leaf;
-    options.ledger = ledger == "model" ? Ledger::model : Ledger::row;
-    options.weighing.rule = cost_rule == "ratio" ? CostRule::ratio : CostRule::penalty;
-    options.weighing.tradeoff = tradeoff;
+    options.ledger = ledger == "model" ? LedgerKind::model : LedgerKind::row;
+    options.ranking.rule = cost_rule == "ratio" ? CostRule::ratio : CostRule::penalty;
+    options.ranking.tradeoff = tradeoff;
     options.budget = budget;
     options.n_threads = n_threads;
     return options;
@@ -55,9 +60,9 @@ Impurity impurity_of(const std::string& name) {
     return Impurity::powers;
 }
 
-// An impurity that is a Python function of the weights of the classes. It is called without the interpreter's lock, perhaps
-// from a thread of its own, where nothing may be thrown: the first error is kept, and all nodes are pure from then on.
-struct Given {
+// An impurity that is a Python function of the class weights. It is called without the GIL, possibly from a worker
+// thread, where nothing may be thrown: the first error is kept, and all nodes are pure from then on.
+struct PythonImpurity {
     nb::object call;
     std::exception_ptr failed;
     std::mutex one_at_a_time;
@@ -67,7 +72,7 @@ struct Given {
         if (failed) return 0;
         const nb::gil_scoped_acquire locked;
         try {
-            const nb::object answer = call(give(std::vector<double>(counts, counts + n)));
+            const nb::object answer = call(to_numpy(std::vector<double>(counts, counts + n)));
             double result = -1;
             if (nb::try_cast(answer, result) && std::isfinite(result) && result >= 0) return result;
             const std::string got = nb::cast<std::string>(nb::repr(answer));
@@ -80,123 +85,74 @@ struct Given {
 };
 
 // (fields of the tree, leaf of each row, what the model owns now)
-using Grown = nb::typed<nb::tuple, Fields, Owning<index_t>, Owning<std::uint8_t>>;
-using Chosen = std::optional<Vector<index_t>>;
+using Grown = nb::typed<nb::tuple, Fields, NumpyArray<index_t>, NumpyArray<std::uint8_t>>;
+using IndexSubset = std::optional<Vector<index_t>>;
 using Flags = std::optional<Vector<std::uint8_t>>;
 
-// The chosen numbers below n, or all of them.
-void choose(const Chosen& chosen, index_t n, std::vector<index_t>& out) {
-    if (!chosen) {
+// The chosen indices below n, or all of them.
+void resolve(const IndexSubset& subset, index_t n, std::vector<index_t>& out) {
+    if (!subset) {
         out.resize(static_cast<std::size_t>(n));
         std::iota(out.begin(), out.end(), index_t{0});
         return;
     }
     index_t before = -1;
-    for (const index_t i : span(*chosen)) {
+    for (const index_t i : span(*subset)) {
         require(i > before && i < n, "rows and columns are chosen by ascending numbers within the table");
         before = i;
     }
-    out.assign(span(*chosen).begin(), span(*chosen).end());
+    out.assign(span(*subset).begin(), span(*subset).end());
 }
 
-// Sets of features, 64 a word.
-using Words = nb::ndarray<const std::uint64_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-
-// What each row owns, for Python.
-class Books {
-public:
-    Books(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of, double budget,
-           const std::optional<Vector<double>>& weights, const std::optional<Words>& owned, int n_threads)
-        : own_(own), shared_(shared), group_of_(group_of), n_rows_(table.n_rows),
-          ledger_(make(table, sheet_of(own, shared, group_of, table.n_columns()), budget, weights, owned, n_threads)) {}
-
-    RowLedger& ledger() { return ledger_; }
-
-    Owning<std::uint64_t> owned() const {
-        const index_t words = ledger_.n_words();
-        std::vector<std::uint64_t> out(static_cast<std::size_t>(n_rows_ * words));
-        for (index_t row = 0; row < n_rows_; ++row) {
-            std::copy(ledger_.owned(row), ledger_.owned(row) + words, out.begin() + row * words);
-        }
-        return give(std::move(out), {static_cast<std::size_t>(n_rows_), static_cast<std::size_t>(words)});
-    }
-
-private:
-    Vector<double> own_;
-    Vector<double> shared_;
-    Vector<index_t> group_of_;
-    index_t n_rows_;
-    RowLedger ledger_;
-
-    static RowLedger make(const BinnedTable& table, const Sheet& sheet, double budget,
-                          const std::optional<Vector<double>>& weights, const std::optional<Words>& owned,
-                          int n_threads) {
-        require(budget >= 0, "budget is not negative");
-        require(!weights || static_cast<index_t>(weights->shape(0)) == table.n_rows, "weights: one for each row");
-        const index_t words = Bitset::n_words(table.n_columns());
-        require(!owned || (static_cast<index_t>(owned->shape(0)) == table.n_rows &&
-                           static_cast<index_t>(owned->shape(1)) == words), "owned: a set for each row");
-        Span<const std::uint64_t> sets;
-        if (owned) sets = {owned->data(), table.n_rows * words};
-        if (owned && (table.n_columns() & 63)) {
-            const std::uint64_t beyond = ~std::uint64_t{0} << (table.n_columns() & 63);
-            for (index_t row = 0; row < table.n_rows; ++row) {
-                require((sets[row * words + words - 1] & beyond) == 0, "owned: no such column");
-            }
-        }
-        nb::gil_scoped_release unlocked;
-        return {table, sheet, budget, weights ? span(*weights) : Span<const double>{}, sets, n_threads};
-    }
-};
-
-// Grows tree after tree on one table, with one price list and one set of limits.
+// Grows tree after tree on one table, with one cost sheet and one set of limits.
 class TreeGrower {
 public:
     TreeGrower(const BinnedTable& table, Vector<double> own, Vector<double> shared, Vector<index_t> group_of,
                index_t max_depth, index_t max_leaves, index_t min_rows_leaf, const std::string& ledger,
                const std::string& cost_rule, double tradeoff, double budget, int n_threads)
         : table_(table), own_(own), shared_(shared), group_of_(group_of),
-          sheet_(sheet_of(own, shared, group_of, table.n_columns())),
+          sheet_(cost_sheet_of(own, shared, group_of, table.n_columns())),
           options_(options_of(max_depth, max_leaves, min_rows_leaf, ledger, cost_rule, tradeoff, budget, n_threads)) {}
 
     Grown gradient(const Vector<double>& gradients, const std::optional<Vector<double>>& hessians, double l2,
-                   double min_hessian, const Chosen& columns, const Chosen& rows, const Flags& owned,
-                   const std::optional<double>& budget, Books* ledger, bool send_others,
+                   double min_hessian, const IndexSubset& columns, const IndexSubset& rows, const Flags& owned,
+                   const std::optional<double>& budget, PyRowLedger* ledger, bool send_others,
                    const std::optional<double>& step) {
         require(static_cast<index_t>(gradients.shape(0)) == table_.n_rows, "gradients: one for each row");
         require(!hessians || static_cast<index_t>(hessians->shape(0)) == table_.n_rows, "hessians: one for each row");
-        require(l2 >= 0 && min_hessian >= 0 && (!budget || *budget >= 0), "l2, min_hessian and budget are not negative");
+        require(l2 >= 0 && min_hessian >= 0 && (!budget || *budget >= 0),
+                "l2, min_hessian and budget are not negative");
         require(!step || (*step > 0 && std::isfinite(*step)), "step is above zero");
-        require(!ledger || options_.ledger == Ledger::row, "a row ledger needs ledger='row'");
+        require(!ledger || options_.ledger == LedgerKind::row, "a row ledger needs ledger='row'");
         require(!ledger || ledger->ledger().n_rows() == table_.n_rows, "the ledger is of another table");
         GrowOptions options = options_;
         if (budget) options.budget = *budget;
-        const double times = step.value_or(1.0);
+        const double step_size = step.value_or(1.0);
         if (hessians) {
-            return grow(GradientTarget<Sums::full>(span(gradients), span(*hessians), l2, min_hessian, options_.n_threads,
-                                                   times),
+            return grow(GradientTarget<GradientSums::full>(span(gradients), span(*hessians), l2, min_hessian,
+                                                           options_.n_threads, step_size),
                         options, columns, rows, owned, ledger, send_others);
         }
-        if (packs_well(table_.n_rows)) {
-            return grow(GradientTarget<Sums::packed>(span(gradients), {}, l2, 0, options_.n_threads, times,
-                                                     step.has_value()),
+        if (can_pack(table_.n_rows)) {
+            return grow(GradientTarget<GradientSums::packed>(span(gradients), {}, l2, 0, options_.n_threads, step_size,
+                                                             step.has_value()),
                         options, columns, rows, owned, ledger, send_others);
         }
-        return grow(GradientTarget<Sums::unit>(span(gradients), {}, l2, 0, options_.n_threads, times), options, columns,
-                    rows, owned, ledger, send_others);
+        return grow(GradientTarget<GradientSums::unit>(span(gradients), {}, l2, 0, options_.n_threads, step_size),
+                    options, columns, rows, owned, ledger, send_others);
     }
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
-                  const nb::object& impurity, double alpha, double power, const Chosen& columns, const Chosen& rows,
-                  const Flags& owned, std::optional<index_t> max_features, std::optional<index_t> max_cuts, double cuts_above,
-                  std::uint64_t seed, std::uint64_t stream) {
+                  const nb::object& impurity, double alpha, double power, const IndexSubset& columns,
+                  const IndexSubset& rows, const Flags& owned, std::optional<index_t> max_features,
+                  std::optional<index_t> max_cuts, double cuts_above, std::uint64_t seed, std::uint64_t stream) {
         require(static_cast<index_t>(labels.shape(0)) == table_.n_rows, "labels: one for each row");
         require(static_cast<index_t>(weights.shape(0)) == table_.n_rows, "weights: one for each row");
         require(n_classes >= 1, "n_classes is at least 1");
         require(alpha >= 0 && power >= 1, "alpha is not negative and power at least 1");
         require((!max_features || *max_features >= 1) && (!max_cuts || *max_cuts >= 1),
                 "max_features and max_cuts are at least 1");
-        require((!max_features && !max_cuts) || options_.ledger == Ledger::row,
+        require((!max_features && !max_cuts) || options_.ledger == LedgerKind::row,
                 "max_features and max_cuts need the row ledger");
         GrowOptions options = options_;
         options.max_features = max_features.value_or(GrowOptions{}.max_features);
@@ -206,44 +162,47 @@ public:
         ImpurityFunction function;
         function.alpha = alpha;
         function.power = power;
-        Given given;
+        PythonImpurity python_impurity;
         if (nb::isinstance<nb::str>(impurity)) {
             function.kind = impurity_of(nb::cast<std::string>(impurity));
         } else {
-            given.call = impurity;
+            python_impurity.call = impurity;
             function.kind = Impurity::custom;
-            function.given = [&given](const double* counts, index_t n) { return given(counts, n); };
+            function.custom = [&python_impurity](const double* counts, index_t n) {
+                return python_impurity(counts, n);
+            };
         }
-        Grown grown = grow(ClassTarget(span(labels), span(weights), n_classes, function), options, columns, rows, owned);
-        if (given.failed) std::rethrow_exception(given.failed);
+        Grown grown =
+            grow(ClassTarget(span(labels), span(weights), n_classes, function), options, columns, rows, owned);
+        if (python_impurity.failed) std::rethrow_exception(python_impurity.failed);
         return grown;
     }
 
-    index_t n_carried() const { return carry_.n_ready(); }
+    index_t n_carried() const { return root_update_.n_reused(); }
 
 private:
     const BinnedTable& table_;  // kept alive by the Python object
     Vector<double> own_;
     Vector<double> shared_;
     Vector<index_t> group_of_;
-    Sheet sheet_;
+    CostSheet sheet_;
     GrowOptions options_;
     Workspace workspace_;
-    Carry carry_;
+    RootHistogramUpdate root_update_;
 
-    // Whether the next tree may begin with sums of this one's leaves.
-    bool carries(const Chosen& columns, const Chosen& rows) const {
-        return options_.ledger == Ledger::model && !columns && !rows;
+    // Whether the next tree may start from the root histogram that this one leaves.
+    bool can_reuse_root(const IndexSubset& columns, const IndexSubset& rows) const {
+        return options_.ledger == LedgerKind::model && !columns && !rows;
     }
 
     template <class Target>
-    Grown grow(const Target& target, const GrowOptions& options, const Chosen& columns, const Chosen& rows, const Flags& owned,
-               Books* rows_ledger = nullptr, bool send_others = false) {
+    Grown grow(const Target& target, const GrowOptions& options, const IndexSubset& columns, const IndexSubset& rows,
+               const Flags& owned, PyRowLedger* rows_ledger = nullptr, bool send_others = false) {
         std::vector<index_t> taken;
-        choose(columns, table_.n_columns(), taken);
-        choose(rows, table_.n_rows, workspace_.rows);
+        resolve(columns, table_.n_columns(), taken);
+        resolve(rows, table_.n_rows, workspace_.rows);
         require(!workspace_.rows.empty(), "there are no rows to grow a tree from");
-        Owned ledger(sheet_);
+        OwnedFeatures ledger(sheet_);
         if (owned) {
             require(static_cast<index_t>(owned->shape(0)) == table_.n_columns(), "owned: one for each column");
             for (index_t j = 0; j < table_.n_columns(); ++j) {
@@ -255,51 +214,29 @@ private:
         std::vector<std::uint8_t> now_owned(static_cast<std::size_t>(table_.n_columns()), 0);
         {
             nb::gil_scoped_release unlocked;
-            RowLedger* books = rows_ledger ? &rows_ledger->ledger() : nullptr;
-            Grower<Target> grower(books ? books->table() : table_, target, sheet_, options, std::move(taken),
-                                  std::move(ledger), workspace_, books,
-                                  carries(columns, rows) ? &carry_ : nullptr);
+            RowLedger* row_ledger = rows_ledger ? &rows_ledger->ledger() : nullptr;
+            Grower<Target> grower(row_ledger ? row_ledger->table() : table_, target, sheet_, options, std::move(taken),
+                                  std::move(ledger), workspace_, row_ledger,
+                                  can_reuse_root(columns, rows) ? &root_update_ : nullptr);
             tree = grower.grow();
             grower.leaves_of_rows({leaf_of_row.data(), table_.n_rows});
-            if (send_others) grower.send_others(tree, {leaf_of_row.data(), table_.n_rows});
+            if (send_others) grower.route_other_rows(tree, {leaf_of_row.data(), table_.n_rows});
             for (index_t j = 0; j < table_.n_columns(); ++j) now_owned[j] = grower.owned().has(j);
         }
-        return {nb::make_tuple(fields(std::move(tree)), give(std::move(leaf_of_row)), give(std::move(now_owned)))};
+        return {
+            nb::make_tuple(fields(std::move(tree)), to_numpy(std::move(leaf_of_row)), to_numpy(std::move(now_owned)))};
     }
 };
 
 }  // namespace
 
 void bind_grow(nb::module_& m) {
-    nb::class_<BinnedTable>(m, "BinnedTable")
-        .def_ro("n_rows", &BinnedTable::n_rows)
-        .def_prop_ro("n_columns", &BinnedTable::n_columns)
-        .def_prop_ro("nbytes", [](const BinnedTable& t) { return t.codes.size(); })
-        .def("n_bins", [](const BinnedTable& t, index_t column) {
-            require(column >= 0 && column < t.n_columns(), "no such column");
-            return t.columns[column].n_bins;
-        }, "column"_a)
-        .def("edges", [](const BinnedTable& t, index_t column) {
-            require(column >= 0 && column < t.n_columns(), "no such column");
-            return give(std::vector<double>(t.columns[column].edges));
-        }, "column"_a)
-        .def("codes", [](const BinnedTable& t) {
-            std::vector<std::uint8_t> out;
-            out.reserve(static_cast<std::size_t>(t.codes.size()));
-            for (index_t j = 0; j < t.n_columns(); ++j) {
-                for (index_t row = 0; row < t.n_rows; ++row) out.push_back(t.column(j)[row]);
-            }
-            return give(std::move(out), {static_cast<std::size_t>(t.n_columns()), static_cast<std::size_t>(t.n_rows)});
-        });
-    m.def("bin_table", &bin_table<double>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a, "n_threads"_a);
-    m.def("bin_table", &bin_table<float>, "X"_a.noconvert(), "n_categories"_a, "max_bins"_a, "n_sample"_a, "n_threads"_a);
-
-    nb::class_<Books>(m, "RowLedgers")
+    nb::class_<PyRowLedger>(m, "RowLedgers")
         .def(nb::init<const BinnedTable&, Vector<double>, Vector<double>, Vector<index_t>, double,
                       const std::optional<Vector<double>>&, const std::optional<Words>&, int>(),
              nb::keep_alive<1, 2>(), "table"_a, "own"_a, "shared"_a, "group_of"_a, nb::kw_only(), "budget"_a,
              "weights"_a.none(), "owned"_a.none(), "n_threads"_a)
-        .def("owned", &Books::owned);
+        .def("owned", &PyRowLedger::owned);
 
     nb::class_<TreeGrower>(m, "TreeGrower")
         .def(nb::init<const BinnedTable&, Vector<double>, Vector<double>, Vector<index_t>, index_t, index_t, index_t,

@@ -1,5 +1,5 @@
-// The module: the only folder of the core that knows Python. Each file here checks shapes and types, releases the
-// lock and calls the core.
+// The Python module. This is the only folder of the core that knows Python: each file checks shapes and types,
+// releases the GIL and calls the core.
 #include <nanobind/nanobind.h>
 
 namespace farthing {
@@ -12,16 +12,19 @@ void bind_neighbors(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
 void bind_prune(nanobind::module_& m);
 void bind_sampler(nanobind::module_& m);
+void bind_table(nanobind::module_& m);
 
 }  // namespace farthing
 
 NB_MODULE(_core, m) {
-    m.doc() = "Farthing's compiled core: bins, histograms, trees, prediction, pruning. Internal; its shapes may change.";
-    // Models that are alive when Python ends are no leaks; those are looked for by the sanitizers.
+    m.doc() =
+        "Farthing's compiled core: bins, histograms, trees, prediction, pruning. Internal; its shapes may change.";
+    // Models that are alive when Python exits are not leaks; the sanitizers look for those.
     nanobind::set_leak_warnings(false);
-    farthing::bind_predict(m);  // first, since others take its class
+    farthing::bind_predict(m);  // first: others take its classes as arguments
     farthing::bind_boost(m);
     farthing::bind_curtail(m);
+    farthing::bind_table(m);
     farthing::bind_grow(m);
     farthing::bind_lambdas(m);
     farthing::bind_neighbors(m);

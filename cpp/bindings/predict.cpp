@@ -1,5 +1,10 @@
-// The predictor for Python.
-#include "predictor.hpp"
+// Python bindings of the predict folder.
+#include <cstdint>
+
+#include "bindings/arrays.hpp"
+#include "bindings/forest_arrays.hpp"
+#include "bindings/predictor.hpp"
+#include "common/views.hpp"
 
 namespace farthing {
 
@@ -8,8 +13,9 @@ void bind_predict(nb::module_& m) {
         .def(nb::init<index_t, index_t, Vector<index_t>, Vector<index_t>, Vector<std::int32_t>, Vector<double>,
                       Vector<index_t>, Vector<index_t>, Vector<std::uint8_t>, Vector<index_t>, Vector<std::uint64_t>,
                       Vector<index_t>, bool, bool>(),
-             nb::kw_only(), "n_features"_a, "n_outputs"_a, "offsets"_a, "target"_a, "feature"_a, "threshold"_a, "left"_a,
-             "right"_a, "missing"_a, "category"_a, "category_words"_a, "category_widths"_a, "strict"_a, "single"_a)
+             nb::kw_only(), "n_features"_a, "n_outputs"_a, "offsets"_a, "target"_a, "feature"_a, "threshold"_a,
+             "left"_a, "right"_a, "missing"_a, "category"_a, "category_words"_a, "category_widths"_a, "strict"_a,
+             "single"_a)
         .def("descend", &ForestArrays::descend, "values"_a.noconvert(), "hearsay"_a.noconvert(), "nodes"_a.noconvert(),
              "tree"_a, "end"_a)
         .def("total", &ForestArrays::total, "scores"_a.noconvert(), "nodes"_a.noconvert(), "end"_a, "single_sums"_a);

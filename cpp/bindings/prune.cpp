@@ -1,21 +1,32 @@
-// Pruning for Python.
+// Python bindings of the prune folder.
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include <nanobind/stl/function.h>
 
-#include "../closure.hpp"
-#include "../curve.hpp"
-#include "../feature_paths.hpp"
-#include "../lineage.hpp"
-#include "../pruning.hpp"
-#include "predictor.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/predictor.hpp"
+#include "common/views.hpp"
+#include "predict/forest_view.hpp"
+#include "prune/closure_graph.hpp"
+#include "prune/closure_path.hpp"
+#include "prune/feature_removal.hpp"
+#include "prune/min_cut.hpp"
+#include "prune/node_errors.hpp"
+#include "prune/path_curve.hpp"
+#include "prune/pruning_problem.hpp"
+#include "prune/row_bundles.hpp"
 
 namespace farthing {
 namespace {
 
 // (numerators, denominators, drops, number of cuts)
-using Path = nb::typed<nb::tuple, Owning<std::int64_t>, Owning<std::int64_t>, Owning<index_t>, index_t>;
+using Path = nb::typed<nb::tuple, NumpyArray<std::int64_t>, NumpyArray<std::int64_t>, NumpyArray<index_t>, index_t>;
 using Caller = std::optional<nb::typed<nb::callable, void(double)>>;
 
 Progress with_lock(const Caller& caller) {
@@ -33,7 +44,7 @@ Path give_path(ClosurePath&& path, std::vector<index_t>&& drop) {
         p.push_back(rate.p);
         q.push_back(rate.q);
     }
-    return {nb::make_tuple(give(std::move(p)), give(std::move(q)), give(std::move(drop)), path.n_cuts)};
+    return {nb::make_tuple(to_numpy(std::move(p)), to_numpy(std::move(q)), to_numpy(std::move(drop)), path.n_cuts)};
 }
 
 ClosureGraph graph_of(const Vector<std::int64_t>& gain, const Vector<std::int64_t>& cost, const Vector<index_t>& tail,
@@ -44,7 +55,7 @@ ClosureGraph graph_of(const Vector<std::int64_t>& gain, const Vector<std::int64_
     graph.gain.assign(span(gain).begin(), span(gain).end());
     graph.cost.assign(span(cost).begin(), span(cost).end());
     for (const std::int64_t c : graph.cost) require(c >= 0, "costs are not negative");
-    detail::Arcs arcs;
+    ArcList arcs;
     for (index_t a = 0; a < span(tail).size; ++a) {
         for (const index_t v : {span(tail)[a], span(head)[a]})
             require(v >= 0 && v < graph.n(), "an arc leads out of the elements");
@@ -66,7 +77,7 @@ Path closure_path(const Vector<std::int64_t>& gain, const Vector<std::int64_t>& 
     return give_path(std::move(path), std::move(drop));
 }
 
-// A forest and the rows that pay as a closure problem, ready to be solved.
+// The pruning problem of a forest and the rows that pay.
 class Pruning {
 public:
     template <class T>
@@ -83,7 +94,7 @@ public:
         for (const std::int64_t c : span(own)) require(c >= 0, "own costs are not negative");
         for (const std::int64_t c : span(shared)) require(c >= 0, "shared costs are not negative");
         require(test >= 0, "the cost of a test is not negative");
-        const GridSheet sheet{span(own), span(shared), span(group_of), test};
+        const IntegerCosts sheet{span(own), span(shared), span(group_of), test};
         nb::gil_scoped_release unlocked;
         return Pruning(pruning_problem(view, matrix(X), span(gain), sheet));
     }
@@ -91,7 +102,7 @@ public:
     index_t n_elements() const { return problem_.graph.n(); }
     index_t n_arcs() const { return problem_.graph.n_arcs(); }
 
-    // All breakpoints, and for each node the entry at which it is no longer split.
+    // All breakpoints, and for each node the entry from which on it is no longer split.
     Path path(const Caller& progress) const {
         ClosurePath path;
         std::vector<index_t> drop(problem_.element.size(), 0);
@@ -106,8 +117,8 @@ public:
         return give_path(std::move(path), std::move(drop));
     }
 
-    // The nodes that stay split at the rate p / q, by one cut.
-    Owning<std::uint8_t> cut(std::int64_t p, std::int64_t q) const {
+    // The nodes that stay split at the rate p / q, from a single cut.
+    NumpyArray<std::uint8_t> cut(std::int64_t p, std::int64_t q) const {
         require(p >= 0 && q > 0, "a rate is p / q with p >= 0 and q > 0");
         std::vector<std::uint8_t> kept(problem_.element.size(), 0);
         {
@@ -116,7 +127,7 @@ public:
             for (std::size_t h = 0; h < kept.size(); ++h)
                 kept[h] = problem_.element[h] >= 0 && inside[problem_.element[h]];
         }
-        return give(std::move(kept));
+        return to_numpy(std::move(kept));
     }
 
 private:
@@ -124,7 +135,7 @@ private:
 
     PruningProblem problem_;
 
-    // Purchases that no split needs leave the largest optimum at the rate 0 by themselves; that is no pruning.
+    // Purchases that no split needs leave the largest optimum at rate 0 by themselves; that entry prunes nothing.
     static void leave_out_purchases(std::vector<Rate>& rates, std::vector<index_t>& drop) {
         if (rates.empty() || std::find(drop.begin(), drop.end(), 1) != drop.end()) return;
         rates.erase(rates.begin());
@@ -132,8 +143,8 @@ private:
     }
 };
 
-// (errors of the rows that pass, errors of those that stay)
-using Errors = nb::typed<nb::tuple, Owning<std::int64_t>, Owning<std::int64_t>>;
+// (errors of passing rows, errors of staying rows)
+using Errors = nb::typed<nb::tuple, NumpyArray<std::int64_t>, NumpyArray<std::int64_t>>;
 
 template <class T>
 Errors node_errors_of(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& y,
@@ -147,11 +158,11 @@ Errors node_errors_of(const Predictor& predictor, const Table<T>& X, const Vecto
         nb::gil_scoped_release unlocked;
         errors = node_errors(view, matrix(X), span(y), span(label));
     }
-    return {nb::make_tuple(give(std::move(errors.passing)), give(std::move(errors.staying)))};
+    return {nb::make_tuple(to_numpy(std::move(errors.passing)), to_numpy(std::move(errors.staying)))};
 }
 
-// (rows that buy, tests, wrong rows)
-using Curves = nb::typed<nb::tuple, Owning<std::int32_t>, Owning<std::int64_t>, Owning<std::int64_t>>;
+// (rows that buy, tests, misclassified rows)
+using Curves = nb::typed<nb::tuple, NumpyArray<std::int32_t>, NumpyArray<std::int64_t>, NumpyArray<std::int64_t>>;
 
 template <class T>
 Curves path_curve_of(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& drop, index_t n_entries,
@@ -165,7 +176,7 @@ Curves path_curve_of(const Predictor& predictor, const Table<T>& X, const Vector
     for (const index_t d : span(drop)) require(d >= 0 && d <= n_entries, "drop: an entry, or their number");
     require(static_cast<index_t>(group_of.shape(0)) == view.n_features, "group_of: one for each feature");
     for (const index_t group : span(group_of)) require(group < n_groups, "group_of names no group");
-    Curve curve;
+    PathCurve curve;
     {
         nb::gil_scoped_release unlocked;
         curve =
@@ -173,19 +184,19 @@ Curves path_curve_of(const Predictor& predictor, const Table<T>& X, const Vector
     }
     const auto items = static_cast<std::size_t>(view.n_features + n_groups);
     const auto entries = static_cast<std::size_t>(n_entries + 1);
-    return {nb::make_tuple(give(std::move(curve.bought), {items, entries}), give(std::move(curve.tests)),
-                           give(std::move(curve.wrong)))};
+    return {nb::make_tuple(to_numpy(std::move(curve.bought), {items, entries}), to_numpy(std::move(curve.tests)),
+                           to_numpy(std::move(curve.wrong)))};
 }
 
 template <class T>
-FeaturePaths feature_paths(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& group_of,
-                           index_t n_groups) {
+FeatureRemoval feature_paths(const Predictor& predictor, const Table<T>& X, const Vector<index_t>& group_of,
+                             index_t n_groups) {
     const ForestView& view = predictor.view();
     require(static_cast<index_t>(X.shape(1)) == view.n_features, "X: one column for each feature");
     require(static_cast<index_t>(group_of.shape(0)) == view.n_features, "group_of: one for each feature");
     for (const index_t group : span(group_of)) require(group < n_groups, "group_of names no group");
     nb::gil_scoped_release unlocked;
-    return FeaturePaths(view, matrix(X), span(group_of), n_groups);
+    return FeatureRemoval(view, matrix(X), span(group_of), n_groups);
 }
 
 }  // namespace
@@ -210,26 +221,26 @@ void bind_prune(nb::module_& m) {
     m.def("path_curve", &path_curve_of<float>, "predictor"_a, "X"_a.noconvert(), nb::kw_only(), "drop"_a, "n_entries"_a,
           "y"_a, "prior"_a, "group_of"_a, "n_groups"_a, "n_threads"_a);
 
-    nb::class_<FeaturePaths>(m, "FeaturePaths")
+    nb::class_<FeatureRemoval>(m, "FeaturePaths")
         .def(
             "losses",
-            [](const FeaturePaths& paths, const Vector<std::int64_t>& gain, const Vector<std::uint8_t>& removed) {
+            [](const FeatureRemoval& paths, const Vector<std::int64_t>& gain, const Vector<std::uint8_t>& removed) {
                 require(static_cast<index_t>(removed.shape(0)) == paths.n_features(), "removed: one for each feature");
                 require(static_cast<index_t>(gain.shape(0)) == paths.n_nodes(), "gain: one for each node");
-                return give(paths.losses(span(gain), span(removed)));
+                return to_numpy(paths.losses(span(gain), span(removed)));
             },
             "gain"_a, "removed"_a)
         .def(
             "savings",
-            [](const FeaturePaths& paths, const Vector<std::uint8_t>& removed, int n_threads) {
+            [](const FeatureRemoval& paths, const Vector<std::uint8_t>& removed, int n_threads) {
                 require(static_cast<index_t>(removed.shape(0)) == paths.n_features(), "removed: one for each feature");
                 std::vector<std::int64_t> saved;
                 {
                     nb::gil_scoped_release unlocked;
                     saved = paths.savings(span(removed), n_threads);
                 }
-                return give(std::move(saved),
-                            {static_cast<std::size_t>(paths.n_features()), static_cast<std::size_t>(paths.n_items())});
+                return to_numpy(std::move(saved), {static_cast<std::size_t>(paths.n_features()),
+                                                   static_cast<std::size_t>(paths.n_items())});
             },
             "removed"_a, "n_threads"_a);
     m.def("feature_paths", &feature_paths<double>, nb::keep_alive<0, 1>(), "predictor"_a, "X"_a.noconvert(),

@@ -1,4 +1,4 @@
-// check: a test is a function with a name; a failed CHECK says where, and the test goes on.
+// check: a test is a named function; a failed CHECK prints its place, and the test continues.
 #pragma once
 
 #include <cstdio>

@@ -1,28 +1,48 @@
-// The core's own tests, in the order of the data flow. `make sanitize` runs them under AddressSanitizer and
-// UndefinedBehaviorSanitizer; what the kernels compute is compared with naive twins in tests/kernels as well.
-#include "test_bins.hpp"
-#include "test_boosting.hpp"
-#include "test_closure.hpp"
-#include "test_growing.hpp"
-#include "test_ledger.hpp"
-#include "test_neighbors.hpp"
-#include "test_predicting.hpp"
-#include "test_price.hpp"
-#include "test_sampling.hpp"
-#include "test_sums.hpp"
+// The tests of the C++ core, in the order of the data flow. `make sanitize` runs them under AddressSanitizer and
+// UndefinedBehaviorSanitizer. tests/kernels compares the kernels with naive implementations in NumPy as well.
+#include <cstdio>
+
+#include "tests/account/test_cost_sheet.hpp"
+#include "tests/account/test_row_account.hpp"
+#include "tests/account/test_row_ledger.hpp"
+#include "tests/boost/test_adaboost.hpp"
+#include "tests/boost/test_curtailed_vote.hpp"
+#include "tests/boost/test_lambda_gradients.hpp"
+#include "tests/boost/test_vote_sampler.hpp"
+#include "tests/common/test_fixed_point.hpp"
+#include "tests/common/test_keyed_sampling.hpp"
+#include "tests/common/test_radix_sort.hpp"
+#include "tests/common/test_selection.hpp"
+#include "tests/grow/test_grower.hpp"
+#include "tests/grow/test_histogram.hpp"
+#include "tests/grow/test_ledger_growth.hpp"
+#include "tests/grow/test_split_search.hpp"
+#include "tests/neighbors/test_neighbors.hpp"
+#include "tests/predict/test_predict.hpp"
+#include "tests/prune/test_closure.hpp"
+#include "tests/table/test_binned_table.hpp"
 
 int main() {
     using namespace farthing::tests;
-    test_bins();
-    test_sums();
-    test_price();
-    test_growing();
-    test_ledger();
-    test_predicting();
-    test_sampling();
-    test_boosting();
-    test_neighbors();
+    test_radix_sort();
+    test_fixed_point();
+    test_keyed_sampling();
+    test_selection();
+    test_binned_table();
+    test_cost_sheet();
+    test_row_account();
+    test_row_ledger();
+    test_histogram();
+    test_split_search();
+    test_grower();
+    test_ledger_growth();
+    test_predict();
+    test_adaboost();
+    test_curtailed_vote();
+    test_lambda_gradients();
+    test_vote_sampler();
     test_closure();
+    test_neighbors();
     std::printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 ? 0 : 1;
 }

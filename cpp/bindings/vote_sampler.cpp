@@ -1,0 +1,139 @@
+// Python bindings of boost/vote_sampler.hpp, and its single draws, which walks use.
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "account/cost_sheet.hpp"
+#include "bindings/arrays.hpp"
+#include "bindings/cost_sheet.hpp"
+#include "bindings/predictor.hpp"
+#include "boost/learner_votes.hpp"
+#include "boost/vote_plan.hpp"
+#include "boost/vote_sampler.hpp"
+#include "common/bitset.hpp"
+#include "common/keyed_sampling.hpp"
+#include "common/views.hpp"
+#include "predict/forest_view.hpp"
+
+namespace farthing {
+namespace {
+
+// (outputs, words of acquired features, samples)
+using Sampled = nb::typed<nb::tuple, NumpyArray<double>, NumpyArray<std::uint64_t>, NumpyArray<index_t>>;
+
+// A plan and a cost sheet. The Python side has built the plan, so all its indices are in range.
+class Sampler {
+public:
+    Sampler(Vector<double> alphas, Vector<index_t> set_offsets, Vector<index_t> set_features,
+            Vector<index_t> all_features, double steps, Vector<std::uint64_t> cumulative, Vector<double> weights,
+            Vector<index_t> exact, double scale, Vector<index_t> dear, Vector<double> dear_prices, bool full_vote,
+            index_t max_samples, bool top, Vector<index_t> order, Vector<double> reach, bool curtail,
+            Vector<double> own, Vector<double> shared, Vector<index_t> group_of)
+        : kept_{alphas, weights, dear_prices, reach, own, shared},
+          kept_indices_{set_offsets, set_features, all_features, exact, dear, order, group_of},
+          kept_cumulative_(cumulative) {
+        plan_.alphas = span(alphas);
+        plan_.set_offsets = span(set_offsets);
+        plan_.set_features = span(set_features);
+        plan_.all_features = span(all_features);
+        plan_.steps = steps;
+        plan_.distribution = {span(cumulative)};
+        plan_.weights = span(weights);
+        plan_.exact = span(exact);
+        plan_.scale = scale;
+        plan_.by_price = span(dear);
+        plan_.descending_prices = span(dear_prices);
+        plan_.full_vote = full_vote;
+        plan_.max_samples = max_samples;
+        plan_.top = top;
+        plan_.order = span(order);
+        plan_.reach = span(reach);
+        plan_.curtail = curtail;
+        const index_t n = plan_.n_learners();
+        require(plan_.set_offsets.size == n + 1, "set_offsets has one entry more than alphas");
+        require(plan_.weights.size == n && plan_.distribution.cumulative.size == n,
+                "weights, cumulative: one for each learner");
+        require(plan_.descending_prices.size == plan_.by_price.size, "dear_prices: one for each of dear");
+        require(plan_.reach.size == plan_.order.size + 1, "reach has one entry more than order");
+        sheet_ = cost_sheet_of(own, shared, group_of, static_cast<index_t>(own.shape(0)));
+    }
+
+    template <class T>
+    Sampled trees(const Predictor& predictor, const Table<T>& X, const Vector<double>& budgets,
+                  const Vector<std::int64_t>& seeds, int n_threads) const {
+        const ForestView& forest = predictor.view();
+        require(forest.n_trees() == plan_.n_learners(), "the forest has one tree for each learner");
+        require(forest.n_features == sheet_.n_features(), "the forest has the features of the sheet");
+        require(forest.width == 1, "the trees have one score a node");
+        return run(TreeVotes{forest}, X, budgets, seeds, n_threads);
+    }
+
+    template <class T>
+    Sampled linear(const Vector<index_t>& feature, const Vector<double>& factor, const Vector<double>& missing,
+                   const Table<T>& X, const Vector<double>& budgets, const Vector<std::int64_t>& seeds,
+                   int n_threads) const {
+        const LinearVotes votes{span(feature), span(factor), span(missing)};
+        const index_t n = plan_.n_learners();
+        require(votes.feature.size == n && votes.factor.size == n && votes.missing.size == n,
+                "feature, factor, missing: one for each learner");
+        for (const index_t column : votes.feature) require(column < sheet_.n_features(), "feature is not in the sheet");
+        return run(votes, X, budgets, seeds, n_threads);
+    }
+
+private:
+    std::vector<Vector<double>> kept_;
+    std::vector<Vector<index_t>> kept_indices_;
+    Vector<std::uint64_t> kept_cumulative_;
+    VotePlan plan_;
+    CostSheet sheet_;
+
+    template <class Votes, class T>
+    Sampled run(const Votes& votes, const Table<T>& X, const Vector<double>& budgets, const Vector<std::int64_t>& seeds,
+                int n_threads) const {
+        require(static_cast<index_t>(X.shape(1)) == sheet_.n_features(), "X: one column for each feature");
+        require(budgets.shape(0) == X.shape(0), "budgets: one for each row");
+        require(seeds.shape(0) == X.shape(0), "seeds: one for each row");
+        const std::size_t n = X.shape(0);
+        const auto words = static_cast<std::size_t>(Bitset::n_words(sheet_.n_features()));
+        std::vector<double> outputs(n);
+        std::vector<std::uint64_t> bought(n * words);
+        std::vector<index_t> samples(n);
+        {
+            nb::gil_scoped_release unlocked;
+            predict_sampled(plan_, votes, sheet_, matrix(X), span(budgets), span(seeds), outputs.data(), bought.data(),
+                            samples.data(), n_threads);
+        }
+        return {nb::make_tuple(to_numpy(std::move(outputs), {n, 1}), to_numpy(std::move(bought), {n, words}),
+                               to_numpy(std::move(samples)))};
+    }
+};
+
+index_t draw_from(const Vector<std::uint64_t>& cumulative, std::uint64_t key, std::uint64_t counter) {
+    const DiscreteDistribution distribution{span(cumulative)};
+    require(!distribution.empty(), "there is nothing to draw");
+    return distribution.draw(key, counter);
+}
+
+}  // namespace
+
+void bind_sampler(nb::module_& m) {
+    m.def("seed_key", &seed_key, "seed"_a, "The key of draws before the first purchase.");
+    m.def("purchase_bits", &purchase_bits, "feature"_a, "What the purchase of a feature flips in the key.");
+    m.def("draw_lot", &draw_from, "cumulative"_a, "key"_a, "counter"_a, "The thing that a draw of this number gives.");
+    nb::class_<Sampler>(m, "Sampler")
+        .def(nb::init<Vector<double>, Vector<index_t>, Vector<index_t>, Vector<index_t>, double, Vector<std::uint64_t>,
+                      Vector<double>, Vector<index_t>, double, Vector<index_t>, Vector<double>, bool, index_t, bool,
+                      Vector<index_t>, Vector<double>, bool, Vector<double>, Vector<double>, Vector<index_t>>(),
+             nb::kw_only(), "alphas"_a, "set_offsets"_a, "set_features"_a, "all_features"_a, "steps"_a, "cumulative"_a,
+             "weights"_a, "exact"_a, "scale"_a, "dear"_a, "dear_prices"_a, "full_vote"_a, "max_samples"_a, "top"_a,
+             "order"_a, "reach"_a, "curtail"_a, "own"_a, "shared"_a, "group_of"_a)
+        .def("trees", &Sampler::trees<double>, "predictor"_a, "X"_a.noconvert(), "budgets"_a, "seeds"_a, "n_threads"_a)
+        .def("trees", &Sampler::trees<float>, "predictor"_a, "X"_a.noconvert(), "budgets"_a, "seeds"_a, "n_threads"_a)
+        .def("linear", &Sampler::linear<double>, "feature"_a, "factor"_a, "missing"_a, "X"_a.noconvert(), "budgets"_a,
+             "seeds"_a, "n_threads"_a)
+        .def("linear", &Sampler::linear<float>, "feature"_a, "factor"_a, "missing"_a, "X"_a.noconvert(), "budgets"_a,
+             "seeds"_a, "n_threads"_a);
+}
+
+}  // namespace farthing

@@ -1,0 +1,116 @@
+// adaboost: the rounds of AdaBoost. Holds the distribution over the training rows and the trees so far; the caller
+// chooses the learner of each round from the edges.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <vector>
+
+#include "boost/stump_learner.hpp"
+#include "common/fixed_point.hpp"
+#include "common/views.hpp"
+#include "grow/tree.hpp"
+#include "table/binned_table.hpp"
+
+namespace farthing {
+
+// Voting weights are multiples of this, so their sums are exact in any order.
+constexpr double kVoteGrid = 1.0 / 4294967296.0;
+
+struct BoostingRound {
+    double edge = 0;
+    double alpha = 0;
+    bool perfect = false;  // no error on any row whose weight is above zero on the grid
+};
+
+class AdaBoost {
+public:
+    // IN  labels (n,): -1 or +1; weights (n,): positive.
+    AdaBoost(const BinnedTable& table, Span<const std::int8_t> labels, Span<const double> weights, int n_threads)
+        : learner_(table, weights, n_threads), labels_(labels.begin(), labels.end()),
+          signed_(static_cast<std::size_t>(labels.size)), votes_(labels_.size()) {
+        double largest = 0;
+        for (const double weight : weights) largest = std::fmax(largest, weight);
+        double sum = 0;
+        double least = std::numeric_limits<double>::infinity();
+        for (index_t i = 0; i < labels.size; ++i) {
+            signed_[i] = weights[i] / largest;
+            sum += signed_[i];
+            least = std::fmin(least, signed_[i]);
+        }
+        for (index_t i = 0; i < labels.size; ++i) signed_[i] *= labels[i] / sum;
+        // The margin y f(x) is at least ln(weight share of x), so a vote of this weight makes every row correct.
+        max_alpha_ = std::log(2 * sum / std::fmax(least, std::ldexp(1.0, -1000)));
+        update_fixed_point();
+    }
+
+    index_t n_columns() const { return learner_.n_columns(); }
+    index_t n_trees() const { return static_cast<index_t>(trees_.size()); }
+    const std::vector<Tree>& trees() const { return trees_; }
+    double max_alpha() const { return max_alpha_; }
+
+    // OUT edges (k + 1,): of the constant vote, then of the best stump of each column.
+    void edges(double* out) const {
+        std::vector<std::int64_t> found(static_cast<std::size_t>(n_columns()));
+        learner_.edges(fixed_, found.data());
+        out[0] = normalized(std::abs(sum_));
+        for (index_t j = 0; j < n_columns(); ++j) out[j + 1] = normalized(found[j]);
+    }
+
+    // Adds the constant vote (column -1) or a tree whose root is the best stump of a column, with the voting weight
+    // alpha = 1/2 ln((1 + edge) / (1 - edge)), and updates the distribution to D exp(-alpha y h) / Z.
+    BoostingRound add_round(index_t column, index_t max_depth) {
+        if (column < 0) {
+            trees_.push_back(learner_.constant(sum_ > 0 ? 1 : -1, votes_.data()));
+        } else {
+            trees_.push_back(learner_.tree(fixed_, column, max_depth, votes_.data()));
+        }
+        std::int64_t wrong = 0;
+        for (std::size_t i = 0; i < labels_.size(); ++i) {
+            if (labels_[i] != votes_[i]) wrong += std::abs(fixed_.values[i]);
+        }
+        BoostingRound round;
+        round.perfect = wrong == 0;
+        round.edge = normalized(abs_sum_ - 2 * wrong);
+        const double alpha = round.perfect ? max_alpha_ : std::fmin(std::atanh(round.edge), max_alpha_);
+        round.alpha = std::nearbyint(alpha / kVoteGrid) * kVoteGrid;
+        // Weight of a wrong row relative to a correct one; capped to stay finite.
+        const double factor = std::exp(std::fmin(2 * round.alpha, 700.0));
+        double sum = 0;
+        for (std::size_t i = 0; i < labels_.size(); ++i) {
+            if (labels_[i] != votes_[i]) signed_[i] *= factor;
+            sum += std::fabs(signed_[i]);
+        }
+        for (double& value : signed_) value /= sum;
+        update_fixed_point();
+        return round;
+    }
+
+private:
+    StumpLearner learner_;
+    std::vector<std::int8_t> labels_;
+    std::vector<double> signed_;  // distribution times labels
+    std::vector<std::int8_t> votes_;
+    std::vector<Tree> trees_;
+    double max_alpha_ = 0;
+    FixedPoint fixed_;            // signed_ on a grid
+    std::int64_t abs_sum_ = 0;    // the largest possible edge
+    std::int64_t sum_ = 0;
+
+    void update_fixed_point() {
+        fixed_ = to_fixed_point(view(signed_));
+        abs_sum_ = 0;
+        sum_ = 0;
+        for (const std::int64_t value : fixed_.values) {
+            abs_sum_ += std::abs(value);
+            sum_ += value;
+        }
+    }
+
+    double normalized(std::int64_t edge) const { return static_cast<double>(edge) / static_cast<double>(abs_sum_); }
+};
+
+}  // namespace farthing

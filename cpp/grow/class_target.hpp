@@ -1,0 +1,96 @@
+// class_target: class counts as a target (see target.hpp), for trees that minimise an impurity.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "common/fixed_point.hpp"
+#include "common/views.hpp"
+#include "grow/impurity.hpp"
+#include "grow/target.hpp"
+
+namespace farthing {
+
+struct ClassRow {
+    std::int64_t weight;
+    index_t label;
+};
+
+// A cell is the weight of each class, then the number of rows:   [ class 0 | class 1 | ... | rows ].
+class ClassTarget {
+public:
+    using Row = ClassRow;
+    static constexpr bool kUpdatesRoot = false;
+    static constexpr bool kCentersCuts = true;  // trees grow until nodes are pure, and small nodes have empty bins
+
+    ClassTarget(Span<const index_t> labels, Span<const double> weights, index_t n_classes, ImpurityFunction impurity)
+        : labels_(labels), weights_(to_fixed_point(weights)), n_classes_(n_classes), impurity_(impurity) {
+        if (labels.size != weights.size) throw std::invalid_argument("labels and weights differ in length");
+        for (const index_t label : labels) {
+            if (label < 0 || label >= n_classes) throw std::invalid_argument("a label is not a class");
+        }
+    }
+
+    index_t width() const { return n_classes_ + 1; }
+    index_t n_values() const { return n_classes_; }
+    // With two classes, one order of the categories finds the best subset; with more, one order per class is tried.
+    index_t n_orders() const { return n_classes_ <= 2 ? 1 : n_classes_; }
+
+    Row row(index_t i) const { return {weights_.values[i], labels_[i]}; }
+    void add(std::int64_t* cell, const Row& row) const {
+        cell[row.label] += row.weight;
+        cell[n_classes_] += 1;
+    }
+
+    index_t n_rows(const std::int64_t* sums) const { return sums[n_classes_]; }
+    double cover(const std::int64_t* sums) const { return weights_.to_double(weight(sums)); }
+    void values(const std::int64_t* sums, double* out) const {
+        for (index_t c = 0; c < n_classes_; ++c) out[c] = weights_.to_double(sums[c]);
+    }
+
+    bool pure(const std::int64_t* sums) const { return node_score(sums) <= 0; }
+
+    // Additive impurities: F - F_left - F_right. Minimax ones (line 12 of GreedyTree): F - max(F_left, F_right).
+    double gain(const std::int64_t* left, const std::int64_t* right, double node_score) const {
+        const double a = this->node_score(left);
+        const double b = this->node_score(right);
+        const double decrease = node_score - (impurity_.minimax() ? std::fmax(a, b) : a + b);
+        return decrease > kMinRelativeGain * node_score ? decrease : 0.0;
+    }
+    double node_score(const std::int64_t* sums) const {
+        // On the stack for the usual numbers of classes: this is called for every candidate split.
+        constexpr index_t kMaxStackClasses = 64;
+        double stack_counts[kMaxStackClasses];
+        if (n_classes_ <= kMaxStackClasses) {
+            values(sums, stack_counts);
+            return impurity_(stack_counts, n_classes_);
+        }
+        std::vector<double> counts(static_cast<std::size_t>(n_classes_));
+        values(sums, counts.data());
+        return impurity_(counts.data(), n_classes_);
+    }
+
+    // The share of one class among a category's rows.
+    double order_key(const std::int64_t* sums, index_t order) const {
+        const index_t c = n_classes_ <= 2 ? n_classes_ - 1 : order;
+        const std::int64_t all = weight(sums);  // 0 if the rows' weights are too small for the grid
+        return all > 0 ? static_cast<double>(sums[c]) / static_cast<double>(all) : 0.0;
+    }
+
+private:
+    Span<const index_t> labels_;
+    FixedPoint weights_;
+    index_t n_classes_;
+    ImpurityFunction impurity_;
+
+    std::int64_t weight(const std::int64_t* sums) const {
+        std::int64_t sum = 0;
+        for (index_t c = 0; c < n_classes_; ++c) sum += sums[c];
+        return sum;
+    }
+};
+
+}  // namespace farthing

@@ -1,0 +1,169 @@
+// gradient_target: gradients and hessians as a target (see target.hpp), for boosted trees.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <type_traits>
+
+#include "common/fixed_point.hpp"
+#include "common/threads.hpp"
+#include "common/views.hpp"
+#include "grow/target.hpp"
+
+namespace farthing {
+
+// The second-order approximation of a loss at the current scores. A node with sums G (negative gradients) and H
+// (hessians, or weights for plain gradient steps) has the value G / (H + l2) and reduces the loss by G^2 / (2 (H +
+// l2)). With H = sum of weights this is the squared error to the negative gradient, equation 5 of Xu et al. 2012.
+
+enum class GradientSums {
+    packed,  // unit hessians; one integer: the gradient sum in the high bits, the number of rows in the low bits
+    unit,    // unit hessians; gradients, rows
+    full     // gradients, hessians, rows
+};
+
+struct GradientRow {
+    std::int64_t g;
+    std::int64_t h;
+};
+
+// Bits that a count of up to n rows needs.
+inline int bits_for(index_t n) {
+    int bits = 0;
+    while ((index_t{1} << bits) <= n) ++bits;
+    return bits;
+}
+
+// Packing halves the memory traffic of a histogram. It is used as long as gradients keep at least the 24 bits of a
+// float.
+inline bool can_pack(index_t n) { return 62 - 2 * bits_for(n) >= 24; }
+
+template <GradientSums kSums>
+class GradientTarget {
+public:
+    using Row = std::conditional_t<kSums == GradientSums::full, GradientRow, std::int64_t>;
+    static constexpr bool kCentersCuts = false;  // boosted trees are small, so their nodes have few empty bins
+    static constexpr bool kUpdatesRoot = kSums == GradientSums::packed;  // see root_histogram_update.hpp
+    static constexpr index_t kWidth = kSums == GradientSums::packed ? 1 : kSums == GradientSums::unit ? 2 : 3;
+
+    // IN  min_hessian: a split that leaves a child a smaller sum of hessians gains nothing; step: learning rate that
+    // values are multiplied by; on_grid: whether values may be rounded to the grid of the sums.
+    GradientTarget(Span<const double> gradients, Span<const double> hessians, double l2, double min_hessian = 0,
+                   int n_threads = 1, double step = 1, bool on_grid = false)
+        : row_bits_(kSums == GradientSums::packed ? bits_for(gradients.size) : 0),
+          g_(to_fixed_point(gradients, 62 - row_bits_, n_threads)),
+          h_(kSums == GradientSums::full ? to_fixed_point(hessians, 62, n_threads) : FixedPoint{}), l2_(l2),
+          min_hessian_(min_hessian), step_(step) {
+        if constexpr (kSums == GradientSums::packed) {
+            const int threads = threads_for(n_threads, gradients.size / 16384);
+            index_t n_fine = 0;
+            #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : n_fine)
+            for (index_t i = 0; i < gradients.size; ++i) {
+                n_fine += std::abs(g_.values[i]) >= kFineSteps;
+                //      63 ............. row_bits | row_bits - 1 ... 0
+                //        gradient sum (signed)  |  number of rows
+                // Adding packed rows adds both fields. The count cannot overflow into the gradients: row_bits_ holds
+                // all rows.
+                g_.values[i] = g_.values[i] * (std::int64_t{1} << row_bits_) + 1;
+            }
+            on_grid_ = on_grid && 2 * n_fine >= gradients.size;
+        }
+    }
+
+    index_t width() const { return kWidth; }
+    index_t n_values() const { return 1; }
+    index_t n_orders() const { return 1; }
+
+    Row row(index_t i) const {
+        if constexpr (kSums == GradientSums::full) {
+            return {g_.values[i], h_.values[i]};
+        } else {
+            return g_.values[i];
+        }
+    }
+
+    static void add(std::int64_t* cell, const Row& row) {
+        if constexpr (kSums == GradientSums::packed) {
+            cell[0] += row;
+        } else if constexpr (kSums == GradientSums::unit) {
+            cell[0] += row;
+            cell[1] += 1;
+        } else {
+            cell[0] += row.g;
+            cell[1] += row.h;
+            cell[2] += 1;
+        }
+    }
+
+    index_t n_rows(const std::int64_t* sums) const {
+        if constexpr (kSums == GradientSums::packed) {
+            return sums[0] & ((std::int64_t{1} << row_bits_) - 1);
+        } else {
+            return sums[kWidth - 1];
+        }
+    }
+    double cover(const std::int64_t* sums) const { return hessian(sums); }
+    void values(const std::int64_t* sums, double* out) const {
+        const double step = mean(sums) * step_;
+        out[0] = on_grid_ ? g_.to_double(std::llrint(step / g_.unit)) : step;
+    }
+
+    // For root_histogram_update.hpp: values are multiples of the grid unit, if the grid is fine relative to the
+    // gradients.
+    bool steps_on_grid() const { return on_grid_; }
+    double unit() const { return g_.unit; }
+    index_t n_targets() const { return static_cast<index_t>(g_.values.size()); }
+    // The value of a node in grid steps.
+    std::int64_t step(const std::int64_t* sums) const { return std::llrint(mean(sums) * step_ / g_.unit); }
+    // A packed sum after the gradients of all its rows decreased by `step`.
+    std::int64_t moved(std::int64_t sum, std::int64_t step) const {
+        return sum - step * n_rows(&sum) * (std::int64_t{1} << row_bits_);
+    }
+
+    bool pure(const std::int64_t*) const { return false; }
+
+    // Half the increase of the sum of G^2 / (H + l2).
+    double gain(const std::int64_t* left, const std::int64_t* right, double node_score) const {
+        if constexpr (kSums == GradientSums::full) {
+            if (hessian(left) < min_hessian_ || hessian(right) < min_hessian_) return 0.0;
+        }
+        const double parts = score(left) + score(right);
+        const double increase = parts - node_score;
+        return increase > kMinRelativeGain * parts ? increase / 2 : 0.0;
+    }
+    double node_score(const std::int64_t* sums) const { return score(sums); }
+
+    // Categories sorted by mean gradient: some prefix of this order is the best subset (Fisher 1958).
+    double order_key(const std::int64_t* sums, index_t) const { return mean(sums); }
+
+private:
+    // The grid is fine enough if at least half of the gradients are this many steps or more.
+    static constexpr std::int64_t kFineSteps = std::int64_t{1} << 16;
+
+    int row_bits_;
+    FixedPoint g_;
+    FixedPoint h_;
+    double l2_;
+    double min_hessian_;
+    double step_;
+    bool on_grid_ = false;
+
+    double mean(const std::int64_t* sums) const {
+        const double h = hessian(sums) + l2_;
+        return h > 0 ? gradient(sums) / h : 0.0;
+    }
+    double gradient(const std::int64_t* sums) const {
+        return g_.to_double(kSums == GradientSums::packed ? sums[0] >> row_bits_ : sums[0]);
+    }
+    double hessian(const std::int64_t* sums) const {
+        return kSums == GradientSums::full ? h_.to_double(sums[1]) : static_cast<double>(n_rows(sums));
+    }
+    double score(const std::int64_t* sums) const {
+        const double g = gradient(sums);
+        const double h = hessian(sums) + l2_;
+        return h > 0 ? g * g / h : 0.0;
+    }
+};
+
+}  // namespace farthing

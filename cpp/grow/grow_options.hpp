@@ -1,0 +1,39 @@
+// grow_options: limits and rules of growing one tree.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+#include "account/candidate_ranking.hpp"
+#include "common/views.hpp"
+
+namespace farthing {
+
+// Who owns a purchased feature. Model: all rows, in this tree and in later ones; after each purchase all open leaves
+// rerank their splits. Row: only the rows below the split. They own what lies on their path from the root or, with a
+// RowLedger, on their paths through all trees so far.
+enum class LedgerKind { model, row };
+
+struct GrowOptions {
+    index_t max_depth = std::numeric_limits<index_t>::max();
+    index_t max_leaves = std::numeric_limits<index_t>::max();
+    index_t min_rows_leaf = 1;
+    LedgerKind ledger = LedgerKind::row;
+    CandidateRanking ranking;
+    double budget = std::numeric_limits<double>::infinity();  // hard limit on what the ledger's owner pays in total
+    int n_threads = 0;
+    // Number of columns sampled per node to find its split among; row ledger only.
+    index_t max_features = std::numeric_limits<index_t>::max();
+    // Number of random thresholds tried per numeric column and node; row ledger only.
+    index_t max_cuts = std::numeric_limits<index_t>::max();
+    double cuts_above = 0;  // nodes of at most this weight try all thresholds
+    std::uint64_t key = 0;  // random key of the root
+};
+
+// Counters that derive the keys of a node's children, and of thresholds, from the key of the node. Draws of columns
+// count up from 0, so these count down from the top.
+constexpr std::uint64_t kLeftDraw = ~std::uint64_t{0};
+constexpr std::uint64_t kRightDraw = kLeftDraw - 1;
+constexpr std::uint64_t kCutDraw = kLeftDraw - 2;
+
+}  // namespace farthing

@@ -1,0 +1,271 @@
+// grower: grows one tree best-first. Every open leaf has a candidate, its best split at current prices; the best
+// candidate of all leaves is split until none is worth its price or a limit is reached.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "account/candidate_ranking.hpp"
+#include "account/cost_sheet.hpp"
+#include "account/row_ledger.hpp"
+#include "common/bitset.hpp"
+#include "common/counter_rng.hpp"
+#include "common/threads.hpp"
+#include "common/views.hpp"
+#include "grow/grow_options.hpp"
+#include "grow/leaf.hpp"
+#include "grow/leaf_search.hpp"
+#include "grow/root_histogram_update.hpp"
+#include "grow/row_partition.hpp"
+#include "grow/split.hpp"
+#include "grow/split_chooser.hpp"
+#include "grow/tree.hpp"
+#include "grow/workspace.hpp"
+#include "table/bin_codes.hpp"
+#include "table/binned_table.hpp"
+#include "table/column_bins.hpp"
+
+namespace farthing {
+
+template <class Target>
+class Grower {
+public:
+    // IN  workspace.rows: the training rows, ascending; columns: those that may be split on; owned: what the model
+    // owns (ignored under the row ledger). After grow(), owned() includes what the tree bought.
+    // IN OUT ledger: what the rows own, or null; its table must be `table`.
+    // IN OUT root_update: passes the root histogram from tree to tree, or null; requires all rows, all columns and
+    // the model ledger.
+    Grower(const BinnedTable& table, const Target& target, const CostSheet& sheet, const GrowOptions& options,
+           std::vector<index_t> columns, OwnedFeatures owned, Workspace& workspace, RowLedger* ledger = nullptr,
+           RootHistogramUpdate* root_update = nullptr)
+        : table_(table), target_(target), sheet_(sheet), options_(options), ledger_(ledger), width_(target.width()),
+          rows_(workspace.rows), scratch_(workspace.targets),
+          chooser_(target, sheet, options, std::move(owned), ledger),
+          search_(table, target, options, std::move(columns), chooser_, workspace, root_update) {
+        tree_.n_values = target.n_values();
+    }
+
+    Grower(const Grower&) = delete;  // members refer to each other
+    Grower& operator=(const Grower&) = delete;
+
+    Tree grow() {
+        add_root();
+        while (!heap_.empty() && n_leaves_ < options_.max_leaves) {
+            std::pop_heap(heap_.begin(), heap_.end(), ranks_below());
+            const index_t leaf = heap_.back();
+            heap_.pop_back();
+            split(leaf);
+        }
+        search_.finish(leaves_);
+        return std::move(tree_);
+    }
+
+    const OwnedFeatures& owned() const { return chooser_.owned(); }
+
+    // OUT leaf_of_row: the leaf of each training row; other rows are left unchanged.
+    void leaves_of_rows(Span<index_t> leaf_of_row) const {
+        const int threads = threads_for(options_.n_threads, static_cast<index_t>(rows_.size()) / 8192);
+        #pragma omp parallel num_threads(threads)
+        for (const Leaf& leaf : leaves_) {
+            if (leaf.node < 0) continue;
+            #pragma omp for schedule(static) nowait
+            for (index_t i = leaf.begin; i < leaf.end; ++i) leaf_of_row[rows_[i]] = leaf.node;
+        }
+    }
+
+    // Routes the rows that were not trained on through the grown tree; each pays for the features on its path.
+    // IN OUT leaf_of_row: -1 for those rows on entry, their leaf on return.
+    void route_other_rows(const Tree& tree, Span<index_t> leaf_of_row) const {
+        const int threads = threads_for(options_.n_threads, leaf_of_row.size / 4096 + 1);
+        #pragma omp parallel for schedule(static) num_threads(threads)
+        for (index_t row = 0; row < leaf_of_row.size; ++row) {
+            if (leaf_of_row[row] < 0) leaf_of_row[row] = route(tree, row);
+        }
+    }
+
+private:
+    const BinnedTable& table_;
+    const Target& target_;
+    const CostSheet& sheet_;
+    const GrowOptions& options_;
+    RowLedger* ledger_;
+    index_t width_;
+    std::vector<index_t>& rows_;
+    std::vector<std::int64_t>& scratch_;
+    SplitChooser<Target> chooser_;
+    LeafSearch<Target> search_;
+    Tree tree_;
+    std::vector<Leaf> leaves_;
+    std::vector<index_t> heap_;  // open leaves with an acceptable candidate, as positions in leaves_
+    std::vector<Split> splits_;  // by node; empty at leaves
+    index_t n_leaves_ = 0;
+
+    void add_root() {
+        Leaf root;
+        root.end = static_cast<index_t>(rows_.size());
+        root.sums.assign(static_cast<std::size_t>(width_), 0);
+        for (const index_t row : rows_) target_.add(root.sums.data(), target_.row(row));
+        root.path = OwnedFeatures(sheet_);
+        root.key = options_.key;
+        root.constant = Bitset(search_.n_columns());
+        chooser_.begin_tree(root, rows_.data());
+        add_node(root);
+        leaves_.push_back(std::move(root));
+        n_leaves_ = 1;
+        if (options_.max_leaves > 1 && search_.splittable(leaves_[0])) {
+            search_.find_root_splits(leaves_[0]);
+            open_leaf(0);
+        }
+    }
+
+    void add_node(Leaf& leaf) {
+        leaf.node = tree_.n_nodes();
+        splits_.emplace_back();
+        target_.values(leaf.sums.data(), tree_.add_leaf(target_.cover(leaf.sums.data())));
+    }
+
+    index_t route(const Tree& tree, index_t row) const {
+        index_t node = 0;
+        while (tree.feature[node] >= 0) {
+            const index_t feature = tree.feature[node];
+            if (ledger_) ledger_->buy(row, feature);
+            const Split& split = splits_[node];
+            const index_t bin = table_.column(feature)[row];
+            const bool missing = bin == table_.columns[feature].n_bins ||
+                                 (split.categorical && !has_bin(split.left, bin) && !has_bin(split.right, bin));
+            if (missing && split.missing == Missing::stay) break;
+            const bool left = missing             ? split.missing == Missing::left
+                              : split.categorical ? has_bin(split.left, bin)
+                                                  : bin <= split.bin;
+            node = left ? tree.left[node] : tree.right[node];
+        }
+        return node;
+    }
+
+    void split(index_t parent_place) {
+        const Candidate candidate = leaves_[parent_place].candidate;
+        Split chosen = leaves_[parent_place].split;
+        if (Target::kCentersCuts) center_cut(leaves_[parent_place], candidate.feature, chosen);
+        Leaf left;
+        Leaf right;
+        partition_leaf(leaves_[parent_place], candidate.feature, chosen, left, right);
+        const index_t parent_node = leaves_[parent_place].node;
+        // Prices were asked for and the charge is zero although the feature is not free: all rows own it or were
+        // refused it.
+        const bool nobody_pays =
+            options_.ranking.tradeoff > 0 && candidate.charge == 0 && sheet_.own[candidate.feature] > 0;
+        if (ledger_ && !nobody_pays &&
+            ledger_->buy(rows_.data() + left.begin, left.n() + right.n(), candidate.feature)) {
+            // Codes of these rows became missing, so the parent's histogram is no longer the sum of its children's.
+            search_.release_histogram(leaves_[parent_place]);
+        }
+        const index_t parent_histogram = leaves_[parent_place].histogram;
+        splits_[parent_node] = chosen;
+        leaves_[parent_place] = Leaf{};
+        add_node(left);
+        add_node(right);
+        tree_.split_leaf(parent_node, candidate.feature, table_.columns[candidate.feature], chosen, left.node,
+                         right.node);
+        ++n_leaves_;
+
+        const bool prices_changed = chooser_.buy(candidate.feature);
+
+        // The smaller child is counted from its rows; the larger one is the parent minus it.
+        const bool left_is_small = left.n() <= right.n();
+        Leaf& small_child = left_is_small ? left : right;
+        Leaf& large_child = left_is_small ? right : left;
+        large_child.histogram = parent_histogram;
+        const auto small = static_cast<index_t>(leaves_.size());
+        const index_t large = small + 1;
+        leaves_.push_back(std::move(small_child));
+        leaves_.push_back(std::move(large_child));
+        const bool more = n_leaves_ < options_.max_leaves;
+        if (more || search_.updates_root()) {
+            const HistogramSource from = parent_histogram >= 0 ? HistogramSource::parent : HistogramSource::rows;
+            search_.find_splits(leaves_[small], &leaves_[large], from, more);
+        }
+        if (more) {
+            open_leaf(small);
+            open_leaf(large);
+        }
+        if (prices_changed) rerank_leaves();
+    }
+
+    // Between the highest bin on the left and the lowest on the right there may be bins without training rows. All
+    // cuts in that gap split the training rows alike; the one nearest to its middle generalises best.
+    void center_cut(const Leaf& leaf, index_t feature, Split& split) const {
+        if (split.categorical) return;
+        const ColumnBins& bins = table_.columns[feature];
+        const CodeColumn codes = table_.column(feature);
+        index_t right = bins.n_bins;
+        for (index_t i = leaf.begin; i < leaf.end && right > split.bin + 1; ++i) {
+            const index_t bin = codes[rows_[i]];
+            if (bin > split.bin && bin < right) right = bin;
+        }
+        if (right == bins.n_bins) return;  // only missing values go right
+        split.bin = bins.middle_edge(split.bin, right - 1);
+    }
+
+    void partition_leaf(const Leaf& parent, index_t feature, const Split& split, Leaf& left, Leaf& right) {
+        const ColumnBins& bins = table_.columns[feature];
+        const auto left_bins = goes_left(split, bins.n_bins);
+        const index_t n_left = partition_rows(table_.column(feature), left_bins, rows_.data() + parent.begin,
+                                              parent.n(), scratch_.data(), options_.n_threads);
+        left.begin = parent.begin;
+        left.end = parent.begin + n_left;
+        right.begin = left.end;
+        right.end = parent.end;
+        left.depth = right.depth = parent.depth + 1;
+        left.path = parent.path;
+        left.path.add(sheet_, feature);
+        right.path = left.path;
+        // With a row ledger a purchase can turn codes to missing, so a constant column may vary again.
+        left.constant = right.constant = ledger_ ? Bitset(search_.n_columns()) : parent.constant;
+        if (search_.is_random()) {
+            left.key = random_bits(parent.key, kLeftDraw);
+            right.key = random_bits(parent.key, kRightDraw);
+        }
+        left.sums.assign(static_cast<std::size_t>(width_), 0);
+        if (const std::int64_t* cells = search_.cells_of(parent, feature)) {
+            for (index_t i = 0; i < (bins.n_bins + 1) * width_; ++i) {
+                if (left_bins[i / width_]) left.sums[i % width_] += cells[i];
+            }
+        } else {
+            for (index_t i = left.begin; i < left.end; ++i) target_.add(left.sums.data(), target_.row(rows_[i]));
+        }
+        right.sums = parent.sums;
+        for (index_t w = 0; w < width_; ++w) right.sums[w] -= left.sums[w];
+    }
+
+    auto ranks_below() const {
+        return [this](index_t a, index_t b) { return chooser_.ranks_below(leaves_[a], leaves_[b]); };
+    }
+
+    void open_leaf(index_t place) {
+        if (leaves_[place].candidate.feature < 0) {
+            // Under the model ledger a later purchase can make one of its splits worthwhile.
+            if (options_.ledger == LedgerKind::row || leaves_[place].splits.empty()) {
+                search_.release_histogram(leaves_[place]);
+            }
+            return;
+        }
+        heap_.push_back(place);
+        std::push_heap(heap_.begin(), heap_.end(), ranks_below());
+    }
+
+    void rerank_leaves() {
+        heap_.clear();
+        for (index_t place = 0; place < static_cast<index_t>(leaves_.size()); ++place) {
+            Leaf& leaf = leaves_[place];
+            if (leaf.node < 0 || leaf.splits.empty()) continue;
+            search_.rerank(leaf);
+            if (leaf.candidate.feature >= 0) heap_.push_back(place);
+        }
+        std::make_heap(heap_.begin(), heap_.end(), ranks_below());
+    }
+};
+
+}  // namespace farthing

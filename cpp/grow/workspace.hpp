@@ -1,0 +1,22 @@
+// workspace: memory reused from tree to tree.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "common/views.hpp"
+#include "grow/histogram_pool.hpp"
+
+namespace farthing {
+
+// Buffers only; no state passes from one tree to the next through it.
+struct Workspace {
+    std::vector<index_t> rows;          // row indices, leaf by leaf
+    std::vector<std::int64_t> targets;  // targets in the order of rows; scratch of the partition between searches
+    std::vector<std::int64_t> spare_small;
+    std::vector<std::int64_t> spare_large;
+    std::vector<std::uint8_t> bins;     // bins of one leaf's rows in one column
+    HistogramPool pool;
+};
+
+}  // namespace farthing

@@ -1,0 +1,90 @@
+// Tests of boost/vote_sampler.hpp.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "account/cost_sheet.hpp"
+#include "boost/learner_votes.hpp"
+#include "boost/vote_plan.hpp"
+#include "boost/vote_sampler.hpp"
+#include "common/views.hpp"
+#include "tests/check.hpp"
+
+namespace farthing::tests {
+
+// Three features that vote with their values; alphas 1, 2, 4; prices 1, 2, 3.
+struct SmallPlan {
+    std::vector<double> alphas{1, 2, 4}, weights{1, 1, 1}, descending_prices{3, 2, 1}, reach{0};
+    std::vector<double> own{1, 2, 3}, shared, factor{1, -1, 1}, missing{0, 0, 0};
+    std::vector<index_t> set_offsets{0, 1, 2, 3}, set_features{0, 1, 2}, all{0, 1, 2};
+    std::vector<index_t> by_price{2, 1, 0}, group_of{-1, -1, -1};
+    std::vector<index_t> order, none;
+    std::vector<std::uint64_t> cumulative{1, 3, 7};
+
+    VotePlan plan() const {
+        VotePlan p;
+        p.alphas = view(alphas);
+        p.set_offsets = view(set_offsets);
+        p.set_features = view(set_features);
+        p.all_features = view(all);
+        p.distribution = {view(cumulative)};
+        p.weights = view(weights);
+        p.scale = 7;
+        p.by_price = view(by_price);
+        p.descending_prices = view(descending_prices);
+        p.max_samples = 50;
+        p.order = view(order);
+        p.reach = view(reach);
+        return p;
+    }
+    CostSheet sheet() const { return {view(own), view(shared), view(group_of)}; }
+    LinearVotes votes() const { return {view(all), view(factor), view(missing)}; }
+};
+
+inline void a_row_draws_within_its_budget_or_takes_the_full_vote() {
+    const SmallPlan small;
+    const std::vector<double> X{1, 1, 1, 1, 1, 1, 1, 1, 1};
+    const std::vector<double> budgets{6, 2.5, 4};
+    const std::vector<std::int64_t> seeds{1, 2, 3};
+    std::vector<double> outputs(3);
+    std::vector<std::uint64_t> bought(3);
+    std::vector<index_t> samples(3);
+    predict_sampled(small.plan(), small.votes(), small.sheet(), Matrix<double>{X.data(), 3, 3, 3, 1}, view(budgets),
+                    view(seeds), outputs.data(), bought.data(), samples.data(), 2);
+    CHECK(outputs[0] == 3 && samples[0] == 0 && bought[0] == 7);  // 1 - 2 + 4
+    CHECK(outputs[1] == 0 && samples[1] == 0 && bought[1] == 0);  // the most expensive learner exceeds the budget
+    CHECK(samples[2] >= 1);
+    const double spent = (bought[2] & 1) * 1.0 + (bought[2] >> 1 & 1) * 2.0 + (bought[2] >> 2 & 1) * 3.0;
+    CHECK(spent > 0 && spent <= 4);
+}
+
+inline void the_top_of_a_list_is_cut_short_when_the_label_is_certain() {
+    SmallPlan small;
+    small.order = {2, 0, 1};
+    small.reach = {7, 3, 2, 0};
+    VotePlan plan = small.plan();
+    plan.top = true;
+    const std::vector<double> X{1, 1, 1};
+    const std::vector<double> budgets{std::numeric_limits<double>::infinity()};
+    const std::vector<std::int64_t> seeds{0};
+    std::vector<double> outputs(1);
+    std::vector<std::uint64_t> bought(1);
+    std::vector<index_t> samples(1);
+    const Matrix<double> row{X.data(), 1, 3, 3, 1};
+    predict_sampled(plan, small.votes(), small.sheet(), row, view(budgets), view(seeds), outputs.data(), bought.data(),
+                    samples.data(), 1);
+    CHECK(outputs[0] == 3 && samples[0] == 3 && bought[0] == 7);
+    plan.curtail = true;
+    predict_sampled(plan, small.votes(), small.sheet(), row, view(budgets), view(seeds), outputs.data(), bought.data(),
+                    samples.data(), 1);
+    CHECK(outputs[0] == 4 && samples[0] == 1 && bought[0] == 4);
+}
+
+inline void test_vote_sampler() {
+    RUN(a_row_draws_within_its_budget_or_takes_the_full_vote);
+    RUN(the_top_of_a_list_is_cut_short_when_the_label_is_certain);
+}
+
+}  // namespace farthing::tests

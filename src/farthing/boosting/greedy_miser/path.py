@@ -207,9 +207,7 @@ class _PathFits:
         return Frontier(points, unit=costs.unit, full_cost=costs.total(costs.features))
 
 
-def _spread_points(
-    paths: _PathFits, evaluation: RoundEvaluation, n_tradeoffs: int
-) -> list[Sequence[Point]]:
+def _spread_points(paths: _PathFits, evaluation: RoundEvaluation, n_tradeoffs: int) -> list[Sequence[Point]]:
     """Fit at trade-offs that are chosen by what the models so far spend."""
     if n_tradeoffs < 1:
         raise ValueError(f"tradeoffs must be values, or how many, at least 1; got {n_tradeoffs}")

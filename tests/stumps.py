@@ -1,26 +1,36 @@
 """A whole method in one file: a list of one-sided rules, learned greedily.
 
-It is here to show what a new method must bring, and to give the tests a model without the compiled core.
+It shows what a new method has to provide, and gives the tests a model without the compiled core.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import UnionType
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import ContractClassifier, ContractRegressor, normalise, register
-from farthing.costs import CostSheet, RowLedger
+from farthing.base import (
+    BudgetedEstimator,
+    BudgetKind,
+    ClassifierModel,
+    ContractClassifier,
+    ContractRegressor,
+    FittedModel,
+    RegressorModel,
+    TrainingSet,
+    normalise,
+    register,
+)
+from farthing.costs import RowLedger
 
 
 class RulePolicy:
     """Ask rule by rule; the first that fires ends the walk, a missing value never fires."""
 
-    def __init__(self, rules: NDArray[np.float64], outputs: NDArray[np.float64]) -> None:
-        self.rules, self.outputs = rules, outputs
+    def __init__(self, rules: NDArray[np.float64], leaves: NDArray[np.float64]) -> None:
+        self.rules, self.leaves = rules, leaves
         self.rule, self.fired = 0, False
 
     def wants(self, ledger: RowLedger) -> int | None:
@@ -32,17 +42,54 @@ class RulePolicy:
         self.rule += not self.fired
 
     def output(self) -> NDArray[np.float64]:
-        return np.asarray(self.outputs[int(self.fired), self.rule])
+        return np.asarray(self.leaves[int(self.fired), self.rule])
 
 
-class StumpList:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StumpListModel(FittedModel):
+    """The rules, and the raw output of each way to end.
+
+    Parameters
+    ----------
+    rules : ndarray of float64, shape (n_rules, 3)
+        Column, threshold, and whether the rule fires above it.
+    leaves : ndarray of float64, shape (2, n_rules + 1, n_outputs)
+        Outputs of a walk that is still open, or that ended by the rule.
+    """
+
+    rules: NDArray[np.float64]
+    leaves: NDArray[np.float64]
+
+    def policy(self, seed: int | None = None) -> RulePolicy:
+        return RulePolicy(self.rules, self.leaves)
+
+    def check(self) -> None:
+        super().check()
+        n_rules = len(self.rules)
+        if self.rules.shape != (n_rules, 3) or self.leaves.shape != (2, n_rules + 1, len(self.prior)):
+            raise ValueError("rules and leaves do not match")
+        if not set(self.rules[:, 0]) <= set(range(len(self.schema.names))):
+            raise ValueError("a rule tests a column that is not there")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StumpListClassifierModel(StumpListModel, ClassifierModel):
+    """The raw outputs are class counts."""
+
+    def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        return normalise(outputs)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class StumpListRegressorModel(StumpListModel, RegressorModel):
+    """The raw output is a mean."""
+
+
+class StumpList(BudgetedEstimator):
     """What the classifier and the regressor share: the rules are those that purify most for their price."""
 
-    _hard_budget: ClassVar[bool] = True
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {"rules_": np.ndarray, "outputs_": np.ndarray}
-    rules_: NDArray[np.float64]  # (n_rules, 3): column, threshold, whether it fires above
-    outputs_: NDArray[np.float64]  # (2, n_rules + 1, n_outputs): walk still open, or ended by the rule
-    prior_: NDArray[np.float64]
+    model_type: ClassVar[type[StumpListModel]]
+    budget_kind: BudgetKind = "hard"
 
     def __init__(
         self, costs: Any = None, budget: float | None = None, tradeoff: float = 0.0, n_rules: int = 12
@@ -52,22 +99,13 @@ class StumpList:
         self.tradeoff = tradeoff
         self.n_rules = n_rules
 
-    def _policy(self, seed: int | None) -> RulePolicy:
-        return RulePolicy(self.rules_, self.outputs_)
-
-    def _check_stored(self) -> None:
-        n_rules = len(self.rules_)
-        if self.rules_.shape != (n_rules, 3) or self.outputs_.shape != (2, n_rules + 1, len(self.prior_)):
-            raise ValueError("rules and outputs do not match")
-        if not set(self.rules_[:, 0]) <= set(range(self.n_features_in_)):  # type: ignore[attr-defined]
-            raise ValueError("a rule tests a column that is not there")
-
-    def _learn_rules(self, values: NDArray[Any], moments: NDArray[np.float64], sheet: CostSheet) -> None:
-        ledger = RowLedger(sheet, self.budget)
+    def _learn(self, rows: TrainingSet) -> StumpListModel:
+        values, moments, cap = rows.values, self._moments(rows), self.hard_cap()
+        ledger = RowLedger(rows.costs, cap)
         rules: list[tuple[float, float, float]] = []
-        outputs = np.zeros((2, self.n_rules + 1, len(self.prior_)))
+        leaves = np.zeros((2, self.n_rules + 1, len(rows.prior())))
         for rule in range(self.n_rules + 1):
-            outputs[0, rule] = self._summary(moments)
+            leaves[0, rule] = self._summary(moments)
             best = self._best_rule(values, moments, ledger)
             if best is None or rule == self.n_rules:
                 break
@@ -75,11 +113,14 @@ class StumpList:
             ledger.buy(column)
             seen = values[:, column]
             fires = seen > threshold if above else seen <= threshold
-            outputs[1, rule] = self._summary(moments[fires])
+            leaves[1, rule] = self._summary(moments[fires])
             rules.append((column, threshold, above))
             values, moments = values[~fires], moments[~fires]
-        self.rules_ = np.array(rules).reshape(-1, 3)
-        self.outputs_ = outputs[:, : len(rules) + 1]
+        return self.model_type(
+            **rows.header(budget=cap),
+            rules=np.array(rules).reshape(-1, 3),
+            leaves=leaves[:, : len(rules) + 1],
+        )
 
     def _best_rule(
         self, values: NDArray[Any], moments: NDArray[np.float64], ledger: RowLedger
@@ -105,6 +146,9 @@ class StumpList:
                     best, highest = (column, float(seen[cuts[at]]), above), float(worth[at])
         return best
 
+    def _moments(self, rows: TrainingSet) -> NDArray[np.float64]:
+        raise NotImplementedError
+
     def _impurity(self, moments: NDArray[np.float64]) -> NDArray[np.float64]:
         raise NotImplementedError
 
@@ -116,13 +160,10 @@ class StumpList:
 class StumpListClassifier(StumpList, ContractClassifier):
     """A list of rules, the class counts behind each."""
 
-    def _fit(
-        self, values: NDArray[Any], target: NDArray[Any], weights: NDArray[np.float64], sheet: CostSheet
-    ) -> None:
-        self._learn_rules(values, np.eye(len(self.classes_))[target] * weights[:, None], sheet)
+    model_type = StumpListClassifierModel
 
-    def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        return normalise(outputs)
+    def _moments(self, rows: TrainingSet) -> NDArray[np.float64]:
+        return np.asarray(np.eye(rows.n_classes)[rows.target] * rows.weights[:, None])
 
     def _impurity(self, moments: NDArray[np.float64]) -> NDArray[np.float64]:
         size = moments.sum(axis=-1)
@@ -136,10 +177,11 @@ class StumpListClassifier(StumpList, ContractClassifier):
 class StumpListRegressor(StumpList, ContractRegressor):
     """A list of rules, the mean behind each."""
 
-    def _fit(
-        self, values: NDArray[Any], target: NDArray[Any], weights: NDArray[np.float64], sheet: CostSheet
-    ) -> None:
-        self._learn_rules(values, np.stack([weights, weights * target, weights * target**2], axis=1), sheet)
+    model_type = StumpListRegressorModel
+
+    def _moments(self, rows: TrainingSet) -> NDArray[np.float64]:
+        weights, target = rows.weights, rows.target
+        return np.stack([weights, weights * target, weights * target**2], axis=1)
 
     def _impurity(self, moments: NDArray[np.float64]) -> NDArray[np.float64]:
         return moments[..., 2] - moments[..., 1] ** 2 / np.maximum(moments[..., 0], 1e-300)

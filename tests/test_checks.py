@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
-from tests.lots import RandomGlanceClassifier
+from tests.random_glance import RandomGlanceClassifier
 from tests.stumps import RulePolicy, StumpListClassifier, StumpListRegressor
 
 from farthing.base import register

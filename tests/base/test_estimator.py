@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
-from tests.lots import RandomGlanceClassifier
+from tests.random_glance import RandomGlanceClassifier
 from tests.stumps import StumpListClassifier, StumpListRegressor
 
 from farthing import store
@@ -239,7 +239,7 @@ def test_a_fit_that_fails_leaves_no_fitted_model(frame: pd.DataFrame, label: Any
 
 
 class BinaryStumps(StumpListClassifier):
-    _binary_only: ClassVar[bool] = True
+    binary_only: ClassVar[bool] = True
 
 
 def test_a_binary_method_says_so(frame: pd.DataFrame, label: Any) -> None:
@@ -310,7 +310,7 @@ def test_a_missing_file(tmp_path: Path) -> None:
 
 
 def _state(model: StumpListClassifier) -> dict[str, dict[str, Any]]:
-    names = ("schema_", "costs_", "prior_", "budget_", "classes_", "rules_", "outputs_")
+    names = ("schema_", "costs_", "prior_", "budget_", "classes_", "rules_", "leaves_")
     return {"params": model.get_params(), "fitted": {name: getattr(model, name) for name in names}}
 
 
@@ -321,16 +321,16 @@ def _state(model: StumpListClassifier) -> dict[str, dict[str, Any]]:
         ("fitted", "predict", 1, "stores"),
         ("fitted", "rules_", "text", "rules_ must be"),
         ("fitted", "rules_", np.array([[99.0, 0.0, 0.0]]), "do not match"),
-        ("fitted", "outputs_", np.zeros((2, 1, 2)), "do not match"),
-        ("fitted", "prior_", np.array([np.nan, 1.0]), "prior_ must be"),
-        ("fitted", "prior_", np.array([0.5, 0.25, 0.25]), "2 classes do not fit 3 outputs"),
-        ("fitted", "prior_", np.array([1, 0]), "prior_ must be"),
-        ("fitted", "classes_", np.array(["b", "a"]), "classes_ must be"),
-        ("fitted", "classes_", np.array(["a", "a"]), "classes_ must be"),
-        ("fitted", "classes_", np.array([["a", "b"]]), "classes_ must be"),
+        ("fitted", "leaves_", np.zeros((2, 1, 2)), "do not match"),
+        ("fitted", "prior_", np.array([np.nan, 1.0]), "prior must be"),
+        ("fitted", "prior_", np.array([0.5, 0.25, 0.25]), "do not match"),
+        ("fitted", "prior_", np.array([1, 0]), "prior must be"),
+        ("fitted", "classes_", np.array(["b", "a"]), "classes must be"),
+        ("fitted", "classes_", np.array(["a", "a"]), "classes must be"),
+        ("fitted", "classes_", np.array([["a", "b"]]), "classes must be"),
         ("fitted", "costs_", CostSheet([1, 2, 3]), "the cost sheet and the columns"),
-        ("fitted", "budget_", -1.0, "budget_ must be"),
-        ("fitted", "budget_", float("nan"), "budget_ must be"),
+        ("fitted", "budget_", -1.0, "budget must be"),
+        ("fitted", "budget_", float("nan"), "budget must be"),
         ("fitted", "budget_", "3", "budget_ must be"),
     ],
 )
@@ -341,6 +341,15 @@ def test_a_file_that_does_not_fit_together(
     state[section][name] = value
     store.write(tmp_path / "model", "StumpListClassifier", state)
     with pytest.raises(FileError, match=message):
+        load(tmp_path / "model")
+
+
+def test_a_file_with_more_outputs_than_classes(model: StumpListClassifier, tmp_path: Path) -> None:
+    state = _state(model)
+    leaves = np.ones((*model.leaves_.shape[:2], 3))
+    state["fitted"].update(prior_=np.array([0.5, 0.25, 0.25]), leaves_=leaves)
+    store.write(tmp_path / "model", "StumpListClassifier", state)
+    with pytest.raises(FileError, match="2 classes do not fit 3 outputs"):
         load(tmp_path / "model")
 
 

@@ -116,7 +116,7 @@ def test_each_round_takes_the_best_score_at_the_full_cost(rule: str) -> None:
     costs = np.array([SHEET.total([name]) for name in NAMES])
     weights = np.full(len(y), 1 / len(y))
     signs = np.where(y == 1, 1.0, -1.0)
-    votes = model._votes(X)
+    votes, _ = model.fitted_.votes_by_tree(model.schema_.encode(X).values)
     spent = 0.0
     for number in range(12):
         edges = np.array(
@@ -234,10 +234,10 @@ def test_hybrid_is_greedy_first_and_smoothed_later() -> None:
 @pytest.mark.parametrize(
     ("settings", "match"),
     [
-        ({"rule": "thrifty"}, "rule must be one of"),
-        ({"tau": 1.5}, "tau must lie between 0 and 1; got 1.5"),
-        ({"threshold": -0.1}, "threshold must lie between 0 and 1"),
-        ({"n_estimators": 0}, "n_estimators must be at least 1"),
+        ({"rule": "thrifty"}, "The 'rule' parameter of AdaBoostBTClassifier must be"),
+        ({"tau": 1.5}, r"'tau' .* must be a float in the range \[0.0, 1.0\]. Got 1.5"),
+        ({"threshold": -0.1}, r"'threshold' .* must be a float in the range \[0.0, 1.0\]"),
+        ({"n_estimators": 0}, r"'n_estimators' .* must be an int in the range \[1, inf\)"),
     ],
 )
 def test_bad_settings(settings: dict[str, Any], match: str) -> None:

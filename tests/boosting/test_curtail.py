@@ -58,7 +58,7 @@ def test_no_feature_is_asked_for_in_vain(seed: int, max_depth: int) -> None:
     X = rng.integers(0, 3, size=(50, 4)).astype(float)
     y = (X.sum(axis=1) + rng.normal(size=50) > 4).astype(np.int64)
     model = AdaBoostClassifier(n_estimators=12, curtail=True).fit(X, y)
-    vote = Predictor(model.forest_, model._node_scores(model.forest_))
+    vote = model.fitted_.predictor
     values = (0.0, 1.0, 2.0, np.nan)
     for row in X[:10]:
         walk, known = model.walk(), {}
@@ -118,7 +118,7 @@ def test_stumps_of_one_feature_are_bounded_together() -> None:
         ]
     )
     curtailment = Curtailment(Predictor(forest), np.array([0]))
-    # Up to 1: 1 - 2. Between: -1 - 2. AfterGate, or missing: -1 + 2.
+    # Up to 1: 1 - 2. Between: -1 - 2. Above, or missing: -1 + 2.
     assert curtailment.start == (-3.0, 1.0)
 
 

@@ -1,16 +1,16 @@
-"""The miser's default trade-offs suit the price list."""
+"""The default trade-offs suit the price list."""
 
 import numpy as np
 import pytest
 
+from farthing.base import SweepContext
 from farthing.boosting import GreedyMiserClassifier
-from farthing.boosting.greedy_miser.grid import tradeoffs
 from farthing.costs import CostSheet
-from farthing.frontier.candidates import Ground
+from farthing.learning.tradeoff_grid import relative_tradeoffs
 
 
-def ground(prices):
-    return Ground(n_rows=100, n_features=len(prices), n_classes=2, costs=CostSheet(prices))
+def context(prices):
+    return SweepContext(n_rows=100, n_features=len(prices), n_classes=2, costs=CostSheet(prices))
 
 
 @pytest.mark.parametrize("n_features", [8, 120])
@@ -20,7 +20,7 @@ def test_the_grid_ends_near_the_price_of_one_feature(n_features):
     y = X[:, :8].sum(axis=1) > 0
     prices = rng.integers(1, 51, size=n_features).astype(float)
     prices[0] = 1.0
-    grid = tradeoffs(ground(prices))
+    grid = relative_tradeoffs(context(prices))
 
     def spend(tradeoff):
         model = GreedyMiserClassifier(
@@ -35,6 +35,8 @@ def test_the_grid_ends_near_the_price_of_one_feature(n_features):
 
 def test_the_unit_of_prices_changes_nothing():
     prices = np.array([1.0, 5.0, 50.0])
-    assert tradeoffs(ground(8 * prices)) == [value / 8 for value in tradeoffs(ground(prices))]
+    assert relative_tradeoffs(context(8 * prices)) == [
+        value / 8 for value in relative_tradeoffs(context(prices))
+    ]
     # Where all is free, any trade-off is as good.
-    assert tradeoffs(ground(np.zeros(3)))[1] > 0
+    assert relative_tradeoffs(context(np.zeros(3)))[1] > 0

@@ -11,7 +11,7 @@ RNG = np.random.default_rng(0)
 CASES = {
     "squared": (losses.SQUARED, RNG.normal(size=9), RNG.normal(size=(1, 9))),
     "logistic": (losses.LOGISTIC, RNG.integers(0, 2, 9), RNG.normal(size=(1, 9))),
-    "softmax": (losses.softmax(4), RNG.integers(0, 4, 9), RNG.normal(size=(4, 9))),
+    "softmax": (losses.softmax_loss(4), RNG.integers(0, 4, 9), RNG.normal(size=(4, 9))),
 }
 
 
@@ -48,4 +48,4 @@ def test_a_row_that_is_sure_and_wrong_has_a_bounded_step():
 
 
 def test_a_class_without_rows_has_a_finite_start():
-    assert np.isfinite(losses.softmax(3).start(np.array([0, 1]), np.ones(2))).all()
+    assert np.isfinite(losses.softmax_loss(3).start(np.array([0, 1]), np.ones(2))).all()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,7 +17,7 @@ from farthing.learning.losses import lambdamart
 from farthing.learning.random_numbers import draw_rows, random_bits
 from farthing.metrics import ndcg
 from farthing.table import Bins, Schema
-from farthing.trees import Grower, RowLedgers
+from farthing.trees import Forest, Grower, RowLedgers
 
 SHEET = CostSheet(
     [1.0, 0.3, 0.7, 0.0, 2.1, 0.1], groups={"lab": Group(1.3, ["x1", "x4"]), "scan": Group(0.6, ["x2", "x5"])}
@@ -84,18 +86,16 @@ def test_training_walks_as_prediction_will(seed, budget, subsample, weighted):
     weights = np.random.default_rng(seed).integers(1, 4, len(y)).astype(float) if weighted else None
     ledgers = RowLedgers(bins, SHEET, budget=budget, weights=weights)
     grower = Grower(bins, SHEET, max_depth=4, tradeoff=0.5)
-    model = GreedyMiserRegressor(n_estimators=0, costs=SHEET).fit(X, y)
+    model = GreedyMiserRegressor(n_estimators=0, costs=SHEET).fit(X, y).fitted_
     scores = np.full(len(y), y.mean())
-    trees = [model.forest_]
+    trees = [model.forest]
     for number in range(4):
         rows = None if subsample == 1 else draw_rows(number, len(y), round(subsample * len(y)))
         grown = grower.gradient(y - scores, rows=rows, ledgers=ledgers, send_others=True)
         scores += grown.tree.value[grown.leaf_of_row, 0]
         trees.append(grown.tree)
-    model.forest_ = type(model.forest_).concat(trees)
-    outputs, acquired = model._ready().predict(
-        X, sheet=SHEET, budget=None if budget is None else np.full(len(y), budget)
-    )
+    grown_model = replace(model, forest=Forest.concat(trees))
+    outputs, acquired = grown_model.outputs(X, budget=None if budget is None else np.full(len(y), budget))
     np.testing.assert_array_equal(outputs[:, 0], scores)
     owned = np.unpackbits(ledgers.owned().view(np.uint8), axis=1, count=6, bitorder="little").astype(bool)
     np.testing.assert_array_equal(acquired, owned)
@@ -171,7 +171,7 @@ def test_validation_under_a_row_budget_sees_what_the_walk_sees():
     fresh, wanted = numbers(4)
     model = GreedyMiserRegressor(charge="row", budget=1.7, n_estimators=15, costs=SHEET)
     model.fit(X, y, validation=(fresh, wanted, np.ones(len(fresh))))
-    error = np.mean((model._raw(fresh, None, None)[0][:, 0] - wanted) ** 2) / 2
+    error = np.mean((model.raw_outputs(fresh)[0][:, 0] - wanted) ** 2) / 2
     looked = model.acquired(fresh).any(axis=1)
     assert looked.all()
     assert model.validation_losses_.min() == pytest.approx(error)

@@ -15,6 +15,7 @@ from farthing.boosting import (
 )
 from farthing.costs import CostSheet, Group
 from farthing.metrics import ndcg
+from farthing.table import PreparedTable
 
 SHEET = CostSheet([1.0, 5.0, 20.0, 1.0, 5.0], groups={"lab": Group(3.0, ["x1", "x4"])})
 
@@ -35,34 +36,65 @@ def parts(table, queries=True):
     ]
 
 
+def figures(path):
+    """Return all that is known of the points; NaN fields, which are equal to nothing, left out."""
+    return [(p.params, p.spend, p.max_spend, p.score, p.test_spend, p.test_score, p.details) for p in path]
+
+
 def test_the_points_are_those_of_models_fitted_alone(table):
     train, validation, test = parts(table)
-    model = GreedyMiserRanker(n_estimators=9, relative=True, costs=SHEET, max_depth=2, at=3)
+    model = GreedyMiserRanker(n_estimators=9, relative=True, costs=SHEET, max_depth=2, k=3)
     path = miser_path(
         model, train[0], train[1], qid=train[2], tradeoffs=[0.0, 1e-3, 1e-2], validation=validation, test=test
     )
-    assert [curve.setting for curve in path.curves] == [0.0, 1e-3, 1e-2]
-    for curve in path.curves:
-        alone = GreedyMiserRanker(n_estimators=9, relative=True, costs=SHEET, max_depth=2, at=3)
-        alone.set_params(tradeoff=curve.setting).fit(train[0], train[1], train[2])
-        assert curve.model.forest_ == alone.forest_
-        assert [point.n_rounds for point in curve.points] == list(range(10))
+    curves = path.by("tradeoff")
+    assert list(curves) == [0.0, 1e-3, 1e-2]
+    for tradeoff, curve in curves.items():
+        alone = GreedyMiserRanker(n_estimators=9, relative=True, costs=SHEET, max_depth=2, k=3)
+        alone.set_params(tradeoff=tradeoff).fit(train[0], train[1], train[2])
+        assert curve[-1].model.forest_ == alone.forest_
+        assert [point.details["n_rounds"] for point in curve] == list(range(10))
         spends = [spend.mean() for spend in alone.staged_spend(test[0])]
         scores = [ndcg(test[1], p, qid=test[2], k=3) for p in alone.staged_predict(test[0])]
         validation_scores = [
             ndcg(validation[1], p, qid=validation[2], k=3) for p in alone.staged_predict(validation[0])
         ]
-        assert [point.spend for point in curve.points[1:]] == pytest.approx(spends)
+        assert [point.test_spend for point in curve.points[1:]] == pytest.approx(spends)
         validation_spends = [spend.mean() for spend in alone.staged_spend(validation[0])]
-        assert [point.validation_spend for point in curve.points[1:]] == pytest.approx(validation_spends)
-        assert [point.score for point in curve.points[1:]] == pytest.approx(scores)
-        assert [point.validation_score for point in curve.points[1:]] == pytest.approx(validation_scores)
-        assert curve.points[-1].model_cost == SHEET.total(
+        assert [point.spend for point in curve.points[1:]] == pytest.approx(validation_spends)
+        assert [point.test_score for point in curve.points[1:]] == pytest.approx(scores)
+        assert [point.score for point in curve.points[1:]] == pytest.approx(validation_scores)
+        assert curve[-1].details["model_cost"] == SHEET.total(
             {f"x{column}" for column in alone.forest_.feature if column >= 0}
         )
-        assert curve.points[0].spend == curve.points[0].model_cost == 0
-        assert curve.best.validation_score == max(point.validation_score for point in curve.points)
-    assert path.curves[0].points[-1].model_cost > path.curves[2].points[-1].model_cost
+        assert curve[0].test_spend == curve[0].details["model_cost"] == 0
+        assert curve.best.score == max(point.score for point in curve)
+    assert curves[0.0][-1].details["model_cost"] > curves[1e-2][-1].details["model_cost"]
+
+
+def test_the_model_of_a_point_has_its_figures(table):
+    train, validation, test = parts(table, queries=False)
+    model = GreedyMiserClassifier(n_estimators=5, relative=True, costs=SHEET, max_depth=2, tree_cost=0.5)
+    path = miser_path(model, *train, tradeoffs=[1e-3], validation=validation, test=test)
+    for point in path:
+        fitted = point.model
+        assert (fitted.n_rounds_, fitted.evaluation_cost_) == (
+            point.details["n_rounds"],
+            0.5 * point.details["n_rounds"] * 4,
+        )
+        assert fitted.spend(validation[0]).mean() == pytest.approx(point.spend)
+        assert fitted.spend(validation[0]).max() == pytest.approx(point.max_spend)
+        assert fitted.score(*test) == pytest.approx(point.test_score)
+
+
+def test_a_prepared_table_is_as_good(table):
+    train, validation, _ = parts(table, queries=False)
+    model = GreedyMiserClassifier(n_estimators=3, relative=True, costs=SHEET)
+    prepared = (PreparedTable.of(train[0]), train[1])
+    settings = {"tradeoffs": [0.0, 1e-2], "validation": (PreparedTable.of(validation[0]), validation[1])}
+    assert figures(miser_path(model, *prepared, **settings)) == figures(
+        miser_path(model, *train, **{**settings, "validation": validation})
+    )
 
 
 def test_threads_and_steps_change_nothing(table):
@@ -70,10 +102,10 @@ def test_threads_and_steps_change_nothing(table):
     model = GreedyMiserClassifier(n_estimators=8, relative=True, costs=SHEET, max_depth=2)
     settings = {"tradeoffs": [0.0, 1e-2], "validation": validation}
     once = miser_path(model, *train, **settings)
-    assert list(miser_path(model, *train, **settings, n_jobs=2)) == list(once)
+    assert figures(miser_path(model, *train, **settings, n_jobs=2)) == figures(once)
     coarse = miser_path(model, *train, **settings, every=3)
-    assert [point.n_rounds for point in coarse.curves[0].points] == [0, 3, 6, 8]
-    assert [p for p in once if p.n_rounds in (0, 3, 6, 8)] == list(coarse)
+    assert [point.details["n_rounds"] for point in coarse.by("tradeoff")[0.0]] == [0, 3, 6, 8]
+    assert figures(p for p in once if p.details["n_rounds"] in (0, 3, 6, 8)) == figures(coarse)
 
 
 def test_rows_of_weight_zero_are_not_there(table):
@@ -82,17 +114,21 @@ def test_rows_of_weight_zero_are_not_there(table):
     model = GreedyMiserRegressor(n_estimators=4, costs=SHEET)
     with_zeros = miser_path(model, *train, tradeoffs=[0.1], validation=validation, sample_weight=weights)
     fewer = [a[weights > 0] for a in train]
-    assert list(with_zeros) == list(miser_path(model, *fewer, tradeoffs=[0.1], validation=validation))
+    without = miser_path(model, *fewer, tradeoffs=[0.1], validation=validation)
+    assert figures(with_zeros) == figures(without)
 
 
 def test_a_subset_is_the_booster_without_the_dear_columns(table):
     train, validation, test = parts(table, queries=False)
     model = GreedyMiserRegressor(n_estimators=6, costs=SHEET, tradeoff=9.0)
     path = subset_path(model, *train, thresholds=[1.0, 8.0, 20.0], validation=validation, test=test)
-    for curve, columns in zip(path.curves, ([0, 3], [0, 1, 3, 4], [0, 1, 2, 3, 4]), strict=True):
+    curves = path.by("threshold")
+    assert list(curves) == [1.0, 8.0, 20.0]
+    for curve, columns in zip(curves.values(), ([0, 3], [0, 1, 3, 4], [0, 1, 2, 3, 4]), strict=True):
+        fitted = curve[-1].model
         alone = GreedyMiserRegressor(n_estimators=6).fit(train[0][:, columns], train[1])
-        assert np.array_equal(curve.model.predict(test[0]), alone.predict(test[0][:, columns]))
-        assert set(curve.model.forest_.feature) <= {-1, *columns}
+        assert np.array_equal(fitted.predict(test[0]), alone.predict(test[0][:, columns]))
+        assert set(fitted.forest_.feature) <= {-1, *columns}
 
 
 def test_within_a_spend(table):
@@ -101,8 +137,8 @@ def test_within_a_spend(table):
     path = miser_path(model, *train, tradeoffs=[0.0, 1e-3, 1e-2, 1e-1], validation=validation)
     for spend in (0.0, 1.0, 10.0, 99.0):
         point = path.within(spend)
-        assert point.validation_spend <= spend
-        assert point.validation_score == max(p.validation_score for p in path if p.validation_spend <= spend)
+        assert point.spend <= spend
+        assert point.score == max(p.score for p in path if p.spend <= spend)
     assert path.within(-1.0) is None
 
 
@@ -114,13 +150,13 @@ def test_the_lasso_is_that_of_scikit_learn(table, classes):
     mean, scale = train[0].mean(axis=0), train[0].std(axis=0)
     Z, T = (train[0] - mean) / scale, (test[0] - mean) / scale
     for point in list(path)[1:5]:
-        rival = (MultiTaskLasso if classes else Lasso)(alpha=point.setting, tol=1e-10, max_iter=10**5)
+        rival = (MultiTaskLasso if classes else Lasso)(alpha=point.params["alpha"], tol=1e-10, max_iter=10**5)
         rival.fit(Z, np.eye(4)[train[1]] if classes else train[1])
         used = (np.atleast_2d(rival.coef_) != 0).any(axis=0)
-        assert point.spend == point.model_cost == SHEET.total(used)
+        assert point.spend == point.test_spend == point.details["model_cost"] == SHEET.total(used)
         out = rival.predict(T)
         expected = np.mean(out.argmax(axis=1) == test[1]) if classes else -np.mean((out - test[1]) ** 2)
-        assert point.score == pytest.approx(expected, abs=2e-3)
+        assert point.test_score == pytest.approx(expected, abs=2e-3)
 
 
 @pytest.mark.parametrize(

@@ -65,6 +65,11 @@ def test_without_a_largest_there_is_zero_alone():
     assert len(spread_tradeoffs(9, 1.0, lambda tradeoffs: [0.0] * len(tradeoffs))) <= 9
 
 
+def figures(path):
+    """Return all that is known of the points; NaN fields, which are equal to nothing, left out."""
+    return [(p.params, p.spend, p.max_spend, p.score, p.test_spend, p.test_score, p.details) for p in path]
+
+
 @pytest.mark.parametrize("charge", ["model", "row"])
 @pytest.mark.parametrize("relative", [False, True])
 def test_a_path_finds_its_trade_offs(charge, relative):
@@ -72,22 +77,23 @@ def test_a_path_finds_its_trade_offs(charge, relative):
     model = GreedyMiserClassifier(n_estimators=6, max_depth=2, charge=charge, relative=relative, costs=PRICES)
     given = {"validation": (X[200:], y[200:])}
     path = miser_path(model, X[:200], y[:200], tradeoffs=12, **given)
-    settings = [curve.setting for curve in path.curves]
+    settings = list(path.by("tradeoff"))
     assert settings[0] == 0
     assert settings == sorted(set(settings))
     assert len(settings) == 12
-    assert list(path) == list(miser_path(model, X[:200], y[:200], tradeoffs=settings, n_jobs=2, **given))
-    # The dearest buys something, and at twice that trade-off nothing is bought in the first round.
-    assert path.curves[-1].points[1].model_cost > 0
+    again = miser_path(model, X[:200], y[:200], tradeoffs=settings, n_jobs=2, **given)
+    assert figures(path) == figures(again)
+    # The largest buys something, and at twice that trade-off nothing is bought in the first round.
+    assert path.by("tradeoff")[settings[-1]][1].details["model_cost"] > 0
     beyond = miser_path(model, X[:200], y[:200], tradeoffs=[2 * settings[-1]], **given)
-    assert beyond.curves[0].points[1].model_cost == 0
+    assert beyond[1].details["model_cost"] == 0
 
 
 def test_free_features_need_no_trade_off():
     X, y = table(100)
     model = GreedyMiserRegressor(n_estimators=2, costs=np.zeros(8))
     path = miser_path(model, X, y, tradeoffs=5, validation=(X, y))
-    assert [curve.setting for curve in path.curves] == [0.0]
+    assert list(path.by("tradeoff")) == [0.0]
 
 
 def test_how_many_must_be_a_number_above_zero():

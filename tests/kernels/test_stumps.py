@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tests.kernels.naive_boosting import Twin, best_edges
 from tests.kernels.strategies import SEEDS, Table, tables
 
-from farthing.learning.voting.stump_rounds import Rounds
-from farthing.learning.voting.vote_classifier import GRID
+from farthing.learning.voting.stump_rounds import StumpRounds
+from farthing.learning.voting.tree_vote_model import GRID
 from farthing.table import Bins, Schema
 from farthing.trees import Predictor
 
@@ -23,7 +23,7 @@ def problem(seed: int, n_rows: int) -> tuple[NDArray[np.int8], NDArray[np.float6
     return labels, weights
 
 
-def votes_of(rounds: Rounds, values: NDArray[np.float64]) -> NDArray[np.int64]:
+def votes_of(rounds: StumpRounds, values: NDArray[np.float64]) -> NDArray[np.int64]:
     """What the last learner says about the training rows, by the ordinary predictor."""
     forest = rounds.forest()
     assert forest is not None
@@ -39,7 +39,7 @@ def votes_of(rounds: Rounds, values: NDArray[np.float64]) -> NDArray[np.int64]:
 def test_the_edges_are_the_largest_there_are(table: Table, seed: int) -> None:
     labels, weights = problem(seed, table.n_rows)
     bins = table.fast()
-    got = Rounds(bins, labels, weights).candidates()
+    got = StumpRounds(bins, labels, weights).candidates()
     signed = labels * weights / weights.sum()
     expected = best_edges(bins, [n > 0 for n in table.n_categories], signed)
     np.testing.assert_allclose(got, [abs(signed.sum()), *np.maximum(expected, 0.0)], atol=1e-14)
@@ -49,7 +49,7 @@ def test_the_edges_are_the_largest_there_are(table: Table, seed: int) -> None:
 @given(tables(max_rows=40), SEEDS, st.integers(1, 3))
 def test_what_is_taken_has_the_edge_it_was_chosen_for(table: Table, seed: int, max_depth: int) -> None:
     labels, weights = problem(seed, table.n_rows)
-    rounds = Rounds(table.fast(), labels, weights)
+    rounds = StumpRounds(table.fast(), labels, weights)
     twin = Twin(labels.astype(np.int64), weights)
     for number in range(1, 6):
         edges = rounds.candidates()
@@ -76,7 +76,7 @@ def test_a_missing_value_votes_by_its_own_sum() -> None:
     X = np.array([[0.0], [0.0], [1.0], [1.0], [np.nan], [np.nan]])
     for sign, goes_right in ((1, True), (-1, False)):
         labels = np.array([-1, -1, 1, 1, sign, sign], dtype=np.int8)
-        rounds = Rounds(Bins(X, Schema.learn(X)), labels, np.ones(6))
+        rounds = StumpRounds(Bins(X, Schema.learn(X)), labels, np.ones(6))
         assert rounds.candidates()[1] == 1.0
         rounds.run(lambda edges: 1, n_rounds=1)
         forest = rounds.forest()
@@ -86,7 +86,7 @@ def test_a_missing_value_votes_by_its_own_sum() -> None:
 
 def test_a_value_that_was_never_missing_has_no_vote_when_it_is() -> None:
     X = np.array([[0.0], [1.0], [1.0]])
-    rounds = Rounds(Bins(X, Schema.learn(X)), np.array([-1, 1, 1], dtype=np.int8), np.ones(3))
+    rounds = StumpRounds(Bins(X, Schema.learn(X)), np.array([-1, 1, 1], dtype=np.int8), np.ones(3))
     rounds.run(lambda edges: 1, n_rounds=1)
     forest = rounds.forest()
     assert forest is not None
@@ -98,7 +98,7 @@ def test_categories_that_agree_still_make_a_stump() -> None:
     X = np.array([["a"], ["a"], ["b"], ["b"], ["c"]], dtype=object)
     schema = Schema.learn(X)
     labels = np.ones(5, dtype=np.int8)
-    rounds = Rounds(Bins(schema.encode(X).values, schema), labels, np.array([1.0, 1.0, 1.0, 1.0, 0.5]))
+    rounds = StumpRounds(Bins(schema.encode(X).values, schema), labels, np.array([1.0, 1.0, 1.0, 1.0, 0.5]))
     assert rounds.candidates() == pytest.approx([1.0, 3.5 / 4.5])
 
 
@@ -112,7 +112,7 @@ def test_few_bins_are_summed_as_many_are(n_rows: int) -> None:
     labels, weights = problem(n_rows, n_rows)
     signed = labels * weights / weights.sum()
     bins = Bins(narrow, Schema.learn(narrow))
-    got = Rounds(bins, labels, weights).candidates()
+    got = StumpRounds(bins, labels, weights).candidates()
     expected = best_edges(bins, [False] * 70, signed)
     np.testing.assert_allclose(got[1:], expected, atol=1e-13)
 
@@ -125,7 +125,7 @@ def test_threads_change_nothing(seed: int) -> None:
     labels, weights = problem(seed, 700)
     answers = []
     for n_threads in (1, 2, 3):
-        rounds = Rounds(Bins(X, Schema.learn(X)), labels, weights, n_threads)
+        rounds = StumpRounds(Bins(X, Schema.learn(X)), labels, weights, n_threads)
         rounds.run(lambda edges: int(np.argmax(edges)), n_rounds=8, max_depth=2)
         answers.append((rounds.edges, rounds.alphas, rounds.forest()))
     assert answers[0] == answers[1] == answers[2]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
-from tests.lots import RandomGlanceClassifier
+from tests.random_glance import RandomGlanceClassifier
 
 from farthing.costs import CostSheet, Group
 from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier

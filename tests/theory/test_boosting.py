@@ -45,7 +45,7 @@ def test_the_last_learner_has_no_edge_in_the_next_round() -> None:
     y = (X[:, 0] > rng.normal(size=60)).astype(int)
     model = AdaBoostClassifier(n_estimators=10).fit(X, y)
     signs = np.where(y == 1, 1.0, -1.0)
-    votes = model._votes(X)
+    votes, _ = model.fitted_.votes_by_tree(model.schema_.encode(X).values)
     weights = np.full(60, 1 / 60)
     for number in range(10):
         weights = weights * np.exp(-model.estimator_weights_[number] * signs * votes[:, number])

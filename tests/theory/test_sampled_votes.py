@@ -93,7 +93,7 @@ def test_walds_identity_at_the_stopping_time_of_the_budget(sampling: Any, prices
     votes, sheet = vote(), SHEETS[prices]
     budget = 0.5 * sheet.total(sheet.features)
     model = model_of(votes, sampling=sampling, budget=budget, costs=sheet)
-    plan = model._ready().plan
+    plan = model.fitted_.sampler.plan
     for row in table()[0][:2]:
         X, seeds = np.tile(row, (N_SEEDS, 1)), np.arange(N_SEEDS)
         taken = model.samples_taken(X, seeds=seeds)

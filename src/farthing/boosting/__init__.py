@@ -1,4 +1,4 @@
-"""Boosting on a budget: AdaBoost and its budgeted variants, the Greedy Miser, and the cost-blind references."""
+"""Boosting on a budget: AdaBoost and its budgeted variants, the Greedy Miser, cost-blind references."""
 
 from farthing.boosting.adaboost import AdaBoostClassifier
 from farthing.boosting.adaboost_bt import AdaBoostBTClassifier

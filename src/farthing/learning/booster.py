@@ -115,7 +115,7 @@ class TreeSettings:
 
     @classmethod
     def of(cls, estimator: Any) -> TreeSettings:
-        """Take the settings from the parameters of an estimator; a ``leaf`` of "gradient" is no Newton step."""
+        """Take the settings from the parameters of an estimator; ``leaf`` is "newton" if it has none."""
         return cls(
             n_estimators=estimator.n_estimators,
             learning_rate=estimator.learning_rate,

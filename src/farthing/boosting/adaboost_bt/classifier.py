@@ -77,8 +77,9 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         "basic": the largest edge. "greedy" (equation 1), "smoothed" (equation 2) and "speedboost" (equation
         4) weigh it against the cost, see `farthing.boosting.adaboost_bt.selection_rules`. "hybrid" is greedy
         until the quality of the best learner not bought yet, -ln(1 - edge^2) / cost, falls below
-        ``threshold`` times the best of the first round, then smoothed. A callable gets (edge, cost, spent) as arrays over the candidates and
-        a number, and returns scores of which the largest wins; a model with one cannot be saved.
+        ``threshold`` times the best of the first round, then smoothed. A callable gets (edge, cost, spent) as
+        arrays over the candidates and a number, and returns scores of which the largest wins; a model with
+        one cannot be saved.
     tau : float
         What "smoothed", and so "hybrid", multiplies the spend so far by; between 0 and 1.
     threshold : float

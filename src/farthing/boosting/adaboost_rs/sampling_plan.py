@@ -259,7 +259,7 @@ def _normal(costs: NDArray[np.float64]) -> NDArray[np.float64]:
 def _cumulative(alphas: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.uint64]:
     """Return the cumulative sums of integer shares in proportion to alpha over cost; free learners have none.
 
-    The shares fill 62 bits and are computed from exact fractions, so scaling all costs leaves them as they are.
+    The shares fill 62 bits and come from exact fractions, so that scaling all costs does not change them.
     """
     ratios = [_ratio(alpha, cost) for alpha, cost in zip(alphas.tolist(), costs.tolist(), strict=True)]
     largest = max(ratios)

@@ -64,7 +64,7 @@ class SampledVotePolicy(VotePolicy):
     """Draw learners at random; algorithms 2 and 3 of Reyzin (2011).
 
     Learners that cost nothing may vote exactly beforehand. If all columns still unbought are affordable, all
-    learners vote. Otherwise draws go on while the budget has room for the largest unpaid price of any learner.
+    learners vote. Otherwise draws go on while the budget covers the largest unpaid price of any learner.
 
     Parameters
     ----------

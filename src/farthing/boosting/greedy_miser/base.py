@@ -43,7 +43,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         return float(np.average(loss.values(rows.target, scores), weights=rows.weights))
 
     def _class_factors(self, rows: TrainingSet) -> Floats | None:  # noqa: ARG002
-        """Return what the weights of the rows of each class are multiplied by, shape (n_classes,), or None."""
+        """Return what the weights of each class's rows are multiplied by, shape (n_classes,), or None."""
         return None
 
     # Learning.
@@ -73,7 +73,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
             n_before=before.n_trees - n_outputs,
         )
         tradeoff = self.tradeoff * self._tradeoff_unit(boosting, prior)
-        ledger = self._ledger(bins, before, progress, boosting.weighting, tradeoff, budget)
+        ledger = self._ledger(bins, before, progress, boosting.weighting, tradeoff=tradeoff, budget=budget)
         grower = settings.make_grower(bins, rows.costs, ledger=self.charge, tradeoff=tradeoff)
         grow = self._grow(settings, grower, ledger, boosting, key)
         stopping = None if validation is None else self._early_stopping(validation, before, ledger)
@@ -125,6 +125,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         before: Forest,
         progress: Progress,
         weighting: Weighting,
+        *,
         tradeoff: float,
         budget: float | None,
     ) -> Ledger:

@@ -60,6 +60,7 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
     """
 
     model_type = GreedyMiserClassifierModel
+    fitted_: GreedyMiserClassifierModel
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "class_weight": [Mapping, one_of("balanced"), None],

@@ -33,7 +33,7 @@ class GreedyMiserModel(TreeModel):
         return int(self.forest.n_trees // len(self.prior) - 1)
 
     def tested(self, n_rounds: int | None = None) -> NDArray[np.bool_]:
-        """Return which features the trees of the first rounds test, shape (n_features,); None is all rounds."""
+        """Return which features the first rounds test, shape (n_features,); None is all rounds."""
         last = self.n_rounds if n_rounds is None else n_rounds
         columns = self.forest.feature[: self.forest.offsets[(last + 1) * len(self.prior)]]
         found: NDArray[np.bool_] = np.zeros(self.forest.n_features, dtype=np.bool_)

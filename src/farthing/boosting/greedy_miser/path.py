@@ -88,7 +88,7 @@ def miser_path(
     >>> [curve.best.details["model_cost"] for curve in path.by("tradeoff").values()]
     [11.0, 1.0]
     """
-    paths = _PathFits.of(estimator, X, y, qid, sample_weight, n_jobs)
+    paths = _PathFits.of(estimator, X, y, qid=qid, sample_weight=sample_weight, n_jobs=n_jobs)
     evaluation = paths.evaluation(scoring, validation, test, every)
     if isinstance(tradeoffs, int):
         return paths.frontier(_spread_points(paths, evaluation, tradeoffs))
@@ -135,7 +135,7 @@ def subset_path(
     >>> [curve.best.details["model_cost"] for curve in path.by("threshold").values()]
     [1.0, 5.0]
     """
-    paths = _PathFits.of(estimator, X, y, qid, sample_weight, n_jobs)
+    paths = _PathFits.of(estimator, X, y, qid=qid, sample_weight=sample_weight, n_jobs=n_jobs)
     evaluation = paths.evaluation(scoring, validation, test, every)
     costs = paths.rows.costs
     prices = np.array([costs.price(name) for name in costs.features])
@@ -160,7 +160,7 @@ class _PathFits:
 
     @classmethod
     def of(
-        cls, estimator: GreedyMiser, X: Any, y: Any, qid: Any, sample_weight: Any, n_jobs: int | None
+        cls, estimator: GreedyMiser, X: Any, y: Any, *, qid: Any, sample_weight: Any, n_jobs: int | None
     ) -> _PathFits:
         """Check the arguments that the paths share."""
         if not isinstance(estimator, GreedyMiser):
@@ -207,9 +207,7 @@ class _PathFits:
         return Frontier(points, unit=costs.unit, full_cost=costs.total(costs.features))
 
 
-def _spread_points(
-    paths: _PathFits, evaluation: RoundEvaluation, n_tradeoffs: int
-) -> list[Sequence[Point]]:
+def _spread_points(paths: _PathFits, evaluation: RoundEvaluation, n_tradeoffs: int) -> list[Sequence[Point]]:
     """Fit at trade-offs that are chosen by what the models so far spend."""
     if n_tradeoffs < 1:
         raise ValueError(f"tradeoffs must be values, or how many, at least 1; got {n_tradeoffs}")

@@ -57,6 +57,7 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
     """
 
     model_type = GreedyMiserRegressorModel
+    fitted_: GreedyMiserRegressorModel
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "loss": [one_of("squared", "lambdamart")],

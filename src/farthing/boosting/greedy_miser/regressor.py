@@ -46,6 +46,7 @@ class GreedyMiserRegressor(GreedyMiser, ContractRegressor):
     """
 
     model_type = GreedyMiserRegressorModel
+    fitted_: GreedyMiserRegressorModel
 
     def _loss(self, rows: TrainingSet) -> Loss:  # noqa: ARG002
         return SQUARED

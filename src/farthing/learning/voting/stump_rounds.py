@@ -24,9 +24,9 @@ class StumpRounds:
     """AdaBoost on one table, one learner per round.
 
     A stump splits one column in two and votes +1 on one side and -1 on the other: a number against a
-    threshold between two bins, a category against a set of categories. Its edge is the sum over the rows of weight
-    times label times vote, where the weights sum to 1. The search for the largest edge of each column is
-    exact, over all thresholds, all sets and both signs; the sums are of integers, so any number of threads
+    threshold between two bins, a category against a set of categories. Its edge is the sum over the rows of
+    weight times label times vote, where the weights sum to 1. The search for the largest edge of each column
+    is exact, over all thresholds, all sets and both signs; the sums are of integers, so any number of threads
     gives the same bits.
 
     Missing values are a third group, which votes by the sign of its own sum: it goes to the side that votes
@@ -78,8 +78,8 @@ class StumpRounds:
     def run(self, choose: Choice, *, n_rounds: int, intercept: bool = True, max_depth: int = 1) -> None:
         """Take one learner after another until a limit, a learner without error, or one without edge.
 
-        A learner gets the voting weight alpha = 1/2 ln((1 + edge) / (1 - edge)), and the distribution becomes D
-        exp(-alpha y h) / Z. (The papers print the exponent with the other sign, which would make easy rows
+        A learner gets the voting weight alpha = 1/2 ln((1 + edge) / (1 - edge)), and the distribution becomes
+        D exp(-alpha y h) / Z. (The papers print the exponent with the other sign, which would make easy rows
         heavier.)
 
         Parameters

@@ -10,6 +10,7 @@ from farthing import adaptive, boosting, cascades, forests, neighbors
 from farthing.base import load
 from farthing.costs import CostSheet, Group
 from farthing.frontier import BudgetedClassifier, BudgetedRegressor, ErrorCosts, Frontier, sweep
+from farthing.table import PreparedTable
 from farthing.walks import REFUSED, Ask, Decision, Walk, aconsult, consult
 
 try:
@@ -27,6 +28,7 @@ __all__ = [
     "ErrorCosts",
     "Frontier",
     "Group",
+    "PreparedTable",
     "Walk",
     "aconsult",
     "adaptive",

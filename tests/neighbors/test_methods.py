@@ -256,7 +256,7 @@ def test_bad_parameters(params, message):
 
 def test_a_bad_l2_regularization():
     X, y = tables()
-    with pytest.raises(ValueError, match="'l2_regularization' parameter .* Got 0 instead"):
+    with pytest.raises(ValueError, match=r"'l2_regularization' parameter .* Got 0 instead"):
         ValueOfClassifier(l2_regularization=0).fit(X, y)
 
 

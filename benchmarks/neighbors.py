@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measure import Line, race
 from farthing.neighbors import MarginNeighborsClassifier
-from farthing.neighbors.acquisition.training_rows import Kept
+from farthing.neighbors.acquisition.neighbor_rows import NeighborRows
 
 N_NEIGHBORS = 65
 # One in so many rows goes to the loop.
@@ -26,7 +26,7 @@ PART = 10
 Floats = NDArray[np.float64]
 
 
-def plain_loop(kept: Kept, margins: Floats, intercept: float, X: Floats, votes: Floats) -> Floats:
+def plain_loop(kept: NeighborRows, margins: Floats, intercept: float, X: Floats, votes: Floats) -> Floats:
     """Return the votes of the rows of X after all features; margins are labels times votes of features."""
     values, signs = kept.values, kept.signs
     outputs = np.empty(len(X))

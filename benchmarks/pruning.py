@@ -27,7 +27,7 @@ from scipy.sparse import coo_array
 from benchmarks.measure import Line, seconds
 from farthing.datasets import load_table
 from farthing.forests import BudgetForestClassifier, PruningPath, prune_path
-from farthing.forests.budget_prune.problem import Case
+from farthing.forests.budget_prune.problem import PruningProblem
 
 LETTER_ROWS, LETTER_TREES = 4_000, 40
 COVTYPE_ROWS, COVTYPE_TREES, COVTYPE_TRAINING = 20_000, 100, 36_603
@@ -70,7 +70,7 @@ def against_program(n_estimators: int, n_rows: int, threads: int) -> tuple[Line,
     turns = [timed(lambda: prune_path(model, X, y, n_jobs=threads)) for _ in range(3)]
     ours, path = min(turn[0] for turn in turns), turns[0][1]
     entry = halfway(path, 0.5)
-    lam = float((path.lambdas[entry] + path.lambdas[entry + 1]) / 2)
+    lam = float((path.tradeoffs[entry] + path.tradeoffs[entry + 1]) / 2)
     program = thesis_program(model, X, lam)
     theirs, answer = timed(lambda: linprog(**program, options={"time_limit": limit}))
     solved, rival = answer.status == 0, "one HiGHS LP"
@@ -102,7 +102,7 @@ def thesis_program(model: Any, X: NDArray[np.float64], lam: float) -> dict[str, 
 
     Columns are z by node, then w by row and feature, then w by tree, row and feature.
     """
-    forest, n_rows, n_estimators = model.forest_, len(X), model.forest_.n_estimators
+    forest, n_rows, n_estimators = model.forest_, len(X), model.forest_.n_trees
     starts, parent = forest.tree_starts(), parents(forest)
     first_w = forest.n_nodes
     n_columns = first_w + n_rows * forest.n_features
@@ -204,14 +204,14 @@ def _prune_and_report(threads: int) -> None:
         refs.write("5")  # the peak starts anew from here
     whole, path = timed(lambda: prune_path(model, X, y, n_jobs=threads))
     peak = _status("VmHWM")
-    case = Case.of(model, X, y, None, threads)
-    gains, prices = case.gains("error", None, None), case.prices(0)
-    problem = case.problem(gains, prices)
+    task = PruningProblem.of(model, X, y, None, threads)
+    gains, prices = task.gains("error", None, None), task.prices(0)
+    problem = task.closure(gains, prices)
     rate = float(gains.unit / prices.unit * len(X))
     cuts = []
     for share in (0.8, 0.6, 0.4, 0.2):
         entry = halfway(path, share)
-        lam = float((path.lambdas[entry] + path.lambdas[entry + 1]) / 2) / rate
+        lam = float((path.tradeoffs[entry] + path.tradeoffs[entry + 1]) / 2) / rate
         p, q = float(np.float32(lam)).as_integer_ratio()
         spent, kept = timed(partial(problem.cut, p, q))
         cuts.append(spent)

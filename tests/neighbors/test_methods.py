@@ -33,7 +33,7 @@ def caption_svm():
 
 def gains(model, *answers):
     """Return the share of the neighbours that each feature would set right (2.5), after some answers."""
-    policy = model._policy(None)
+    policy = model.fitted_.policy()
     for column, value in answers:
         policy.hear(column, value)
     return policy._row.gains(), policy.output()[1]
@@ -137,12 +137,12 @@ def test_shifting_a_feature_changes_nothing_if_unmeasured_is_missing():
     assert one.decision_function(X) == pytest.approx(other.decision_function(shifted), abs=1e-3)
 
 
-def test_prices_decide_between_equals_and_alpha_weighs_them():
+def test_prices_decide_between_equals_and_the_tradeoff_weighs_them():
     X, y = tables()
     twice = np.column_stack([X[:, 3], X[:, 3], X[:, 0]])
     votes = LinearVotes(np.ones(3), np.arange(3), np.array([1.0, 1.0, 0.2]), np.zeros(3), 3)
-    for alpha, first in ((0.0, "x0"), (1e-6, "x1"), (10.0, "x2")):
-        model = MarginNeighborsClassifier(votes, tradeoff=alpha, costs=[2.0, 1.0, 0.0]).fit(twice, y)
+    for tradeoff, first in ((0.0, "x0"), (1e-6, "x1"), (10.0, "x2")):
+        model = MarginNeighborsClassifier(votes, tradeoff=tradeoff, costs=[2.0, 1.0, 0.0]).fit(twice, y)
         assert model.walk().ask.feature == first
 
 
@@ -222,7 +222,7 @@ class TestValueOfClassifier:
 
     def test_it_stops_where_nothing_is_worth_its_price(self):
         X, y = tables(n_rows=400)
-        models = [ValueOfClassifier(tradeoff=alpha, confidence=1.0).fit(X, y) for alpha in (0, 0.02, 0.1, 9)]
+        models = [ValueOfClassifier(tradeoff=t, confidence=1.0).fit(X, y) for t in (0, 0.02, 0.1, 9)]
         spent = [model.spend(X).mean() for model in models]
         assert spent[0] == 4
         assert spent[0] > spent[1] > spent[2] > spent[3] == 0
@@ -230,7 +230,7 @@ class TestValueOfClassifier:
     def test_a_category_stands_for_the_mean_label_of_its_rows(self):
         frame = pd.DataFrame({"kind": ["a", "a", "b", "b", "c"] * 20})
         y = np.array([0, 1, 1, 1, 0] * 20)
-        model = ValueOfClassifier(confidence=1.0, ridge=1e-9).fit(frame, y)
+        model = ValueOfClassifier(confidence=1.0, l2_regularization=1e-9).fit(frame, y)
         assert model.predict(frame[2:5]).tolist() == [1, 1, 0]
         assert model.standard_.level.tolist() == pytest.approx([0.0, 1.0, -1.0])
 
@@ -238,13 +238,13 @@ class TestValueOfClassifier:
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_neighbors": 0}, "n_neighbors must be at least 1; got 0"),
-        ({"n_neighbors": "near"}, "n_neighbors must be an integer; got 'near'"),
-        ({"tradeoff": -1.0}, "tradeoff must be zero or more; got -1.0"),
-        ({"tradeoff": "much"}, "tradeoff must be a number; got 'much'"),
-        ({"confidence": 1.5}, "confidence must be between 0 and 1; got 1.5"),
-        ({"unmeasured": "mean"}, "unmeasured must be 'zero' or 'missing'; got 'mean'"),
-        ({"max_rows": 0}, "max_rows must be at least 1; got 0"),
+        ({"n_neighbors": 0}, "'n_neighbors' parameter .* Got 0 instead"),
+        ({"n_neighbors": "near"}, "'n_neighbors' parameter .* Got 'near' instead"),
+        ({"tradeoff": -1.0}, "'tradeoff' parameter .* Got -1.0 instead"),
+        ({"tradeoff": "much"}, "'tradeoff' parameter .* Got 'much' instead"),
+        ({"confidence": 1.5}, "'confidence' parameter .* Got 1.5 instead"),
+        ({"unmeasured": "mean"}, "'unmeasured' parameter .* Got 'mean' instead"),
+        ({"max_rows": 0}, "'max_rows' parameter .* Got 0 instead"),
         ({"estimator": AdaBoostClassifier(n_estimators=3, max_depth=2)}, "looks at 'x"),
     ],
 )
@@ -254,10 +254,10 @@ def test_bad_parameters(params, message):
         MarginNeighborsClassifier(**params).fit(X, y)
 
 
-def test_a_bad_ridge():
+def test_a_bad_l2_regularization():
     X, y = tables()
-    with pytest.raises(ValueError, match="ridge must be above 0, and finite; got 0"):
-        ValueOfClassifier(ridge=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"'l2_regularization' parameter .* Got 0 instead"):
+        ValueOfClassifier(l2_regularization=0).fit(X, y)
 
 
 @pytest.mark.parametrize(
@@ -268,7 +268,7 @@ def test_a_bad_ridge():
         (MarginNeighborsClassifier, lambda fitted: fitted.__setitem__("confidence_", 7.0)),
         (MarginNeighborsClassifier, lambda fitted: fitted["kept_"].weights.__setitem__(0, -1.0)),
         (MarginNeighborsClassifier, lambda fitted: fitted["margins_"].begin.__setitem__(1, 10**6)),
-        (ValueOfClassifier, lambda fitted: fitted.__setitem__("ridge_", 0.0)),
+        (ValueOfClassifier, lambda fitted: fitted.__setitem__("l2_regularization_", 0.0)),
         (ValueOfClassifier, lambda fitted: fitted["local_"].values.__setitem__((0, 0), np.nan)),
         (ValueOfClassifier, lambda fitted: fitted["standard_"].begin.__setitem__(1, 10**6)),
     ],

@@ -1,4 +1,4 @@
-"""What a model spends: on average, by feature and by group, and how often it uses what it buys."""
+"""Audit a model: what it spends on average, by feature and by group, and how often it uses what it buys."""
 
 from __future__ import annotations
 
@@ -9,38 +9,39 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import BudgetedEstimator, TreesMixin, n_threads
+from farthing.base import BudgetedEstimator, TreeModel, n_threads
 from farthing.base.inputs import check_caps
 from farthing.costs import CostSheet
-from farthing.forests.imported.estimators import from_model
+from farthing.forests import from_model
+from farthing.table import encode
 from farthing.trees import Predictor
 
 
 @dataclass(frozen=True)
 class Audit:
-    """The account of a model on a table.
+    """What a model spends on a table.
 
-    Attributes
+    Parameters
     ----------
     sheet : CostSheet
         The prices.
     n_rows : int
-        Rows of the table.
+        Number of rows of the table.
     mean : float
         Mean cost of a row.
     quantiles : dict of float to float
-        Costs that this share of the rows do not exceed.
+        Quantiles of the cost of a row, by their level.
     share : ndarray of float64, shape (n_features,)
         Share of the rows that buy each feature.
     uses : ndarray of float64, shape (n_features,)
-        How often a row tests each feature on average, over all trees; a model that is not one sum of trees
-        counts what it buys once.
+        How often a row tests each feature on average, over all trees. In a model that is not one sum of
+        trees, what a row buys counts once.
     few : ndarray of float64, shape (n_features,)
-        Share of the rows that test the feature at least once, but no more than ``few_at_most`` times.
+        Share of the rows that test each feature at least once, but at most ``few_at_most`` times.
     many : ndarray of float64, shape (n_features,)
-        Share of the rows that test it more often.
+        Share of the rows that test each feature more often than that.
     few_at_most : int
-        The boundary of the two.
+        The boundary between the two.
     group_share : ndarray of float64, shape (n_groups,)
         Share of the rows that buy anything of each group.
     """
@@ -57,10 +58,10 @@ class Audit:
     group_share: NDArray[np.float64]
 
     def features(self) -> dict[str, list[Any]]:
-        """Return the account by feature, as columns by name, in the order of the sheet.
+        """Return one entry per feature, as columns by name, in the order of the sheet.
 
-        ``mean_cost`` is what a row pays for the feature alone on average; what it pays for the feature's
-        group is in `groups`. Both together add up to ``mean``.
+        ``mean_cost`` is what a row pays on average for the feature's own cost; the shared costs of groups are
+        in `groups`. Both together add up to ``mean``.
         """
         names = [self.sheet.group_names[g] if g >= 0 else "" for g in self.sheet.group_of]
         return {
@@ -76,7 +77,7 @@ class Audit:
         }
 
     def groups(self) -> dict[str, list[Any]]:
-        """Return the account by group, as columns by name."""
+        """Return one entry per group, as columns by name."""
         return {
             "group": list(self.sheet.group_names),
             "cost": self.sheet.shared.tolist(),
@@ -85,11 +86,11 @@ class Audit:
         }
 
     def to_frame(self) -> Any:
-        """Return the account by feature as a pandas frame, with the features as its index."""
+        """Return the features as a pandas frame, indexed by name."""
         return _frame(self.features(), "feature")
 
     def groups_frame(self) -> Any:
-        """Return the account by group as a pandas frame, with the groups as its index."""
+        """Return the groups as a pandas frame, indexed by name."""
         return _frame(self.groups(), "group")
 
     def __str__(self) -> str:
@@ -111,18 +112,18 @@ def audit(
     few_at_most: int = 7,
     n_jobs: int | None = None,
 ) -> Audit:
-    """Say what a model spends on a table, on what, and how often it uses what it buys.
+    """Measure what a model spends on a table, on what, and how often it uses what it buys.
 
     Parameters
     ----------
     model : estimator
         A fitted model of Farthing, or anything that `from_model` takes.
-    X : array or frame, shape (n_rows, n_features)
+    X : array, frame or PreparedTable, shape (n_rows, n_features)
         The rows.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices to reckon with; None is the model's own. They do not change what a model buys.
+        Prices to use; None is the model's own. They do not change what the model buys.
     quantiles : sequence of float
-        Shares of the rows for which to give the cost that they do not exceed.
+        Levels of the quantiles of the cost of a row.
     few_at_most : int
         The most tests of a feature by one row that count as few; 7 in table 4.1 of Nan's thesis.
     n_jobs : int, optional
@@ -145,7 +146,7 @@ def audit(
     """
     if not isinstance(model, BudgetedEstimator):
         model = from_model(model)
-    sheet = model.costs_ if costs is None else CostSheet.of(costs, model._ledger_names())
+    sheet = model.fitted_.costs if costs is None else CostSheet.of(costs, model.fitted_.ledger_names)
     acquired = model.acquired(X)
     spent = sheet.total_rows(acquired)
     uses = _uses(model, X, acquired, n_threads(n_jobs))
@@ -166,22 +167,24 @@ def audit(
 
 def _uses(model: BudgetedEstimator, X: Any, acquired: NDArray[np.bool_], threads: int) -> NDArray[np.float64]:
     """Return how often each row tests each feature that it bought, shape (n_rows, n_features)."""
-    if not isinstance(model, TreesMixin) or not model._one_sum:
+    fitted = model.fitted_
+    if not isinstance(fitted, TreeModel) or not fitted.is_one_sum:
         return acquired.astype(np.float64)
-    values = model.schema_.encode(X).values
-    budget = check_caps(model.budget_, len(values))
-    forest = model.forest_
-    # Under a budget what one tree buys is the next one's loss, so all trees go together.
+    values = encode(fitted.schema, X).values
+    budget = check_caps(fitted.budget, len(values))
+    forest = fitted.forest
+    # Under a budget, what one tree buys leaves less for the next, so all trees are counted in one pass.
     parts = [forest] if budget is not None else [forest.trees(t, t + 1) for t in range(forest.n_trees)]
     total = np.zeros(acquired.shape)
     for part in parts:
+        # The same tree with the number of tests above each node in place of its value.
         counter = replace(
             part,
             n_outputs=part.n_features,
             target=np.zeros(part.n_trees, dtype=np.int64),
             value=part.tests(),
         )
-        total += Predictor(counter).predict(values, sheet=model.costs_, budget=budget, n_threads=threads)[0]
+        total += Predictor(counter).predict(values, sheet=fitted.costs, budget=budget, n_threads=threads)[0]
     return np.where(acquired, total, 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Errors and prices as whole numbers, so that the ties and breakpoints of a pruning are exact."""
+"""Errors and prices as integers, so that the ties and breakpoints of a pruning are exact."""
 
 from __future__ import annotations
 
@@ -17,28 +17,27 @@ from farthing.trees import Forest, Predictor
 
 Risk = Literal["error", "gini", "entropy"]
 
+#: Prices with at most this many decimals, such as money, are exact.
 MOST_DECIMALS: Final = 9
-"""Prices with at most so many decimals, such as money, are exact on the grid."""
-
+# Other numbers are rounded to the finest power of two at which all of them add up to less than 2**52: below
+# 2**53, so that the sum is exact in a float, too.
 _SUM_BITS: Final = 52
-"""What is not whole is rounded to the finest power of two at which all of it adds up to less than 2**52."""
-
+# Sums of integers stay below this power of two; the solver refuses 2**62.
 _EXACT_BITS: Final = 61
-"""Sums of whole numbers stay below this power of two; the solver refuses 2**62."""
 
 
 @dataclass(frozen=True)
 class Gains:
-    """What each split saves.
+    """The risk that each split removes.
 
-    Attributes
+    Parameters
     ----------
     steps : ndarray of int64, shape (n_nodes,)
-        The gain of each inner node's split in units of ``unit``; 0 at leaves.
+        The gain of each inner node's split, in steps of ``unit``; 0 at leaves.
     unit : Fraction
-        What a step is worth: a part of the mean risk over trees and rows.
+        The size of a step, as a part of the mean risk over trees and rows.
     unsplit : Fraction
-        The risk of the forest whose trees are all leaves.
+        The risk of the forest of which only the roots are left.
     """
 
     steps: NDArray[np.int64]
@@ -48,7 +47,19 @@ class Gains:
 
 @dataclass(frozen=True)
 class GridPrices:
-    """A cost sheet in whole steps of ``unit``; ``test`` is what one test costs."""
+    """A cost sheet in integer steps of ``unit``.
+
+    Parameters
+    ----------
+    own : ndarray of int64, shape (n_features,)
+        Own costs.
+    shared : ndarray of int64, shape (n_groups,)
+        Shared costs of groups.
+    test : int
+        What one test costs.
+    unit : Fraction
+        The size of a step.
+    """
 
     own: NDArray[np.int64]
     shared: NDArray[np.int64]
@@ -57,7 +68,7 @@ class GridPrices:
 
 
 def bag_gains(forest: Forest, risk: Risk) -> Gains:
-    """Return the gains by the class weights that the trees hold, those of the rows they were grown on.
+    """Return the gains on the rows that the trees were grown on, by the class weights that the trees hold.
 
     The risk of a tree is the sum over its leaves of ``weight * impurity``, over the weight of its root; the
     risk of the forest is the mean over trees. For "error" the impurity is the share of all classes but the
@@ -70,7 +81,7 @@ def bag_gains(forest: Forest, risk: Risk) -> Gains:
     """
     counts = forest.value
     weight = row_sums(counts)
-    leaves_only = (forest.feature < 0).all()  # so there is no split to weigh
+    leaves_only = (forest.feature < 0).all()  # so there is no split that could gain anything
     if (counts < 0).any() or not (
         leaves_only or ((weight > 0).all() and np.allclose(weight, forest.cover, rtol=1e-6, atol=0))
     ):
@@ -82,7 +93,7 @@ def bag_gains(forest: Forest, risk: Risk) -> Gains:
     starts = forest.tree_starts()
     inner = np.flatnonzero(forest.feature >= 0)
     left, right = (starts[inner] + child[inner] for child in (forest.left, forest.right))
-    # Rows that stopped here for want of a value stay here, whether or not the others go on.
+    # Rows whose value is missing stop at the node, whether or not it stays split.
     stopped = np.maximum(counts[inner] - counts[left] - counts[right], 0.0)
     staying = np.zeros(len(inner))
     if risk == "error":
@@ -107,9 +118,18 @@ def bag_gains(forest: Forest, risk: Risk) -> Gains:
 
 
 def row_gains(predictor: Predictor, values: NDArray[np.floating], codes: NDArray[np.int64]) -> Gains:
-    """Return the gains by given rows, shape (n_rows, n_features), and their labels as places in ``classes_``.
+    """Return the gains on rows of their own.
 
-    A tree errs on a row where its node's largest score is not the row's label; a label of no class is -1.
+    A tree is wrong on a row if the largest score of its node is not that of the row's class.
+
+    Parameters
+    ----------
+    predictor : Predictor
+        The trees.
+    values : ndarray of float, shape (n_rows, n_features)
+        The encoded rows.
+    codes : ndarray of int64, shape (n_rows,)
+        Their classes, as positions in ``classes_``; -1 for a label that is no class.
     """
     forest = predictor.forest
     label = forest.target.repeat(np.diff(forest.offsets)) + predictor.scores.argmax(axis=1)
@@ -124,7 +144,7 @@ def row_gains(predictor: Predictor, values: NDArray[np.floating], codes: NDArray
 
 
 def grid_prices(sheet: CostSheet, test: float, n_rows: int, n_tests: int) -> GridPrices:
-    """Put prices on a grid: of decimals if at most nine will do, else of the finest power of two.
+    """Turn prices into integers: in decimal steps if at most nine decimals will do, else in powers of two.
 
     Parameters
     ----------
@@ -133,7 +153,7 @@ def grid_prices(sheet: CostSheet, test: float, n_rows: int, n_tests: int) -> Gri
     test : float
         What one test costs.
     n_rows, n_tests : int
-        Most times that a feature is bought, and that a test is taken; their prices must add up.
+        How often a feature is bought and a test is taken at most; no sum over them may overflow.
     """
     prices = [*sheet.own.tolist(), *sheet.shared.tolist(), float(test)]
     total = n_rows * (sum(prices) - prices[-1]) + n_tests * prices[-1]

@@ -129,6 +129,7 @@ class PruningProblem:
         n_splits = _sums_after(np.bincount(drop[inner], minlength=n_prunings + 1))
         gain_at_drop = np.zeros(n_prunings + 1, dtype=np.int64)
         np.add.at(gain_at_drop, drop[inner], gains.steps[inner])
+        # Exact until here: fractions become floats at the very end.
         objective = [float(gains.unsplit - int(saved) * gains.unit) for saved in _sums_after(gain_at_drop)]
         points = tuple(
             Point(
@@ -166,12 +167,14 @@ class PruningProblem:
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the mean cost, the error and the mean number of tests of rows, for each pruning."""
         sheet, model = self.costs, self.model
+        # One pass over the rows measures all prunings, since a node that is dropped once stays dropped.
         bought, tests, wrong = path_curve(
             self.predictor.core,
             plain(values),
             drop=drop,
             n_entries=n_prunings,
             y=codes,
+            # The class of rows that look at nothing.
             prior=int(np.argmax(model.conclude(model.prior[np.newaxis])[0])),
             group_of=sheet.group_of,
             n_groups=len(sheet.shared),

@@ -133,7 +133,8 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
     """
 
     model_type = PrunedForestModel
-    #: The trade-off is a share per cost of all features: it does not change with the unit of the prices.
+    #: The trade-off is relative to the full cost and shapes the trees only: it is not scaled with the prices,
+    #: and at 0 the pruning still knows them.
     tradeoff_is_relative: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "cost_rule": [one_of("ratio", "penalty")],

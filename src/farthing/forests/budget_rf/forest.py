@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -16,24 +16,16 @@ from farthing.base import ContractClassifier, TrainingSet, ValidatedMixin, regis
 from farthing.base.inputs import check_cap, label_codes
 from farthing.base.parameters import FRACTION, NON_NEGATIVE, at_least, between, one_of
 from farthing.errors import BudgetWarning
-from farthing.forests.budget_rf.forest_model import BudgetForestModel, sum_of_trees
+from farthing.forests.budget_rf.candidate import Candidate
+from farthing.forests.budget_rf.forest_model import BudgetForestModel
 from farthing.forests.budget_rf.growth import MAX_FEATURES, ForestGrowth, n_drawn
-from farthing.forests.budget_rf.out_of_bag import Bags, OutOfBag, weighted_error
+from farthing.forests.budget_rf.out_of_bag import Bags
 from farthing.forests.budget_rf.tree import check_tradeoff, impurity_of
 from farthing.learning.bootstrap import SamplingUnits
-from farthing.trees import CostRule, Forest, Grower, Impurity
+from farthing.trees import CostRule, Grower, Impurity
 
 Aggregation: TypeAlias = Literal["distribution", "vote"]
 ImpurityLike: TypeAlias = Impurity | Callable[[NDArray[np.float64]], float]
-
-
-@dataclass(frozen=True, eq=False)
-class _Candidate:
-    """The forest of one alpha, and the mean cost of the validation rows, if there is a budget."""
-
-    alpha: float
-    trees: list[Forest]
-    cost: float | None
 
 
 @register(
@@ -278,19 +270,17 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
         chosen = candidates[0]
         if len(candidates) > 1:
             prior = rows.prior()  # of all rows: what an empty forest predicts
-            errors = [self._error(c, learn, validation, bags, prior=prior) for c in candidates]
+            errors = [c.error(learn, validation, bags, prior=prior) for c in candidates]
             costs = [candidate.cost or 0.0 for candidate in candidates]
             chosen = candidates[min(range(len(alphas)), key=lambda i: (errors[i], costs[i], i))]
         self._bags = bags
         if self.oob_score:
-            out_of_bag = self._out_of_bag(chosen, learn, bags)
+            out_of_bag = chosen.out_of_bag(learn, bags)
             self.oob_decision_function_ = out_of_bag.probabilities()
             self.oob_score_ = out_of_bag.accuracy(learn)
         return self._model(rows, chosen)
 
-    def _grow(
-        self, rows: TrainingSet, validation: TrainingSet | None, bags: Bags, alpha: float
-    ) -> _Candidate:
+    def _grow(self, rows: TrainingSet, validation: TrainingSet | None, bags: Bags, alpha: float) -> Candidate:
         """Grow the forest of one alpha; without validation rows, the cost is that of the training rows."""
         threads = self.n_threads()
         bins = rows.bins(self.max_bins, threads)
@@ -326,27 +316,26 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
         )
         budget = check_cap(self.budget)
         if budget is None:
-            return _Candidate(alpha, list(growth.trees()), None)
-        return _Candidate(alpha, *growth.within(budget, rows if validation is None else validation))
+            trees, cost = list(growth.trees()), None
+        else:
+            trees, cost = growth.within(budget, rows if validation is None else validation)
+        return Candidate(alpha, trees, cost, self.aggregation == "vote", threads)
 
-    def _model(self, rows: TrainingSet, chosen: _Candidate) -> BudgetForestModel:
+    def _model(self, rows: TrainingSet, chosen: Candidate) -> BudgetForestModel:
         """Return the fitted model; if there is no tree, warn."""
         header = rows.header(budget=self.hard_cap())
-        if chosen.trees:
-            forest = Forest.concat(chosen.trees)
-        else:
-            forest = Forest.constant(header["prior"], len(rows.schema.names))
+        if not chosen.trees:
             warnings.warn(
                 f"budget={self.budget!r} is less than the mean validation cost of the first tree: the forest "
                 f"is empty and predicts the prior. All features together cost "
                 f"{rows.costs.total(rows.costs.features):g}; raise the budget, or limit max_depth",
                 BudgetWarning,
-                stacklevel=5,
+                stacklevel=5,  # the call of fit
             )
         return BudgetForestModel(
             **header,
-            forest=forest,
-            votes=self.aggregation == "vote",
+            forest=chosen.forest(header["prior"], len(rows.schema.names)),
+            votes=chosen.votes,
             n_trees=len(chosen.trees),
             alpha=chosen.alpha,
             validation_cost=chosen.cost,
@@ -368,33 +357,6 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
                     "or set bootstrap=True: all rows are in every bag"
                 )
         return [float(alpha) for alpha in alphas]
-
-    def _error(
-        self,
-        candidate: _Candidate,
-        rows: TrainingSet,
-        validation: TrainingSet | None,
-        bags: Bags,
-        *,
-        prior: NDArray[np.float64],
-    ) -> float:
-        """Return the weighted error on the validation rows, or out of the bag if there are none."""
-        if validation is None:
-            return self._out_of_bag(candidate, rows, bags).error(rows)
-        if candidate.trees:
-            outputs = sum_of_trees(
-                Forest.concat(candidate.trees),
-                validation.values,
-                votes=self.aggregation == "vote",
-                n_threads=self.n_threads(),
-            )
-        else:
-            outputs = np.broadcast_to(prior, (len(validation), len(prior)))
-        return weighted_error(outputs, validation.target, validation.weights)
-
-    def _out_of_bag(self, candidate: _Candidate, rows: TrainingSet, bags: Bags) -> OutOfBag:
-        votes = self.aggregation == "vote"
-        return OutOfBag.of(candidate.trees, rows, bags, votes=votes, n_threads=self.n_threads())
 
     # Validation rows, whose labels may be missing or new.
 

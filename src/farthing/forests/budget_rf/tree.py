@@ -49,7 +49,7 @@ class BudgetTreeClassifier(ContractClassifier):
     impurity : {"entropy", "gini", "pairs", "powers"}
         What a split should lower. "entropy" and "gini" go by the fall of the expected impurity. "pairs"
         (threshold-Pairs, equation 3.10 of Nan's thesis) and "powers" (equation 3.13) go by the fall for the
-        worse child, which bounds the cost of the dearest path (theorem 3.4.2).
+        worse child, which bounds the cost of the most expensive path (theorem 3.4.2).
     alpha : float
         Threshold of "pairs": classes of at most this weight in a node count as noise, so that the tree stops
         earlier.

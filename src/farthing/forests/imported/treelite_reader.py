@@ -54,7 +54,7 @@ def _with_base(found: Imported, booster: Any) -> Forest:
 
 
 def _as_forest(model: Any) -> Any:
-    """Return a single tree of scikit-learn as a forest of one, which treelite knows."""
+    """Return a single tree of scikit-learn as a forest of one, which treelite can read."""
     for tree, forest in (
         (DecisionTreeClassifier, RandomForestClassifier),
         (DecisionTreeRegressor, RandomForestRegressor),
@@ -70,7 +70,7 @@ def _as_forest(model: Any) -> Any:
 
 
 def names_of(model: Any) -> list[str] | None:
-    """Return the names of the columns that the model was trained on, None if it had none."""
+    """Return the names of the columns that the model was trained on; None if it knows none."""
     names = getattr(model, "feature_names_in_", None)
     if names is None and type(model).__module__.startswith("xgboost"):
         booster = model.get_booster() if hasattr(model, "get_booster") else model

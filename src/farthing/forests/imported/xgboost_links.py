@@ -1,7 +1,7 @@
-"""From sums to predictions in float32, step by step as XGBoost goes.
+"""Links from raw sums to predictions in float32, with the rounding steps of XGBoost.
 
-Sums come and answers go as float64 that hold float32 numbers. An exponential is the nearest float32 to the
-true one; that of the C library, which XGBoost calls, is now and then its neighbour.
+Arguments and results are float64 arrays that hold float32 numbers. Exponentials are correctly rounded to
+float32; those of the C library, which XGBoost calls, are now and then off by one bit.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def exponential(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def sigmoid(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn one log-odds a row into the probabilities of two classes.
+    """Turn one log-odds per row into the probabilities of two classes.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ def sigmoid(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def softmax(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn scores, one column a class, into probabilities; only their sum is in float64.
+    """Turn scores, one column per class, into probabilities; only their sum is in float64.
 
     Parameters
     ----------

@@ -1,3 +1,3 @@
-"""What the neighbour methods share: features acquired one by one until the vote is sure enough."""
+"""What the neighbour methods share: features are acquired one by one until the vote is confident enough."""
 
 __all__: list[str] = []

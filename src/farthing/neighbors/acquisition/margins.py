@@ -1,4 +1,4 @@
-"""A linear model as votes of single features: what each value adds to the decision."""
+"""An additive model, feature by feature: the margin that each value adds to the vote."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.learning.voting import LinearVotes, TreeVotes
-from farthing.neighbors.acquisition.by_column import ByColumn, Floats
+from farthing.neighbors.acquisition.column_functions import ColumnFunctions, Floats
 from farthing.store import register_codec
 from farthing.table import Schema
 
@@ -25,17 +25,16 @@ _ARRAYS: Final = {
 
 
 @dataclass(frozen=True, eq=False)
-class Margins(ByColumn):
+class Margins(ColumnFunctions):
     """An additive model f(x) = intercept + sum over the features of m_j(x_j).
 
-    m_j(x) is ``slope[j] * x`` plus a step function: the level of the first edge that is not below x, or of
-    the last level beyond all edges. A linear model has slopes alone, boosted stumps have steps alone. The
-    codes of a category are values like others.
+    m_j(x) is ``slope[j] * x`` plus a step function: the level of the first edge that is not below x. A linear
+    model has slopes only, boosted stumps have steps only. Codes of categories are values like any others.
 
     Parameters
     ----------
     intercept : float
-        What is added whatever is known.
+        What is added for every row.
     slope, missing : ndarray of float64, shape (n_features,)
         Slopes, and what a missing value adds.
     begin : ndarray of int64, shape (n_features + 1,)
@@ -43,7 +42,7 @@ class Margins(ByColumn):
     edges, level : ndarray of float64, shape (n_levels,)
         The last edge of a feature is infinite.
     single : bool
-        Whether values are rounded to single precision before they are compared with an edge.
+        Whether values are rounded to float32 before they are compared with an edge.
 
     Examples
     --------
@@ -76,17 +75,17 @@ class Margins(ByColumn):
         if len(self.missing) != n_features or len(self.begin) != n_features + 1 or not n_features:
             raise ValueError("missing and begin must fit the number of slopes")
         if self.begin[0] != 0 or self.begin[-1] != n_levels or len(self.edges) != n_levels:
-            raise ValueError("begin must lead from the first level to the last")
+            raise ValueError("begin must run from the first level to the last")
         if (np.diff(self.begin) < 1).any() or not np.isposinf(self.edges[self.begin[1:] - 1]).all():
             raise ValueError("the last edge of a feature must be infinite")
         inside = np.ones(n_levels, dtype=np.bool_)
         inside[self.begin[:-1]] = False
         if (self.edges[1:] <= self.edges[:-1])[inside[1:]].any():
-            raise ValueError("the edges of a feature must rise")
+            raise ValueError("the edges of a feature must ascend")
 
     @property
     def n_features(self) -> int:
-        """Columns of the table."""
+        """Number of columns of the table."""
         return len(self.slope)
 
     @property
@@ -96,7 +95,7 @@ class Margins(ByColumn):
         return np.asarray((self.slope != 0) | (self.missing != 0) | steps)
 
     def column(self, feature: int, values: NDArray[np.floating]) -> Floats:
-        """Return what values of one feature add, shape (n_values,)."""
+        """Return what some values of a feature add to the vote, shape (n_values,)."""
         levels = slice(int(self.begin[feature]), int(self.begin[feature + 1]))
         compared = _single(values) if self.single else values
         absent = np.isnan(values)
@@ -106,9 +105,9 @@ class Margins(ByColumn):
         return np.where(absent, self.missing[feature], linear + self.level[levels][place])
 
     def from_missing(self) -> Margins:
-        """Return the same model, of which a feature that is not measured counts as missing.
+        """Return the same model in a form in which an unmeasured feature counts as missing.
 
-        What missing values add goes into the intercept.
+        The margins of missing values move into the intercept, so an unmeasured feature adds nothing to it.
         """
         counts = np.diff(self.begin)
         return replace(
@@ -120,7 +119,7 @@ class Margins(ByColumn):
 
     @classmethod
     def of(cls, votes: TreeVotes | LinearVotes, schema: Schema) -> Margins:
-        """Take a weighted vote apart by features; each learner must look at one feature at most."""
+        """Decompose a weighted vote by features; each learner may use at most one feature."""
         columns = votes.columns()
         for learner, looked in enumerate(columns):
             if len(looked) > 1:
@@ -150,24 +149,24 @@ def _of_linear(votes: LinearVotes) -> Margins:
 
 
 def _of_trees(votes: TreeVotes, owner: NDArray[np.int64], schema: Schema) -> Margins:
-    """Ask the trees of each feature about one value between any two thresholds, and about none."""
+    """Evaluate the trees of each feature once per interval between thresholds, and for a missing value."""
     forest = votes.forest
     n_features = forest.n_features
     edges, levels = [], []
     missing = np.zeros(n_features)
-    nothing = votes.table(np.full((1, n_features), np.nan))[0]
+    missing_votes = votes.table(np.full((1, n_features), np.nan))[0]
     for feature in range(n_features):
         own = np.flatnonzero(owner == feature)
         bounds = _edges(votes, feature, schema)
         probes = np.full((len(bounds), n_features), np.nan)
         probes[:, feature] = bounds
-        said = votes.table(probes)[:, own] if len(own) else np.zeros((len(bounds), 0))
+        probed = votes.table(probes)[:, own] if len(own) else np.zeros((len(bounds), 0))
         edges.append(np.append(bounds[:-1], np.inf))
-        levels.append(_weighted(said, votes.alphas[own]))
-        missing[feature] = _weighted(nothing[np.newaxis, own], votes.alphas[own])[0]
+        levels.append(_weighted(probed, votes.alphas[own]))
+        missing[feature] = _weighted(missing_votes[np.newaxis, own], votes.alphas[own])[0]
     constant = np.flatnonzero(owner < 0)
     return Margins(
-        intercept=float(_weighted(nothing[np.newaxis, constant], votes.alphas[constant])[0]),
+        intercept=float(_weighted(missing_votes[np.newaxis, constant], votes.alphas[constant])[0]),
         slope=np.zeros(n_features),
         missing=missing,
         begin=np.cumsum([0, *map(len, edges)]),
@@ -177,16 +176,17 @@ def _of_trees(votes: TreeVotes, owner: NDArray[np.int64], schema: Schema) -> Mar
     )
 
 
-def _weighted(said: Floats, alphas: Floats) -> Floats:
-    """Add up votes times their weights, from the first learner to the last."""
-    total = np.zeros(len(said))
+def _weighted(votes: Floats, alphas: Floats) -> Floats:
+    """Return the weighted sum of votes, shape (n_rows, n_learners), over the learners."""
+    # In their order, as the trees are added: a dot product may round differently.
+    total = np.zeros(len(votes))
     for learner, alpha in enumerate(alphas):
-        total += alpha * said[:, learner]
+        total += alpha * votes[:, learner]
     return total
 
 
 def _edges(votes: TreeVotes, feature: int, schema: Schema) -> Floats:
-    """Return the last value of each interval on which no tree of the feature changes its vote."""
+    """Return the last value of each interval on which the vote of the feature is constant."""
     column, forest = schema.columns[feature], votes.forest
     if column.is_categorical:
         return np.append(np.arange(float(len(column.categories))), np.inf)[: max(len(column.categories), 1)]
@@ -203,7 +203,7 @@ def _edges(votes: TreeVotes, feature: int, schema: Schema) -> Floats:
 
 
 def _single(values: NDArray[np.floating]) -> Floats:
-    """Round to single precision; what is too large becomes infinite."""
+    """Round to float32; what is too large becomes infinite."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32).astype(np.float64)
 

@@ -1,33 +1,34 @@
-"""FMCC: buy the feature with which a linear model is most often right on the nearest training rows."""
+"""FMCC: buy the feature that makes a linear model right on most of the nearest training rows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Final, Literal, Self
 
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import documented, register
+from farthing.base import SweepContext, documented, register
 from farthing.boosting import AdaBoostClassifier
 from farthing.neighbors.acquisition.margins import Unmeasured
-from farthing.neighbors.acquisition.neighborhood_base import NEIGHBORS, NeighborhoodClassifier
+from farthing.neighbors.acquisition.neighborhood import NEIGHBORS, NeighborhoodClassifier
 
-# What one fit gives a sweep.
+# Confidences that one fit provides for a sweep.
 _CONFIDENCES: Final = (0.6, 0.75, 0.85, 0.95, 1.0)
-# Gains that a feature of mean price must bring, in the settings that a sweep tries.
-_WORTHS: Final = (0.0, 0.05, 0.2)
-# Rows kept in a sweep, where each row to predict is compared with them all.
+# What a sweep asks a feature of the mean price to gain.
+_GAINS: Final = (0.0, 0.05, 0.2)
+# Most training rows of a model in a sweep, since every row to predict is compared with all of them.
 _SWEEP_ROWS: Final = 4000
-# For checks of the contract.
+# For the checks of the contract.
 _SMALL: Final = AdaBoostClassifier(n_estimators=20)
 
 
-def _grid(ground: Any) -> dict[str, list[Any]]:
-    """Return weights of the prices that suit the price list."""
-    mean = ground.costs.total(ground.costs.features) / ground.n_features
+def _grid(context: SweepContext) -> dict[str, list[Any]]:
+    """Return trade-offs that suit the price list."""
+    price = context.mean_price
     return {
-        "tradeoff": [worth / mean if mean else worth for worth in _WORTHS],
-        "max_rows": [None if ground.n_rows <= _SWEEP_ROWS else _SWEEP_ROWS],
+        "tradeoff": [gain / price if price else gain for gain in _GAINS],
+        "max_rows": [None if context.n_rows <= _SWEEP_ROWS else _SWEEP_ROWS],
     }
 
 
@@ -42,32 +43,34 @@ def _grid(ground: Any) -> dict[str, list[Any]]:
 )
 @documented(NEIGHBORS)
 class MarginNeighborsClassifier(NeighborhoodClassifier):
-    """Margins of nearest neighbours say which feature to buy next and when to stop (FMCC), for two classes.
+    """Buy features by their margins on the nearest training rows (FMCC); binary labels.
 
-    A linear model f(x) = b + sum of m_j(x_j) is learned without regard to prices; a stump's vote is a margin
-    of its feature. After each purchase the nearest training rows are found by what is measured of the row.
-    The share of them that the votes of the measured features set right is the probability that the row's own
-    vote is right (2.4); the same share with one more feature says what that feature would bring (2.5). The
-    row buys the feature that maximises this share less ``tradeoff`` times its price, and ends when the share
-    without it is above ``confidence``. Its prediction is the sign of the vote so far (2.1).
+    An additive model f(x) = b + sum of m_j(x_j) is learned whatever features cost; the vote of a stump is a
+    margin of its feature. After each purchase the nearest training rows are found by the features measured so
+    far. The share of them that the votes of these features classify correctly estimates the probability that
+    the row's own vote is right (2.4); the same share with one more feature is the gain expected of that
+    feature (2.5). The row buys the feature that maximises this share less ``tradeoff`` times its price, and
+    stops when the share without it is above ``confidence``. The prediction is the sign of the vote so far
+    (2.1).
 
-    Before the first purchase all training rows are neighbours. Features that the model gives no vote are
+    Before the first purchase all training rows are neighbours. Features that have no vote in the model are
     never bought. Prices are what the row would pay now, so a shared cost counts once.
 
-    The distance is Euclidean over the measured features. Different categories are as far apart as their
-    indicators, sqrt(2); a training row without a value is as far from any value as two rows are on average; a
-    value that was measured and is missing changes no distance, and votes as missing values do.
+    The distance is Euclidean over the measured features. Different categories are at the distance of their
+    indicators, sqrt(2); a training row without a value is at the mean distance of two rows; a measured value
+    that is missing changes no distance, and votes as missing values do.
 
     Parameters
     ----------
     {estimator}
     tradeoff : float
-        What a unit of price counts against a gain in the probability of being right.
+        What a unit of price counts against a gain in the probability of being right: a probability per unit
+        of price.
     {confidence}
     {budget}
     {rows}
     random_state : int, RandomState or None
-        Draws the rows kept.
+        Seed of the rows kept, if ``max_rows`` is set.
     {costs}
 
     Attributes
@@ -123,7 +126,7 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
         """Yield models that stop earlier or later, see `BudgetedEstimator.variants`; itself comes last."""
         check_is_fitted(self)
         for confidence in _CONFIDENCES:
-            if confidence != self.confidence_:
-                params = {"confidence": confidence}
-                yield params, self._variant(params, confidence_=confidence)
+            if confidence != self.fitted_.confidence:
+                model = replace(self.fitted_, confidence=confidence)
+                yield {"confidence": confidence}, self.variant({"confidence": confidence}, model)
         yield {}, self

@@ -1,13 +1,21 @@
-"""Features in a random order: the baseline of those that choose."""
+"""Features in a random order: the baseline of the methods that choose."""
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
 from farthing.base import documented, register
 from farthing.boosting import AdaBoostClassifier
 from farthing.neighbors.acquisition.margins import Unmeasured
-from farthing.neighbors.acquisition.neighborhood_base import NEIGHBORS, NeighborhoodClassifier
+from farthing.neighbors.acquisition.neighborhood import NEIGHBORS, NeighborhoodClassifier, NeighborhoodModel
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class RandomOrderModel(NeighborhoodModel):
+    """A neighbourhood model that buys features in the order that the seed decides."""
+
+    random_order: ClassVar[bool] = True
 
 
 @register(
@@ -18,8 +26,8 @@ from farthing.neighbors.acquisition.neighborhood_base import NEIGHBORS, Neighbor
 class RandomOrderClassifier(NeighborhoodClassifier):
     """Buy features in a random order, whatever they cost, and vote as `MarginNeighborsClassifier` does.
 
-    The order is drawn from the seed alone. Rows share the model's seed, so equal rows get equal labels;
-    ``seeds=`` of the array calls gives each row an order of its own. A row ends by the same rule as there.
+    The order depends on the seed alone. Rows share the model's seed, so equal rows get equal labels;
+    ``seeds=`` of the array calls gives each row an order of its own. The stopping rule is the same as there.
 
     Parameters
     ----------
@@ -28,7 +36,7 @@ class RandomOrderClassifier(NeighborhoodClassifier):
     {budget}
     {rows}
     random_state : int, RandomState or None
-        Draws the model's seed, and the rows kept.
+        Seed of the order, and of the rows kept if ``max_rows`` is set.
     {costs}
 
     Attributes
@@ -50,7 +58,7 @@ class RandomOrderClassifier(NeighborhoodClassifier):
     array([...])
     """
 
-    _by_lot = True
+    model_type = RandomOrderModel
 
     def __init__(
         self,

@@ -1,21 +1,77 @@
-"""VoC: buy the feature whose value is expected to help a local regression most, less its price."""
+"""VoC: buy the feature that is expected to help a local regression most, less its price."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import UnionType
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import LocalRows
-from farthing.base import documented, register
-from farthing.costs import CostSheet
-from farthing.neighbors.acquisition.base import TEXTS, AcquiringClassifier
-from farthing.neighbors.acquisition.by_column import Floats
-from farthing.neighbors.value_of_classifier.local_rows import Local
-from farthing.neighbors.value_of_classifier.standardisation import Standard
+from farthing.base import TrainingSet, documented, register
+from farthing.base.parameters import POSITIVE
+from farthing.neighbors.acquisition.base import CONSTRAINTS, TEXTS, AcquiringClassifier
+from farthing.neighbors.acquisition.column_functions import Floats
+from farthing.neighbors.acquisition.model import AcquisitionModel, positive_share, signs_of
+from farthing.neighbors.value_of_classifier.regression_rows import RegressionRows
+from farthing.neighbors.value_of_classifier.standardizer import Standardizer
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ValueOfClassifierModel(AcquisitionModel):
+    """A local regression of the label, -1 or 1: the vote is the expected label.
+
+    Parameters
+    ----------
+    standard : Standardizer
+        How values are standardised.
+    local : RegressionRows
+        The training rows, standardised, with their labels and weights.
+    l2_regularization : float
+        The ridge penalty of the regression.
+    """
+
+    standard: Standardizer
+    local: RegressionRows
+    l2_regularization: float
+
+    def conclude(self, outputs: Floats) -> Floats:
+        """Return the probabilities: (1 + vote) / 2 for ``classes[1]``, between 0 and 1."""
+        if len(self.classes) == 1:
+            return np.ones((len(outputs), 1))
+        positive = np.clip(0.5 + 0.5 * outputs[:, 0], 0.0, 1.0)
+        return np.column_stack([1.0 - positive, positive])
+
+    def compile(self) -> LocalRows:
+        """Lay out the training rows for the compiled core."""
+        return LocalRows(
+            values=self.local.values,
+            labels=self.local.signs,
+            weights=self.local.weights,
+            ridge=self.l2_regularization,
+            alpha=self.tradeoff,
+            confidence=self.confidence,
+        )
+
+    def inputs(self, values: NDArray[np.floating]) -> tuple[NDArray[np.floating], Floats]:
+        """Return the standardised table, twice: the core reads it for both."""
+        table = self.standard.table(values)
+        return table, table
+
+    def input(self, column: int, value: float) -> tuple[float, float]:
+        """Return the standardised value, twice."""
+        standardised = self.standard.value(column, value)
+        return standardised, standardised
+
+    def check(self) -> None:
+        """Raise ValueError if the fields do not fit together."""
+        n_features = len(self.schema.names)
+        if self.standard.n_features != n_features or self.local.values.shape[1] != n_features:
+            raise ValueError(f"the rows must have the {n_features} features of the table")
+        if not 0 < self.l2_regularization < np.inf:
+            raise ValueError(f"l2_regularization must be above 0, and finite; got {self.l2_regularization}")
+        super().check()
 
 
 @register(
@@ -24,46 +80,48 @@ from farthing.neighbors.value_of_classifier.standardisation import Standard
 )
 @documented(TEXTS)
 class ValueOfClassifier(AcquiringClassifier):
-    """Locally weighted regression buys features by their expected reward (VoC), for two classes.
+    """Buy features by their expected reward to a locally weighted regression (VoC); binary labels.
 
-    After Gao and Koller (2011), of whom the thesis gives the settings; the rest is specified here. Labels are
-    -1 and 1, features are standardised. O is what is measured of a row, x_O its values.
+    After Gao and Koller (2011), with the settings of Nan's thesis; what both leave open is specified here.
+    Labels are -1 and 1, features are standardised. O is the set of measured features of a row, x_O their
+    values.
 
-    - A training row at distance D from x_O, over O, weighs exp(-D^2 / (2 b^2)), where the bandwidth b is the
-      median of these distances, taken anew after each purchase; with nothing measured all weigh the same.
-    - Under these weights the label is regressed on O by least squares with the penalty ``ridge`` times the
-      squared slopes, the intercept free: g = E[y | x_O]. The prediction is the sign of g, the probability of
-      ``classes_[1]`` is (1 + g) / 2, between 0 and 1.
+    - A training row at distance D from x_O, over O, has the weight exp(-D^2 / (2 b^2)). The bandwidth b is
+      the median of these distances, computed anew after each purchase; with nothing measured all weights are
+      equal.
+    - Under these weights the label is regressed on O by least squares with an L2 penalty of
+      ``l2_regularization`` on the slopes, the intercept free: g = E[y | x_O]. The prediction is the sign of
+      g, the probability of ``classes_[1]`` is (1 + g) / 2, between 0 and 1.
     - An unknown feature i is normal given x_O: its mean is the ridge regression of i on O under the same
-      weights, its variance s^2 the mean square of what that leaves. With w the slope of i in the regression
-      of the label on O and i, the label will be expected at G, normal around g with deviation |w| s.
-    - The reward is minus the probability of an error, (|g| - 1) / 2. So i is worth (E|G| - |g|) / 2, in
-      closed form, never negative.
+      weights, its variance s^2 the mean squared residual. With w the slope of i in the regression of the
+      label on O and i, the expected label after the purchase is G, normal around g with deviation |w| s.
+    - The reward is minus the probability of an error, (|g| - 1) / 2. So the expected gain of i is
+      (E|G| - |g|) / 2, in closed form, never negative.
 
-    The row buys the feature that is worth most less ``tradeoff`` times its price. It ends when none is worth
-    its weighed price, or when (1 + |g|) / 2 is above ``confidence``.
+    The row buys the feature of the largest gain less ``tradeoff`` times its price. It stops when no gain is
+    worth its price, or when (1 + |g|) / 2 is above ``confidence``.
 
-    A category stands for the mean label of its training rows. A training row without a value has the mean
-    there. A value that was measured and is missing says nothing.
+    A category is replaced by the mean label of its training rows, and a missing value of a training row by
+    the mean. A measured value that is missing is ignored.
 
-    A purchase takes time linear in the rows times the features measured times all features, far more than
-    for `MarginNeighborsClassifier`.
+    A purchase takes time linear in rows times measured features times features, far more than for
+    `MarginNeighborsClassifier`.
 
     Parameters
     ----------
     tradeoff : float
-        What a unit of price counts against a gain in the expected reward.
+        What a unit of price counts against a gain in the expected reward: a probability per unit of price.
     {confidence}
     {budget}
-    ridge : float
-        The penalty of the regression, above zero; 0.5 in the thesis.
+    l2_regularization : float
+        The ridge penalty of the regression, above zero; 0.5 in the thesis.
     {costs}
 
     Attributes
     ----------
-    standard_ : Standard
+    standard_ : Standardizer
         How values are standardised.
-    local_ : Local
+    local_ : RegressionRows
         The training rows, standardised, with their labels and weights.
 
     References
@@ -81,15 +139,8 @@ class ValueOfClassifier(AcquiringClassifier):
     'x1'
     """
 
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {
-        "standard_": Standard,
-        "local_": Local,
-        "ridge_": float,
-    }
-
-    standard_: Standard
-    local_: Local
-    ridge_: float
+    model_type = ValueOfClassifierModel
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**CONSTRAINTS, "l2_regularization": [POSITIVE]}
 
     def __init__(
         self,
@@ -97,67 +148,28 @@ class ValueOfClassifier(AcquiringClassifier):
         tradeoff: float = 0.0,
         confidence: float = 0.95,
         budget: float | None = None,
-        ridge: float = 0.5,
+        l2_regularization: float = 0.5,
         costs: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         self.tradeoff = tradeoff
         self.confidence = confidence
         self.budget = budget
-        self.ridge = ridge
+        self.l2_regularization = l2_regularization
         self.costs = costs
         self.n_jobs = n_jobs
 
-    def _fit(
-        self,
-        values: NDArray[np.floating],
-        target: NDArray[np.int64],
-        weights: Floats,
-        sheet: CostSheet,  # noqa: ARG002 - prices matter at prediction only
-    ) -> None:
-        if not 0 < self.ridge < np.inf:
-            raise ValueError(f"ridge must be above 0, and finite; got {self.ridge!r}")
-        self._set_terms()
-        self.ridge_ = float(self.ridge)
-        signs = np.where(target == 1, 1.0, -1.0)
-        self.standard_ = Standard.learn(values, signs, weights, self.schema_)
-        self.local_ = Local(np.nan_to_num(self.standard_.table(values)), signs, np.array(weights))
-
-    def _conclude(self, outputs: Floats) -> Floats:
-        if len(self.classes_) == 1:
-            return np.ones((len(outputs), 1))
-        up = np.clip(0.5 + 0.5 * outputs[:, 0], 0.0, 1.0)
-        return np.column_stack([1.0 - up, up])
-
-    def _default_prior(self, target: NDArray[Any], weights: Floats) -> Floats:
-        up = float(weights[target == 1].sum() / weights.sum())
-        return np.array([2 * up - 1, max(up, 1 - up)])
-
-    def _learned(self) -> tuple[Any, ...]:
-        return self.local_, self.ridge_
-
-    def _compile(self) -> LocalRows:
-        return LocalRows(
-            values=self.local_.values,
-            labels=self.local_.signs,
-            weights=self.local_.weights,
-            ridge=self.ridge_,
-            alpha=self.tradeoff_,
-            confidence=self.confidence_,
+    def _learn(self, rows: TrainingSet) -> ValueOfClassifierModel:
+        signs, share = signs_of(rows), positive_share(rows)
+        standard = Standardizer.learn(rows.values, signs, rows.weights, rows.schema)
+        # The mean of a standardised column is 0, so that is what missing values become.
+        values = np.nan_to_num(standard.table(rows.values))
+        prior = np.array([2 * share - 1, max(share, 1 - share)])
+        return ValueOfClassifierModel(
+            **rows.header(prior=prior, budget=self.hard_cap()),
+            tradeoff=float(self.tradeoff),
+            confidence=float(self.confidence),
+            standard=standard,
+            local=RegressionRows(values, signs, np.array(rows.weights)),
+            l2_regularization=float(self.l2_regularization),
         )
-
-    def _inputs(self, values: NDArray[np.floating]) -> tuple[NDArray[np.floating], Floats]:
-        table = self.standard_.table(values)
-        return table, table
-
-    def _input(self, column: int, value: float) -> tuple[float, float]:
-        standardised = self.standard_.value(column, value)
-        return standardised, standardised
-
-    def _check_stored(self) -> None:
-        n_features = len(self.schema_.names)
-        if self.standard_.n_features != n_features or self.local_.values.shape[1] != n_features:
-            raise ValueError(f"the rows must have the {n_features} features of the table")
-        if not 0 < self.ridge_ < np.inf:
-            raise ValueError(f"ridge_ must be above 0, and finite; got {self.ridge_}")
-        super()._check_stored()

@@ -1,4 +1,4 @@
-"""The training rows that neighbours are looked for among, and how far apart two rows are."""
+"""The training rows that neighbours are searched among, and the distance of two rows."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import KeptRows
-from farthing.neighbors.acquisition.by_column import Floats
+from farthing.neighbors.acquisition.column_functions import Floats
 from farthing.neighbors.acquisition.margins import Margins
-from farthing.neighbors.value_of_classifier.local_rows import check_floats, check_rows
+from farthing.neighbors.acquisition.row_checks import check_floats, check_rows
 from farthing.store import register_codec
 from farthing.table import Schema
 from farthing.table.moments import moments
 
-# Two different categories are as far apart as their indicators.
+# Squared distance of two different categories, which is that of their indicators.
 _APART = 2.0
-# A variance of this or less is that of a constant.
+# Smaller variances count as those of a constant column.
 _LEAST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
-    """Training rows with their labels, and the distance of rows by single features.
+class NeighborRows:
+    """Training rows with their labels, and the distance of a row from them.
 
-    The squared distance of two rows is the sum over the measured features of ``scale[j]`` times the squared
-    difference of numbers; of 2 for different categories, as for their indicators; of ``gap[j]`` if the kept
-    row has no value there, which is what two rows drawn at random differ by on average. A measured value that
-    is missing says nothing: distances stay.
+    The squared distance is a sum over the measured features: ``scale[j]`` times the squared difference of
+    numbers; 2 for different categories, as for their indicators; ``gap[j]`` if the training row has no value,
+    which is the mean squared distance of two random rows. A measured value that is missing changes no
+    distance.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Kept:
     signs : ndarray of float64, shape (n_rows,)
         Labels, -1 or 1.
     weights : ndarray of float64, shape (n_rows,)
-        A row of weight 2 counts as two rows.
+        A row of weight 2 counts as two rows; above zero.
     scale, gap : ndarray of float64, shape (n_features,)
         See above.
     """
@@ -54,13 +54,19 @@ class Kept:
         for name in ("scale", "gap"):
             array = check_floats(name, getattr(self, name), 1)
             if len(array) != self.values.shape[1] or not (np.isfinite(array) & (array >= 0)).all():
-                raise ValueError(f"{name} must be zero or more, one for each feature")
+                raise ValueError(f"{name} must be zero or more, one per feature")
 
     @classmethod
     def learn(
-        cls, values: NDArray[np.floating], signs: Floats, weights: Floats, schema: Schema, standardize: bool
-    ) -> Kept:
-        """Keep rows; ``standardize`` divides numbers by their standard deviation."""
+        cls,
+        values: NDArray[np.floating],
+        signs: Floats,
+        weights: Floats,
+        schema: Schema,
+        *,
+        standardize: bool,
+    ) -> NeighborRows:
+        """Copy the rows and learn the distance; ``standardize`` divides numbers by their deviation."""
         kept = np.array(values, dtype=np.float64, order="C")
         scale, gap = np.ones(kept.shape[1]), np.zeros(kept.shape[1])
         for feature, column in enumerate(schema.columns):
@@ -80,11 +86,11 @@ class Kept:
         schema: Schema,
         *,
         n_neighbors: int | None,
-        by_lot: bool,
+        random_order: bool,
         tradeoff: float,
         confidence: float,
     ) -> KeptRows:
-        """Lay the rows out for the compiled core; ``n_neighbors`` None is rows that agree exactly."""
+        """Lay out the rows for the compiled core; ``n_neighbors`` None is rows that agree exactly."""
         signs = self.signs[:, np.newaxis]
         categorical = [column.is_categorical for column in schema.columns]
         return KeptRows(
@@ -98,14 +104,14 @@ class Kept:
             votes=margins.used.astype(np.uint8),
             weights=self.weights,
             n_neighbors=None if n_neighbors is None else float(n_neighbors),
-            by_lot=by_lot,
+            by_lot=random_order,
             alpha=tradeoff,
             confidence=confidence,
         )
 
 
 def _impurity(codes: Floats, weights: Floats) -> float:
-    """Return the probability that two rows drawn at random have different categories."""
+    """Return the probability that two random rows have different categories."""
     seen = np.isfinite(codes)
     if not seen.any():
         return 0.0
@@ -113,12 +119,12 @@ def _impurity(codes: Floats, weights: Floats) -> float:
     return float(1.0 - ((sums / sums.sum()) ** 2).sum())
 
 
-def _encode(kept: Kept) -> dict[str, object]:
-    return {name: getattr(kept, name) for name in ("values", "signs", "weights", "scale", "gap")}
+def _encode(rows: NeighborRows) -> dict[str, object]:
+    return {name: getattr(rows, name) for name in ("values", "signs", "weights", "scale", "gap")}
 
 
-def _decode(fields: dict[str, Any]) -> Kept:
-    return Kept(**fields)
+def _decode(fields: dict[str, Any]) -> NeighborRows:
+    return NeighborRows(**fields)
 
 
-register_codec("Kept", Kept, _encode, _decode)
+register_codec("NeighborRows", NeighborRows, _encode, _decode)

@@ -1,4 +1,4 @@
-"""Numbers less their mean over their deviation; categories as the mean label of their rows."""
+"""Standardise numbers; replace categories by the mean label of their rows."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.neighbors.acquisition.by_column import ByColumn, Floats
+from farthing.neighbors.acquisition.column_functions import ColumnFunctions, Floats
 from farthing.store import register_codec
 from farthing.table import Schema
 from farthing.table.moments import moments
 
 
 @dataclass(frozen=True, eq=False)
-class Standard(ByColumn):
-    """How the values of a table become numbers of mean 0 and deviation 1.
+class Standardizer(ColumnFunctions):
+    """The map from the values of a table to numbers of mean 0 and standard deviation 1.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Standard(ByColumn):
     Examples
     --------
     >>> X = np.array([[1.0], [3.0]])
-    >>> Standard.learn(X, np.array([-1.0, 1.0]), np.ones(2), Schema.learn(X)).table(X).ravel()
+    >>> Standardizer.learn(X, np.array([-1.0, 1.0]), np.ones(2), Schema.learn(X)).table(X).ravel()
     array([-1.,  1.])
     """
 
@@ -49,10 +49,12 @@ class Standard(ByColumn):
         if len(self.scale) != len(self.mean) or len(self.begin) != len(self.mean) + 1:
             raise ValueError("mean, scale and begin must fit together")
         if self.begin[0] != 0 or self.begin[-1] != len(self.level) or (np.diff(self.begin) < 0).any():
-            raise ValueError("begin must lead from the first level to the last")
+            raise ValueError("begin must run from the first level to the last")
 
     @classmethod
-    def learn(cls, values: NDArray[np.floating], signs: Floats, weights: Floats, schema: Schema) -> Standard:
+    def learn(
+        cls, values: NDArray[np.floating], signs: Floats, weights: Floats, schema: Schema
+    ) -> Standardizer:
         """Learn from an encoded table and its labels."""
         n_features = values.shape[1]
         mean, scale = np.zeros(n_features), np.ones(n_features)
@@ -70,7 +72,7 @@ class Standard(ByColumn):
 
     @property
     def n_features(self) -> int:
-        """Columns of the table."""
+        """Number of columns of the table."""
         return len(self.mean)
 
     def column(self, feature: int, values: NDArray[np.floating]) -> Floats:
@@ -96,12 +98,12 @@ def _look_up(level: Floats, codes: Floats) -> Floats:
     return np.where(known, level[np.where(known, codes, 0).astype(np.int64)], np.nan)
 
 
-def _encode(standard: Standard) -> dict[str, object]:
-    return {name: getattr(standard, name) for name in ("mean", "scale", "begin", "level")}
+def _encode(standardizer: Standardizer) -> dict[str, object]:
+    return {name: getattr(standardizer, name) for name in ("mean", "scale", "begin", "level")}
 
 
-def _decode(fields: dict[str, Any]) -> Standard:
-    return Standard(**fields)
+def _decode(fields: dict[str, Any]) -> Standardizer:
+    return Standardizer(**fields)
 
 
-register_codec("Standard", Standard, _encode, _decode)
+register_codec("Standardizer", Standardizer, _encode, _decode)

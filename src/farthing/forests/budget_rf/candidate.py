@@ -1,0 +1,73 @@
+"""The forest of one alpha, and its error, by which the best of several alphas is chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import TrainingSet
+from farthing.forests.budget_rf.forest_model import sum_of_trees
+from farthing.forests.budget_rf.out_of_bag import Bags, OutOfBag, weighted_error
+from farthing.trees import Forest
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """The forest of one alpha.
+
+    Parameters
+    ----------
+    alpha : float
+        The threshold of the pairs impurity.
+    trees : list of Forest
+        Its trees; none if the first one is over the budget.
+    cost : float or None
+        Mean cost of the validation rows; None without a budget.
+    votes : bool
+        Whether trees vote.
+    n_threads : int
+        Threads of prediction.
+    """
+
+    alpha: float
+    trees: list[Forest]
+    cost: float | None
+    votes: bool
+    n_threads: int
+
+    def forest(self, prior: NDArray[np.float64], n_features: int) -> Forest:
+        """Return the trees as one forest; if there are none, a leaf with the prior."""
+        return Forest.concat(self.trees) if self.trees else Forest.constant(prior, n_features)
+
+    def out_of_bag(self, rows: TrainingSet, bags: Bags) -> OutOfBag:
+        """Return the out-of-bag predictions of the training rows."""
+        return OutOfBag.of(self.trees, rows, bags, votes=self.votes, n_threads=self.n_threads)
+
+    def error(
+        self,
+        rows: TrainingSet,
+        validation: TrainingSet | None,
+        bags: Bags,
+        *,
+        prior: NDArray[np.float64],
+    ) -> float:
+        """Return the weighted error on the validation rows; out of the bag if there are none.
+
+        Parameters
+        ----------
+        rows : TrainingSet
+            The training rows; those held out have a weight of zero.
+        validation : TrainingSet or None
+            The validation rows.
+        bags : Bags
+            The rows that each tree learned from.
+        prior : ndarray of float64, shape (n_classes,)
+            What a forest without trees predicts.
+        """
+        if validation is None:
+            return self.out_of_bag(rows, bags).error(rows)
+        forest = self.forest(prior, validation.values.shape[1])
+        outputs = sum_of_trees(forest, validation.values, votes=self.votes, n_threads=self.n_threads)
+        return weighted_error(outputs, validation.target, validation.weights)

@@ -1,0 +1,35 @@
+"""Functions of single columns, whose result for one value is bitwise that for a whole table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats: TypeAlias = NDArray[np.float64]
+
+
+class ColumnFunctions(ABC):
+    """One function per feature, for a column, a table, or one value."""
+
+    @property
+    @abstractmethod
+    def n_features(self) -> int:
+        """Number of columns of the table."""
+
+    @abstractmethod
+    def column(self, feature: int, values: NDArray[np.floating]) -> Floats:
+        """Apply the function of a feature to some of its values, shape (n_values,)."""
+
+    def table(self, values: NDArray[np.floating]) -> Floats:
+        """Apply each function to its column of an encoded table, shape (n_rows, n_features)."""
+        results = np.empty(values.shape)
+        for feature in range(self.n_features):
+            results[:, feature] = self.column(feature, values[:, feature])
+        return results
+
+    def value(self, feature: int, value: float) -> float:
+        """Apply the function of a feature to one value; the bits of `table`."""
+        return float(self.column(feature, np.array([value]))[0])

@@ -1,5 +1,7 @@
 """The pruned forest in one fit, against its two steps by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -32,10 +34,10 @@ def test_it_is_the_forest_pruned_by_hand(table):
         costs=SHEET,
     ).fit(X[~held], y[~held])
     path = prune_path(forest, X[held], y[held])
-    model = PrunedForestClassifier(SHEET, penalty=0.2, n_estimators=5, random_state=0).fit(X, y)
+    model = PrunedForestClassifier(SHEET, tradeoff=0.2, n_estimators=5, random_state=0).fit(X, y)
     for budget in (2.0, 5.0, 9.0, None):
         fits = np.flatnonzero(path.costs <= (np.inf if budget is None else budget))
-        best = path[int(fits[path.forest_errors[fits] == path.forest_errors[fits].min()][-1])]
+        best = path[int(fits[path.forest_errors[fits] == path.forest_errors[fits].min()][-1])].model
         got = model.at(budget)
         assert got.spend(X[held]).mean() <= (np.inf if budget is None else budget)
         assert (got.acquired(X) == best.acquired(X)).all()
@@ -44,11 +46,11 @@ def test_it_is_the_forest_pruned_by_hand(table):
     assert model.at(2.0).spend(X).mean() < model.at(9.0).spend(X).mean()
 
 
-def test_bad_penalties_and_files_are_refused(table, tmp_path):
-    with pytest.raises(ValueError, match="penalty must be"):
-        PrunedForestClassifier(SHEET, penalty=-1.0).fit(*table)
+def test_bad_tradeoffs_and_files_are_refused(table, tmp_path):
+    with pytest.raises(ValueError, match="'tradeoff' parameter"):
+        PrunedForestClassifier(SHEET, tradeoff=-1.0).fit(*table)
     model = PrunedForestClassifier(SHEET, n_estimators=2, random_state=0).fit(*table)
-    model.drop_ = model.drop_[:-1]
+    model.adopt(replace(model.fitted_, drop=model.drop_[:-1]))
     model.save(tmp_path / "model.farthing")
-    with pytest.raises(FileError, match="drop_"):
+    with pytest.raises(FileError, match="drop must have one integer per node"):
         load(tmp_path / "model.farthing")

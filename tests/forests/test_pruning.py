@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -73,7 +74,7 @@ def test_the_curves_are_those_of_the_models(make: Any, aggregation: str, rows: A
     path = make(model, *rows)
     assert len(path) > 4
     for j in {*range(0, len(path), max(1, len(path) // 12)), len(path) - 1}:
-        pruned_model = path[j]
+        pruned_model = path[j].model
         assert path.costs[j] == pytest.approx(pruned_model.spend(rows[0]).mean(), abs=1e-12)
         assert path.forest_errors[j] == np.mean(pruned_model.predict(rows[0]) != rows[1])
         assert path.n_leaves[j] == (pruned_model.forest_.feature < 0).sum()
@@ -90,13 +91,13 @@ def bag_error(forest: Forest) -> float:
 @pytest.mark.parametrize("make", PATHS)
 def test_threads_change_nothing(make: Any, forest: Any, rows: Any) -> None:
     one, two = (make(forest, *rows, n_jobs=jobs) for jobs in (1, 2))
-    for name in ("lambdas", "costs", "objective_errors", "forest_errors", "n_leaves", "path_lengths"):
+    for name in ("tradeoffs", "costs", "objective_errors", "forest_errors", "n_leaves", "path_lengths"):
         np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
 
 def test_a_pruned_model_keeps_the_contract(forest: Any, rows: Any, tmp_path: Any) -> None:
     path = prune_path(forest, *rows)
-    model = path.within(0.4 * path.costs[0])
+    model = path.within(0.4 * path.costs[0]).model
     assert type(model) is BudgetForestClassifier
     X = rows[0][:25]
     for budget in (None, 1.5):
@@ -116,7 +117,7 @@ def test_a_pruned_model_keeps_the_contract(forest: Any, rows: Any, tmp_path: Any
 def test_other_costs_become_the_models(forest: Any, rows: Any) -> None:
     prices = {f"x{k}": 1.0 + k for k in range(6)}
     path = prune_path(forest, *rows, costs=prices)
-    model = path[1]
+    model = path[1].model
     assert model.costs_ == CostSheet(prices)
     assert path.costs[1] == pytest.approx(model.spend(rows[0]).mean())
     assert forest.costs_ == SHEET
@@ -129,11 +130,11 @@ def test_at_gives_the_pruning_of_its_interval(forest: Any, rows: Any) -> None:
     path = prune_path(forest, *rows)
     assert path.index(0) == 0
     for j in range(2, len(path) - 1):
-        assert path.index(path.lambdas[j]) == j
-        assert path.index(np.nextafter(path.lambdas[j], 0)) == j - 1
+        assert path.index(path.tradeoffs[j]) == j
+        assert path.index(np.nextafter(path.tradeoffs[j], 0)) == j - 1
     assert path.index(np.inf) == len(path) - 1
-    assert path.at(path.lambdas[3]).forest_ == path[3].forest_
-    assert path[-1].forest_ == path.at(1e9).forest_
+    assert path.at(path.tradeoffs[3]).model.forest_ == path[3].model.forest_
+    assert path[-1].model.forest_ == path.at(1e9).model.forest_
     with pytest.raises(ValueError, match="zero or more"):
         path.at(-1)
     with pytest.raises(IndexError):
@@ -143,10 +144,34 @@ def test_at_gives_the_pruning_of_its_interval(forest: Any, rows: Any) -> None:
 def test_within_is_the_largest_that_fits(forest: Any, rows: Any) -> None:
     path = prune_path(forest, *rows)
     for budget in (0.0, 1.0, float(path.costs[5]), 2.5, 1e9):
-        model = path.within(budget)
+        model = path.within(budget).model
         assert model.spend(rows[0]).mean() <= budget * (1 + 1e-12)
         leaves = (model.forest_.feature < 0).sum()
         assert all(path.costs[j] > budget for j in range(len(path)) if path.n_leaves[j] > leaves)
+
+
+def test_points_hold_what_the_arrays_do(forest: Any, rows: Any) -> None:
+    path = prune_path(forest, *rows)
+    for j, point in enumerate(path):
+        assert point.params == {"tradeoff": path.tradeoffs[j]}
+        assert (point.spend, point.score) == (path.costs[j], 1 - path.forest_errors[j])
+        assert point.details["n_leaves"] == path.n_leaves[j]
+        assert point.details["path_length"] == path.path_lengths[j]
+        assert point.details["objective_error"] == path.objective_errors[j]
+    some = path.by("tradeoff")[path.tradeoffs[4]]
+    np.testing.assert_array_equal(some.kept(0), path.kept(4))
+    assert some.curve(*rows)[0].tolist() == [path.costs[4]]
+
+
+def test_nothing_fits_below_the_cheapest(rows: Any) -> None:
+    X, y = table(0)
+    tree = BudgetTreeClassifier(max_depth=3, costs=[1] * 6).fit(X, y)
+    path = prune_path(tree, *rows)
+    assert path.within(0.0).spend == 0
+    first = path.by("tradeoff")[0.0]
+    assert first.within(0.0) is None
+    with pytest.raises(ValueError, match="mean costs only"):
+        path.within(1.0, hard=True)
 
 
 def test_plot_draws_error_against_cost(forest: Any, rows: Any) -> None:
@@ -163,7 +188,7 @@ def test_a_path_is_measured_on_other_rows_as_its_models_are(make: Any, forest: A
     path, (X, y) = make(forest, *rows), table(2, 90)
     costs, errors = path.curve(X, y)
     for entry in range(0, len(path), max(1, len(path) // 7)):
-        decided = path[entry].decide(X)
+        decided = path[entry].model.decide(X)
         assert costs[entry] == pytest.approx(decided.spent.mean(), rel=1e-12)
         assert errors[entry] == np.mean(decided.prediction != y)
 
@@ -197,7 +222,7 @@ def test_cost_complexity_is_that_of_scikit_learn(risk: Any, criterion: str) -> N
     y = (X[:, 0] + rng.normal(scale=0.7, size=200) > 0).astype(int) + (X[:, 1] > 1)
     theirs = DecisionTreeClassifier(criterion=criterion, random_state=0).fit(X, y)
     model = BudgetTreeClassifier().fit(X, y)
-    model.forest_ = from_sklearn(theirs, 4)
+    model.adopt(replace(model.fitted_, forest=from_sklearn(theirs, 4)))
     assert (model.predict(X) == theirs.predict(X)).all()
     path = cost_complexity_path(model, X, y, risk=risk)
     steps = theirs.cost_complexity_pruning_path(X, y)
@@ -211,7 +236,7 @@ def test_cost_complexity_is_that_of_scikit_learn(risk: Any, criterion: str) -> N
         cut = DecisionTreeClassifier(criterion=criterion, random_state=0, ccp_alpha=alpha / unit).fit(X, y)
         assert path.n_leaves[j] == cut.get_n_leaves()
         assert path.objective_errors[j] == pytest.approx(steps.impurities[i] * unit, abs=1e-9)
-        assert path.lambdas[j + 1] == pytest.approx(alphas[i + 1], abs=1e-9)
+        assert path.tradeoffs[j + 1] == pytest.approx(alphas[i + 1], abs=1e-9)
     assert path.n_leaves[-1] == 1
 
 
@@ -237,7 +262,7 @@ def test_cost_complexity_is_the_best_for_each_tree(seed: int) -> None:
     case = make_case(seed)
     given = {name: case.arguments[name] for name in ("forest", "X", "y", "costs", "X_error", "y_error")}
     path = cost_complexity_path(**given)
-    edges = np.append(path.lambdas, 2 * path.lambdas[-1] + 1)
+    edges = np.append(path.tradeoffs, 2 * path.tradeoffs[-1] + 1)
     choices = [
         [(tree.error(kept), int(kept.sum())) for kept in all_prunings(tree, len(path.kept(0)))]
         for tree in case.trees
@@ -286,7 +311,7 @@ def test_greedy_pruning_is_the_naive_loop(seed: int) -> None:
         error, cost = naive_value(case, removed)
         worst = max(worst, ratio)
         assert (path.objective_errors[j], path.costs[j]) == pytest.approx((error, cost), abs=1e-9)
-        assert path.lambdas[j] == pytest.approx(worst, abs=1e-8)
+        assert path.tradeoffs[j] == pytest.approx(worst, abs=1e-8)
     assert path.costs[-1] == pytest.approx(0, abs=1e-12)
 
 
@@ -301,10 +326,7 @@ def naive_value(case: Any, removed: set[int]) -> tuple[float, float]:
 
 
 def test_a_forest_without_class_weights_needs_rows(forest: Any, rows: Any) -> None:
-    import copy  # noqa: PLC0415
-
-    imported = copy.copy(forest)
-    imported.forest_ = forest.forest_.scaled(0.01)
+    imported = forest.variant({}, replace(forest.fitted_, forest=forest.forest_.scaled(0.01)))
     with pytest.raises(ValueError, match="X_error="):
         prune_path(imported, *rows)
     path = prune_path(imported, *rows, X_error=rows[0], y_error=rows[1])
@@ -324,8 +346,8 @@ def test_imported_forests_are_pruned_by_given_rows(make: Any, n_classes: int) ->
     assert len(path) > 3
     assert (np.diff(path.costs) <= 0).all()
     for j in (0, len(path) // 2, len(path) - 1):
-        assert path.forest_errors[j] == np.mean(path[j].predict(X[200:300]) != y[200:300])
-        assert path.costs[j] == pytest.approx(path[j].spend(X[200:300]).mean())
+        assert path.forest_errors[j] == np.mean(path[j].model.predict(X[200:300]) != y[200:300])
+        assert path.costs[j] == pytest.approx(path[j].model.spend(X[200:300]).mean())
 
 
 def test_boosted_trees_are_refused() -> None:
@@ -349,7 +371,7 @@ def test_errors_say_what_to_do(forest: Any, rows: Any) -> None:
         prune_path(forest, X, y[:-1])
     with pytest.raises(ValueError, match="risk"):
         cost_complexity_path(forest, X, y, risk="variance")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="rows tell errors only"):
+    with pytest.raises(ValueError, match="rows measure errors only"):
         cost_complexity_path(forest, X, y, X_error=X, y_error=y, risk="gini")
     with pytest.raises(TypeError, match="progress"):
         prune_path(forest, X, y, progress="yes")  # type: ignore[arg-type]
@@ -365,7 +387,7 @@ def test_a_forest_without_splits_has_one_pruning(rows: Any) -> None:
             path = make(model, rows[0], labels)
             assert len(path) == 1
             assert path.costs[0] == 0
-            assert path.forest_errors[0] == np.mean(path[0].predict(rows[0]) != labels)
+            assert path.forest_errors[0] == np.mean(path[0].model.predict(rows[0]) != labels)
 
 
 def test_labels_of_no_class_are_always_wrong(forest: Any, rows: Any) -> None:
@@ -379,7 +401,7 @@ def test_weights_that_are_not_whole_are_rounded_finely() -> None:
     model = BudgetTreeClassifier(max_depth=5, costs=SHEET).fit(X, y, sample_weight=weights)
     path = prune_path(model, X, y)
     for j in range(len(path)):
-        assert path.objective_errors[j] == pytest.approx(bag_error(path[j].forest_), abs=1e-9)
+        assert path.objective_errors[j] == pytest.approx(bag_error(path[j].model.forest_), abs=1e-9)
 
 
 def test_pruned_forests_keep_values_and_code_sets(forest: Any) -> None:

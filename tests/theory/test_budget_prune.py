@@ -28,7 +28,7 @@ def test_the_cut_is_the_optimum_of_program_and_brute_force(seed: int) -> None:
     path = prune_path(**case.arguments)
     errors, costs = case.prunings()
     rng = np.random.default_rng(seed)
-    top = 1.2 * path.lambdas[-1] if path.lambdas[-1] > 0 else 1.0
+    top = 1.2 * path.tradeoffs[-1] if path.tradeoffs[-1] > 0 else 1.0
     program = ThesisProgram(case)
     for lam in [0.0, *rng.uniform(0, top, size=19)]:
         ours = objective(case, path, lam)
@@ -36,15 +36,15 @@ def test_the_cut_is_the_optimum_of_program_and_brute_force(seed: int) -> None:
         assert ours == pytest.approx(program.optimum(lam), abs=1e-7)
 
     # Every breakpoint is there, and is one: the optimum is linear between neighbours, and the cost falls.
-    ends = np.append(path.lambdas, top)
-    for lam in [*path.lambdas, *(ends[:-1] + ends[1:]) / 2]:
+    ends = np.append(path.tradeoffs, top)
+    for lam in [*path.tradeoffs, *(ends[:-1] + ends[1:]) / 2]:
         assert objective(case, path, lam) == pytest.approx((errors + lam * costs).min(), abs=1e-9)
     spent = path.costs + case.path_length_cost * path.path_lengths
     assert (np.diff(spent) < 0).all()
-    assert (np.diff(path.lambdas[1:]) > 0).all()
+    assert (np.diff(path.tradeoffs[1:]) > 0).all()
     for j in range(1, len(path)):
-        before = path.objective_errors[j - 1] + path.lambdas[j] * spent[j - 1]
-        assert before == pytest.approx(path.objective_errors[j] + path.lambdas[j] * spent[j], abs=1e-9)
+        before = path.objective_errors[j - 1] + path.tradeoffs[j] * spent[j - 1]
+        assert before == pytest.approx(path.objective_errors[j] + path.tradeoffs[j] * spent[j], abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", SEEDS[::6])
@@ -80,7 +80,7 @@ def any_parent(case: Case, tree: object, node: int, kept: np.ndarray) -> bool:
 def test_the_first_pruning_is_the_whole_forest_if_no_split_does_harm() -> None:
     case = make_case(4)
     path = prune_path(**case.arguments)
-    assert path.at(0).forest_ == case.model.forest_
+    assert path.at(0).model.forest_ == case.model.forest_
     assert path.kept(0)[case.model.forest_.feature >= 0].all()
 
 
@@ -90,7 +90,7 @@ def test_free_is_free() -> None:
     nothing = CostSheet(dict.fromkeys(case.sheet.features, 0.0))
     path = prune_path(case.model, case.X, case.y, nothing)
     assert len(path) == 1
-    assert path.at(7.0).forest_ == case.model.forest_
+    assert path.at(7.0).model.forest_ == case.model.forest_
 
 
 @pytest.mark.parametrize("scale", [0.5, 8.0])
@@ -99,7 +99,7 @@ def test_costs_times_a_power_of_two_are_rates_over_it(scale: float) -> None:
     path, other = (
         prune_path(case.model, case.X, case.y, sheet) for sheet in (case.sheet, case.sheet.scaled(scale))
     )
-    np.testing.assert_array_equal(other.lambdas * scale, path.lambdas)
+    np.testing.assert_array_equal(other.tradeoffs * scale, path.tradeoffs)
     assert all(np.array_equal(other.kept(j), path.kept(j)) for j in range(len(path)))
 
 
@@ -109,7 +109,7 @@ def test_algorithm_three_of_the_thesis_closes_in_on_the_optimum(seed: int) -> No
     sheet = CostSheet(dict(zip(case.sheet.features, case.sheet.own + 0.5, strict=True)))
     case = replace(case, sheet=sheet, path_length_cost=0.0)
     path = prune_path(**case.arguments)
-    for lam in path.lambdas[-1] * np.array([0.1, 0.5, 0.9]):
+    for lam in path.tradeoffs[-1] * np.array([0.1, 0.5, 0.9]):
         exact = objective(case, path, lam)
         lower, upper = algorithm_three(case, lam, n_steps=300)
         assert lower <= exact + 1e-9

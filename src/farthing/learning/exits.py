@@ -34,8 +34,6 @@ ExitPoint: TypeAlias = tuple[float, float, Floats]
 # Thresholds of stages where no row stops, and where all do.
 NEVER: Final = -np.inf
 ALWAYS: Final = np.inf
-# A budget may be exceeded by this part of itself, the rounding of a long sum.
-SLACK: Final = 1 + 1e-12
 # Between two points of the path the spend grows by at most this share, unless that takes too many points.
 _STEP: Final = 0.04
 _MOST_STEPS: Final = 16

@@ -9,11 +9,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.learning.booster import Floats
-from farthing.learning.voting.curtailment import node_bounds
 from farthing.trees import Forest, Predictor, pruned
+from farthing.trees.forest import MISSING_STAY
 
 # Scores are sums of rounded numbers, so bounds closer than this count as equal.
 _TOLERANCE: Final = 1e-9
+
+
+def node_bounds(forest: Forest, scores: Floats) -> tuple[Floats, Floats]:
+    """Return the least and the largest score at which a walk from each node can end, shape (n_nodes,)."""
+    low, high = scores.copy(), scores.copy()
+    starts = forest.tree_starts()
+    # Children come after their parents.
+    for node in np.flatnonzero(forest.feature >= 0)[::-1].tolist():
+        ends = [starts[node] + forest.left[node], starts[node] + forest.right[node]]
+        stays = [scores[node]] if forest.missing[node] == MISSING_STAY else []
+        low[node] = min(*low[ends], *stays)
+        high[node] = max(*high[ends], *stays)
+    return low, high
 
 
 class ScoreBounds:
@@ -53,7 +66,7 @@ class ScoreBounds:
 
 
 def certain(low: Floats, high: Floats) -> NDArray[np.bool_]:
-    """Tell for which rows the class of the highest score can no longer change, shape (n_rows,).
+    """Return for which rows the class of the highest score can no longer change, shape (n_rows,).
 
     Parameters
     ----------

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ClassifierModel, TreeModel
+from farthing.base.frontier import SLACK
 from farthing.cascades.branching.policy import BranchPolicy
 from farthing.cascades.branching.routing_tree import branch_numbers, path_columns
 from farthing.learning.booster import Floats
-from farthing.learning.exits import SLACK
 from farthing.learning.losses import scores_to_probabilities
 from farthing.trees import Forest, Predictor, Progress
 from farthing.trees.forest import MISSING_STAY

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import BudgetKind
+from farthing.base.frontier import SLACK
 from farthing.cascades.miser_cascade.staged_model import StagedModel, check_chain
 from farthing.learning.booster import Floats
-from farthing.learning.exits import ALWAYS, NEVER, SLACK
+from farthing.learning.exits import ALWAYS, NEVER
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import TreeModel
+from farthing.base.frontier import SLACK
 from farthing.cascades.miser_cascade.policy import StagePolicy
 from farthing.cascades.miser_cascade.readout import Readout
 from farthing.learning.booster import Floats
-from farthing.learning.exits import ALWAYS, NEVER, SLACK
+from farthing.learning.exits import ALWAYS, NEVER
 from farthing.learning.feature_prices import by_price
 from farthing.learning.score_bounds import ScoreBounds, certain
 from farthing.trees import Progress

@@ -13,11 +13,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import AnyBudgetMixin, BudgetKind, Frontier, Point, TrainingSet, ValidatedMixin
 from farthing.base.inputs import check_cap
-from farthing.base.parameters import NON_NEGATIVE, POSITIVE, at_least, between, one_of
 from farthing.cascades.miser_cascade.feature_chains import feature_chains
 from farthing.cascades.miser_cascade.gates import grow_gates, with_gate
 from farthing.cascades.miser_cascade.held_out_rows import held_out_folds, joined
 from farthing.cascades.miser_cascade.model import MiserCascadeModel, stages_of
+from farthing.cascades.miser_cascade.parameters import CONSTRAINTS
 from farthing.cascades.miser_cascade.readout import Readout
 from farthing.cascades.miser_cascade.staged_model import owned_by_stage
 from farthing.learning.booster import Floats, TreeSettings
@@ -46,20 +46,7 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
     trainer_type: ClassVar[type[OutOfFoldTrainer]] = OutOfFoldTrainer
     #: Sets the thresholds of a chain.
     exits_type: ClassVar[type[Exits]] = Exits
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "budget_kind": [one_of("mean", "hard")],
-        "n_stages": [at_least(1)],
-        "n_estimators": [at_least(1)],
-        "n_iter_no_change": [at_least(1), None],
-        "learning_rate": [POSITIVE],
-        "max_depth": [at_least(0), None],
-        "max_leaf_nodes": [at_least(1), None],
-        "min_samples_leaf": [at_least(1)],
-        "l2_regularization": [NON_NEGATIVE],
-        "max_bins": [between(2, 255)],
-        "n_folds": [at_least(1), None],
-        "random_state": ["random_state"],
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
 
     fitted_: MiserCascadeModel
 

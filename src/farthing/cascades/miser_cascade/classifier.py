@@ -13,8 +13,8 @@ from farthing.cascades.miser_cascade.base import MiserCascadeBase
 from farthing.cascades.miser_cascade.classifier_model import MiserCascadeClassifierModel, check_error_costs
 from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
 from farthing.cascades.miser_cascade.model import MiserCascadeModel
+from farthing.cascades.miser_cascade.parameters import CONSTRAINTS, TEXTS
 from farthing.cascades.miser_cascade.readout import ClassReadout
-from farthing.cascades.miser_cascade.texts import TEXTS
 from farthing.learning.booster import Floats
 from farthing.learning.calibration import temperature_of
 from farthing.learning.class_weights import class_factors
@@ -105,7 +105,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
 
     model_type = MiserCascadeClassifierModel
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **MiserCascadeBase._parameter_constraints,
+        **CONSTRAINTS,
         "exit": [one_of("confidence", "learned")],
         "trust": [SHARE],
         "curtail": [BOOLEAN],

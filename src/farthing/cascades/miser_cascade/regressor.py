@@ -16,8 +16,8 @@ from farthing.base import (
 from farthing.cascades.miser_cascade.base import MiserCascadeBase
 from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
 from farthing.cascades.miser_cascade.model import MiserCascadeModel
+from farthing.cascades.miser_cascade.parameters import TEXTS
 from farthing.cascades.miser_cascade.readout import NumberReadout
-from farthing.cascades.miser_cascade.texts import TEXTS
 from farthing.learning.losses import SQUARED, Loss
 from farthing.learning.out_of_fold import OutOfFoldBooster, OutOfFoldTrainer
 

@@ -1,8 +1,25 @@
-"""What the docstrings of the classifier and the regressor share."""
+"""The parameters that the classifier and the regressor share: what they may be, and their docstrings."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
+
+from farthing.base.parameters import NON_NEGATIVE, POSITIVE, RANDOM_STATE, at_least, between, one_of
+
+CONSTRAINTS: Final[dict[str, Any]] = {
+    "budget_kind": [one_of("mean", "hard")],
+    "n_stages": [at_least(1)],
+    "n_estimators": [at_least(1)],
+    "n_iter_no_change": [at_least(1), None],
+    "learning_rate": [POSITIVE],
+    "max_depth": [at_least(0), None],
+    "max_leaf_nodes": [at_least(1), None],
+    "min_samples_leaf": [at_least(1)],
+    "l2_regularization": [NON_NEGATIVE],
+    "max_bins": [between(2, 255)],
+    "n_folds": [at_least(1), None],
+    "random_state": [RANDOM_STATE],
+}
 
 TEXTS: Final = {
     "parameters": """costs : CostSheet, mapping, array, Series, path or None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from farthing.base import ContractClassifier, TrainingSet, register
-from farthing.base.parameters import NON_NEGATIVE, POSITIVE, SHARE, at_least, between
+from farthing.base.parameters import NON_NEGATIVE, POSITIVE, RANDOM_STATE, SHARE, at_least, between, one_of
 from farthing.cascades.branching.branch_table import BranchTable
 from farthing.cascades.branching.feature_selection import owned_columns, select_features
 from farthing.cascades.branching.model import BranchingCascadeModel
@@ -135,8 +136,8 @@ class BranchingCascadeClassifier(ContractClassifier):
         "min_samples_leaf": [at_least(1)],
         "l2_regularization": [NON_NEGATIVE],
         "max_bins": [between(2, 255)],
-        "class_weight": [dict, str, None],
-        "random_state": ["random_state"],
+        "class_weight": [Mapping, one_of("balanced"), None],
+        "random_state": [RANDOM_STATE],
     }
 
     fitted_: BranchingCascadeModel

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -109,7 +110,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         "exit": [one_of("confidence", "learned")],
         "trust": [SHARE],
         "curtail": [BOOLEAN],
-        "class_weight": [dict, str, None],
+        "class_weight": [Mapping, one_of("balanced"), None],
     }
 
     fitted_: MiserCascadeClassifierModel

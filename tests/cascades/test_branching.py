@@ -1,16 +1,19 @@
 """The branching cascade: what rows buy, by what, and what a file of it must hold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from farthing import load
+from farthing.base import TrainingSet
 from farthing.cascades import BranchingCascadeClassifier
-from farthing.cascades.branching.branch_table import Ground
-from farthing.cascades.branching.feature_selection import Gains, coarse_codes, shop
+from farthing.cascades.branching.branch_table import BranchTable
+from farthing.cascades.branching.feature_selection import Gains, coarse_codes, select_features
 from farthing.costs import CostSheet, Group, RowLedger
 from farthing.errors import FileError
+from farthing.learning.booster import TreeSettings
 from farthing.learning.losses import LOGISTIC
-from farthing.learning.out_of_fold import Settings
 from farthing.table import Bins, Schema
 
 SMALL = {
@@ -29,8 +32,16 @@ def forked(n_rows, seed):
     X[:, 0] += np.where(X[:, 0] > 0, 0.2, -0.2)
     X[:, 3] = X[:, 1]
     # The class leans on x0 a little, so that the routes have a reason to ask for it first.
-    told = np.where(X[:, 0] > 0, X[:, 1], X[:, 2])
-    return X, np.where(told > 0, 1 + (X[:, 0] > 0), 0)
+    signal = np.where(X[:, 0] > 0, X[:, 1], X[:, 2])
+    return X, np.where(signal > 0, 1 + (X[:, 0] > 0), 0)
+
+
+def table_of(X, y, sheet, max_depth):
+    settings = TreeSettings(
+        n_estimators=10, learning_rate=0.3, max_depth=max_depth, min_samples_leaf=5, l2_regularization=1.0
+    )
+    rows = TrainingSet.of(X, y, costs=sheet, classes=np.array([0, 1]))
+    return BranchTable(rows, LOGISTIC, settings, max_bins=255, seed=0)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +65,7 @@ def test_rows_buy_what_their_first_answer_calls_for(tables):
 
 def test_branches_may_learn_from_their_own_rows_alone(tables):
     (X, y), (fresh, truth) = tables
-    model = BranchingCascadeClassifier(budget=2, **SMALL, outside=0.0).fit(X, y)
+    model = BranchingCascadeClassifier(budget=2, **SMALL, outside_weight=0.0).fit(X, y)
     assert np.mean(model.predict(fresh) == truth) > 0.95
 
 
@@ -66,8 +77,8 @@ def test_walks_go_down_the_routes_and_ask_one_feature_at_a_time(tables):
         asked.append(ask.feature)
         walk.tell(fresh[0, int(ask.feature[1:])])
     assert asked[0] == f"x{model.routes_.feature[0]}"
-    branch = int(model._branches_of(fresh[:1])[0])
-    assert asked == [f"x{column}" for column in model._columns(branch)]
+    branch = int(model.fitted_.branches_of(fresh[:1])[0])
+    assert asked == [f"x{column}" for column in model.fitted_.columns(branch)]
 
 
 def test_a_dear_copy_is_left_alone_and_groups_share_their_price(tables):
@@ -106,22 +117,20 @@ def test_coarse_codes_keep_the_heaviest_value_and_the_missing_apart_and_know_wei
     assert (again == np.repeat(codes, weights)).all()
 
 
-def test_shopping_takes_the_most_gain_per_price_first_and_stays_within_the_budget():
+def test_selection_takes_the_most_gain_per_price_first_and_stays_within_the_budget():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 4))
     y = (X[:, 0] + 2 * X[:, 1] > 0).astype(np.int64)
-    schema, sheet = Schema.learn(X), CostSheet([1, 20, 1, 1])
-    weights = np.ones(600)
-    settings = Settings(10, None, 0.3, 3, None, 5, 1.0, 1)
-    ground = Ground(X, schema, 255, LOGISTIC, y, weights, sheet, settings, seed=0)
-    coarse = ground.coarse
+    sheet = CostSheet([1, 20, 1, 1])
+    table = table_of(X, y, sheet, max_depth=3)
+    trainer = table.trainer(np.arange(600), np.ones(600), n_folds=2)
     for budget, first, rest in ((2.0, 0, {2, 3}), (21.0, 0, {1})):
-        bought = shop(ground.nursery(np.arange(600), weights, n_folds=2), coarse, RowLedger(sheet, budget))
+        bought = select_features(trainer, table.coarse, RowLedger(sheet, budget))
         assert bought[0] == first
         assert set(bought[1:]) <= rest | {2, 3}
         assert sheet.total([f"x{column}" for column in bought]) <= budget
     free = CostSheet([1, 1, 1, 1])
-    assert shop(ground.nursery(np.arange(600), weights, n_folds=2), coarse, RowLedger(free, 2.0)) == [1, 0]
+    assert select_features(trainer, table.coarse, RowLedger(free, 2.0)) == [1, 0]
 
 
 def test_features_that_are_tried_out_are_seen_with_those_that_are_owned():
@@ -129,37 +138,35 @@ def test_features_that_are_tried_out_are_seen_with_those_that_are_owned():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(2000, 5))
     y = (X[:, 1] * X[:, 2] + 0.4 * X[:, 3] > 0).astype(np.int64)
-    settings = Settings(10, None, 0.3, 4, None, 5, 1.0, 1)
-    sheet, weights = CostSheet([1, 1, 1, 1, 1]), np.ones(2000)
-    ground = Ground(X, Schema.learn(X), 255, LOGISTIC, y, weights, sheet, settings, seed=0)
+    sheet = CostSheet([1, 1, 1, 1, 1])
+    table = table_of(X, y, sheet, max_depth=4)
     for n_candidates, first in ((1, [3]), (5, [2])):
         ledger = RowLedger(sheet, 2.0)
         ledger.buy(1)
-        nursery = ground.nursery(np.arange(2000), weights, n_folds=2)
-        assert shop(nursery, ground.coarse, ledger, n_candidates=n_candidates) == first
+        trainer = table.trainer(np.arange(2000), np.ones(2000), n_folds=2)
+        assert select_features(trainer, table.coarse, ledger, n_candidates=n_candidates) == first
 
 
 def test_what_is_tried_out_is_weighed_by_its_price_and_free_features_are_taken_at_once():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(1000, 3))
     y = (X[:, 0] + X[:, 1] > 0).astype(np.int64)
-    settings, weights = Settings(10, None, 0.3, 3, None, 5, 1.0, 1), np.ones(1000)
     for prices, bought in (([5, 1, 1], 1), ([1, 5, 1], 0), ([1, 1, 0], 2)):
         sheet = CostSheet(prices)
-        ground = Ground(X, Schema.learn(X), 255, LOGISTIC, y, weights, sheet, settings, seed=0)
-        nursery = ground.nursery(np.arange(1000), weights, n_folds=2)
-        assert shop(nursery, ground.coarse, RowLedger(sheet, 5.0), n_candidates=3)[0] == bought
+        table = table_of(X, y, sheet, max_depth=3)
+        trainer = table.trainer(np.arange(1000), np.ones(1000), n_folds=2)
+        assert select_features(trainer, table.coarse, RowLedger(sheet, 5.0), n_candidates=3)[0] == bought
 
 
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"n_candidates": 0}, "n_candidates must be an integer"),
-        ({"n_branches": 0}, "n_branches must be an integer"),
-        ({"branch_share": 1.5}, "branch_share must lie between 0 and 1"),
-        ({"outside": -0.1}, "outside must lie between 0 and 1"),
-        ({"growth_rows": 0}, "growth_rows must be an integer"),
-        ({"learning_rate": 0.0}, "learning_rate must be above 0"),
+        ({"n_candidates": 0}, "'n_candidates' parameter .* must be an int in the range"),
+        ({"n_branches": 0}, "'n_branches' parameter .* must be an int in the range"),
+        ({"branch_share": 1.5}, "'branch_share' parameter .* must be a float in the range"),
+        ({"outside_weight": -0.1}, "'outside_weight' parameter .* must be a float in the range"),
+        ({"growth_rows": 0}, "'growth_rows' parameter .* must be an int in the range"),
+        ({"learning_rate": 0.0}, "'learning_rate' parameter .* must be a float in the range"),
     ],
 )
 def test_bad_parameters_are_named(tables, params, message):
@@ -167,10 +174,10 @@ def test_bad_parameters_are_named(tables, params, message):
         BranchingCascadeClassifier(**{**SMALL, **params}).fit(*tables[0])
 
 
-@pytest.mark.parametrize("attribute", ["bought_", "ends_"])
-def test_a_file_whose_branches_look_without_paying_is_refused(tables, tmp_path, attribute):
+@pytest.mark.parametrize("field", ["bought", "ends"])
+def test_a_file_whose_branches_look_without_paying_is_refused(tables, tmp_path, field):
     model = BranchingCascadeClassifier(budget=2, **SMALL).fit(*tables[0])
-    setattr(model, attribute, getattr(model, attribute)[::-1].copy())
+    model.adopt(replace(model.fitted_, **{field: getattr(model.fitted_, field)[::-1].copy()}))
     model.save(tmp_path / "model.farthing")
     with pytest.raises(FileError):
         load(tmp_path / "model.farthing")

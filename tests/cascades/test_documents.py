@@ -150,8 +150,8 @@ def test_a_ranker_within_learns_from_queries_and_is_stored(table, tmp_path):
     ("params", "kind", "message"),
     [
         ({"margin": -1.0}, ValueError, "margin"),
-        ({"k": 0}, ValueError, "k must"),
-        ({"estimator": GreedyMiserClassifier()}, TypeError, "see EarlyExit"),
+        ({"k": 0}, ValueError, "'k' parameter .* must be"),
+        ({"estimator": GreedyMiserClassifier()}, TypeError, "see EarlyExitClassifier"),
     ],
 )
 def test_what_makes_no_exit_is_refused(table, params, kind, message):

@@ -1,6 +1,7 @@
 """Early exit for classes, against exits taken by hand on the staged outputs."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -48,8 +49,7 @@ def staged_by_hand(model, X, threshold, rounds_per_exit):
                 for name in ("feature", "threshold", "left", "right", "missing", "value")
             },
         )
-        shorter = GreedyMiserClassifier().set_params(**model.get_params())
-        vars(shorter).update({**vars(model), "forest_": first})
+        shorter = GreedyMiserClassifier(**model.get_params()).adopt(replace(model.fitted_, forest=first))
         if probabilities is None:
             probabilities, acquired = shorter.predict_proba(X), shorter.acquired(X)
         probabilities[open_rows] = shorter.predict_proba(X)[open_rows]
@@ -195,7 +195,8 @@ def spoil_fitted(name, value):
 
 def spoil_inner(name, value):
     def spoil(state):
-        setattr(state["fitted"]["model_"], name, value)
+        inner = state["fitted"]["model_"]
+        inner.adopt(replace(inner.fitted_, **{name: value}))
 
     return spoil
 
@@ -214,10 +215,10 @@ def spoil_inner(name, value):
         spoil_fitted("prior_", np.array([0.0, 0.0, 9.0])),
         spoil_fitted("costs_", SHEET.scaled(2)),
         spoil_fitted("classes_", np.array([0, 1, 5])),
-        spoil_inner("classes_", np.array([0, 1])),
-        spoil_inner("prior_", np.array([0.0, np.nan, 0.0])),
-        spoil_inner("forest_", Forest.constant([0.0], n_features=5)),
-        spoil_inner("forest_", Forest.constant([0.0, 0.0, 0.0], n_features=4)),
+        spoil_inner("classes", np.array([0, 1])),
+        spoil_inner("prior", np.array([0.0, np.nan, 0.0])),
+        spoil_inner("forest", Forest.constant([0.0], n_features=5)),
+        spoil_inner("forest", Forest.constant([0.0, 0.0, 0.0], n_features=4)),
         lambda state: state["params"].update(strange=1),
     ],
 )

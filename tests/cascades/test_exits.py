@@ -23,7 +23,7 @@ def candidates(risks):
 
 
 def lagrangian(exits, thresholds, tradeoff):
-    spend, error = exits.judge(np.asarray(thresholds, dtype=float))
+    spend, error = exits.evaluate(np.asarray(thresholds, dtype=float))
     return error + tradeoff * spend
 
 
@@ -74,7 +74,7 @@ def test_the_path_descends_and_says_what_its_thresholds_do(seed):
     assert (np.diff(path.spend) > 0).all()
     assert (np.diff(path.risk) < 0).all()
     for spend, risk, thresholds in zip(path.spend, path.risk, path.thresholds, strict=True):
-        assert exits.judge(thresholds) == (spend, risk)
+        assert exits.evaluate(thresholds) == (spend, risk)
 
 
 def test_the_path_takes_the_better_chain_at_each_budget():
@@ -90,5 +90,5 @@ def test_between_two_corners_the_riskiest_rows_go_on_first():
     n_rows = 100
     risks = np.vstack([np.linspace(0, 0.5, n_rows), np.zeros(n_rows)])
     exits = Exits(np.array([0.0, 1.0]), risks, risks, np.ones(n_rows))
-    stops = stop_stages(risks, exits._between(np.array([ALWAYS, ALWAYS]), np.array([NEVER, ALWAYS]), 0.25))
+    stops = stop_stages(risks, exits.between(np.array([ALWAYS, ALWAYS]), np.array([NEVER, ALWAYS]), 0.25))
     assert stops.tolist() == [0] * 75 + [1] * 25

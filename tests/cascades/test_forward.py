@@ -2,38 +2,44 @@
 
 import numpy as np
 
+from farthing.base import TrainingSet
 from farthing.cascades.miser_cascade.forward_selection import (
-    _LEAST_GAIN,
-    _inner,
-    _Trial,
+    LEAST_GAIN,
+    PurchaseTrial,
     forward_order,
+    inner_trainer,
     purchases,
 )
 from farthing.costs import CostSheet, Group, RowLedger
+from farthing.learning.booster import TreeSettings
+from farthing.learning.folds import Fold
 from farthing.learning.losses import SQUARED
-from farthing.learning.out_of_fold import Fold, OutOfFoldTrainer, Settings
-from farthing.table import Bins, Schema
+from farthing.learning.out_of_fold import OutOfFoldTrainer
 
 NONE = np.array([], dtype=np.int64)
 
 
-def nursery_of(X, y, sheet):
-    rows, held = np.arange(len(y)), np.arange(len(y)) % 3 == 0
-    folds = [Fold(rows[~held], rows[held])]
-    settings = Settings(8, None, 0.3, 3, None, 2, 1.0, 1)
-    bins = Bins(X, Schema.learn(X))
-    return OutOfFoldTrainer(
-        bins, SQUARED, y, np.ones(len(y)), sheet=sheet, folds=folds, final=folds[0].learn, settings=settings
+def trainer_of(X, y, sheet):
+    numbers, held_out = np.arange(len(y)), np.arange(len(y)) % 3 == 0
+    folds = [Fold(numbers[~held_out], numbers[held_out])]
+    settings = TreeSettings(
+        n_estimators=8, learning_rate=0.3, max_depth=3, min_samples_leaf=2, l2_regularization=1.0
     )
+    rows = TrainingSet.of(X, y, costs=sheet)
+    return OutOfFoldTrainer(rows, SQUARED, folds=folds, final=folds[0].learn, settings=settings)
 
 
-def every_purchase_tried(nursery, free, most):
-    trial, ledger, order = _Trial(_inner(nursery), free), RowLedger(nursery.sheet), free.tolist()
+def every_purchase_tried(trainer, free, most):
+    trial, ledger, order = (
+        PurchaseTrial(inner_trainer(trainer), free),
+        RowLedger(trainer.costs),
+        free.tolist(),
+    )
     ledger.buy_all(order)
-    least = _LEAST_GAIN * trial.loss
+    least = LEAST_GAIN * trial.loss
     for _ in range(most):
         worths = {}
-        for columns in purchases(nursery.sheet):
+        for columns in purchases(trainer.costs):
             left = tuple(column for column in columns if not ledger.owned[column])
             if left and (gain := trial.gain(left)) > least:
                 worths[left] = gain / ledger.price_all(left)
@@ -51,17 +57,17 @@ def test_a_sum_of_effects_is_bought_as_if_all_were_tried():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 6))
     y = X @ np.array([4.0, 3.0, 2.0, 1.0, 0.0, 0.0])
-    nursery = nursery_of(X, y, CostSheet([8.0, 1.0, 1.5, 1.0, 1.0, 1.0]))
-    order = forward_order(nursery, NONE, 3)
-    assert order.tolist() == every_purchase_tried(nursery, NONE, 3)
+    trainer = trainer_of(X, y, CostSheet([8.0, 1.0, 1.5, 1.0, 1.0, 1.0]))
+    order = forward_order(trainer, NONE, 3)
+    assert order.tolist() == every_purchase_tried(trainer, NONE, 3)
     assert order[0] == 1  # column 0 tells more, but costs eight times as much
 
 
 def test_free_columns_come_first_and_noise_is_left_out():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(900, 4))
-    nursery = nursery_of(X, np.sign(X[:, 2]) + X[:, 0], CostSheet([0.0, 1.0, 1.0, 1.0]))
-    assert forward_order(nursery, np.array([0]), 9).tolist() == [0, 2]
+    trainer = trainer_of(X, np.sign(X[:, 2]) + X[:, 0], CostSheet([0.0, 1.0, 1.0, 1.0]))
+    assert forward_order(trainer, np.array([0]), 9).tolist() == [0, 2]
 
 
 def test_a_group_is_bought_whole_where_its_shared_price_is_too_much_for_one():
@@ -69,25 +75,25 @@ def test_a_group_is_bought_whole_where_its_shared_price_is_too_much_for_one():
     X = rng.normal(size=(900, 4))
     y = X[:, 0] + X[:, 1] + X[:, 2] + 0.5 * X[:, 3]
     panel = Group(6.0, ["x0", "x1", "x2"])
-    together = forward_order(nursery_of(X, y, CostSheet([0.1] * 3 + [5.0], groups={"panel": panel})), NONE, 1)
+    together = forward_order(trainer_of(X, y, CostSheet([0.1] * 3 + [5.0], groups={"panel": panel})), NONE, 1)
     assert together.tolist() == [0, 1, 2]
-    apart = forward_order(nursery_of(X, y, CostSheet([6.0] * 3 + [0.5])), NONE, 1)
+    apart = forward_order(trainer_of(X, y, CostSheet([6.0] * 3 + [0.5])), NONE, 1)
     assert apart.tolist() == [3]
 
 
 def test_it_makes_no_more_purchases_than_it_may():
     rng = np.random.default_rng(3)
     X = rng.normal(size=(300, 5))
-    nursery = nursery_of(X, X.sum(axis=1), CostSheet([1.0] * 5))
-    assert len(forward_order(nursery, NONE, 2)) == 2
-    assert not len(forward_order(nursery, NONE, 0))
+    trainer = trainer_of(X, X.sum(axis=1), CostSheet([1.0] * 5))
+    assert len(forward_order(trainer, NONE, 2)) == 2
+    assert not len(forward_order(trainer, NONE, 0))
 
 
 def test_the_rows_that_set_the_exits_do_not_choose_the_features():
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(600, 5)), rng.normal(size=600)
-    nursery = nursery_of(X, y + X[:, 1], CostSheet([1.0] * 5))
+    trainer = trainer_of(X, y + X[:, 1], CostSheet([1.0] * 5))
     changed = (y + X[:, 1]).copy()
-    changed[nursery.held] = 100 * X[nursery.held, 3]
-    other = nursery_of(X, changed, nursery.sheet)
-    assert forward_order(nursery, NONE, 3).tolist() == forward_order(other, NONE, 3).tolist()
+    changed[trainer.held_out] = 100 * X[trainer.held_out, 3]
+    other = trainer_of(X, changed, trainer.costs)
+    assert forward_order(trainer, NONE, 3).tolist() == forward_order(other, NONE, 3).tolist()

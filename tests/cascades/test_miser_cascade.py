@@ -1,13 +1,16 @@
 """The miser cascade: chains, budgets, exits, walks."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from farthing import BudgetedClassifier, load
+from farthing.base import TrainingSet
 from farthing.cascades import MiserCascadeClassifier, MiserCascadeRegressor
 from farthing.cascades.miser_cascade.feature_chains import cut
+from farthing.cascades.miser_cascade.held_out_rows import held_out_folds
 from farthing.costs import CostSheet, Group
 from farthing.errors import FileError
 from farthing.trees import Predictor
@@ -50,7 +53,7 @@ def test_chains_are_nested_and_those_of_small_budgets_begin_within_them(model):
     whole = SHEET.total(SHEET.features)
     for number, chain in enumerate(model.chains_):
         sets = chain[chain >= 0]
-        costs = SHEET.total_rows(model._owned(sets))
+        costs = SHEET.total_rows(model.fitted_.owned(sets))
         assert (np.diff(costs) > 0).all()
         if number > 1:  # the first two are those of the miser and of forward selection
             assert costs[1] <= 0.16 * whole * (1 + 1e-12)
@@ -72,7 +75,7 @@ def test_the_path_says_what_held_out_rows_pay(model, tables):
         wrong = (decided.prediction != y).mean()
         expected = (1 - decided.probabilities.max(axis=1)).mean()
         if decided.acquired.any():
-            assert point.risk == pytest.approx((wrong + expected) / 2, abs=1e-9)
+            assert -point.score == pytest.approx((wrong + expected) / 2, abs=1e-9)
 
 
 def test_more_budget_is_more_accurate_and_beats_every_stage_alone(model, tables):
@@ -99,7 +102,7 @@ def test_a_hard_budget_takes_every_row_to_the_last_stage_it_can_pay(tables):
     train, held, (X, _) = tables
     model = MiserCascadeClassifier(SHEET, 7.0, budget_kind="hard", **SMALL)
     model.fit(*train, validation=held)
-    owned = model._owned(model.chain_)
+    owned = model.fitted_.owned(model.chain_)
     payable = owned[SHEET.total_rows(owned) <= 7.0][-1]
     assert (model.acquired(X) == payable).all()
     nothing = model.acquired(X, budget=0.5)
@@ -126,7 +129,7 @@ def test_a_walk_asks_stage_by_stage_the_cheapest_first(model, tables):
     while walk.ask is not None:
         asked.append(far.schema_.index(walk.ask.feature))
         walk.tell(X[0, asked[-1]])
-    owned = far._owned(far.chain_)
+    owned = far.fitted_.owned(far.chain_)
     for before, after in itertools.pairwise(owned):
         new = np.flatnonzero(after & ~before)
         places = [asked.index(column) for column in new if column in asked]
@@ -150,12 +153,12 @@ def test_held_out_rows_were_not_seen_by_the_trees():
 @pytest.mark.parametrize("n_folds", [1, 3])
 def test_folds_hold_out_what_they_say(tables, n_folds):
     X, y = tables[0]
-    model = MiserCascadeClassifier(SHEET, n_folds=n_folds, **SMALL)
-    folds = model._folds(X, y, len(y))
+    rows = TrainingSet.of(X, y, classes=np.unique(y))
+    folds = held_out_folds(rows, len(y), n_folds, random_state=0)
     assert len(folds) == n_folds
     for fold in folds:
-        assert not set(fold.learn) & set(fold.held)
-        assert len(fold.learn) + len(fold.held) == len(y)
+        assert not set(fold.learn) & set(fold.held_out)
+        assert len(fold.learn) + len(fold.held_out) == len(y)
 
 
 @pytest.mark.parametrize("n_folds", [1, 3])
@@ -194,7 +197,7 @@ def test_a_hard_variant_is_one_booster_on_the_best_set_that_the_budget_pays(mode
         last = []
         for chain in model.chains_:
             sets = chain[chain >= 0]
-            last.append(sets[SHEET.total_rows(model._owned(sets)) <= budget][-1])
+            last.append(sets[SHEET.total_rows(model.fitted_.owned(sets)) <= budget][-1])
         best = min(last, key=lambda place: model.set_risks_[place])
         trees = model.forest_.trees(model.ends_[best - 1] if best else 0, model.ends_[best])
         scores, _ = Predictor(trees).predict(X)
@@ -265,12 +268,12 @@ def test_the_front_door_takes_its_budgets(tables, kind):
 @pytest.mark.parametrize(
     ("params", "message"),
     [
-        ({"budget_kind": "median"}, "budget_kind must be"),
-        ({"n_stages": 0}, "n_stages must be"),
-        ({"n_folds": 0}, "n_folds must be"),
-        ({"trust": 2.0}, "trust must lie"),
-        ({"exit": "never"}, "exit must be"),
-        ({"l2_regularization": -1.0}, "l2_regularization must be"),
+        ({"budget_kind": "median"}, "'budget_kind' parameter .* must be"),
+        ({"n_stages": 0}, "'n_stages' parameter .* must be"),
+        ({"n_folds": 0}, "'n_folds' parameter .* must be"),
+        ({"trust": 2.0}, "'trust' parameter .* must be"),
+        ({"exit": "never"}, "'exit' parameter .* must be"),
+        ({"l2_regularization": -1.0}, "'l2_regularization' parameter .* must be"),
     ],
 )
 def test_bad_parameters_are_named(tables, params, message):
@@ -289,12 +292,12 @@ def test_validation_rows_are_checked(tables):
 def test_a_file_whose_trees_look_at_what_is_not_paid_is_refused(model, tmp_path):
     path = tmp_path / "model.farthing"
     bad = model.at(4.0)
-    bad.sets_ = model.sets_.copy()
-    bad.sets_[-1] = bad.sets_[0]
-    bad.save(path)
+    sets = model.sets_.copy()
+    sets[-1] = sets[0]
+    bad.adopt(replace(bad.fitted_, sets=sets)).save(path)
     with pytest.raises(FileError, match="does not have"):
         load(path)
-    bad.sets_, bad.chain_, bad.thresholds_ = model.sets_, np.array([len(model.sets_)]), np.array([np.inf])
-    bad.save(path)
+    chain, thresholds = np.array([len(model.sets_)]), np.array([np.inf])
+    bad.adopt(replace(model.fitted_, chain=chain, thresholds=thresholds)).save(path)
     with pytest.raises(FileError, match="chain"):
         load(path)

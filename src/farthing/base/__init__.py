@@ -10,6 +10,7 @@ from farthing.base.fitted import ClassifierModel, FittedModel, RegressorModel
 from farthing.base.frontier import Failure, Frontier
 from farthing.base.inputs import n_threads
 from farthing.base.links import normalise, row_sums, sigmoid, softmax
+from farthing.base.pareto import pareto
 from farthing.base.point import Point
 from farthing.base.registry import default_grid, get, register, registered, trials
 from farthing.base.regressor import ContractRegressor
@@ -42,6 +43,7 @@ __all__ = [
     "load_model",
     "n_threads",
     "normalise",
+    "pareto",
     "register",
     "registered",
     "row_sums",

@@ -7,8 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Self
 
+import numpy as np
+
 from farthing.base.choice import choose
 from farthing.base.frontier_plot import plot_frontier
+from farthing.base.pareto import pareto
 from farthing.base.point import Point
 
 if TYPE_CHECKING:
@@ -122,11 +125,9 @@ class Frontier:
         hard : bool
             Compare by the most that a row pays, rather than by the mean.
         """
-        chosen: list[Point] = []
-        for point in sorted(self.points, key=lambda p: (p.spend_of(hard=hard), -p.score)):
-            if not math.isnan(point.score) and (not chosen or point.score > chosen[-1].score):
-                chosen.append(point)
-        return tuple(chosen)
+        spend = np.array([point.spend_of(hard=hard) for point in self.points], dtype=np.float64)
+        score = np.array([point.score for point in self.points], dtype=np.float64)
+        return tuple(self.points[place] for place in pareto(spend, score))
 
     @property
     def best(self) -> Point | None:

@@ -2,11 +2,10 @@
 
 from farthing.cascades.branching import BranchingCascadeClassifier
 from farthing.cascades.early_exit import EarlyExitClassifier, EarlyExitRanker, QueryAsk, QueryWalk
-from farthing.cascades.miser_cascade import CascadePoint, MiserCascadeClassifier, MiserCascadeRegressor
+from farthing.cascades.miser_cascade import MiserCascadeClassifier, MiserCascadeRegressor
 
 __all__ = [
     "BranchingCascadeClassifier",
-    "CascadePoint",
     "EarlyExitClassifier",
     "EarlyExitRanker",
     "MiserCascadeClassifier",

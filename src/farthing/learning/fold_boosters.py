@@ -1,4 +1,4 @@
-"""Boosters in the making: each fold grows its own, and tells the rows that it holds out."""
+"""The boosters of all folds, grown round by round, with scores of the rows that each fold holds out."""
 
 from __future__ import annotations
 
@@ -11,47 +11,47 @@ from farthing.learning.out_of_fold import Columns, OutOfFoldTrainer
 
 
 class FoldBoosters:
-    """The boosters of all folds of a nursery, side by side.
+    """The boosters of all folds of a trainer, side by side.
 
     Parameters
     ----------
-    nursery : OutOfFoldTrainer
+    trainer : OutOfFoldTrainer
         The rows and folds, and how trees are grown.
     """
 
-    def __init__(self, nursery: OutOfFoldTrainer) -> None:
-        self._nursery = nursery
-        self._makings = [nursery.boosting(fold.learn) for fold in nursery.folds]
+    def __init__(self, trainer: OutOfFoldTrainer) -> None:
+        self._trainer = trainer
+        self._boostings = [trainer.boosting(fold.learn) for fold in trainer.folds]
 
-    def go_on(self, columns: Columns, n_rounds: int) -> None:
-        """Make rounds over some columns; none without a column."""
-        for making, fold in zip(self._makings, self._nursery.folds, strict=True):
-            grow = self._nursery.grow(fold.learn, columns)
+    def boost(self, columns: Columns, n_rounds: int) -> None:
+        """Add rounds over some columns; none without a column."""
+        for boosting, fold in zip(self._boostings, self._trainer.folds, strict=True):
+            grow = self._trainer.grow(fold.learn, columns)
             for _ in range(n_rounds if len(columns) else 0):
-                making.round(grow)
+                boosting.round(grow)
 
     def loss(self) -> float:
-        """Return the mean loss of the rows held out."""
-        return self._nursery.held_loss(self._held())
+        """Return the mean loss of the held-out rows."""
+        return self._trainer.held_out_loss(self._held_out())
 
     def loss_after(self, columns: Columns, n_rounds: int) -> float:
-        """Return the loss that rounds over some columns would lead to; they are taken back."""
+        """Return the loss after more rounds over some columns; the rounds are undone."""
         with ExitStack() as trials:
-            for making in self._makings:
-                trials.enter_context(making.on_trial())
-            self.go_on(columns, n_rounds)
+            for boosting in self._boostings:
+                trials.enter_context(boosting.on_trial())
+            self.boost(columns, n_rounds)
             return self.loss()
 
     def steps(self) -> tuple[Floats, Floats]:
-        """Return weighted negative gradients and second derivatives, both (n_outputs, n_rows)."""
-        nursery = self._nursery
-        gradients, hessians = nursery.loss.steps(nursery.target, self._held())
+        """Return weighted negative gradients and hessians at held-out scores, both (n_outputs, n_rows)."""
+        rows = self._trainer.rows
+        gradients, hessians = self._trainer.loss.steps(rows.target, self._held_out())
         curvature = np.ones_like(gradients) if hessians is None else hessians
-        return gradients * nursery.weights, curvature * nursery.weights
+        return gradients * rows.weights, curvature * rows.weights
 
-    def _held(self) -> Floats:
-        """Return scores in which each row held out is told by a booster that has not seen it."""
-        held = self._makings[0].scores.copy()
-        for making, fold in zip(self._makings, self._nursery.folds, strict=True):
-            held[:, fold.held] = making.scores[:, fold.held]
-        return held
+    def _held_out(self) -> Floats:
+        """Return scores in which those of each held-out row come from a booster that has not seen it."""
+        held_out = self._boostings[0].scores.copy()
+        for boosting, fold in zip(self._boostings, self._trainer.folds, strict=True):
+            held_out[:, fold.held_out] = boosting.scores[:, fold.held_out]
+        return held_out

@@ -1,17 +1,19 @@
-"""Where the boosters of a cascade grow: one binned table, many sets of columns, rows held out of each."""
+"""Boosters with out-of-fold scores: one binned table, many sets of columns, rows held out of each booster."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.boosting.greedy_miser.base import LEAST_HESSIAN
+from farthing.base import TrainingSet
 from farthing.costs import CostSheet
-from farthing.learning.booster import Boosting, Floats, Grow, Weighting, constants
+from farthing.learning.booster import Boosting, Floats, Grow, TreeSettings, Weighting, constants
+from farthing.learning.folds import Fold
 from farthing.learning.losses import Loss
 from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown
@@ -19,223 +21,28 @@ from farthing.trees import Forest, Grower, Grown
 Columns: TypeAlias = NDArray[np.int64]
 
 
-@dataclass(frozen=True)
-class Settings:
-    """How trees are grown; as the parameters of `GreedyMiserClassifier`."""
-
-    n_estimators: int
-    n_iter_no_change: int | None
-    learning_rate: float
-    max_depth: int | None
-    max_leaf_nodes: int | None
-    min_samples_leaf: int
-    l2_regularization: float
-    n_threads: int
-
-
 @dataclass(frozen=True, eq=False)
-class Fold:
-    """Rows to learn from and rows held out, by ascending numbers."""
-
-    learn: NDArray[np.int64]
-    held: NDArray[np.int64]
-
-
-@dataclass(frozen=True, eq=False)
-class Booster:
-    """A booster, and what it says about rows that it, or its likes, were not grown on.
+class OutOfFoldBooster:
+    """A booster, and scores of held-out rows by boosters of the same settings that have not seen them.
 
     Attributes
     ----------
     forest : Forest
         One tree of one node for each output, then the rounds.
-    held : ndarray of float64, shape (n_outputs, n_rows)
-        Scores of the rows held out, each by a booster that has not seen it; the start for other rows.
+    held_out : ndarray of float64, shape (n_outputs, n_rows)
+        Scores of the held-out rows; meaningless for other rows.
     n_rounds : int
-        Rounds of the least loss on the rows held out.
+        Rounds of the least loss on the held-out rows.
     """
 
     forest: Forest
-    held: Floats
+    held_out: Floats
     n_rounds: int
-
-
-class OutOfFoldTrainer:
-    """Grow boosters on sets of columns of one table, which is binned once.
-
-    Parameters
-    ----------
-    bins : Bins
-        The table: all rows, held out or not.
-    loss : Loss
-        What is minimised.
-    target, weights : ndarray, shape (n_rows,)
-        Of all rows.
-    sheet : CostSheet
-        The prices, in the order of the columns.
-    folds : sequence of Fold
-        Who learns and who is held out; several folds hold out every row once.
-    final : ndarray of int64, shape (n_final,)
-        The rows that the final boosters are grown on, ascending.
-    settings : Settings
-        How trees are grown.
-    """
-
-    def __init__(
-        self,
-        bins: Bins,
-        loss: Loss,
-        target: NDArray[Any],
-        weights: Floats,
-        *,
-        sheet: CostSheet,
-        folds: Sequence[Fold],
-        final: NDArray[np.int64],
-        settings: Settings,
-    ) -> None:
-        self.bins = bins
-        self.loss = loss
-        self.target = target
-        self.weights = weights
-        self.sheet = sheet
-        self.folds = folds
-        self.settings = settings
-        #: The rows held out by some fold, ascending.
-        self.held: NDArray[np.int64] = np.sort(np.concatenate([fold.held for fold in folds]))
-        #: The rows that some fold learns from, ascending: those that purchases are chosen by.
-        self.learned: NDArray[np.int64] = np.unique(np.concatenate([fold.learn for fold in folds]))
-        self.final = final
-        self._plain = self.grower(0.0)
-
-    def with_folds(self, folds: Sequence[Fold]) -> OutOfFoldTrainer:
-        """Return a nursery of the same table with other rows held out."""
-        return self._like(folds, self.settings)
-
-    def with_settings(self, settings: Settings) -> OutOfFoldTrainer:
-        """Return a nursery of the same rows whose trees grow in another way."""
-        return self._like(self.folds, settings)
-
-    def _like(self, folds: Sequence[Fold], settings: Settings) -> OutOfFoldTrainer:
-        return OutOfFoldTrainer(
-            self.bins,
-            self.loss,
-            self.target,
-            self.weights,
-            sheet=self.sheet,
-            folds=folds,
-            final=self.final,
-            settings=settings,
-        )
-
-    def grower(self, tradeoff: float) -> Grower:
-        """Return a grower whose model ledger charges for what is not owned."""
-        settings = self.settings
-        return Grower(
-            self.bins,
-            self.sheet,
-            max_depth=settings.max_depth,
-            max_leaf_nodes=settings.max_leaf_nodes,
-            min_samples_leaf=settings.min_samples_leaf,
-            ledger="model",
-            tradeoff=tradeoff,
-            n_threads=settings.n_threads,
-        )
-
-    def boosting(self, learn: NDArray[np.int64]) -> Boosting:
-        """Return an ensemble in the making, whose start is that of some rows; it has scores of all rows."""
-        start = self.loss.start(self.target[learn], self.weights[learn])
-        return Boosting(
-            self.loss,
-            self.target,
-            Weighting.of(self.weights),
-            np.repeat(start[:, np.newaxis], len(self.target), axis=1),
-            self.settings.learning_rate,
-        )
-
-    def grow(self, learn: NDArray[np.int64], columns: Columns) -> Grow:
-        """Return how a tree is grown on some rows and columns, all of them free."""
-        return self._grow(self._plain, learn, columns=columns)
-
-    def buy(self, grower: Grower, learn: NDArray[np.int64], purse: Holdings) -> Grow:
-        """Return how a tree is grown that may buy, at the prices of what the purse does not own yet."""
-
-        def grow(gradients: Floats, hessians: Floats | None, number: int, step: float) -> Grown:
-            buys = self._grow(grower, learn, owned=purse.owned, columns=purse.columns, budget=purse.cap)
-            grown = buys(gradients, hessians, number, step)
-            purse.owned = grown.owned
-            return grown
-
-        return grow
-
-    def _grow(self, grower: Grower, learn: NDArray[np.int64], **options: Any) -> Grow:
-        rows = None if len(learn) == self.bins.n_rows else learn
-        weighting = Weighting.of(self.weights)
-        total = float(self.weights[learn].sum()) / weighting.unit
-
-        def grow(gradients: Floats, hessians: Floats | None, _: int, step: float) -> Grown:
-            return grower.gradient(
-                gradients,
-                hessians,
-                rows=rows,
-                send_others=True,
-                step=step,
-                l2_regularization=self.settings.l2_regularization / weighting.unit,
-                min_hessian=LEAST_HESSIAN * total,
-                **options,
-            )
-
-        return grow
-
-    def booster(self, columns: Columns) -> Booster:
-        """Grow a booster on a set of columns, with as many rounds as suit the rows held out.
-
-        The folds grow side by side. Then a booster of that number of rounds is grown on the final rows,
-        unless a fold has just done so.
-        """
-        settings = self.settings
-        makings = [self.boosting(fold.learn) for fold in self.folds]
-        grows = [self.grow(fold.learn, columns) for fold in self.folds]
-        held = np.empty_like(makings[0].scores)
-        best, least, n_rounds = held, np.inf, 0
-        for number in range((settings.n_estimators if len(columns) else 0) + 1):
-            if number:
-                for making, grow in zip(makings, grows, strict=True):
-                    making.round(grow)
-            for making, fold in zip(makings, self.folds, strict=True):
-                held[:, fold.held] = making.scores[:, fold.held]
-            loss = self.held_loss(held)
-            if loss < least:
-                best, least, n_rounds = held.copy(), loss, number
-            elif settings.n_iter_no_change is not None and number - n_rounds >= settings.n_iter_no_change:
-                break
-        if len(self.folds[0].learn) < len(self.final):
-            return Booster(self.grown(columns, n_rounds), best, n_rounds)
-        return Booster(self._forest(makings[0], n_rounds), best, n_rounds)
-
-    def grown(self, columns: Columns, n_rounds: int) -> Forest:
-        """Grow a booster of so many rounds on a set of columns, from all rows to learn from."""
-        making = self.boosting(self.final)
-        grow = self.grow(self.final, columns)
-        for _ in range(n_rounds if len(columns) else 0):
-            making.round(grow)
-        return self._forest(making, len(making.trees) // len(making.scores))
-
-    def held_loss(self, scores: Floats) -> float:
-        """Return the mean loss of the rows held out."""
-        held = self.held
-        return float(
-            np.average(self.loss.values(self.target[held], scores[:, held]), weights=self.weights[held])
-        )
-
-    def _forest(self, making: Boosting, n_rounds: int) -> Forest:
-        start = self.loss.start(self.target[self.final], self.weights[self.final])
-        first = constants(start, self.bins.n_features, self.bins.category_widths)
-        return Forest.concat([first, *making.trees[: n_rounds * len(start)]])
 
 
 @dataclass
 class Holdings:
-    """What has been bought so far, and what may be.
+    """What has been bought so far, and what may be bought.
 
     Attributes
     ----------
@@ -250,3 +57,175 @@ class Holdings:
     owned: NDArray[np.uint8]
     cap: float | None = None
     columns: Columns | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfFoldTrainer:
+    """Grow boosters on sets of columns of one table, which is binned once.
+
+    ``dataclasses.replace`` gives a trainer of other folds, settings or rows.
+
+    Parameters
+    ----------
+    rows : TrainingSet
+        All rows, held out or not, with their weights and the prices.
+    loss : Loss
+        What is minimised.
+    folds : sequence of Fold
+        Which rows are learned from and which held out; several folds hold out every row once.
+    final : ndarray of int64, shape (n_final,)
+        The rows that the final boosters are grown on, ascending.
+    settings : TreeSettings
+        How trees are grown.
+    max_bins : int
+        Most bins of a column.
+    n_iter_no_change : int or None
+        Stop a booster after so many rounds without a lower loss of the held-out rows; None runs all.
+
+    Examples
+    --------
+    >>> from farthing.learning.folds import folds_of
+    >>> from farthing.learning.losses import SQUARED
+    >>> rows = TrainingSet.of(np.arange(100.0)[:, np.newaxis], np.repeat([0.0, 1.0], 50))
+    >>> folds = folds_of(rows.values, rows.target, 2, np.random.RandomState(0))
+    >>> settings = TreeSettings(n_estimators=5, learning_rate=1.0, max_depth=1)
+    >>> trainer = OutOfFoldTrainer(rows, SQUARED, folds=folds, final=np.arange(100), settings=settings)
+    >>> booster = trainer.booster(np.array([0]))
+    >>> booster.held_out[0, [0, 99]]
+    array([0., 1.])
+    """
+
+    rows: TrainingSet
+    loss: Loss
+    folds: Sequence[Fold]
+    final: NDArray[np.int64]
+    settings: TreeSettings
+    max_bins: int = 255
+    n_iter_no_change: int | None = None
+
+    @property
+    def costs(self) -> CostSheet:
+        """The prices, in the order of the columns."""
+        return self.rows.costs
+
+    @property
+    def bins(self) -> Bins:
+        """The table in bins, shared by all trainers of the same table."""
+        return self.rows.bins(self.max_bins, self.settings.n_threads)
+
+    @cached_property
+    def held_out(self) -> NDArray[np.int64]:
+        """The rows held out by some fold, ascending."""
+        return np.sort(np.concatenate([fold.held_out for fold in self.folds]))
+
+    @cached_property
+    def learned(self) -> NDArray[np.int64]:
+        """The rows that some fold learns from, ascending: those that choose what to buy."""
+        return np.unique(np.concatenate([fold.learn for fold in self.folds]))
+
+    # One tree at a time.
+
+    def grower(self, tradeoff: float) -> Grower:
+        """Return a grower whose model ledger charges for what is not owned."""
+        return self.settings.make_grower(self.bins, self.costs, tradeoff=tradeoff)
+
+    def boosting(self, learn: NDArray[np.int64]) -> Boosting:
+        """Return an ensemble without trees that starts from the best constant of some rows.
+
+        It has scores of all rows, so held-out rows can be followed from round to round.
+        """
+        rows = self.rows
+        start = self.loss.start(rows.target[learn], rows.weights[learn])
+        return Boosting(
+            self.loss,
+            rows.target,
+            Weighting.of(rows.weights),
+            np.repeat(start[:, np.newaxis], len(rows), axis=1),
+            self.settings.learning_rate,
+        )
+
+    def grow(self, learn: NDArray[np.int64], columns: Columns) -> Grow:
+        """Return a function that grows a tree on some rows and columns, all of them free."""
+        return self._grow(self._free_grower, learn, columns=columns)
+
+    def buy(self, grower: Grower, learn: NDArray[np.int64], holdings: Holdings) -> Grow:
+        """Return a function that grows a tree which may buy, and adds to the holdings what it has bought."""
+
+        def grow(gradients: Floats, hessians: Floats | None, number: int, step: float) -> Grown:
+            buys = self._grow(
+                grower, learn, owned=holdings.owned, columns=holdings.columns, budget=holdings.cap
+            )
+            grown = buys(gradients, hessians, number, step)
+            holdings.owned = grown.owned
+            return grown
+
+        return grow
+
+    @cached_property
+    def _free_grower(self) -> Grower:
+        return self.grower(0.0)
+
+    def _grow(self, grower: Grower, learn: NDArray[np.int64], **options: Any) -> Grow:
+        # None, for all rows, spares the grower from gathering them.
+        rows = None if len(learn) == len(self.rows) else learn
+        weighting = Weighting.of(self.rows.weights)
+
+        def grow_tree(
+            gradients: Floats,
+            hessians: Floats | None,
+            number: int,  # noqa: ARG001 - it seeds the sampling of rows, which there is none of here
+            **limits: Any,
+        ) -> Grown:
+            # Held-out rows go down the tree, too, so that their scores are known after each round.
+            return grower.gradient(gradients, hessians, rows=rows, send_others=True, **limits, **options)
+
+        total = float(self.rows.weights[learn].sum()) / weighting.unit
+        return self.settings.make_grow(grow_tree, weighting, total)
+
+    # Whole boosters.
+
+    def booster(self, columns: Columns) -> OutOfFoldBooster:
+        """Grow a booster on a set of columns, with as many rounds as suit the held-out rows.
+
+        The folds grow side by side. Then a booster of that number of rounds is grown on the final rows,
+        unless a fold has just grown it.
+        """
+        patience = self.n_iter_no_change
+        boostings = [self.boosting(fold.learn) for fold in self.folds]
+        grows = [self.grow(fold.learn, columns) for fold in self.folds]
+        held_out = np.empty_like(boostings[0].scores)
+        best, least, n_rounds = held_out, np.inf, 0
+        for number in range((self.settings.n_estimators if len(columns) else 0) + 1):
+            if number:
+                for boosting, grow in zip(boostings, grows, strict=True):
+                    boosting.round(grow)
+            for boosting, fold in zip(boostings, self.folds, strict=True):
+                held_out[:, fold.held_out] = boosting.scores[:, fold.held_out]
+            loss = self.held_out_loss(held_out)
+            if loss < least:
+                best, least, n_rounds = held_out.copy(), loss, number
+            elif patience is not None and number - n_rounds >= patience:
+                break
+        if len(self.folds[0].learn) < len(self.final):
+            return OutOfFoldBooster(self.final_forest(columns, n_rounds), best, n_rounds)
+        return OutOfFoldBooster(self.forest(boostings[0], n_rounds), best, n_rounds)
+
+    def final_forest(self, columns: Columns, n_rounds: int) -> Forest:
+        """Grow a booster of so many rounds on a set of columns, from the final rows."""
+        boosting = self.boosting(self.final)
+        grow = self.grow(self.final, columns)
+        for _ in range(n_rounds if len(columns) else 0):
+            boosting.round(grow)
+        return self.forest(boosting, len(boosting.trees) // len(boosting.scores))
+
+    def forest(self, boosting: Boosting, n_rounds: int) -> Forest:
+        """Return the first rounds of an ensemble, after the constants that it started from."""
+        start = self.loss.start(self.rows.target[self.final], self.rows.weights[self.final])
+        first = constants(start, self.bins.n_features, self.bins.category_widths)
+        return Forest.concat([first, *boosting.trees[: n_rounds * len(start)]])
+
+    def held_out_loss(self, scores: Floats) -> float:
+        """Return the mean loss of the held-out rows, from scores of all rows, (n_outputs, n_rows)."""
+        held_out = self.held_out
+        losses = self.loss.values(self.rows.target[held_out], scores[:, held_out])
+        return float(np.average(losses, weights=self.rows.weights[held_out]))

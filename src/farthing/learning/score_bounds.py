@@ -1,4 +1,4 @@
-"""What the trees of a stage can still come to when some of its features are not known yet."""
+"""Bounds on the scores of a booster of which some features are not known yet."""
 
 from __future__ import annotations
 
@@ -8,18 +8,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.learning.booster import Floats
 from farthing.trees import Forest, Predictor, pruned
 from farthing.trees.forest import MISSING_STAY
 
-Floats = NDArray[np.float64]
-
-# Bounds that are nearer than this, of scores that are sums of rounded numbers, are not told apart.
-_SLACK: Final = 1e-9
+# Scores are sums of rounded numbers, so bounds closer than this count as equal.
+_TOLERANCE: Final = 1e-9
 
 
-def node_bounds(
-    forest: Forest, scores: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def node_bounds(forest: Forest, scores: Floats) -> tuple[Floats, Floats]:
     """Return the least and the largest score at which a walk from each node can end, shape (n_nodes,)."""
     low, high = scores.copy(), scores.copy()
     starts = forest.tree_starts()
@@ -32,40 +29,49 @@ def node_bounds(
     return low, high
 
 
-class Bounds:
+class ScoreBounds:
     """The least and the largest scores of a booster, given some of its features.
 
-    A test of a feature that is not known is replaced by the least, or the largest, score of all leaves below
-    it, so that the bounds hold whatever the answers to come.
+    A test of an unknown feature is replaced by the least, or the largest, score of all leaves below it, so
+    the bounds hold whatever its value turns out to be.
 
     Parameters
     ----------
     forest : Forest
-        The booster, one output a tree.
+        The booster, one output per tree.
     known : ndarray of bool, shape (n_features,)
-        What is known.
+        Features whose values are known.
+
+    Examples
+    --------
+    >>> stump = Forest.from_arrays(
+    ...     n_features=1, feature=[0, -1, -1], threshold=[0, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+    ...     value=[[0.0], [-1.0], [1.0]], missing=[0, 0, 0])
+    >>> low, high = ScoreBounds(stump, np.array([False])).scores(np.array([[np.nan]]))
+    >>> float(low[0, 0]), float(high[0, 0])
+    (-1.0, 1.0)
     """
 
     def __init__(self, forest: Forest, known: NDArray[np.bool_]) -> None:
         kept = known[np.maximum(forest.feature, 0)]
-        self._ends = [
+        self._predictors = [
             Predictor(pruned(replace(forest, value=bound[:, np.newaxis]), kept))
             for bound in node_bounds(forest, forest.value[:, 0])
         ]
 
     def scores(self, values: NDArray[np.floating], n_threads: int = 1) -> tuple[Floats, Floats]:
         """Return the least and the largest scores of rows, shape (n_rows, n_outputs) each."""
-        low, high = (end.predict(values, n_threads=n_threads)[0] for end in self._ends)
+        low, high = (each.predict(values, n_threads=n_threads)[0] for each in self._predictors)
         return low, high
 
 
 def certain(low: Floats, high: Floats) -> NDArray[np.bool_]:
-    """Tell for which rows the class of the highest score can no longer change, shape (n_rows,).
+    """Return for which rows the class of the highest score can no longer change, shape (n_rows,).
 
     Parameters
     ----------
     low, high : ndarray of float64, shape (n_rows, n_outputs)
-        Bounds of the scores: one log-odds, or one score a class.
+        Bounds of the scores: one log-odds, or one score per class.
 
     Examples
     --------
@@ -75,9 +81,9 @@ def certain(low: Floats, high: Floats) -> NDArray[np.bool_]:
     array([ True, False])
     """
     if low.shape[1] == 1:
-        return np.asarray((low[:, 0] > _SLACK) | (high[:, 0] < -_SLACK))
+        return np.asarray((low[:, 0] > _TOLERANCE) | (high[:, 0] < -_TOLERANCE))
     rows = np.arange(len(low))
     top = np.argmax(low, axis=1)
     others = high.copy()
     others[rows, top] = -np.inf
-    return np.asarray(low[rows, top] > others.max(axis=1) + _SLACK)
+    return np.asarray(low[rows, top] > others.max(axis=1) + _TOLERANCE)

@@ -2,97 +2,76 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from farthing.base import TrainingSet
 from farthing.cascades.branching.feature_selection import coarse_codes
-from farthing.costs import CostSheet
-from farthing.learning.booster import Floats
-from farthing.learning.folds import stratified_folds
+from farthing.learning.booster import Floats, TreeSettings
+from farthing.learning.folds import Fold, folds_of
 from farthing.learning.losses import Loss
-from farthing.learning.out_of_fold import Fold, OutOfFoldTrainer, Settings
-from farthing.table import Bins, Schema
+from farthing.learning.out_of_fold import OutOfFoldTrainer
+from farthing.table import Bins
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class BranchTable:
     """All training rows, and how trees are grown on them.
 
-    Attributes
+    Parameters
     ----------
-    values : ndarray, shape (n_rows, n_features)
-        The encoded table.
-    schema : Schema
-        Its columns.
-    max_bins : int
-        Most bins of a column.
+    rows : TrainingSet
+        The rows, with their weights and the prices.
     loss : Loss
         What is minimised.
-    target, weights : ndarray, shape (n_rows,)
-        Of all rows.
-    sheet : CostSheet
-        The prices, in the order of the columns.
-    settings : Settings
+    settings : TreeSettings
         How trees are grown.
+    max_bins : int
+        Most bins of a column.
     seed : int
-        Of the rows that are held out in choosing.
+        Chooses the rows held out while features are chosen.
     """
 
-    values: NDArray[np.floating]
-    schema: Schema
-    max_bins: int
+    rows: TrainingSet
     loss: Loss
-    target: NDArray[Any]
-    weights: Floats
-    sheet: CostSheet
-    settings: Settings
+    settings: TreeSettings
+    max_bins: int
     seed: int
 
-    @cached_property
+    @property
     def bins(self) -> Bins:
-        """The same in bins."""
-        return Bins(self.values, self.schema, max_bins=self.max_bins, n_threads=self.settings.n_threads)
+        """The table in bins."""
+        return self.rows.bins(self.max_bins, self.settings.n_threads)
 
     @cached_property
     def coarse(self) -> NDArray[np.uint8]:
-        """The same in fewer bins, shape (n_features, n_rows)."""
-        return coarse_codes(self.bins, self.weights)
+        """The table in fewer bins, shape (n_features, n_rows); see `coarse_codes`."""
+        return coarse_codes(self.bins, self.rows.weights)
 
-    def nursery(self, rows: NDArray[np.int64], counts: Floats, n_folds: int = 1) -> OutOfFoldTrainer:
-        """Return a nursery of some rows alone.
+    def trainer(self, numbers: NDArray[np.int64], factors: Floats, n_folds: int = 1) -> OutOfFoldTrainer:
+        """Return a trainer of some rows alone.
 
         Parameters
         ----------
-        rows : ndarray of int64
+        numbers : ndarray of int64
             Ascending numbers of the rows.
-        counts : ndarray of float64, shape (n_rows,)
+        factors : ndarray of float64, shape (n_rows,)
             What the weight of each row of the table is multiplied by.
         n_folds : int
             1 learns from all of these rows and holds out none; with 2, each half is held out by the other.
         """
-        whole = len(rows) == len(self.target)
-        values = self.values if whole else self.values[rows]
-        target, numbers = self.target[rows], np.arange(len(rows))
-        dealt = (
-            None if n_folds == 1 else stratified_folds(values, target, n_folds, check_random_state(self.seed))
-        )
-        if dealt is None:  # or too few rows: one row, or copies of it
-            folds = [Fold(numbers, numbers)]
+        rows = replace(self.rows, weights=self.rows.weights * factors)
+        if len(numbers) < len(rows):  # the whole table is binned already
+            rows = rows.take(numbers)
+        every = np.arange(len(rows))
+        if n_folds == 1:
+            folds = [Fold(every, every)]
         else:
-            folds = [Fold(numbers[dealt != part], numbers[dealt == part]) for part in range(n_folds)]
-        n_threads = self.settings.n_threads
+            folds = folds_of(rows.values, rows.target, n_folds, check_random_state(self.seed))
         return OutOfFoldTrainer(
-            self.bins if whole else Bins(values, self.schema, max_bins=self.max_bins, n_threads=n_threads),
-            self.loss,
-            target,
-            (self.weights * counts)[rows],
-            sheet=self.sheet,
-            folds=folds,
-            final=numbers,
-            settings=self.settings,
+            rows, self.loss, folds=folds, final=every, settings=self.settings, max_bins=self.max_bins
         )

@@ -1,29 +1,32 @@
-"""A cascade that branches: other rows buy other features, within a hard budget."""
+"""A cascade that branches: different rows buy different features, within a hard budget."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import UnionType
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from farthing.base import ContractClassifier, TreesMixin, n_threads, register, sigmoid, softmax
-from farthing.boosting import GreedyMiserClassifier
-from farthing.cascades.branching.branch_table import Ground
-from farthing.cascades.branching.feature_selection import columns_of, shop
-from farthing.cascades.branching.policy import BranchPolicy
-from farthing.cascades.branching.routing_tree import nearest, no_one_stays, path, told
-from farthing.cascades.branching.stored_checks import check_branches
-from farthing.cascades.miser_cascade.feature_chains import free_columns
-from farthing.costs import CostSheet, RowLedger
-from farthing.learning.booster import Floats
-from farthing.learning.out_of_fold import Columns, Settings
-from farthing.table import Encoded
-from farthing.trees import Forest, Grower, Predictor, Progress
-from farthing.walks import Policy, walk_rows
+from farthing.base import ContractClassifier, TrainingSet, register
+from farthing.base.parameters import NON_NEGATIVE, POSITIVE, RANDOM_STATE, SHARE, at_least, between, one_of
+from farthing.cascades.branching.branch_table import BranchTable
+from farthing.cascades.branching.feature_selection import owned_columns, select_features
+from farthing.cascades.branching.model import BranchingCascadeModel
+from farthing.cascades.branching.routing_tree import (
+    branch_numbers,
+    nearest_rows,
+    path_columns,
+    route_missing,
+    with_branches,
+)
+from farthing.costs import RowLedger
+from farthing.learning.booster import Floats, TreeSettings
+from farthing.learning.class_weights import class_factors
+from farthing.learning.feature_prices import free_columns
+from farthing.learning.losses import classification_loss
+from farthing.trees import Forest, Grower, Predictor
 
 
 @register(
@@ -48,16 +51,16 @@ from farthing.walks import Policy, walk_rows
     ],
     check_defaults=False,  # sixty rounds, for each of a hundred small fits
 )
-class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
-    """Routes that buy the first features row by row, and at each end a booster with purchases of its own.
+class BranchingCascadeClassifier(ContractClassifier):
+    """A routing tree that buys the first features row by row, and a booster with its own features per leaf.
 
-    A tree that knows the prices, the routes, spends a part of the budget: every row buys what lies on its own
-    way. Each leaf is a branch. It buys what is left of the budget for its rows, one feature after another,
-    by what the residuals of rows held out gain per price, and has a booster over all that it owns. The
-    booster grows not on the few rows of its branch alone: the training rows have all features, so those of
-    other branches serve as well, the nearer in what the routes believe of them the sooner, with less weight.
+    The routing tree knows the prices and spends a part of the budget: every row buys what lies on its own
+    path. Each leaf is a branch. It spends the rest of the budget on more features for its rows, one after
+    another, by their gain per price on held-out residuals, and has a booster over all that it owns. The
+    booster learns from more than the few rows of its branch: training rows have all features, so rows of
+    other branches are used as well, with less weight, those of similar class distributions first.
 
-    So no row pays for features that only tell apart classes which its first answers have ruled out, and yet
+    So no row pays for features that only separate classes which its first answers have ruled out, and yet
     boosters learn from many rows. The budget is hard.
 
     Parameters
@@ -67,29 +70,28 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
     budget : float, optional
         What each row may spend; None is the price of everything.
     n_branches : int
-        Most leaves of the routes. Time and the size of the model grow with it. 1 is no routes: the same
-        features for all rows.
+        Most leaves of the routing tree. Time and the size of the model grow with it. With 1 there is no
+        routing: all rows have the same features.
     branch_share : float
-        Part of the budget that the routes may spend, 0 to 1.
+        Part of the budget that the routing tree may spend, 0 to 1.
     min_samples_branch : int
         Fewest training rows of a branch.
     selection_rows : int
-        Rows that a branch chooses its features by, its own first.
+        Rows that choose the features of a branch, its own first.
     n_candidates : int
-        Features that are tried out before each purchase of a branch; 1 takes the one that seems to gain most
-        alone. More of them take longer and may buy better: with 20 pixels of MNIST, 8 took off three of a
+        Features that are tried out before each purchase of a branch; 1 buys the one of the largest gain
+        alone. More of them take longer and may buy better: with 20 pixels of MNIST, 8 removed three of a
         hundred errors.
     growth_rows : int, optional
-        Rows that a branch grows its booster on, its own first; None is all.
-    outside : float
+        Rows that the booster of a branch is grown on, its own first; None is all.
+    outside_weight : float
         Weight of the rows of other branches, 0 to 1.
     n_estimators : int
         Rounds of each branch's booster.
     learning_rate, max_depth, max_leaf_nodes, min_samples_leaf, l2_regularization, max_bins, class_weight
         As in `GreedyMiserClassifier`.
     random_state : int, RandomState or None
-        Of the rows held out in choosing, of which rows serve where there are more than enough, and of the
-        reader.
+        Chooses the rows held out while features are chosen, and the rows of other branches to learn from.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same model.
 
@@ -98,32 +100,47 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
     classes_ : ndarray, shape (n_classes,)
         The labels.
     routes_ : Forest
-        One tree. The value of a node has the number of the branch, -1 above the leaves, and the scores of a
+        One tree. The value of a node has the number of the branch, -1 for inner nodes, and the scores of a
         row that goes no further.
     bought_ : ndarray of int64, shape (n_branches, n_bought)
-        The columns of each branch: those of the routes, then those it buys, in this order; -1 behind the end.
+        The columns of each branch: those of the routes, then those it buys, in this order; -1 after the end.
     forest_ : Forest
         The boosters of all branches, one after another.
     ends_ : ndarray of int64, shape (n_branches,)
-        The end of the trees of each.
+        The end of each branch's trees.
 
     Examples
     --------
     >>> from farthing.datasets import load_heart_disease
     >>> heart = load_heart_disease()
-    >>> model = BranchingCascadeClassifier(heart.costs, budget=20, n_branches=3, n_estimators=20, random_state=0)
+    >>> model = BranchingCascadeClassifier(heart.costs, 20, n_branches=3, n_estimators=20, random_state=0)
     >>> model = model.fit(heart.X, heart.y)
     >>> bool(model.spend(heart.X).max() <= 20)
     True
     """
 
-    _hard_budget: ClassVar[bool] = True
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {
-        "routes_": Forest,
-        "bought_": np.ndarray,
-        "ends_": np.ndarray,
+    model_type = BranchingCascadeModel
+    budget_kind = "hard"
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_branches": [at_least(1)],
+        "branch_share": [SHARE],
+        "min_samples_branch": [at_least(1)],
+        "selection_rows": [at_least(1)],
+        "n_candidates": [at_least(1)],
+        "growth_rows": [at_least(1), None],
+        "outside_weight": [SHARE],
+        "n_estimators": [at_least(1)],
+        "learning_rate": [POSITIVE],
+        "max_depth": [at_least(0), None],
+        "max_leaf_nodes": [at_least(1), None],
+        "min_samples_leaf": [at_least(1)],
+        "l2_regularization": [NON_NEGATIVE],
+        "max_bins": [between(2, 255)],
+        "class_weight": [Mapping, one_of("balanced"), None],
+        "random_state": [RANDOM_STATE],
     }
-    _one_sum: ClassVar[bool] = False
+
+    fitted_: BranchingCascadeModel
 
     def __init__(
         self,
@@ -136,7 +153,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         selection_rows: int = 4000,
         n_candidates: int = 1,
         growth_rows: int | None = 20_000,
-        outside: float = 0.3,
+        outside_weight: float = 0.3,
         n_estimators: int = 60,
         learning_rate: float = 0.2,
         max_depth: int | None = 5,
@@ -156,7 +173,7 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         self.selection_rows = selection_rows
         self.n_candidates = n_candidates
         self.growth_rows = growth_rows
-        self.outside = outside
+        self.outside_weight = outside_weight
         self.n_estimators = n_estimators
         self.learning_rate = learning_rate
         self.max_depth = max_depth
@@ -174,181 +191,89 @@ class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
         Returns
         -------
         ndarray of float64, shape (n_rows,) or (n_rows, n_classes)
-            Log-odds of the second of two classes, or one score a class.
+            Log-odds of the second of two classes, or one score per class.
         """
-        outputs, _ = self._raw(X, budget, seeds)
+        outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds)
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
-    # Learning.
-
-    def _fit(
-        self, values: NDArray[np.floating], target: NDArray[Any], weights: Floats, sheet: CostSheet
-    ) -> None:
-        miser = self._checked()
-        factors = miser._factors(target, weights)
-        weights = weights if factors is None else weights * factors[target]
-        loss = miser._loss(target, None)
-        self.prior_ = loss.start(target, weights)
-        cap = sheet.total(sheet.features) if self.budget_ is None else self.budget_
-        chance = check_random_state(self.random_state)
-        seed = int(chance.randint(2**31 - 1))
-        ground = Ground(
-            values, self.schema_, self.max_bins, loss, target, weights, sheet, self._settings(), seed
-        )
-        routes = self._grow_routes(ground, self.branch_share * cap)
-        self.routes_ = told(routes, loss, target, weights, len(self.classes_))
-        branch_of = self._branches_of(values)
-        lots = chance.permutation(len(values))
-        made = []
-        for branch, leaf in enumerate(np.flatnonzero(routes.feature < 0).tolist()):
-            ledger = RowLedger(sheet, cap)
-            for column in [*path(routes, leaf), *free_columns(sheet).tolist()]:
+    def _learn(self, rows: TrainingSet) -> BranchingCascadeModel:
+        rows = rows.reweighed(class_factors(self.class_weight, rows))
+        costs, loss, threads = rows.costs, classification_loss(rows.n_classes), self.n_threads()
+        cap = self.hard_cap()
+        limit = costs.total(costs.features) if cap is None else cap
+        random = check_random_state(self.random_state)
+        seed = int(random.randint(2**31 - 1))
+        table = BranchTable(rows, loss, TreeSettings.of(self), self.max_bins, seed)
+        tree = self._grow_routing_tree(table, self.branch_share * limit)
+        routes = with_branches(tree, loss, rows)
+        branch_of = branch_numbers(Predictor(routes), rows.values, threads)
+        shuffled = random.permutation(len(rows))
+        branches = []
+        for branch, leaf in enumerate(np.flatnonzero(tree.feature < 0).tolist()):
+            ledger = RowLedger(costs, limit)
+            for column in [*path_columns(tree, leaf), *free_columns(costs).tolist()]:
                 ledger.buy(column)
-            order = nearest(routes, branch_of, branch, lots)
-            made.append(self._make_branch(ground, branch_of == branch, order, ledger))
-        self.bought_ = np.full((len(made), max(1, *(len(columns) for columns, _ in made))), -1, np.int64)
-        for branch, (columns, _) in enumerate(made):
-            self.bought_[branch, : len(columns)] = columns
-        self.forest_ = Forest.concat([forest for _, forest in made])
-        self.ends_ = np.cumsum([forest.n_trees for _, forest in made], dtype=np.int64)
+            order = nearest_rows(tree, branch_of, branch, shuffled)
+            branches.append(self._learn_branch(table, branch_of == branch, order, ledger))
+        forests = [forest for _, forest in branches]
+        return BranchingCascadeModel(
+            **rows.header(prior=loss.start(rows.target, rows.weights), budget=cap),
+            forest=Forest.concat(forests),
+            routes=routes,
+            bought=_padded([columns for columns, _ in branches]),
+            ends=np.cumsum([forest.n_trees for forest in forests], dtype=np.int64),
+        )
 
-    def _make_branch(
-        self, ground: Ground, own: NDArray[np.bool_], order: NDArray[np.int64], ledger: RowLedger
+    def _grow_routing_tree(self, table: BranchTable, cap: float) -> Forest:
+        """Grow a tree of class weights whose paths cost no more than the cap; every row reaches a leaf."""
+        rows = table.rows
+        grower = Grower(
+            table.bins,
+            rows.costs,
+            max_leaf_nodes=self.n_branches,
+            min_samples_leaf=self.min_samples_branch,
+            cost_rule="ratio",
+            budget=cap,
+            n_threads=self.n_threads(),
+        )
+        return route_missing(grower.classes(rows.target, rows.weights, rows.n_classes).tree)
+
+    def _learn_branch(
+        self, table: BranchTable, own: NDArray[np.bool_], order: NDArray[np.int64], ledger: RowLedger
     ) -> tuple[list[int], Forest]:
-        """Buy for a branch and grow its booster; return its columns, in the order of its questions, and it.
+        """Buy the features of a branch and grow its booster.
 
         Parameters
         ----------
-        ground : Ground
-            The table.
+        table : BranchTable
+            The training rows.
         own : ndarray of bool, shape (n_rows,)
             The rows of the branch.
         order : ndarray of int64, shape (n_rows,)
             All rows, the nearest to the branch first.
         ledger : RowLedger
             What its rows own, and their budget; changed by what is bought.
+
+        Returns
+        -------
+        columns : list of int
+            In the order of its questions.
+        booster : Forest
         """
-        counts = np.where(own, 1.0, self.outside)
-        order = order[counts[order] > 0]
-        columns = columns_of(ledger).tolist()
-        rows = np.sort(order[: self.selection_rows])
-        halves = ground.nursery(rows, counts, n_folds=2)
-        columns += shop(halves, ground.coarse[:, rows], ledger, n_candidates=self.n_candidates)
-        rows = np.sort(order[: self.growth_rows])
-        return columns, ground.nursery(rows, counts).grown(columns_of(ledger), self.n_estimators)
+        factors: Floats = np.where(own, 1.0, self.outside_weight)
+        order = order[factors[order] > 0]
+        columns: list[int] = owned_columns(ledger).tolist()
+        numbers = np.sort(order[: self.selection_rows])
+        halves = table.trainer(numbers, factors, n_folds=2)
+        columns += select_features(halves, table.coarse[:, numbers], ledger, n_candidates=self.n_candidates)
+        numbers = np.sort(order[: self.growth_rows])
+        booster = table.trainer(numbers, factors).final_forest(owned_columns(ledger), self.n_estimators)
+        return columns, booster
 
-    def _grow_routes(self, ground: Ground, cap: float) -> Forest:
-        """Grow the tree of the routes, whose paths cost no more than the cap; no row stays half way."""
-        grower = Grower(
-            ground.bins,
-            ground.sheet,
-            max_leaf_nodes=self.n_branches,
-            min_samples_leaf=self.min_samples_branch,
-            cost_rule="ratio",
-            budget=cap,
-            n_threads=n_threads(self.n_jobs),
-        )
-        return no_one_stays(grower.classes(ground.target, ground.weights, len(self.classes_)).tree)
 
-    def _settings(self) -> Settings:
-        return Settings(
-            self.n_estimators,
-            None,
-            self.learning_rate,
-            self.max_depth,
-            self.max_leaf_nodes,
-            self.min_samples_leaf,
-            self.l2_regularization,
-            n_threads(self.n_jobs),
-        )
-
-    def _checked(self) -> GreedyMiserClassifier:
-        """Check the parameters; return a Greedy Miser of the same settings and classes."""
-        for name in (
-            "n_branches",
-            "min_samples_branch",
-            "selection_rows",
-            "n_candidates",
-            "growth_rows",
-            "n_estimators",
-        ):
-            value = getattr(self, name)
-            if value is None and name == "growth_rows":
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                raise ValueError(f"{name} must be an integer of at least 1; got {value!r}")
-        for name in ("branch_share", "outside"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} must lie between 0 and 1; got {getattr(self, name)!r}")
-        names = (
-            "n_estimators",
-            "learning_rate",
-            "max_depth",
-            "max_leaf_nodes",
-            "min_samples_leaf",
-            "l2_regularization",
-            "class_weight",
-        )
-        miser = GreedyMiserClassifier(**{name: getattr(self, name) for name in names})
-        miser.classes_ = self.classes_
-        miser._check_parameters()
-        return miser
-
-    # Predicting.
-
-    def _policy(self, seed: int | None) -> Policy:  # noqa: ARG002 - trees draw no lots
-        return BranchPolicy(self)
-
-    def _answers(
-        self,
-        encoded: Encoded,
-        budget: Floats | None,
-        seeds: NDArray[np.int64] | None,  # noqa: ARG002
-    ) -> tuple[Floats, NDArray[np.bool_]]:
-        values = encoded.values
-        branch_of = self._branches_of(values)
-        progress = Progress(values, self.forest_.n_outputs, self.costs_, n_threads=n_threads(self.n_jobs))
-        acquired = np.zeros(values.shape, dtype=np.bool_)
-        for branch in np.unique(branch_of).tolist():
-            rows = np.flatnonzero(branch_of == branch)
-            acquired[np.ix_(rows, self._columns(branch))] = True
-            self._look(progress, branch, rows)
-        outputs = progress.outputs
-        if budget is not None:
-            # Who cannot pay all of it may take another way.
-            poor = np.flatnonzero(self.costs_.total_rows(acquired) > budget * (1 + 1e-12))
-            if len(poor):
-                outputs[poor], acquired[poor] = walk_rows(
-                    self._policy, self.costs_, values[poor], len(self.prior_), budget=budget[poor]
-                )
-        return outputs, acquired
-
-    def _branches_of(self, values: NDArray[np.floating]) -> NDArray[np.int64]:
-        """Return the branch of each row of an encoded table, whatever it costs."""
-        outputs, _ = Predictor(self.routes_).predict(values, n_threads=n_threads(self.n_jobs))
-        return outputs[:, 0].astype(np.int64)
-
-    def _columns(self, branch: int) -> Columns:
-        """Return what a branch looks at, in the order of its questions."""
-        columns: Columns = self.bought_[branch]
-        return columns[columns >= 0]
-
-    def _looks_at(self, branch: int) -> NDArray[np.bool_]:
-        """Return the same as flags, shape (n_features,)."""
-        flags = np.zeros(len(self.schema_.names), dtype=np.bool_)
-        flags[self._columns(branch)] = True
-        return flags
-
-    def _look(self, progress: Progress, branch: int, rows: NDArray[np.int64]) -> None:
-        """Send rows down the trees of a branch."""
-        begin = int(self.ends_[branch - 1]) if branch else 0
-        self._ready().advance(progress, begin, int(self.ends_[branch]), rows)
-
-    def _conclude(self, outputs: Floats) -> Floats:
-        return sigmoid(outputs) if len(self.classes_) == 2 else softmax(outputs)
-
-    # Files.
-
-    def _check_stored(self) -> None:
-        super()._check_stored()
-        check_branches(self)
+def _padded(columns: list[list[int]]) -> NDArray[np.int64]:
+    """Return the columns of each branch as rows of one array, with -1 after the end."""
+    padded = np.full((len(columns), max(1, *map(len, columns))), -1, dtype=np.int64)
+    for branch, own in enumerate(columns):
+        padded[branch, : len(own)] = own
+    return padded

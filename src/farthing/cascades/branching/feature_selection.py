@@ -1,4 +1,4 @@
-"""Which features to buy for some rows, by what is left to learn on rows held out."""
+"""Which features to buy for some rows, by their gains on held-out residuals."""
 
 from __future__ import annotations
 
@@ -16,50 +16,50 @@ from farthing.learning.fold_boosters import FoldBoosters
 from farthing.learning.out_of_fold import Columns, OutOfFoldTrainer
 from farthing.table import Bins
 
-# Boosters that only say what is still unknown learn fast and stay shallow.
+# Boosters that only show what is still unexplained learn fast and stay shallow.
 _RATE: Final = 0.3
 _DEPTH: Final = 4
 # Rounds on what was owned before, and after each purchase.
 _ROUNDS_BEFORE: Final = 6
 _ROUNDS_BETWEEN: Final = 1
-# Rounds that show what a feature is worth.
+# Rounds that measure the gain of a candidate.
 _ROUNDS_TRIED: Final = 2
 # Bins that features are chosen by: enough to see a shape, few enough that each has some rows.
 _COARSE: Final = 8
-# Sums of gradients on a grid of this part of the largest are exact, in whatever order they are added.
+# Gradients are rounded to this grid, relative to the largest: their sums are then exact in any order.
 _GRID: Final = 2.0**28
-# Gains are compared on a grid of this part of the largest.
+# Gains are compared on this grid, relative to the largest.
 _DIGITS: Final = 2.0**20
 
 
-def shop(
-    nursery: OutOfFoldTrainer,
+def select_features(
+    trainer: OutOfFoldTrainer,
     codes: NDArray[np.uint8],
     ledger: RowLedger,
     *,
     n_candidates: int = 1,
     ridge: float = 5.0,
 ) -> list[int]:
-    """Buy features one after another, each the one of the most gain per price, until none is worth it.
+    """Buy features one after another, each the one of the most gain per price, until none gains anything.
 
-    The folds of the nursery grow boosters on what is owned, side by side. Rows held out by a fold are told by
-    its booster, so that their residuals are those of rows never seen: on rows that a booster was grown on, it
-    soon looks as if nothing were left to gain.
+    The folds of the trainer grow boosters on what is owned, side by side. Each held-out row gets its residual
+    from a booster that has not seen it: the residuals of rows that a booster was grown on soon look as if
+    nothing were left to gain.
 
-    Such a gain knows each feature alone. With ``n_candidates`` the first so many features are tried out: a few
-    rounds with each of them show by how much the loss of the rows held out falls per price, and the best of
-    them is bought.
+    Such a gain is of each feature alone. With more than one candidate, the best features by that gain are
+    tried out: a few rounds with each show by how much the held-out loss falls per price, and the best of them
+    is bought.
 
     Parameters
     ----------
-    nursery : OutOfFoldTrainer
+    trainer : OutOfFoldTrainer
         Rows and folds, each row held out once.
     codes : ndarray of uint8, shape (n_features, n_rows)
         The rows in a few bins; see `coarse_codes`.
     ledger : RowLedger
         What is owned, and the budget; changed by what is bought.
     n_candidates : int
-        Features that are tried out before each purchase; 1 is none, the first is bought.
+        Features that are tried out before each purchase; with 1 the best by gain is bought untried.
     ridge : float
         See `Gains`.
 
@@ -68,44 +68,44 @@ def shop(
     list of int
         The columns bought, in this order.
     """
-    makings = FoldBoosters(_quick(nursery))
+    boosters = FoldBoosters(_quick(trainer))
     gains = Gains(codes)
     bought: list[int] = []
     rounds = _ROUNDS_BEFORE
     while True:
-        makings.go_on(columns_of(ledger), rounds)
+        boosters.boost(owned_columns(ledger), rounds)
         rounds = _ROUNDS_BETWEEN
-        columns = _best(gains(*makings.steps(), ridge), ledger, n_candidates)
-        if not columns:
+        candidates = _best(gains(*boosters.steps(), ridge), ledger, n_candidates)
+        if not candidates:
             return bought
-        column = _best_tried(makings, columns, ledger)
+        column = _best_tried(boosters, candidates, ledger)
         ledger.buy(column)
         bought.append(column)
 
 
-def _quick(nursery: OutOfFoldTrainer) -> OutOfFoldTrainer:
-    """Return a nursery of the same rows whose boosters learn fast and stay shallow."""
-    deepest = nursery.settings.max_depth
+def _quick(trainer: OutOfFoldTrainer) -> OutOfFoldTrainer:
+    """Return a trainer of the same rows whose boosters learn fast and stay shallow."""
+    deepest = trainer.settings.max_depth
     depth = _DEPTH if deepest is None else min(_DEPTH, deepest)
-    return nursery.with_settings(replace(nursery.settings, learning_rate=_RATE, max_depth=depth))
+    return replace(trainer, settings=replace(trainer.settings, learning_rate=_RATE, max_depth=depth))
 
 
-def _best_tried(makings: FoldBoosters, columns: list[int], ledger: RowLedger) -> int:
-    """Return the column that takes most off the loss of the rows held out, per price; the first if free."""
+def _best_tried(boosters: FoldBoosters, columns: list[int], ledger: RowLedger) -> int:
+    """Return the column that lowers the held-out loss most per price; the first if it is free."""
     prices = np.array([ledger.price(column) for column in columns])
     if len(columns) == 1 or prices[0] == 0:
         return columns[0]
-    owned = columns_of(ledger)
-    before = makings.loss_after(owned, _ROUNDS_TRIED)
-    after = [makings.loss_after(np.union1d(owned, [column]), _ROUNDS_TRIED) for column in columns]
+    owned = owned_columns(ledger)
+    before = boosters.loss_after(owned, _ROUNDS_TRIED)
+    after = [boosters.loss_after(np.union1d(owned, [column]), _ROUNDS_TRIED) for column in columns]
     worth = np.rint((before - np.array(after)) / _power_of_two(before) * _DIGITS) / prices
     return columns[int(worth.argmax())]
 
 
 def coarse_codes(bins: Bins, weights: Floats) -> NDArray[np.uint8]:
-    """Return the bins of a table, those of numbers joined to a few of about the same weight.
+    """Return the bins of a table, with those of numeric columns merged into a few of about equal weight.
 
-    The heaviest bin of a column, such as that of a value which most rows have, stays alone. So do missing
+    The heaviest bin of a column, such as that of a value which most rows have, is not merged. Nor are missing
     values, and categories.
 
     Parameters
@@ -113,7 +113,7 @@ def coarse_codes(bins: Bins, weights: Floats) -> NDArray[np.uint8]:
     bins : Bins
         The table.
     weights : ndarray of float64, shape (n_rows,)
-        Of the rows.
+        How much each row counts.
 
     Returns
     -------
@@ -135,22 +135,22 @@ def coarse_codes(bins: Bins, weights: Floats) -> NDArray[np.uint8]:
         heaviest = int(weight.argmax())
         weight[heaviest] = 0.0
         before = (np.cumsum(weight) - weight) / max(float(weight.sum()), np.finfo(np.float64).tiny)
-        joined = np.append(1 + np.minimum(before * (_COARSE - 1), _COARSE - 2).astype(np.uint8), _COARSE)
-        joined[heaviest] = 0
-        codes[column] = joined[codes[column]]
+        merged = np.append(1 + np.minimum(before * (_COARSE - 1), _COARSE - 2).astype(np.uint8), _COARSE)
+        merged[heaviest] = 0
+        codes[column] = merged[codes[column]]
     return codes
 
 
 class Gains:
-    """What each column could take off the loss: a Newton step for each of its bins, of each output.
+    """By how much each column could lower the loss: a Newton step for each of its bins, of each output.
 
     The gain is half the sum over bins and outputs of G^2 / (H + ridge), less that of one bin for all rows.
-    Missing values have a bin of their own. Sums are exact, so that no order of adding changes a choice.
+    Missing values have a bin of their own. Sums are exact, so the order of the rows changes no choice.
 
     Parameters
     ----------
     codes : ndarray of uint8, shape (n_features, n_rows)
-        The bin of each value; 0 should be the most frequent, since its sums come for nothing.
+        The bin of each value; 0 should be the most frequent: its sums are what the others leave of the total.
 
     Examples
     --------
@@ -172,9 +172,9 @@ class Gains:
         Parameters
         ----------
         gradients, hessians : ndarray of float64, shape (n_outputs, n_rows)
-            Negative gradients and second derivatives, times weights.
+            Negative gradients and hessians, times weights.
         ridge : float
-            Added to the second derivatives of each bin, above zero.
+            Added to the hessians of each bin, above zero.
         """
         n_outputs = len(gradients)
         steps = np.concatenate([gradients, hessians])
@@ -191,17 +191,17 @@ class Gains:
         return np.asarray(halves(sums).sum(axis=1) - halves(total))
 
 
-def _best(won: Floats, ledger: RowLedger, most: int) -> list[int]:
-    """Return the affordable columns of the most gain per price, the best first; free ones before all.
+def _best(gains: Floats, ledger: RowLedger, most: int) -> list[int]:
+    """Return the affordable columns of the most gain per price, the best first; free ones first.
 
     Those that gain nothing are left out, so there may be fewer than asked for, or none.
     """
-    prices = np.array([ledger.price(column) for column in range(len(won))])
-    # Gains that differ in their last digits only are equal, so that a weight is the same as repeating a row.
-    unit = _power_of_two(float(won.max(initial=0.0)))
-    won = np.rint(won / unit * _DIGITS)
+    prices = np.array([ledger.price(column) for column in range(len(gains))])
+    # Gains that differ in their last digits count as equal, so that a weight is the same as repeating a row.
+    unit = _power_of_two(float(gains.max(initial=0.0)))
+    gains = np.rint(gains / unit * _DIGITS)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = np.where((won > 0) & ~ledger.owned, won / prices, -np.inf)
+        ratio = np.where((gains > 0) & ~ledger.owned, gains / prices, -np.inf)
     order = np.argsort(-ratio, kind="stable").tolist()
     gaining = (column for column in order if ratio[column] > -np.inf and ledger.affords(column))
     return [*islice(gaining, most)]
@@ -212,6 +212,6 @@ def _power_of_two(value: float) -> float:
     return float(2.0 ** np.ceil(np.log2(value))) if value > 0 else 1.0
 
 
-def columns_of(ledger: RowLedger) -> Columns:
+def owned_columns(ledger: RowLedger) -> Columns:
     """Return what a ledger owns, ascending."""
     return np.flatnonzero(ledger.owned).astype(np.int64)

@@ -12,25 +12,25 @@ from farthing.trees import Progress
 from farthing.walks import ForestPolicy
 
 if TYPE_CHECKING:
-    from farthing.cascades.branching.classifier import BranchingCascadeClassifier
+    from farthing.cascades.branching.model import BranchingCascadeModel
 
 
 class BranchPolicy:
-    """Ask what the routes test, then what the branch at their end has bought, the most telling first.
+    """Ask what the routes test, then what the branch at their end has bought, in the order of purchase.
 
-    A refused feature is missing: the routes send it with most rows, the boosters do as with any missing
+    A refused feature is missing: the routes send it with most rows, the boosters treat it like any missing
     value, and the walk goes on.
 
     Parameters
     ----------
-    model : BranchingCascadeClassifier
+    model : BranchingCascadeModel
         The cascade.
     """
 
-    def __init__(self, model: BranchingCascadeClassifier) -> None:
+    def __init__(self, model: BranchingCascadeModel) -> None:
         self._model = model
-        self._routing = ForestPolicy(model.routes_, model.routes_.value)
-        self._values = np.full((1, len(model.schema_.names)), np.nan)
+        self._routing = ForestPolicy(model.routes, model.routes.value)
+        self._values = np.full((1, len(model.schema.names)), np.nan)
         self._branch: int | None = None
         self._pending: list[int] = []
 
@@ -41,7 +41,7 @@ class BranchPolicy:
             if column is not None:
                 return column
             self._branch = int(self._routing.output()[0])
-            self._pending = self._model._columns(self._branch).tolist()
+            self._pending = self._model.columns(self._branch).tolist()
         return self._pending[0] if self._pending else None
 
     def hear(self, column: int, value: float) -> None:
@@ -56,6 +56,6 @@ class BranchPolicy:
         """Return the raw output, shape (n_outputs,): that of the node reached, or of the branch."""
         if self._branch is None:
             return self._routing.output()[1:]
-        progress = Progress(self._values, self._model.forest_.n_outputs, self._model.costs_)
-        self._model._look(progress, self._branch, np.zeros(1, dtype=np.int64))
+        progress = Progress(self._values, self._model.forest.n_outputs, self._model.costs)
+        self._model.look(progress, self._branch, np.zeros(1, dtype=np.int64))
         return np.asarray(progress.outputs[0])

@@ -1,23 +1,22 @@
-"""The routes of a branching cascade: a tree that knows the prices, whose leaves are the branches."""
+"""The routing tree of a branching cascade: it knows the prices, and its leaves are the branches."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.learning.booster import Floats
+from farthing.base import TrainingSet
 from farthing.learning.losses import Loss
-from farthing.trees import Forest
+from farthing.trees import Forest, Predictor
 from farthing.trees.forest import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
 
 
-def no_one_stays(tree: Forest) -> Forest:
-    """Return a tree in which no row stays half way.
+def route_missing(tree: Forest) -> Forest:
+    """Return a tree in which every row reaches a leaf.
 
-    A value that is missing goes with most rows, unless training rows without it went elsewhere.
+    A missing value goes to the child of more rows, unless training rows without it went to a child already.
     """
     inner = tree.feature >= 0
     more = np.where(tree.cover[tree.left] >= tree.cover[tree.right], MISSING_LEFT, MISSING_RIGHT)
@@ -25,34 +24,78 @@ def no_one_stays(tree: Forest) -> Forest:
     return replace(tree, missing=np.where(stays, more, tree.missing).astype(np.uint8))
 
 
-def told(routes: Forest, loss: Loss, target: NDArray[Any], weights: Floats, n_classes: int) -> Forest:
-    """Return a tree of counts of classes with the branch and the scores of each node for values."""
-    labels = np.arange(n_classes)
-    prior = np.bincount(target, weights=weights, minlength=n_classes) / weights.sum()
-    branches = np.full(routes.n_nodes, -1.0)
-    leaves = routes.feature < 0
+def with_branches(tree: Forest, loss: Loss, rows: TrainingSet) -> Forest:
+    """Return a tree of class weights whose values are the branch and the scores of each node instead.
+
+    Parameters
+    ----------
+    tree : Forest
+        One tree; values are class weights, shape (n_nodes, n_classes).
+    loss : Loss
+        Turns class weights into scores.
+    rows : TrainingSet
+        The rows that the tree was grown on.
+
+    Returns
+    -------
+    Forest
+        Values are of shape (n_nodes, 1 + n_scores); the branch of inner nodes is -1.
+    """
+    labels = np.arange(rows.n_classes)
+    prior = np.bincount(rows.target, weights=rows.weights, minlength=rows.n_classes) / rows.weights.sum()
+    branches = np.full(tree.n_nodes, -1.0)
+    leaves = tree.feature < 0
     branches[leaves] = np.arange(leaves.sum())
-    # A row's worth of the prior, so that no class is ruled out by a few rows.
-    scores = np.array([loss.start(labels, counts + prior) for counts in routes.value])
-    return replace(routes, value=np.column_stack([branches, scores]), n_outputs=1 + scores.shape[1])
+    # The prior counts as one more row, so that a few rows cannot rule out a class.
+    scores = np.array([loss.start(labels, counts + prior) for counts in tree.value])
+    return replace(tree, value=np.column_stack([branches, scores]), n_outputs=1 + scores.shape[1])
 
 
-def nearest(
-    routes: Forest, branch_of: NDArray[np.int64], branch: int, lots: NDArray[np.int64]
+def branch_numbers(router: Predictor, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.int64]:
+    """Return the branch of each row of an encoded table, whatever it costs, shape (n_rows,).
+
+    Parameters
+    ----------
+    router : Predictor
+        Of a tree that `with_branches` made.
+    values : ndarray, shape (n_rows, n_features)
+    n_threads : int
+        Threads to use; any number gives the same bits.
+    """
+    outputs, _ = router.predict(values, n_threads=n_threads)
+    return outputs[:, 0].astype(np.int64)
+
+
+def nearest_rows(
+    tree: Forest, branch_of: NDArray[np.int64], branch: int, shuffled: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return all rows: those of a branch, then those of others, by the divergence of their classes.
 
-    RandomStream decide among the rows of one branch.
+    Parameters
+    ----------
+    tree : Forest
+        The routing tree; values are class weights.
+    branch_of : ndarray of int64, shape (n_rows,)
+        The branch of each row.
+    branch : int
+        The branch.
+    shuffled : ndarray of int64, shape (n_rows,)
+        A random rank of each row, which orders the rows of one branch.
+
+    Returns
+    -------
+    ndarray of int64, shape (n_rows,)
     """
-    counts = routes.value[routes.feature < 0]
+    counts = tree.value[tree.feature < 0]
+    # As in `with_branches`, one row of the prior; tiny keeps the logarithm finite for classes without rows.
     shares = counts + counts.sum(axis=0) / counts.sum() + np.finfo(np.float64).tiny
     logs = np.log(shares / shares.sum(axis=1, keepdims=True))
     divergence = (np.exp(logs[branch]) * (logs[branch] - logs)).sum(axis=1)
-    divergence[branch] = -1.0
-    return np.lexsort((lots, divergence[branch_of]))
+    divergence[branch] = -1.0  # its own rows come first
+    return np.lexsort((shuffled, divergence[branch_of]))
 
 
-def path(routes: Forest, leaf: int) -> list[int]:
+def path_columns(tree: Forest, leaf: int) -> list[int]:
     """Return the columns that are tested on the way to a leaf, from the root on.
 
     Examples
@@ -60,11 +103,11 @@ def path(routes: Forest, leaf: int) -> list[int]:
     >>> stump = Forest.from_arrays(
     ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
     ...     value=[[0.0], [-1.0], [1.0]])
-    >>> path(stump, 2)
+    >>> path_columns(stump, 2)
     [1]
     """
     tested: list[int] = []
     while leaf > 0:
-        leaf = int(np.flatnonzero((routes.left == leaf) | (routes.right == leaf))[0])
-        tested.insert(0, int(routes.feature[leaf]))
+        leaf = int(np.flatnonzero((tree.left == leaf) | (tree.right == leaf))[0])
+        tested.insert(0, int(tree.feature[leaf]))
     return list(dict.fromkeys(tested))

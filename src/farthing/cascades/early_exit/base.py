@@ -1,31 +1,37 @@
-"""What early exits share: a boosted model learned as ever, and exits between its rounds."""
+"""What early exits share: a boosted model learned as usual, and exits between its rounds."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from types import UnionType
-from typing import Any, ClassVar, Self, TypeAlias
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, Final, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import BudgetedEstimator, TreesMixin, n_threads
+from farthing.base import BudgetedEstimator, FittedModel, TrainingSet, TreeModel
+from farthing.base.parameters import at_least
 from farthing.costs import CostSheet
-from farthing.table import Encoded, Schema
+from farthing.table import Schema
 from farthing.trees import Forest, Progress
 
-# (number of the exit from 1, number of all, raw outputs of the rows left, their numbers) to who goes on.
+#: What the parameters that the wrappers share may be.
+CONSTRAINTS: Final[dict[str, Any]] = {"rounds_per_exit": [at_least(1)]}
+
+# (number of the exit from 1, number of all exits, raw outputs of the rows left, their numbers) to which of
+# them go on.
 Stays: TypeAlias = Callable[[int, int, NDArray[np.float64], NDArray[np.int64]], NDArray[np.bool_]]
 
 
 def exit_trees(forest: Forest, rounds_per_exit: int) -> tuple[int, ...]:
     """Return after how many trees rows may leave: every so many rounds, and at the end.
 
-    A round is as many trees as it takes to add to every output once; trees of one node before the first
-    round, which hold what is predicted without looking, are no round.
+    A round is as many trees as it takes to add to every output once. Trees of one node before the first
+    round, which hold the prediction without any feature, are no round.
 
     Examples
     --------
@@ -36,17 +42,117 @@ def exit_trees(forest: Forest, rounds_per_exit: int) -> tuple[int, ...]:
     >>> exit_trees(Forest.concat([base, *[stump] * 5]), rounds_per_exit=2)
     (3, 5, 6)
     """
-    a_round = forest.n_outputs // forest.width
-    sizes = np.diff(forest.offsets)[:a_round]
-    first = a_round if (sizes == 1).all() else 0
-    step = rounds_per_exit * a_round
+    trees_per_round = forest.n_outputs // forest.width
+    sizes = np.diff(forest.offsets)[:trees_per_round]
+    first = trees_per_round if (sizes == 1).all() else 0
+    step = rounds_per_exit * trees_per_round
     return (*range(first + step, forest.n_trees, step), forest.n_trees)
 
 
-class Wrapper(BudgetedEstimator):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EarlyExitModel(FittedModel):
+    """A fitted boosted model, and where rows may leave it.
+
+    Parameters
+    ----------
+    model : BudgetedEstimator
+        The boosted model, fitted.
+    rounds_per_exit : int
+        Rounds of boosting between two exits.
+    """
+
+    model: BudgetedEstimator
+    rounds_per_exit: int
+
+    @property
+    def inner(self) -> TreeModel:
+        """What the boosted model has learned."""
+        return fitted_trees(self.model)
+
+    @cached_property
+    def exits(self) -> tuple[int, ...]:
+        """After how many trees rows may leave; the last is the number of all trees."""
+        return exit_trees(self.inner.forest, self.rounds_per_exit)
+
+    def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn raw outputs into probabilities or values, as the boosted model does."""
+        return self.inner.conclude(outputs)
+
+    def descend(
+        self,
+        values: NDArray[np.floating],
+        budget: NDArray[np.float64] | None,
+        stays: Stays,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Send rows from exit to exit until they leave.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n_rows, n_features)
+            The encoded table.
+        budget : ndarray of float64, shape (n_rows,), or None
+            What each row may spend.
+        stays : callable
+            Which rows go on after an exit.
+        n_threads : int
+            Threads to use; any number gives the same bits.
+
+        Returns
+        -------
+        outputs : ndarray of float64, shape (n_rows, n_outputs)
+        acquired : ndarray of bool, shape (n_rows, n_features)
+        """
+        predictor = self.inner.predictor
+        progress = Progress(values, len(self.prior), self.costs, budget=budget, n_threads=n_threads)
+        rows = np.arange(len(values))
+        begin, exits = 0, self.exits
+        for number, end in enumerate(exits, start=1):
+            predictor.advance(progress, begin, end, rows)
+            if end < exits[-1]:
+                rows = rows[stays(number, len(exits), progress.outputs[rows], rows)]
+            begin = end
+        return progress.outputs, progress.acquired
+
+    def check(self) -> None:
+        """Raise ValueError if the exits do not fit the boosted model."""
+        super().check()
+        check_one_sum(self.model)
+        inner = self.inner
+        if self.rounds_per_exit < 1:
+            raise ValueError(f"rounds_per_exit must be at least 1; got {self.rounds_per_exit}")
+        if inner.schema != self.schema or inner.costs != self.costs or inner.budget != self.budget:
+            raise ValueError("the columns, costs and budget must be those of the model within")
+        if not np.array_equal(inner.prior, self.prior):
+            raise ValueError("prior must be that of the model within")
+
+
+def fitted_trees(model: BudgetedEstimator) -> TreeModel:
+    """Return what a model made of trees has learned; raise TypeError if it is not made of trees."""
+    fitted = model.fitted_
+    if not isinstance(fitted, TreeModel):
+        raise TypeError(f"a {type(model).__name__} is not made of trees")
+    return fitted
+
+
+def is_made_of_trees(model: object) -> bool:
+    """Return whether a model, fitted or not, learns trees."""
+    return isinstance(model, BudgetedEstimator) and issubclass(type(model).model_type, TreeModel)
+
+
+def check_one_sum(model: BudgetedEstimator) -> None:
+    """Raise TypeError unless rows can leave between the trees of a model, fitted or not."""
+    kind = type(model).model_type
+    if not issubclass(kind, TreeModel) or not kind.is_one_sum:
+        raise TypeError(f"a {type(model).__name__} has exits of its own; use it as it is")
+
+
+class EarlyExitBase(BudgetedEstimator):
     """A boosted model with exits between its rounds; it learns through the model's own ``fit``."""
 
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {"model_": TreesMixin, "rounds_per_exit_": int}
+    _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
+
+    fitted_: EarlyExitModel
 
     def __init__(self, estimator: Any, rounds_per_exit: int, costs: Any, n_jobs: int | None) -> None:
         self.estimator = estimator
@@ -57,16 +163,16 @@ class Wrapper(BudgetedEstimator):
     # What the wrappers differ in.
 
     @abstractmethod
-    def _default_model(self) -> TreesMixin:
+    def _default_estimator(self) -> BudgetedEstimator:
         """Return the model that stands for ``estimator=None``."""
 
     @abstractmethod
-    def _check_model(self, model: object) -> TreesMixin:
+    def _check_estimator(self, model: object) -> BudgetedEstimator:
         """Return the model if it is of the right kind, or raise TypeError."""
 
     @abstractmethod
-    def _learn_exits(self) -> None:
-        """Check the wrapper's own parameters and set the fitted attributes they stand for."""
+    def _make_model(self, fields: dict[str, Any]) -> EarlyExitModel:
+        """Return the fitted model, from the fields that both wrappers have."""
 
     # Learning.
 
@@ -80,101 +186,44 @@ class Wrapper(BudgetedEstimator):
             Made of boosted trees.
         **params
             Parameters of the wrapper.
+
+        Returns
+        -------
+        estimator
+            Fitted.
         """
         check_is_fitted(model)
-        made = cls(estimator=clone(model), **params)
-        made._take(model)
-        return made
+        return cls(estimator=clone(model), **params).wrap(model)
 
-    def _fit_model(self, fit: Callable[[TreesMixin], Any]) -> Self:
-        """Learn the model by a call of its ``fit``."""
-        chosen = self._default_model() if self.estimator is None else clone(self.estimator)
-        model = self._check_model(chosen)
-        given = {"costs": self.costs, "n_jobs": self.n_jobs}
-        model.set_params(**{name: value for name, value in given.items() if value is not None})
-        fit(model)
-        self._take(model)
-        return self
+    def wrap(self, model: BudgetedEstimator) -> Self:
+        """Take over a fitted model, which is shared, and put exits into it; see `around`."""
+        self._validate_params()
+        return self.adopt(self._wrapped(model))
 
-    def _check_sum(self, model: TreesMixin) -> TreesMixin:
-        """Return the model if rows can leave between its trees."""
-        if not model._one_sum:
-            raise TypeError(f"a {type(model).__name__} has exits of its own; use it as it is")
-        return model
-
-    def _take(self, model: Any) -> None:
-        """Adopt a fitted model."""
-        self.model_ = self._check_model(model)
-        if (
-            isinstance(self.rounds_per_exit, bool)
-            or not isinstance(self.rounds_per_exit, int | np.integer)
-            or self.rounds_per_exit < 1
-        ):
-            raise ValueError(
-                f"rounds_per_exit must be an integer of at least 1; got {self.rounds_per_exit!r}"
-            )
-        self.rounds_per_exit_ = int(self.rounds_per_exit)
-        self._learn_exits()
-        self._adopt(model.schema_)
-        self.costs_ = model.costs_
-        self.prior_ = model.prior_
-        self.budget_ = model.budget_
-
-    def _fit_encoded(
-        self,
-        schema: Schema,
-        sheet: CostSheet,
-        values: NDArray[np.floating],
-        target: NDArray[Any],
-        weights: NDArray[np.float64],
-        **more: Any,
-    ) -> Self:
-        def fit(model: TreesMixin) -> None:
-            if hasattr(self, "classes_"):
-                model.classes_ = self.classes_
-            model._fit_encoded(schema, sheet, values, target, weights, **more)
-
-        return self._fit_model(fit)
-
-    def _fit(self, *_: Any) -> None:
-        raise TypeError("an early exit learns through the fit of its model")
-
-    # Predicting.
-
-    def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        return self.model_._conclude(outputs)
-
-    def _exits(self) -> tuple[int, ...]:
-        return exit_trees(self.model_.forest_, self.rounds_per_exit_)
-
-    def _descend(
-        self, encoded: Encoded, budget: NDArray[np.float64] | None, stays: Stays
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Send rows from exit to exit until they leave; return raw outputs and acquired."""
-        ready = self.model_._ready()
-        progress = Progress(
-            encoded.values,
-            len(self.prior_),
-            self.costs_,
-            budget=budget,
-            n_threads=n_threads(self.n_jobs),
+    def _wrapped(self, model: BudgetedEstimator) -> EarlyExitModel:
+        check_one_sum(self._check_estimator(model))
+        inner = fitted_trees(model)
+        return self._make_model(
+            {
+                "schema": inner.schema,
+                "costs": inner.costs,
+                "prior": inner.prior,
+                "budget": inner.budget,
+                "model": model,
+                "rounds_per_exit": int(self.rounds_per_exit),
+            }
         )
-        rows = np.arange(len(encoded.values))
-        begin, exits = 0, self._exits()
-        for number, end in enumerate(exits, start=1):
-            ready.advance(progress, begin, end, rows)
-            if end < exits[-1]:
-                rows = rows[stays(number, len(exits), progress.outputs[rows], rows)]
-            begin = end
-        return progress.outputs, progress.acquired
 
-    def _check_stored(self) -> None:
-        super()._check_stored()
-        n_threads(self.n_jobs)
-        model = self._check_model(self.model_)
-        if self.rounds_per_exit_ < 1:
-            raise ValueError(f"rounds_per_exit_ must be at least 1; got {self.rounds_per_exit_}")
-        if model.schema_ != self.schema_ or model.costs_ != self.costs_ or model.budget_ != self.budget_:
-            raise ValueError("the columns, costs and budget must be those of the model within")
-        if not np.array_equal(model.prior_, self.prior_):
-            raise ValueError("prior_ must be that of the model within")
+    def _unfitted(self) -> Any:
+        """Return the model to fit, with the costs and threads of the wrapper in place of its own."""
+        chosen = self._default_estimator() if self.estimator is None else clone(self.estimator)
+        model = self._check_estimator(chosen)
+        check_one_sum(model)
+        given = {"costs": self.costs, "n_jobs": self.n_jobs}
+        return model.set_params(**{name: value for name, value in given.items() if value is not None})
+
+    def _learn(self, rows: TrainingSet, **options: Any) -> EarlyExitModel:
+        return self._wrapped(self._unfitted().fit_rows(rows, **options))
+
+    def _cost_sheet(self, schema: Schema) -> CostSheet:
+        return CostSheet.of(getattr(self._unfitted(), "costs", None), schema.names)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import UnionType
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -11,27 +11,103 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import ContractClassifier, TreesMixin, register
+from farthing.base import BudgetedEstimator, ClassifierModel, ContractClassifier, SweepContext, register
+from farthing.base.parameters import SHARE
 from farthing.boosting import GreedyMiserClassifier
-from farthing.boosting.greedy_miser.grid import tradeoffs
-from farthing.cascades.early_exit.base import Wrapper
+from farthing.cascades.early_exit.base import CONSTRAINTS, EarlyExitBase, EarlyExitModel, is_made_of_trees
 from farthing.costs import RowLedger
-from farthing.table import Encoded
+from farthing.learning.tradeoff_grid import relative_tradeoffs
 from farthing.walks import ForestPolicy, Policy
 
-# What the variants of a fitted model try; at 1 no row leaves early.
+# The thresholds of variants; at 1 no row leaves early.
 _THRESHOLDS: Final = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 1.0)
-# And for every third of the model's own variants, which have fewer trees.
+# Those for every third of the inner model's own variants, which have fewer rounds.
 _FEWER: Final = (0.65, 0.8, 0.9, 0.97, 1.0)
 _STEP: Final = 3
 
 
-def _grid(ground: Any) -> dict[str, list[Any]]:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EarlyExitClassifierModel(EarlyExitModel, ClassifierModel):
+    """Boosted trees that a row leaves once its top class is likely enough.
+
+    Parameters
+    ----------
+    threshold : float
+        Probability of the top class above which a row leaves, 0 to 1.
+    """
+
+    threshold: float
+
+    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
+        """Return a walk from exit to exit."""
+        return ExitPolicy(self)
+
+    def outputs(
+        self,
+        values: NDArray[np.floating],
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Answer many rows, exit by exit; see `FittedModel.outputs`."""
+        return self.descend(
+            values, budget, lambda _number, _of, outputs, _rows: ~self.is_clear(outputs), n_threads
+        )
+
+    def is_clear(self, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return for which rows the top class is likely enough, shape (n_rows,)."""
+        return np.asarray(self.conclude(outputs).max(axis=1) > self.threshold)
+
+    def check(self) -> None:
+        """Raise ValueError if the exits do not fit the boosted model."""
+        super().check()
+        if not 0 <= self.threshold <= 1:
+            raise ValueError(f"threshold must lie between 0 and 1; got {self.threshold!r}")
+        if not isinstance(self.inner, ClassifierModel):
+            raise TypeError(f"a {type(self.model).__name__} is no classifier")
+        if not np.array_equal(self.inner.classes, self.classes):
+            raise ValueError("the classes must be those of the model within")
+
+
+class ExitPolicy:
+    """Walk the trees up to an exit, and on to the next one unless the top class is clear.
+
+    Parameters
+    ----------
+    model : EarlyExitClassifierModel
+        The boosted model with its exits.
+    """
+
+    def __init__(self, model: EarlyExitClassifierModel) -> None:
+        self._model = model
+        self._trees = ForestPolicy.of(model.inner.predictor)
+        self._exits = list(model.exits)
+        self._trees.end = self._exits.pop(0)
+
+    def wants(self, ledger: RowLedger) -> int | None:
+        """Return the next column of the trees, or None once the row leaves."""
+        while (column := self._trees.wants(ledger)) is None and self._exits:
+            if self._model.is_clear(self._trees.output()[np.newaxis])[0]:
+                return None
+            self._trees.end = self._exits.pop(0)
+        return column
+
+    def hear(self, column: int, value: float) -> None:
+        """Take the answer."""
+        self._trees.hear(column, value)
+
+    def output(self) -> NDArray[np.float64]:
+        """Return the raw output of the trees so far, shape (n_outputs,)."""
+        return self._trees.output()
+
+
+def _grid(context: SweepContext) -> dict[str, list[Any]]:
     """Return exits from misers of every other default trade-off, for both ways to charge."""
-    cap = ground.budget if ground.budget_kind == "hard" else None
+    cap = context.budget if context.budget_kind == "hard" else None
     misers = [
         GreedyMiserClassifier(tradeoff=tradeoff, relative=True, charge=charge, budget=cap)
-        for tradeoff in tradeoffs(ground)[::2]
+        for tradeoff in relative_tradeoffs(context)[::2]
         for charge in ("model", "row")
     ]
     return {"estimator": misers, "rounds_per_exit": [5]}
@@ -48,24 +124,24 @@ def _grid(ground: Any) -> dict[str, list[Any]]:
         }
     ],
 )
-class EarlyExitClassifier(Wrapper, ContractClassifier):
+class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
     """A boosted classifier that stops as soon as the top class is likely enough.
 
-    The trees are learned as ever. Every few rounds a row may leave: if the probability of its top class is
-    above the threshold, the trees to come are not walked and what they would look at is not paid. Rows that
-    leave keep the probabilities they left with. For rankings, see `EarlyExitRanker`.
+    The trees are learned as usual. Every few rounds a row may leave: if the probability of its top class is
+    above the threshold, the remaining trees are not walked and the features that only they test are not paid.
+    Rows that leave keep the probabilities they left with. For rankings, see `EarlyExitRanker`.
 
     Parameters
     ----------
     estimator : classifier made of boosted trees, optional
-        What is learned; None is a `GreedyMiserClassifier` at its defaults, which knows no prices. Its hard
+        What is learned; None is a `GreedyMiserClassifier` at its defaults, which ignores prices. Its hard
         budget, if it has one, is kept.
     threshold : float
         Probability of the top class above which a row leaves, 0 to 1; at 1 none does.
     rounds_per_exit : int
         Rounds of boosting between two exits.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features, in place of the estimator's; None leaves those.
+        Prices of the features, in place of the estimator's; None keeps those.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same bits.
 
@@ -95,7 +171,13 @@ class EarlyExitClassifier(Wrapper, ContractClassifier):
     True
     """
 
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {"threshold_": float}
+    model_type = EarlyExitClassifierModel
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CONSTRAINTS,
+        "threshold": [SHARE],
+    }
+
+    fitted_: EarlyExitClassifierModel
 
     def __init__(
         self,
@@ -114,7 +196,7 @@ class EarlyExitClassifier(Wrapper, ContractClassifier):
 
         Parameters
         ----------
-        X : array or frame, shape (n_rows, n_features)
+        X : array, frame or PreparedTable, shape (n_rows, n_features)
             NumPy, pandas or polars; missing values and categories are welcome.
         y : array, shape (n_rows,)
             Labels.
@@ -127,89 +209,40 @@ class EarlyExitClassifier(Wrapper, ContractClassifier):
         -------
         self
         """
-        return self._fit_model(lambda model: model.fit(X, y, sample_weight, **options))
+        return self.wrap(self._unfitted().fit(X, y, sample_weight, **options))
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield other thresholds and fewer rounds, see `BudgetedEstimator.variants`; itself comes last."""
         check_is_fitted(self)
         if self.estimator is not None:
-            *fewer, _ = self.model_.variants()
+            *fewer, _ = self.fitted_.model.variants()
             for params, model in fewer[::-_STEP]:
-                short = self._variant({"estimator": clone(self.estimator).set_params(**params)}, model_=model)
+                estimator = clone(self.estimator).set_params(**params)
                 nested = {f"estimator__{name}": value for name, value in params.items()}
                 for threshold in _FEWER:
-                    yield {**nested, "threshold": threshold}, short._at(threshold)
+                    yield (
+                        {**nested, "threshold": threshold},
+                        self.variant(
+                            {"estimator": estimator, "threshold": threshold},
+                            replace(self.fitted_, model=model, threshold=threshold),
+                        ),
+                    )
         for threshold in _THRESHOLDS:
-            yield {"threshold": threshold}, self._at(threshold)
+            params = {"threshold": threshold}
+            yield params, self.variant(params, replace(self.fitted_, threshold=threshold))
         yield {}, self
 
-    def _at(self, threshold: float) -> Self:
-        return self._variant({"threshold": threshold}, threshold_=threshold)
-
-    def _default_model(self) -> TreesMixin:
+    def _default_estimator(self) -> BudgetedEstimator:
         return GreedyMiserClassifier()
 
-    def _check_model(self, model: object) -> TreesMixin:
-        if not isinstance(model, TreesMixin) or not isinstance(model, ContractClassifier):
+    def _check_estimator(self, model: object) -> BudgetedEstimator:
+        if not is_made_of_trees(model) or not isinstance(model, ContractClassifier):
             raise TypeError(
                 f"estimator must be a classifier made of trees, such as GreedyMiserClassifier; got "
                 f"{type(model).__name__}. For rankings, see EarlyExitRanker"
             )
-        return self._check_sum(model)
+        return model
 
-    def _learn_exits(self) -> None:
-        self.threshold_ = float(self.threshold)
-        _check_threshold("threshold", self.threshold_)
-
-    def _take(self, model: Any) -> None:
-        super()._take(model)
-        self.classes_ = model.classes_
-
-    def _policy(self, seed: int | None) -> Policy:  # noqa: ARG002 - trees draw no lots
-        return _ExitPolicy(self, ForestPolicy.of(self.model_._ready()), self._exits())
-
-    def _answers(
-        self,
-        encoded: Encoded,
-        budget: NDArray[np.float64] | None,
-        seeds: NDArray[np.int64] | None,  # noqa: ARG002
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        return self._descend(encoded, budget, lambda _number, _of, outputs, _rows: ~self._clear(outputs))
-
-    def _clear(self, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell for which rows the top class is likely enough, shape (n_rows,)."""
-        return np.asarray(self._conclude(outputs).max(axis=1) > self.threshold_)
-
-    def _check_stored(self) -> None:
-        super()._check_stored()
-        _check_threshold("threshold_", self.threshold_)
-        if not np.array_equal(self.model_.classes_, self.classes_):
-            raise ValueError("the classes must be those of the model within")
-
-
-class _ExitPolicy:
-    """Walk the trees up to an exit, and on to the next one unless the top class is clear."""
-
-    def __init__(self, model: EarlyExitClassifier, trees: ForestPolicy, exits: tuple[int, ...]) -> None:
-        self._model = model
-        self._trees = trees
-        self._exits = list(exits)
-        self._trees.end = self._exits.pop(0)
-
-    def wants(self, ledger: RowLedger) -> int | None:
-        while (column := self._trees.wants(ledger)) is None and self._exits:
-            if self._model._clear(self._trees.output()[np.newaxis])[0]:
-                return None
-            self._trees.end = self._exits.pop(0)
-        return column
-
-    def hear(self, column: int, value: float) -> None:
-        self._trees.hear(column, value)
-
-    def output(self) -> NDArray[np.float64]:
-        return self._trees.output()
-
-
-def _check_threshold(name: str, threshold: float) -> None:
-    if not 0 <= threshold <= 1:
-        raise ValueError(f"{name} is a probability and must lie between 0 and 1; got {threshold!r}")
+    def _make_model(self, fields: dict[str, Any]) -> EarlyExitClassifierModel:
+        classes = fields["model"].fitted_.classes
+        return EarlyExitClassifierModel(**fields, classes=classes, threshold=float(self.threshold))

@@ -1,4 +1,4 @@
-"""The walk over a query: which of its documents leave depends on the others, so it asks about all of them."""
+"""The walk over a query: it asks about all documents, since which of them leave depends on the others."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from farthing.errors import WalkError
 from farthing.walks import Ask, Decision, ForestPolicy, Walk
 
-# (number of the exit from 1, number of all, raw outputs of the documents that are left) to who goes on.
+# (number of the exit from 1, number of all, raw outputs of the documents left) to which of them go on.
 Keep: TypeAlias = Callable[[int, int, NDArray[np.float64]], NDArray[np.bool_]]
 
 
@@ -41,7 +41,7 @@ class QueryWalk:
     exits : sequence of int
         Numbers of trees after which documents may leave; the last is that of all trees.
     keep : callable
-        Who goes on after an exit.
+        Which documents go on after an exit.
     """
 
     def __init__(self, walks: Sequence[tuple[Walk, ForestPolicy]], exits: Sequence[int], keep: Keep) -> None:

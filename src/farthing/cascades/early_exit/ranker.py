@@ -4,21 +4,102 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from types import UnionType
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import ContractRegressor, TreesMixin, register
-from farthing.base.inputs import check_caps
+from farthing.base import BudgetedEstimator, ContractRegressor, RegressorModel, register
+from farthing.base.inputs import check_cap, check_caps
+from farthing.base.parameters import NON_NEGATIVE, at_least
 from farthing.boosting import GreedyMiserRanker, GreedyMiserRegressor
-from farthing.cascades.early_exit.base import Wrapper
+from farthing.cascades.early_exit.base import CONSTRAINTS, EarlyExitBase, EarlyExitModel, is_made_of_trees
 from farthing.cascades.early_exit.query_walk import QueryWalk
 from farthing.metrics import query_codes
-from farthing.table import Encoded
+from farthing.table import encode
 from farthing.walks import Decisions, ForestPolicy, Policy, Walk
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
+    """Boosted trees that a document leaves once it is too far behind the best of its query.
+
+    Parameters
+    ----------
+    margin : float
+        How far a document may be behind at the first exit, in units of the score.
+    k : int
+        Documents that count.
+    """
+
+    margin: float
+    k: int
+
+    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
+        """Return the walk of a document without rivals, which never leaves."""
+        return ForestPolicy.of(self.inner.predictor)
+
+    def outputs(
+        self,
+        values: NDArray[np.floating],
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Score the documents of one query; see `FittedModel.outputs`."""
+        return self.rank(values, budget, np.zeros(len(values), dtype=np.int64), n_threads)
+
+    def rank(
+        self,
+        values: NDArray[np.floating],
+        budget: NDArray[np.float64] | None,
+        query: NDArray[np.int64],
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Score the documents of many queries, given the query of each row, shape (n_rows,)."""
+
+        def stays(
+            number: int, of: int, outputs: NDArray[np.float64], rows: NDArray[np.int64]
+        ) -> NDArray[np.bool_]:
+            kept = np.ones(len(rows), dtype=np.bool_)
+            order = np.argsort(query[rows], kind="stable")
+            bounds = np.flatnonzero(np.diff(query[rows][order])) + 1
+            for documents in np.split(order, bounds):
+                kept[documents] = self.keeps(number, of, outputs[documents])
+            return kept
+
+        return self.descend(values, budget, stays, n_threads)
+
+    def keeps(self, number: int, of: int, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return which documents of one query go on after an exit, shape (n_documents,).
+
+        Parameters
+        ----------
+        number, of : int
+            The number of the exit, from 1, and of all exits.
+        outputs : ndarray of float64, shape (n_documents, n_outputs)
+            Raw outputs of the documents that are left.
+        """
+        scores = self.conclude(outputs)
+        if len(scores) <= self.k:
+            return np.ones(len(scores), dtype=np.bool_)
+        last = np.partition(scores, -self.k)[-self.k]
+        behind = scores <= last - self.margin * (of - number) / (of - 1)
+        # With a margin of zero, those that are level with the k-th best stay.
+        return np.asarray(~(behind & (scores < last)))
+
+    def check(self) -> None:
+        """Raise ValueError if the exits do not fit the boosted model."""
+        super().check()
+        if not isinstance(self.inner, RegressorModel):
+            raise TypeError(f"a {type(self.model).__name__} is no regressor or ranker")
+        if not 0 <= self.margin < np.inf:
+            raise ValueError(f"margin must be zero or more, and finite; got {self.margin!r}")
+        if self.k < 1:
+            raise ValueError(f"k must be at least 1; got {self.k}")
 
 
 @register(
@@ -38,10 +119,10 @@ from farthing.walks import Decisions, ForestPolicy, Policy, Walk
         },
     ],
 )
-class EarlyExitRanker(Wrapper, ContractRegressor):
+class EarlyExitRanker(EarlyExitBase, ContractRegressor):
     """A boosted ranker whose unpromising documents leave early, by their distance to the k-th best.
 
-    The trees are learned as ever. At the i-th of n exits a document leaves if its score is at least
+    The trees are learned as usual. At the i-th of n exits a document leaves if its score is at least
     ``margin * (n - i) / (n - 1)`` below that of the k-th best of its query that are left (Early Exit Using
     Proximity Threshold); it keeps the score it left with. Queries of at most k documents keep them all.
 
@@ -51,7 +132,7 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
     Parameters
     ----------
     estimator : regressor or ranker made of boosted trees, optional
-        What is learned; None is a `GreedyMiserRanker` at its defaults, which knows no prices. Its hard
+        What is learned; None is a `GreedyMiserRanker` at its defaults, which ignores prices. Its hard
         budget, if it has one, is kept.
     margin : float
         How far a document may be behind at the first exit, in units of the score; 0 or more.
@@ -60,7 +141,7 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
     rounds_per_exit : int
         Rounds of boosting between two exits.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features, in place of the estimator's; None leaves those.
+        Prices of the features, in place of the estimator's; None keeps those.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same bits.
 
@@ -89,8 +170,15 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
     True
     """
 
-    _rows_alone: ClassVar[bool] = False
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {"margin_": float, "k_": int}
+    model_type = EarlyExitRankerModel
+    rows_are_independent = False
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CONSTRAINTS,
+        "margin": [NON_NEGATIVE],
+        "k": [at_least(1)],
+    }
+
+    fitted_: EarlyExitRankerModel
 
     def __init__(
         self,
@@ -113,12 +201,12 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
 
         Parameters
         ----------
-        X : array or frame, shape (n_rows, n_features)
-            One document a row.
+        X : array, frame or PreparedTable, shape (n_rows, n_features)
+            One document per row.
         y : array, shape (n_rows,)
             Grades; larger is better.
         qid : array, shape (n_rows,), optional
-            The query of each document, for estimators that ask for it; None is one query.
+            The query of each document, for estimators that take it; None is one query.
         sample_weight : array, shape (n_rows,), optional
             Weights; a row of weight zero is as if it were not there.
         **options
@@ -128,12 +216,9 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
         -------
         self
         """
-
-        def learn(model: Any) -> None:
-            given = {"qid": qid} if "qid" in inspect.signature(model.fit).parameters else {}
-            model.fit(X, y, sample_weight=sample_weight, **given, **options)
-
-        return self._fit_model(learn)
+        model = self._unfitted()
+        given = {"qid": qid} if "qid" in inspect.signature(model.fit).parameters else {}
+        return self.wrap(model.fit(X, y, sample_weight=sample_weight, **given, **options))
 
     # The contract, with queries.
 
@@ -142,7 +227,7 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
 
         Parameters
         ----------
-        X : array or frame, shape (n_rows, n_features)
+        X : array, frame or PreparedTable, shape (n_rows, n_features)
             Only the entries that a prediction acquires are looked at.
         qid : array, shape (n_rows,), optional
             The query of each document, in any order; None is one query.
@@ -186,14 +271,15 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
         Decisions
         """
         check_is_fitted(self)
-        encoded = self.schema_.encode(X, type(self).__name__)
+        model = self.fitted_
+        encoded = encode(model.schema, X, type(self).__name__)
         n_rows = len(encoded.values)
         query = query_codes(qid, n_rows)
-        caps = check_caps(self.budget_ if budget is None else budget, n_rows)
-        outputs, acquired = self._rank(encoded, caps, query)
+        caps = check_caps(model.budget if budget is None else budget, n_rows)
+        outputs, acquired = model.rank(encoded.values, caps, query, self.n_threads())
         encoded.check(acquired)
-        prediction, _ = self._results(self._settle(outputs, acquired))
-        return Decisions(prediction, None, self.costs_.total_rows(acquired), acquired)
+        prediction, _ = model.results(model.settle(outputs, acquired))
+        return Decisions(prediction, None, model.costs.total_rows(acquired), acquired)
 
     def walk_query(
         self,
@@ -219,81 +305,27 @@ class EarlyExitRanker(Wrapper, ContractRegressor):
         check_is_fitted(self)
         if known is not None and len(known) != n_documents:
             raise ValueError(f"known must be given for each of {n_documents} documents; got {len(known)}")
-        exits, ready = self._exits(), self.model_._ready()
-        caps = check_caps(self.budget_ if budget is None else budget, 1)
-        cap = None if caps is None else float(caps[0])
+        model = self.fitted_
+        cap = model.budget if budget is None else check_cap(budget)
         walks = []
         for document in range(n_documents):
-            policy = ForestPolicy.of(ready)
-            policy.end = exits[0]
+            policy = ForestPolicy.of(model.inner.predictor)
+            policy.end = model.exits[0]
             owned = None if known is None else known[document]
-            walk = Walk(policy, self.schema_, self.costs_, self._conclude_row, budget=cap, known=owned)
+            walk = Walk(policy, model.schema, model.costs, model.conclude_row, budget=cap, known=owned)
             walks.append((walk, policy))
-        return QueryWalk(walks, exits, self._keep)
+        return QueryWalk(walks, model.exits, model.keeps)
 
-    # How it is done.
-
-    def _default_model(self) -> TreesMixin:
+    def _default_estimator(self) -> BudgetedEstimator:
         return GreedyMiserRanker()
 
-    def _check_model(self, model: object) -> TreesMixin:
-        if not isinstance(model, TreesMixin) or not isinstance(model, ContractRegressor):
+    def _check_estimator(self, model: object) -> BudgetedEstimator:
+        if not is_made_of_trees(model) or not isinstance(model, ContractRegressor):
             raise TypeError(
                 f"estimator must be a regressor or ranker made of trees, such as GreedyMiserRanker; got "
-                f"{type(model).__name__}. For classes, see EarlyExit"
+                f"{type(model).__name__}. For classes, see EarlyExitClassifier"
             )
-        return self._check_sum(model)
+        return model
 
-    def _learn_exits(self) -> None:
-        self.margin_ = float(self.margin)
-        _check_margin("margin", self.margin_)
-        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or self.k < 1:
-            raise ValueError(f"k must be an integer of at least 1; got {self.k!r}")
-        self.k_ = int(self.k)
-
-    def _policy(self, seed: int | None) -> Policy:  # noqa: ARG002 - trees draw no lots
-        """Return the policy of a document without rivals, which never leaves."""
-        return ForestPolicy.of(self.model_._ready())
-
-    def _answers(
-        self,
-        encoded: Encoded,
-        budget: NDArray[np.float64] | None,
-        seeds: NDArray[np.int64] | None,  # noqa: ARG002
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        return self._rank(encoded, budget, np.zeros(len(encoded.values), dtype=np.int64))
-
-    def _rank(
-        self, encoded: Encoded, budget: NDArray[np.float64] | None, query: NDArray[np.int64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        def stays(
-            number: int, of: int, outputs: NDArray[np.float64], rows: NDArray[np.int64]
-        ) -> NDArray[np.bool_]:
-            kept = np.ones(len(rows), dtype=np.bool_)
-            order = np.argsort(query[rows], kind="stable")
-            bounds = np.flatnonzero(np.diff(query[rows][order])) + 1
-            for documents in np.split(order, bounds):
-                kept[documents] = self._keep(number, of, outputs[documents])
-            return kept
-
-        return self._descend(encoded, budget, stays)
-
-    def _keep(self, number: int, of: int, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Tell which documents of one query go on after an exit, shape (n_documents,)."""
-        scores = self._conclude(outputs)
-        if len(scores) <= self.k_:
-            return np.ones(len(scores), dtype=np.bool_)
-        last = np.partition(scores, -self.k_)[-self.k_]
-        behind = scores <= last - self.margin_ * (of - number) / (of - 1)
-        return np.asarray(~(behind & (scores < last)))
-
-    def _check_stored(self) -> None:
-        super()._check_stored()
-        _check_margin("margin_", self.margin_)
-        if self.k_ < 1:
-            raise ValueError(f"k_ must be at least 1; got {self.k_}")
-
-
-def _check_margin(name: str, margin: float) -> None:
-    if not 0 <= margin < np.inf:
-        raise ValueError(f"{name} must be zero or more, and finite; got {margin!r}")
+    def _make_model(self, fields: dict[str, Any]) -> EarlyExitRankerModel:
+        return EarlyExitRankerModel(**fields, margin=float(self.margin), k=int(self.k))

@@ -1,7 +1,6 @@
 """The miser cascade: nested feature sets bought stage by stage, boosted trees at each, calibrated exits."""
 
-from farthing.cascades.miser_cascade.base import CascadePoint
 from farthing.cascades.miser_cascade.classifier import MiserCascadeClassifier
 from farthing.cascades.miser_cascade.regressor import MiserCascadeRegressor
 
-__all__ = ["CascadePoint", "MiserCascadeClassifier", "MiserCascadeRegressor"]
+__all__ = ["MiserCascadeClassifier", "MiserCascadeRegressor"]

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-# Below so many rows shallower boosters are often better, and take no time.
+from farthing.base import SweepContext
+
+# Below so many rows shallower boosters are often better, and take little time.
 _FEW_ROWS: Final = 1000
 
 
-def cascade_grid(ground: Any) -> dict[str, list[Any]]:
-    """Return one fit, whose variants are the budgets; a hard budget is told at once.
+def cascade_grid(context: SweepContext) -> dict[str, list[Any]]:
+    """Return one fit, whose variants are the budgets; a hard budget is part of the fit.
 
     Parameters
     ----------
-    ground : farthing.frontier.candidates.Ground
+    context : SweepContext
         The table and the budget.
     """
-    if ground.budget_kind == "hard":
-        return {"budget_kind": ["hard"], "budget": [ground.budget]}
+    if context.budget_kind == "hard":
+        return {"budget_kind": ["hard"], "budget": [context.budget]}
     return {"budget_kind": ["mean"]}
 
 
-def cascade_auto(ground: Any) -> dict[str, list[Any]]:
-    """Return the same, and for small tables shallower boosters, too."""
-    depths = [4, 2, 1] if ground.n_rows < _FEW_ROWS else [4]
-    return {**cascade_grid(ground), "max_depth": depths}
+def cascade_auto(context: SweepContext) -> dict[str, list[Any]]:
+    """Return the same, and for small tables shallower boosters as well."""
+    depths = [4, 2, 1] if context.n_rows < _FEW_ROWS else [4]
+    return {**cascade_grid(context), "max_depth": depths}

@@ -1,4 +1,4 @@
-"""The lazy view of a cascade: stage by stage, the cheapest question of a stage first."""
+"""The lazy view of a cascade: stage by stage, the cheapest feature of a stage first."""
 
 from __future__ import annotations
 
@@ -13,63 +13,65 @@ from farthing.learning.score_bounds import certain
 from farthing.trees import Progress
 
 if TYPE_CHECKING:
-    from farthing.cascades.miser_cascade.staged_model import Staged
+    from farthing.cascades.miser_cascade.staged_model import StagedModel
 
 
 class StagePolicy:
     """Ask for all that a stage buys, then stop if the risk is low enough or the next stage cannot be paid.
 
-    At the stage where a row must stop whatever it says, a model that curtails asks only as long as the label
-    may still change. A refused feature is missing, and the walk goes on without it.
+    At the stage where a row must stop in any case, a model that curtails asks only while the label may still
+    change. A refused feature is missing, and the walk goes on without it.
 
     Parameters
     ----------
-    model : Staged
+    model : StagedModel
         The cascade.
     """
 
-    def __init__(self, model: Staged) -> None:
+    def __init__(self, model: StagedModel) -> None:
         self._model = model
-        self._values = np.full((1, len(model.schema_.names)), np.nan)
+        self._values = np.full((1, len(model.schema.names)), np.nan)
         self._stage = 0
-        self._pending = model._bought(0)
-        self._told: tuple[int, NDArray[np.float64]] | None = None  # a stage and its raw output
-        self._early: NDArray[np.float64] | None = None  # the raw output of a curtailed stage
+        self._pending = model.bought(0)
+        # The last finished stage that was evaluated, and its raw output.
+        self._evaluated: tuple[int, NDArray[np.float64]] | None = None
+        # The raw output of a curtailed stage.
+        self._early: NDArray[np.float64] | None = None
 
     def wants(self, ledger: RowLedger) -> int | None:
         """Return the next column of the stage, or of the next stage unless the row stops here."""
         if self._early is not None:
             return None
+        model = self._model
         while not self._pending:
             if self._is_last(ledger):
                 return None
-            threshold = self._model.thresholds_[self._stage]
-            if threshold > NEVER and self._model._risks(self._look())[0] <= threshold:
+            threshold = model.thresholds[self._stage]
+            if threshold > NEVER and model.readout.risks(self._look())[0] <= threshold:
                 return None
             self._stage += 1
-            self._pending = self._model._bought(self._stage)
-        if self._model._curtails() and self._is_last(ledger) and self._curtail():
+            self._pending = model.bought(self._stage)
+        if model.curtails and self._is_last(ledger) and self._curtail():
             return None
         return self._pending[0]
 
     def _is_last(self, ledger: RowLedger) -> bool:
-        """Tell whether the row stops at this stage whatever it says."""
+        """Return whether the row stops at this stage in any case."""
         model = self._model
-        if self._stage == len(model.chain_) - 1 or model.thresholds_[self._stage] == ALWAYS:
+        if self._stage == len(model.chain) - 1 or model.thresholds[self._stage] == ALWAYS:
             return True
-        return not ledger.affords_all([*self._pending, *model._bought(self._stage + 1)])
+        return not ledger.affords_all([*self._pending, *model.bought(self._stage + 1)])
 
     def _curtail(self) -> bool:
-        """Tell whether the label is certain, and remember the output if it is."""
+        """Return whether the label is certain, and remember the output if it is."""
         model, stage = self._model, self._stage
-        place, columns = int(model.chain_[stage]), model._bought(stage)
+        place, columns = int(model.chain[stage]), model.bought(stage)
         step = len(columns) - len(self._pending)
-        owned = model._owned(model.chain_[: stage + 1])
-        known = owned[-2].copy() if stage else np.zeros_like(owned[-1])
+        known = model.owned_before(stage)
         known[columns[:step]] = True
-        low, high = model._bounds(place, step, known).scores(self._values)
+        low, high = model.bounds(place, step, known).scores(self._values)
         if certain(low, high)[0]:
-            self._early = model._read(place, (low + high) / 2)
+            self._early = model.readout.read(place, (low + high) / 2)
         return self._early is not None
 
     def hear(self, column: int, value: float) -> None:
@@ -83,11 +85,12 @@ class StagePolicy:
 
     def _look(self) -> NDArray[np.float64]:
         """Return the raw output of the last finished stage, shape (1, n_outputs)."""
+        model = self._model
         stage = self._stage - bool(self._pending)
         if stage < 0:
-            return self._model.prior_[np.newaxis]
-        if self._told is None or self._told[0] != stage:
-            model = self._model
-            progress = Progress(self._values, model.forest_.n_outputs, model.costs_)
-            self._told = stage, model._look(progress, int(model.chain_[stage]), np.zeros(1, dtype=np.int64))
-        return self._told[1]
+            return model.prior[np.newaxis]
+        if self._evaluated is None or self._evaluated[0] != stage:
+            progress = Progress(self._values, model.forest.n_outputs, model.costs)
+            outputs = model.look(progress, int(model.chain[stage]), np.zeros(1, dtype=np.int64))
+            self._evaluated = stage, outputs
+        return self._evaluated[1]

@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from farthing.base import ContractRegressor, documented, register
-from farthing.boosting import GreedyMiserRegressor
-from farthing.cascades.miser_cascade.base import TEXTS, BudgetKind, Floats, MiserCascade
+from farthing.base import (
+    BudgetKind,
+    ContractRegressor,
+    RegressorModel,
+    TrainingSet,
+    documented,
+    register,
+)
+from farthing.cascades.miser_cascade.base import MiserCascadeBase
 from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
+from farthing.cascades.miser_cascade.model import MiserCascadeModel
+from farthing.cascades.miser_cascade.parameters import TEXTS
+from farthing.cascades.miser_cascade.readout import NumberReadout
 from farthing.learning.losses import SQUARED, Loss
-from farthing.learning.out_of_fold import Booster, OutOfFoldTrainer
+from farthing.learning.out_of_fold import OutOfFoldBooster, OutOfFoldTrainer
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MiserCascadeRegressorModel(MiserCascadeModel, RegressorModel):
+    """A miser cascade whose raw outputs are a number and the output of the gate."""
+
+    @property
+    def readout(self) -> NumberReadout:
+        """How the scores of a stage are read."""
+        return NumberReadout()
+
+    def check(self) -> None:
+        """Raise ValueError if the fields do not fit together."""
+        super().check()
+        if len(self.prior) != 2:
+            raise ValueError(f"a number and its gate are two outputs; got {len(self.prior)}")
 
 
 @register(
@@ -23,11 +46,11 @@ from farthing.learning.out_of_fold import Booster, OutOfFoldTrainer
     check_defaults=False,  # as for classes
 )
 @documented(TEXTS)
-class MiserCascadeRegressor(MiserCascade, ContractRegressor):
-    """Stages that own more and more features, boosted trees at each, and exits by what going on would gain.
+class MiserCascadeRegressor(MiserCascadeBase[NumberReadout], ContractRegressor):
+    """Stages that own more and more features, boosted trees at each, and exits by the gain of going on.
 
-    As `MiserCascadeClassifier`, on squared error. How sure a number is cannot be read off it, so each set of
-    features has a gate: trees over the same features that tell by how much the squared error would fall,
+    As `MiserCascadeClassifier`, on squared error. A predicted number carries no confidence, so each set of
+    features has a gate: trees over the same features that predict by how much the squared error would fall,
     grown on rows that the boosters have not seen. A row stops where that is at most the stage's threshold.
 
     Parameters
@@ -40,7 +63,7 @@ class MiserCascadeRegressor(MiserCascade, ContractRegressor):
 
     Examples
     --------
-    The second feature tells the rest of the rows where the first is positive, and costs ten times as much.
+    The second feature matters only where the first is positive, and costs ten times as much.
 
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(600, 2))
@@ -49,6 +72,10 @@ class MiserCascadeRegressor(MiserCascade, ContractRegressor):
     >>> bool(model.spend(X)[X[:, 0] < 0].mean() < model.spend(X)[X[:, 0] > 0].mean())
     True
     """
+
+    model_type = MiserCascadeRegressorModel
+
+    fitted_: MiserCascadeRegressorModel
 
     def __init__(
         self,
@@ -87,26 +114,15 @@ class MiserCascadeRegressor(MiserCascade, ContractRegressor):
             n_jobs=n_jobs,
         )
 
-    def _check_parameters(self) -> None:
-        super()._check_parameters()
-        self._set_up(GreedyMiserRegressor())._check_parameters()
-
-    def _loss(self) -> Loss:
+    def _loss(self, rows: TrainingSet) -> Loss:  # noqa: ARG002
         return SQUARED
 
-    def _known_target(self, y: Any) -> NDArray[Any]:
-        return self._learn_target(y)
+    def _readout(
+        self,
+        trainer: OutOfFoldTrainer,  # noqa: ARG002 - numbers need no calibration
+        boosters: list[OutOfFoldBooster],  # noqa: ARG002
+    ) -> NumberReadout:
+        return NumberReadout()
 
-    def _calibrate(self, nursery: OutOfFoldTrainer, boosters: list[Booster]) -> None:
-        """Numbers are what they say."""
-
-    def _read(self, place: int, scores: Floats) -> Floats:  # noqa: ARG002
-        return scores
-
-    def _errors(self, target: NDArray[Any], outputs: Floats) -> Floats:
-        return np.asarray((target - outputs[:, 0]) ** 2)
-
-    def _check_stored(self) -> None:
-        super()._check_stored()
-        if len(self.prior_) != 2:
-            raise ValueError(f"a number and its gate are two outputs; got {len(self.prior_)}")
+    def _make_model(self, readout: NumberReadout, fields: dict[str, Any]) -> MiserCascadeRegressorModel:  # noqa: ARG002
+        return MiserCascadeRegressorModel(**fields)

@@ -1,0 +1,91 @@
+"""The fitted miser cascade for classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import BudgetKind, ClassifierModel
+from farthing.cascades.miser_cascade.model import MiserCascadeModel
+from farthing.cascades.miser_cascade.readout import ClassReadout
+from farthing.learning.booster import Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MiserCascadeClassifierModel(MiserCascadeModel, ClassifierModel):
+    """A miser cascade whose raw outputs are calibrated scores, followed by that of a gate if there is one.
+
+    Parameters
+    ----------
+    temperatures : ndarray of float64, shape (n_sets,)
+        What the scores of each booster are divided by.
+    error_costs : ndarray of float64, shape (n_classes, n_classes), or None
+        What errors cost, true class by predicted class.
+    exit : {"confidence", "learned"}
+        What thresholds are compared with.
+    curtail : bool
+        Whether rows stop asking once their label is certain.
+    """
+
+    temperatures: Floats
+    error_costs: Floats | None
+    exit: str
+    curtail: bool
+
+    @cached_property
+    def readout(self) -> ClassReadout:
+        """How the scores of a stage are read."""
+        return ClassReadout(
+            len(self.classes), self.temperatures, self.error_costs, gated=self.exit == "learned"
+        )
+
+    @property
+    def curtails(self) -> bool:
+        """Whether a row asks no more at the stage where it must stop than its label needs."""
+        # With error costs the label of the highest score is not the one predicted.
+        return self.curtail and not self.readout.gated and self.error_costs is None
+
+    def conclude(self, outputs: Floats) -> Floats:
+        """Return the probability of each class, shape (n_rows, n_classes)."""
+        return self.readout.probabilities(self.readout.scores(outputs))
+
+    def decide(self, probabilities: Floats) -> NDArray[np.int64]:
+        """Return the place of each row's label among the classes: the one of the least expected cost."""
+        return self.readout.labels(probabilities)
+
+    def at(self, cap: float | None, budget_kind: BudgetKind) -> Self:
+        """Return the model of another budget; with error costs, None is the least cost of all together."""
+        if cap is None and budget_kind == "mean" and self.error_costs is not None:
+            cap = float(self.path_spend[np.argmin(self.path_risk + self.path_spend)])
+        return super().at(cap, budget_kind)
+
+    def check(self) -> None:
+        """Raise ValueError if the fields do not fit together."""
+        super().check()
+        n_classes = len(self.classes)
+        if self.error_costs is not None:
+            check_error_costs(self.error_costs, n_classes)
+        n_scores = 1 if n_classes == 2 else n_classes
+        if len(self.prior) != n_scores + self.readout.gated:
+            raise ValueError(f"{n_classes} classes need {n_scores} scores; got {len(self.prior)}")
+        self.check_arrays({"temperatures": (np.float64, (len(self.ends),))})
+        if not ((self.temperatures > 0) & np.isfinite(self.temperatures)).all():
+            raise ValueError("temperatures must be above zero")
+
+
+def check_error_costs(costs: Floats, n_classes: int) -> None:
+    """Raise ValueError unless there is a cost, zero or more, for each pair of classes.
+
+    Examples
+    --------
+    >>> check_error_costs(np.ones((2, 2)), n_classes=2)
+    """
+    if costs.shape != (n_classes, n_classes) or not (np.isfinite(costs) & (costs >= 0)).all():
+        raise ValueError(
+            f"error_costs must be a table of {n_classes} by {n_classes} costs, true by predicted, "
+            f"each zero or more; got {costs.tolist()}"
+        )

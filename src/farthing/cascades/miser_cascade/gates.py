@@ -1,0 +1,85 @@
+"""Learned exits: a gate for each set of features, trees that predict what a row would gain by going on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import check_random_state
+
+from farthing.learning.booster import Floats
+from farthing.learning.folds import Fold, folds_of
+from farthing.learning.losses import SQUARED
+from farthing.learning.out_of_fold import Columns, OutOfFoldBooster, OutOfFoldTrainer
+from farthing.trees import Forest
+
+# Gains are noisy, and held-out rows are few: small trees.
+_DEPTH: Final = 3
+_MOST_ROUNDS: Final = 40
+_PATIENCE: Final = 5
+# Folds of the held-out rows.
+_FOLDS: Final = 3
+
+
+def grow_gates(
+    trainer: OutOfFoldTrainer,
+    held_out: NDArray[np.int64],
+    sets: list[Columns],
+    *,
+    errors: Floats,
+    last: int,
+) -> list[OutOfFoldBooster]:
+    """Grow a gate for each set of features.
+
+    What a row gains is its error with the set less its error with the last set of the first chain; the gate
+    of ADAPT learns the sign of the same difference. Gates learn from rows that the boosters were not grown
+    on, in folds, so that each of these rows has an output of a gate that has not seen it.
+
+    Parameters
+    ----------
+    trainer : OutOfFoldTrainer
+        Where the boosters were grown.
+    held_out : ndarray of int64, shape (n_held_out,)
+        Rows that the boosters were not grown on.
+    sets : list of ndarray of int64
+        The columns of each set.
+    errors : ndarray of float64, shape (n_sets, n_held_out)
+        The errors of the held-out rows with each set.
+    last : int
+        The place of the last set of the first chain.
+
+    Returns
+    -------
+    list of OutOfFoldBooster
+        With one output each; ``held_out`` is of shape (1, n_rows).
+    """
+    rows = trainer.rows
+    parts = folds_of(rows.values[held_out], rows.target[held_out], _FOLDS, check_random_state(0))
+    settings = replace(
+        trainer.settings,
+        n_estimators=min(_MOST_ROUNDS, trainer.settings.n_estimators),
+        max_depth=_DEPTH,
+    )
+    gates = []
+    for columns, own in zip(sets, errors, strict=True):
+        gains = np.zeros(len(rows))
+        gains[held_out] = own - errors[last]
+        gate_trainer = OutOfFoldTrainer(
+            replace(rows, target=gains),
+            SQUARED,
+            folds=[Fold(held_out[part.learn], held_out[part.held_out]) for part in parts],
+            final=held_out,
+            settings=settings,
+            max_bins=trainer.max_bins,
+            n_iter_no_change=_PATIENCE,
+        )
+        gates.append(gate_trainer.booster(columns))
+    return gates
+
+
+def with_gate(booster: Forest, gate: Forest) -> Forest:
+    """Return the trees of a booster and, after its outputs, those of its gate."""
+    n_outputs = booster.n_outputs + 1
+    return Forest.concat([replace(booster, n_outputs=n_outputs), gate.to_output(n_outputs - 1, n_outputs)])

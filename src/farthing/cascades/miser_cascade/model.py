@@ -1,0 +1,107 @@
+"""The fitted miser cascade: the stages of its budget, and the path of all other budgets."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import BudgetKind
+from farthing.base.frontier import SLACK
+from farthing.cascades.miser_cascade.staged_model import StagedModel, check_chain
+from farthing.learning.booster import Floats
+from farthing.learning.exits import ALWAYS, NEVER
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MiserCascadeModel(StagedModel):
+    """A staged model that holds the exits of every mean budget.
+
+    Parameters
+    ----------
+    chains : ndarray of int64, shape (n_chains, n_stages)
+        The sets of each chain, in the order of its stages; -1 after the end of a short one.
+    set_risks : ndarray of float64, shape (n_sets,)
+        Mean risk of held-out rows if all of them stop there.
+    path_spend, path_risk : ndarray of float64, shape (n_points,)
+        Mean spend, ascending, and mean risk of held-out rows, for every point of the path.
+    path_chain : ndarray of int64, shape (n_points,)
+        The chain of each point.
+    path_thresholds : ndarray of float64, shape (n_points, n_stages)
+        The thresholds of each point.
+    """
+
+    chains: NDArray[np.int64]
+    set_risks: Floats
+    path_spend: Floats
+    path_risk: Floats
+    path_chain: NDArray[np.int64]
+    path_thresholds: Floats
+
+    def at(self, cap: float | None, budget_kind: BudgetKind) -> Self:
+        """Return the model of another budget, with its chain and thresholds; None is no limit."""
+        limit = np.inf if cap is None else cap * SLACK
+        if budget_kind == "hard":
+            number = self._best_chain(limit)
+            thresholds = np.full(self.chains.shape[1], NEVER)
+        else:
+            # The best within the mean budget; the cheapest if there is none.
+            point = max(0, int(np.searchsorted(self.path_spend, limit, side="right")) - 1)
+            number, thresholds = int(self.path_chain[point]), self.path_thresholds[point]
+        chain = stages_of(self.chains[number])
+        return replace(
+            self,
+            budget=cap if budget_kind == "hard" else None,
+            chain=chain,
+            thresholds=np.append(thresholds[: len(chain) - 1], ALWAYS),
+        )
+
+    def _best_chain(self, limit: float) -> int:
+        """Return the chain whose last stage within a hard budget risks least, the earliest of equals."""
+        risks = []
+        for row in self.chains:
+            chain = stages_of(row)
+            paid = self.costs.total_rows(self.owned(chain)) <= limit
+            risks.append(self.set_risks[chain[paid][-1]])
+        return int(np.argmin(risks))
+
+    def max_spend(self, point: int) -> float:
+        """Return the most that a row can spend at a point of the path."""
+        chain = stages_of(self.chains[self.path_chain[point]])
+        thresholds = np.append(self.path_thresholds[point, : len(chain) - 1], ALWAYS)
+        last = int(np.argmax(thresholds == ALWAYS))
+        return float(self.costs.total(self.owned(chain)[last]))
+
+    def check(self) -> None:
+        """Raise ValueError if the path and the chains do not fit together."""
+        super().check()
+        n_sets, n_points, n_stages = len(self.ends), len(self.path_spend), self.chains.shape[-1]
+        self.check_arrays(
+            {
+                "chains": (np.int64, (len(self.chains), n_stages)),
+                "set_risks": (np.float64, (n_sets,)),
+                "path_spend": (np.float64, (n_points,)),
+                "path_risk": (np.float64, (n_points,)),
+                "path_chain": (np.int64, (n_points,)),
+                "path_thresholds": (np.float64, (n_points, n_stages)),
+            }
+        )
+        if not n_points or (np.diff(self.path_spend) < 0).any():
+            raise ValueError("path_spend must ascend")
+        if not ((self.path_chain >= 0) & (self.path_chain < len(self.chains))).all():
+            raise ValueError("path_chain must be of chains")
+        for chain in self.chains:
+            check_chain(chain, n_sets)
+
+
+def stages_of(chain: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the sets of a chain without the -1 after its end.
+
+    Examples
+    --------
+    >>> stages_of(np.array([0, 4, 2, -1]))
+    array([0, 4, 2])
+    """
+    return chain[chain >= 0]

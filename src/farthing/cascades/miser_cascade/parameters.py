@@ -1,0 +1,69 @@
+"""The parameters that the classifier and the regressor share: what they may be, and their docstrings."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from farthing.base.parameters import NON_NEGATIVE, POSITIVE, RANDOM_STATE, at_least, between, one_of
+
+CONSTRAINTS: Final[dict[str, Any]] = {
+    "budget_kind": [one_of("mean", "hard")],
+    "n_stages": [at_least(1)],
+    "n_estimators": [at_least(1)],
+    "n_iter_no_change": [at_least(1), None],
+    "learning_rate": [POSITIVE],
+    "max_depth": [at_least(0), None],
+    "max_leaf_nodes": [at_least(1), None],
+    "min_samples_leaf": [at_least(1)],
+    "l2_regularization": [NON_NEGATIVE],
+    "max_bins": [between(2, 255)],
+    "n_folds": [at_least(1), None],
+    "random_state": [RANDOM_STATE],
+}
+
+TEXTS: Final = {
+    "parameters": """costs : CostSheet, mapping, array, Series, path or None
+        Prices of the features; None is 1 each.
+    budget : float, optional
+        What a row may spend, see ``budget_kind``; None is no limit. `at` gives the model of another budget
+        without a new fit.
+    budget_kind : {"mean", "hard"}
+        Whether the budget limits the mean spend, as measured on held-out rows, or the spend of every row.
+    n_stages : int
+        Most stages that cost something; with as many as there are features, each may buy one.
+    n_estimators : int
+        Most rounds of each stage's booster; held-out rows choose how many are kept.
+    n_iter_no_change : int, optional
+        Stop a booster after this many rounds without a lower loss on held-out rows; None runs all.
+    learning_rate, max_depth, max_leaf_nodes, min_samples_leaf, l2_regularization, max_bins
+        As in `GreedyMiserClassifier`.
+    n_folds : int, optional
+        Exits and calibration never use rows that the trees have seen: with 2 or more folds every row is held
+        out once; with 1, one row in five is held out. Then the boosters are grown again on all rows. None is
+        5 below 4,000 rows, else 1.
+    random_state : int, RandomState or None
+        Chooses the rows held out.
+    n_jobs : int, optional
+        Threads, as in joblib; any number gives the same model.""",
+    "attributes": """forest_ : Forest
+        The boosters of all sets of features, one after another.
+    sets_ : ndarray of bool, shape (n_sets, n_features)
+        The features of each booster. The first set costs nothing: it has the free features, or none.
+    ends_ : ndarray of int64, shape (n_sets,)
+        The end of each booster's trees.
+    chains_ : ndarray of int64, shape (n_chains, n_stages)
+        The sets of each chain, in the order of its stages; -1 after the end of a short one. The first is that
+        of the miser, the second that of forward selection, the others are for small budgets.
+    chain_ : ndarray of int64, shape (n_stages,)
+        The chain of the budget.
+    thresholds_ : ndarray of float64, shape (n_stages,)
+        A row stops at the first stage where its risk is at most this.
+    set_risks_ : ndarray of float64, shape (n_sets,)
+        Mean risk of held-out rows if all of them stop there.
+    path_spend_, path_risk_ : ndarray of float64, shape (n_points,)
+        Mean spend, ascending, and mean risk of held-out rows, for every point of the path.
+    path_chain_ : ndarray of int64, shape (n_points,)
+        The chain of each point.
+    path_thresholds_ : ndarray of float64, shape (n_points, n_stages)
+        The thresholds of each point.""",
+}

@@ -1,0 +1,121 @@
+"""How the scores of a stage are read: as probabilities or numbers, as a risk, as an error."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import row_sums
+from farthing.learning.booster import Floats
+from farthing.learning.losses import scores_to_probabilities
+
+
+class Readout(ABC):
+    """What the classifier and the regressor differ in once their boosters are grown.
+
+    Raw outputs are the calibrated scores of a stage, shape (n_rows, n_scores). Where exits are learned, the
+    output of the stage's gate follows in one more column.
+    """
+
+    #: Whether exits are learned: the last output is then that of a gate.
+    gated: bool = True
+
+    @abstractmethod
+    def read(self, place: int, scores: Floats) -> Floats:
+        """Return calibrated scores, shape (n_rows, n_scores), of the set of features at a place."""
+
+    @abstractmethod
+    def errors(self, target: NDArray[Any], scores: Floats) -> Floats:
+        """Return the error of each row if it stops, shape (n_rows,), from calibrated scores."""
+
+    def risks(self, outputs: Floats) -> Floats:
+        """Return what thresholds are compared with, shape (n_rows,): by default the output of the gate."""
+        return outputs[:, -1]
+
+    def scores(self, outputs: Floats) -> Floats:
+        """Return raw outputs without that of the gate."""
+        return outputs[:, :-1] if self.gated else outputs
+
+
+class NumberReadout(Readout):
+    """The readout of the regressor: the score is the prediction, and exits are always learned.
+
+    Examples
+    --------
+    >>> NumberReadout().errors(np.array([1.0]), np.array([[3.0]]))
+    array([4.])
+    """
+
+    def read(self, place: int, scores: Floats) -> Floats:  # noqa: ARG002
+        """Return the scores as they are."""
+        return scores
+
+    def errors(self, target: NDArray[Any], scores: Floats) -> Floats:
+        """Return squared errors, shape (n_rows,)."""
+        return np.asarray((target - scores[:, 0]) ** 2)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassReadout(Readout):
+    """The readout of the classifier: calibrated probabilities, and labels of the least expected cost.
+
+    Parameters
+    ----------
+    n_classes : int
+        Number of classes.
+    temperatures : ndarray of float64, shape (n_sets,)
+        What the scores of each booster are divided by.
+    error_costs : ndarray of float64, shape (n_classes, n_classes), or None
+        What errors cost, true class by predicted class; None is 1 per error.
+    gated : bool
+        Whether exits are learned.
+
+    Examples
+    --------
+    >>> readout = ClassReadout(2, np.array([2.0]), None, gated=False)
+    >>> readout.risks(readout.read(0, np.array([[0.0], [4.0]]))).round(3)
+    array([0.5  , 0.119])
+    """
+
+    n_classes: int
+    temperatures: Floats
+    error_costs: Floats | None
+    gated: bool
+
+    def read(self, place: int, scores: Floats) -> Floats:
+        """Return scores divided by the temperature of the booster."""
+        return np.asarray(scores / self.temperatures[place])
+
+    def probabilities(self, scores: Floats) -> Floats:
+        """Return the probability of each class, shape (n_rows, n_classes), from calibrated scores."""
+        return scores_to_probabilities(np.ascontiguousarray(scores), self.n_classes)
+
+    def expected_costs(self, probabilities: Floats) -> Floats:
+        """Return the expected cost of predicting each class, shape (n_rows, n_classes)."""
+        if self.error_costs is None:
+            return 1 - probabilities
+        return np.column_stack([row_sums(probabilities * costs) for costs in self.error_costs.T])
+
+    def labels(self, probabilities: Floats) -> NDArray[np.int64]:
+        """Return the class of the least expected cost, the earlier of equals, shape (n_rows,)."""
+        return np.asarray(np.argmin(self.expected_costs(probabilities), axis=1), dtype=np.int64)
+
+    def expected_errors(self, outputs: Floats) -> Floats:
+        """Return the error that the probabilities of a row expect, shape (n_rows,), from raw outputs."""
+        probabilities = self.probabilities(self.scores(outputs))
+        return np.asarray(self.expected_costs(probabilities).min(axis=1))
+
+    def risks(self, outputs: Floats) -> Floats:
+        """Return the output of the gate if exits are learned, else the expected errors."""
+        return super().risks(outputs) if self.gated else self.expected_errors(outputs)
+
+    def errors(self, target: NDArray[Any], scores: Floats) -> Floats:
+        """Return what each row's label costs: 1 if it is wrong, or its entry in the error costs."""
+        labels = self.labels(self.probabilities(scores))
+        if self.error_costs is None:
+            return np.asarray(labels != target, dtype=np.float64)
+        return np.asarray(self.error_costs[target, labels])

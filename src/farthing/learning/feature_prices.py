@@ -1,0 +1,31 @@
+"""Columns by their prices: which are free, and which are cheapest alone."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.costs import CostSheet
+
+
+def free_columns(costs: CostSheet) -> NDArray[np.int64]:
+    """Return the columns that cost nothing even alone, ascending.
+
+    Examples
+    --------
+    >>> free_columns(CostSheet([3.0, 0.0, 2.0]))
+    array([1])
+    """
+    return np.flatnonzero([costs.price(name) == 0 for name in costs.features]).astype(np.int64)
+
+
+def by_price(costs: CostSheet, columns: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return columns from the cheapest alone to the dearest.
+
+    Examples
+    --------
+    >>> by_price(CostSheet([3.0, 1.0, 2.0]), np.array([0, 1]))
+    array([1, 0])
+    """
+    prices = np.array([costs.price(costs.features[column]) for column in columns])
+    return columns[np.lexsort((columns, prices))]

@@ -48,7 +48,7 @@ def test_trees_are_added_until_the_mean_cost_passes_the_budget() -> None:
         expected = int(np.sum(np.array(costs) <= budget * (1 + 1e-12)))
         for n_jobs in (1, 3):
             forest = BudgetForestClassifier(n_estimators=12, budget=budget, n_jobs=n_jobs, **settings)
-            forest.fit(X, y, X_val=X_val)
+            forest.fit(X, y, validation=(X_val, None))
             assert forest.n_trees_ == forest.forest_.n_trees == expected
             assert forest.forest_ == whole.forest_.trees(0, expected)
             assert forest.validation_cost_ == costs[expected - 1]
@@ -132,11 +132,11 @@ def test_the_out_of_bag_score_asks_only_trees_that_did_not_see_the_row() -> None
         values = Predictor(forest.forest_.trees(t, t + 1)).predict(X)[0]
         sums[out] += (values / values.sum(axis=1, keepdims=True))[out]
         voters += out
-    heard = voters > 0
-    assert 0 < (~heard).sum() < len(y) / 4
-    assert forest.oob_score_ == np.mean(sums[heard].argmax(axis=1) == y[heard])
-    assert np.isnan(forest.oob_decision_function_[~heard]).all()
-    np.testing.assert_allclose(forest.oob_decision_function_[heard], sums[heard] / voters[heard, None])
+    covered = voters > 0
+    assert 0 < (~covered).sum() < len(y) / 4
+    assert forest.oob_score_ == np.mean(sums[covered].argmax(axis=1) == y[covered])
+    assert np.isnan(forest.oob_decision_function_[~covered]).all()
+    np.testing.assert_allclose(forest.oob_decision_function_[covered], sums[covered] / voters[covered, None])
     assert 0.5 < forest.oob_score_ < forest.score(X, y)
 
 
@@ -148,7 +148,7 @@ def test_alpha_is_chosen_on_rows_that_did_not_teach(given: bool) -> None:
     X_val, y_val, _ = problem(seed=1)
     alphas = [0.0, 2.0, 8.0, 40.0]
     settings: dict[str, Any] = {"impurity": "pairs", "n_estimators": 8, "random_state": 0, "oob_score": True}
-    rows = {"X_val": X_val, "y_val": y_val} if given else {}
+    rows = {"validation": (X_val, y_val)} if given else {}
     chosen = BudgetForestClassifier(alpha=alphas, **settings).fit(X, y, **rows)
     single = [BudgetForestClassifier(alpha=alpha, **settings).fit(X, y) for alpha in alphas]
     scores = [model.score(X_val, y_val) if given else model.oob_score_ for model in single]
@@ -161,7 +161,7 @@ def test_a_label_never_seen_in_training_is_wrong_in_validation() -> None:
     X, y, _ = problem()
     X_val, y_val, _ = problem(seed=1)
     forest = BudgetForestClassifier(impurity="pairs", alpha=[0.0, 3.0], n_estimators=3, random_state=0)
-    forest.fit(X[y < 2], y[y < 2], X_val=X_val, y_val=y_val)
+    forest.fit(X[y < 2], y[y < 2], validation=(X_val, y_val))
     assert forest.alpha_ in (0.0, 3.0)
 
 
@@ -264,7 +264,7 @@ def test_as_accurate_as_the_peer() -> None:
         ({"aggregation": "mean"}, "aggregation"),
         ({"alpha": -1.0}, "alpha"),
         ({"alpha": [0.0, 1.0]}, "several alphas"),
-        ({"alpha": [0.0, 1.0], "impurity": "pairs", "bootstrap": False}, "X_val"),
+        ({"alpha": [0.0, 1.0], "impurity": "pairs", "bootstrap": False}, r"validation=\(X, y\)"),
         ({"oob_score": True, "bootstrap": False}, "oob_score"),
         ({"validation_fraction": 1.5}, "validation_fraction"),
         ({"tradeoff": 1.0}, "tradeoff"),
@@ -279,16 +279,16 @@ def test_what_makes_no_sense_is_refused(options: dict[str, Any], message: str) -
 def test_validation_rows_need_what_they_are_used_for() -> None:
     X, y, _ = problem(40)
     several = BudgetForestClassifier(impurity="pairs", alpha=[0.0, 1.0], n_estimators=2)
-    with pytest.raises(ValueError, match="y_val"):
-        several.fit(X, y, X_val=X)
-    with pytest.raises(ValueError, match="without X_val"):
-        several.fit(X, y, y_val=y)
-    with pytest.raises(ValueError, match="inconsistent"):
-        several.fit(X, y, X_val=X, y_val=y[:3])
+    with pytest.raises(ValueError, match="without labels"):
+        several.fit(X, y, validation=(X, None))
+    with pytest.raises(ValueError, match="2D array"):
+        several.fit(X, y, validation=(None, y))
+    with pytest.raises(ValueError, match="40 rows, but 3 targets"):
+        several.fit(X, y, validation=(X, y[:3]))
     with pytest.raises(ValueError, match="'x2'"):
-        several.fit(X, y, X_val=np.where(np.arange(6) == 2, "text", X.astype(object)), y_val=y)
+        several.fit(X, y, validation=(np.where(np.arange(6) == 2, "text", X.astype(object)), y))
     with pytest.raises(ValueError, match="tree must lie"):
         BudgetForestClassifier(n_estimators=2).fit(X, y).in_bag(2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        several.fit(X, y, X_val=X, y_val=y)
+        several.fit(X, y, validation=(X, y))

@@ -111,7 +111,7 @@ def test_sums_in_float32_are_the_same_bits(model: Any, kind: str, missing: bool)
     for table, fresh in ((X, FRESH), (X_NAN, FRESH_NAN))[: 1 + missing]:
         model.fit(table, target(table, kind).astype(float))
         imported = from_model(model)
-        sums = imported._ready().predict(fresh)[0]
+        sums = imported.fitted_.predictor.predict(fresh)[0]
         assert (np.squeeze(sums) == model.predict(fresh, output_margin=True)).all()
         ours, theirs = answers(imported, fresh), answers(model, fresh)
         # The nearest float32 to an exponential is not always that of the C library.

@@ -1,4 +1,4 @@
-"""Rows drawn with replacement, by their content and not by their place."""
+"""Bootstrap samples of rows, which depend on the content of the rows, not on their order."""
 
 from __future__ import annotations
 
@@ -8,50 +8,49 @@ from typing import Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
-# Streams of draws beside those of the trees, which are numbered from 0.
+# The random stream of the hold-out split; those of the trees are numbered from 0.
 _HOLD_OUT: Final = 2**62
-# A row is laid out at most this often on average; beyond that, whole weights are treated as any others.
+# Integer weights are repeated rows only up to this many copies on average; larger ones count as real weights.
 _MOST_COPIES: Final = 64
 
 
 @dataclass(frozen=True, slots=True)
-class Units:
-    """The rows of a table as units to draw from.
+class SamplingUnits:
+    """The units that a bootstrap draws from: the rows of a table, repeated by their weights.
 
-    If all weights are whole numbers, a row of weight w is w units, so that a weight is the same as repeating
-    the row. Otherwise a row is one unit, which counts with its weight when it is drawn. The units lie in an
-    order that depends on the content of the rows only: the draws of a seed are the same rows wherever they
-    stand in the table.
+    If all weights are integers, a row of weight w is w units, so that a weight is the same as repeating the
+    row. Otherwise a row is one unit, which counts with its weight when it is drawn. Units are sorted by the
+    content of the rows, so a seed draws the same rows in whatever order the table holds them.
 
-    Attributes
+    Parameters
     ----------
     rows : ndarray of int64, shape (n_units,)
         The row of each unit.
-    weight : ndarray of float64, shape (n_rows,)
+    unit_weights : ndarray of float64, shape (n_rows,)
         What one unit of each row weighs.
     """
 
     rows: NDArray[np.int64]
-    weight: NDArray[np.float64]
+    unit_weights: NDArray[np.float64]
 
     @classmethod
     def of(
         cls, values: NDArray[np.floating], target: NDArray[np.int64], weights: NDArray[np.float64]
     ) -> Self:
-        """Lay out a table.
+        """Make the units of a table.
 
         Parameters
         ----------
         values : ndarray of float, shape (n_rows, n_features)
-            An encoded table.
+            The encoded table.
         target : ndarray of int64, shape (n_rows,)
-            Classes as numbers.
+            Codes of classes.
         weights : ndarray of float64, shape (n_rows,)
-            Positive weights.
+            Weights above zero.
 
         Examples
         --------
-        >>> units = Units.of(np.array([[1.0], [2.0]]), np.array([0, 1]), np.array([1.0, 3.0]))
+        >>> units = SamplingUnits.of(np.array([[1.0], [2.0]]), np.array([0, 1]), np.array([1.0, 3.0]))
         >>> sorted(units.rows.tolist())
         [0, 1, 1, 1]
         """
@@ -61,54 +60,54 @@ class Units:
             return cls(order, weights)
         return cls(np.repeat(order, weights[order].astype(np.int64)), np.ones(len(weights)))
 
-    def all(self) -> NDArray[np.float64]:
+    def row_weights(self) -> NDArray[np.float64]:
         """Return the weight of each row with every unit taken once, shape (n_rows,)."""
         return self._weights(self.rows)
 
-    def drawn(self, seed: int, tree: int) -> NDArray[np.float64]:
-        """Return the weight of each row after as many draws with replacement as there are units.
+    def bootstrap(self, seed: int, tree: int) -> NDArray[np.float64]:
+        """Return the weight of each row in the bootstrap sample of a tree.
 
         Parameters
         ----------
         seed, tree : int
-            The draws are a pure function of both.
+            The sample is a pure function of both.
 
         Returns
         -------
         ndarray of float64, shape (n_rows,)
-            Zero for rows that were not drawn, which are out of the bag.
+            Zero for rows out of the bag.
         """
-        lots = _generator(seed, tree).integers(0, len(self.rows), size=len(self.rows))
-        return self._weights(self.rows[lots])
+        drawn = _generator(seed, tree).integers(0, len(self.rows), size=len(self.rows))
+        return self._weights(self.rows[drawn])
 
-    def part(self, share: float, seed: int) -> tuple[Self, Self]:
-        """Part the units by lot.
+    def split(self, fraction: float, seed: int) -> tuple[Self, Self]:
+        """Split the units at random.
 
         Parameters
         ----------
-        share : float
-            The share of the units in the second part.
+        fraction : float
+            The share of the units to hold out.
         seed : int
-            The draws are a pure function of it.
+            The split is a pure function of it.
 
         Returns
         -------
-        rest, held : Units
+        learn, held_out : SamplingUnits
             Both have at least one unit if there are two.
         """
         n_units = len(self.rows)
-        n_held = min(max(round(share * n_units), 1), n_units - 1)
+        n_held = min(max(round(fraction * n_units), 1), n_units - 1)
         held = np.zeros(n_units, dtype=np.bool_)
         held[_generator(seed, _HOLD_OUT).permutation(n_units)[:n_held]] = True
-        return type(self)(self.rows[~held], self.weight), type(self)(self.rows[held], self.weight)
+        return type(self)(self.rows[~held], self.unit_weights), type(self)(self.rows[held], self.unit_weights)
 
     def _weights(self, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        counts = np.bincount(rows, minlength=len(self.weight))
-        return np.asarray(counts * self.weight, dtype=np.float64)
+        counts = np.bincount(rows, minlength=len(self.unit_weights))
+        return np.asarray(counts * self.unit_weights, dtype=np.float64)
 
 
 def content_keys(values: NDArray[np.floating]) -> NDArray[np.uint64]:
-    """Return a number for each row that is the same for rows of the same values.
+    """Return a hash of each row: rows of the same values have the same one.
 
     Parameters
     ----------
@@ -126,8 +125,8 @@ def content_keys(values: NDArray[np.floating]) -> NDArray[np.uint64]:
     """
     keys = np.zeros(len(values), dtype=np.uint64)
     for column in range(values.shape[1]):
-        numbers = values[:, column].astype(np.float64) + 0.0  # one zero, not two
-        numbers[np.isnan(numbers)] = np.nan  # and one NaN
+        numbers = values[:, column].astype(np.float64) + 0.0  # -0.0 and 0.0 are one value
+        numbers[np.isnan(numbers)] = np.nan  # and so are NaNs of any bits
         keys += numbers.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
         # The finalizer of SplitMix64.
         keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

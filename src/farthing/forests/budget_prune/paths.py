@@ -1,4 +1,4 @@
-"""Pruning a forest for every trade-off of error and cost at once: BudgetPrune of Nan's thesis, its rivals."""
+"""Prune a forest for every trade-off of error and cost at once: BudgetPrune of Nan's thesis, and its rivals."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from farthing._core import closure_path, feature_paths
 from farthing.forests.budget_prune.integer_grid import Gains, Risk
-from farthing.forests.budget_prune.problem import Case
+from farthing.forests.budget_prune.problem import PruningProblem
 from farthing.forests.budget_prune.pruning_path import PruningPath
 from farthing.table.bins import plain
 from farthing.trees import Predictor
@@ -34,35 +34,35 @@ def prune_path(  # noqa: PLR0917 - the two tables and what goes with each
 ) -> PruningPath:
     """Prune a forest by BudgetPrune, exactly and for every trade-off at once.
 
-    At the trade-off ``lam`` the pruning has the least ``objective error + lam * mean cost`` of all prunings:
-    the integer program (IP) of Nan's thesis, chapter 4, with the shared costs of groups. A split is worth the
-    errors that it removes; each row pays once for a feature, in whichever tree it meets it. That is a closure
-    problem, which one minimum cut solves for one trade-off and a parametric one for all, breakpoint by
+    At each trade-off the pruning minimises ``objective error + tradeoff * mean cost`` over all prunings: the
+    integer program (IP) of Nan's thesis, chapter 4, with the shared costs of groups. A split is worth the
+    errors that it removes; each row pays for a feature once, whichever trees test it. This is a maximum-weight
+    closure problem: a minimum cut solves it for one trade-off, a parametric minimum cut for all, breakpoint by
     breakpoint.
 
-    Errors and prices are put on grids of whole numbers, so that ties and breakpoints are exact. Errors are
-    counts of rows. Prices with at most nine decimals are exact; other prices, and weighted errors, are
-    rounded to the finest power of two at which all of them add up to less than 2**52.
+    Errors and prices become integers, so that ties and breakpoints are exact. Errors are counts of rows.
+    Prices with at most nine decimals are exact; other prices, and weighted errors, are rounded to the finest
+    power of two at which all of them add up to less than 2**52.
 
     Parameters
     ----------
     forest : estimator
         A fitted classifier with trees (`BudgetForestClassifier`, `BudgetTreeClassifier`, an imported forest).
-        It is left as it is.
+        It is not changed.
     X : array or frame, shape (n_rows, n_features)
-        The rows that pay, best not those that the trees were grown on.
+        The rows whose cost is measured, preferably not those that the trees were grown on.
     y : array, shape (n_rows,)
         Their labels, for ``forest_errors`` only.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None is those of the model.
     X_error, y_error : array or frame, shape (n_error_rows, n_features), and array, shape (n_error_rows,)
-        The rows that errors are counted on; None is the weights in the trees, of the rows they were grown on.
-        An imported forest needs them.
+        The rows that errors are counted on. None counts them on the rows that the trees were grown on, by the
+        class weights that the trees hold; imported forests hold none, so they need such rows.
     path_length_cost : float
-        What one test in one tree costs, in the unit of the sheet, owned or not (the computational cost of the
-        program).
+        What each test in each tree costs, in the unit of the sheet, whether or not its feature is owned (the
+        computational cost of the integer program).
     progress : bool or callable
-        True prints the share that is decided to stderr; a callable is given it, from 0 to 1.
+        True prints the share of the work that is done to stderr; a callable is called with it, from 0 to 1.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same path.
 
@@ -78,24 +78,23 @@ def prune_path(  # noqa: PLR0917 - the two tables and what goes with each
     >>> forest = BudgetForestClassifier(n_estimators=5, costs=heart.costs, random_state=0)
     >>> forest = forest.fit(heart.X[::2], heart.y[::2])
     >>> path = prune_path(forest, heart.X[1::2], heart.y[1::2])
-    >>> model = path.within(30)
-    >>> float(model.spend(heart.X[1::2]).mean()) <= 30
+    >>> pruned = path.within(30).model
+    >>> float(pruned.spend(heart.X[1::2]).mean()) <= 30
     True
     """
-    case = Case.of(forest, X, y, costs, n_jobs)
-    return path_of(case, case.gains("error", X_error, y_error), path_length_cost, progress)
+    problem = PruningProblem.of(forest, X, y, costs, n_jobs)
+    return exact_path(problem, problem.gains("error", X_error, y_error), path_length_cost, progress)
 
 
-def path_of(
-    case: Case, gains: Gains, path_length_cost: float = 0.0, progress: Progress = False
+def exact_path(
+    problem: PruningProblem, gains: Gains, path_length_cost: float = 0.0, progress: Progress = False
 ) -> PruningPath:
-    """Return the exact path of what `prune_path` has checked."""
-    prices = case.prices(path_length_cost)
-    problem = case.problem(gains, prices)
-    p, q, drop, _ = problem.path(_reporter(progress))
-    rate = gains.unit / prices.unit * len(case.values)
-    lambdas = [float(Fraction(int(a), int(b)) * rate) for a, b in zip(p, q, strict=True)]
-    return case.path(gains, [0.0, *lambdas], drop)
+    """Return the path of BudgetPrune; see `prune_path`."""
+    prices = problem.prices(path_length_cost)
+    # Breakpoints p/q are exact fractions, in steps of gain per step of price summed over the rows.
+    p, q, drop, _ = problem.closure(gains, prices).path(_reporter(progress))
+    rate = gains.unit / prices.unit * len(problem.values)
+    return problem.path(gains, _tradeoffs(p, q, rate), drop)
 
 
 def cost_complexity_path(  # noqa: PLR0917 - as prune_path
@@ -110,26 +109,26 @@ def cost_complexity_path(  # noqa: PLR0917 - as prune_path
     progress: Progress = False,
     n_jobs: int | None = None,
 ) -> PruningPath:
-    """Prune each tree by Breiman's minimal cost-complexity, all at one rate, blind to what features cost.
+    """Prune each tree by Breiman's minimal cost-complexity, all at one rate, whatever features cost.
 
-    At ``lam`` each tree has the least ``risk + lam * number of leaves``. For one tree and "gini" that is
+    Each tree minimises ``risk + tradeoff * number of leaves``. For one tree and "gini", the trade-off is
     scikit-learn's ``ccp_alpha``.
 
     Parameters
     ----------
     forest, X, y, costs, X_error, y_error, progress, n_jobs
-        As in `prune_path`; prices only measure what the prunings cost.
+        As in `prune_path`; prices do not affect the prunings, only their measured costs.
     risk : {"error", "gini", "entropy"}
-        What leaves are charged for; others than "error" go by the weights in the trees.
+        The impurity of the leaves; those other than "error" use the class weights that the trees hold.
 
     Returns
     -------
     PruningPath
-        Its ``lambdas`` are rates per leaf, its ``objective_errors`` mean risks.
+        Its ``tradeoffs`` are rates per leaf, its ``objective_errors`` mean risks.
     """
-    case = Case.of(forest, X, y, costs, n_jobs)
-    gains = case.gains(risk, X_error, y_error)
-    trees = case.predictor.forest
+    problem = PruningProblem.of(forest, X, y, costs, n_jobs)
+    gains = problem.gains(risk, X_error, y_error)
+    trees = problem.predictor.forest
     inner = np.flatnonzero(trees.feature >= 0)
     place = np.full(trees.n_nodes, -1, dtype=np.int64)
     place[inner] = np.arange(len(inner))
@@ -146,10 +145,8 @@ def cost_complexity_path(  # noqa: PLR0917 - as prune_path
     )
     drop = np.zeros(trees.n_nodes, dtype=np.int64)
     drop[inner] = steps
-    # The unit is a share of the mean over the trees; a rate is that of each tree.
-    rate = gains.unit * trees.n_trees
-    lambdas = [float(Fraction(int(a), int(b)) * rate) for a, b in zip(p, q, strict=True)]
-    return case.path(gains, [0.0, *lambdas], drop)
+    # Gains are parts of the mean over the trees, while the trade-off is that of each tree.
+    return problem.path(gains, _tradeoffs(p, q, gains.unit * trees.n_trees), drop)
 
 
 def greedy_feature_path(  # noqa: PLR0917 - as prune_path
@@ -163,11 +160,11 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
     progress: Progress = False,
     n_jobs: int | None = None,
 ) -> PruningPath:
-    """Prune by GreedyPrune: feature after feature leaves the whole forest.
+    """Prune by GreedyPrune: remove one feature after another from the whole forest.
 
-    Each time the feature goes whose removal, with all that hangs below its splits, raises the objective error
-    the least per unit of mean cost that it saves; of equals the one that saves more, then the earlier column.
-    It ends when no removal saves anything.
+    Each step removes the feature whose removal, with all splits below its own, raises the objective error the
+    least per unit of mean cost that it saves; of equals the one that saves more, then the earlier column. The
+    path ends when no removal saves anything.
 
     Parameters
     ----------
@@ -177,26 +174,41 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
     Returns
     -------
     PruningPath
-        An entry for each feature removed. Its ``lambdas`` are the largest rise per unit of cost so far.
+        One pruning per removed feature. Its ``tradeoffs`` are the largest rise per unit of cost so far.
     """
-    case = Case.of(forest, X, y, costs, n_jobs)
-    gains = case.gains("error", X_error, y_error)
-    prices = case.prices(0.0)
-    report = _reporter(progress)
-    trees, sheet = case.predictor.forest, case.sheet
-    paths = feature_paths(case.predictor.core, plain(case.values), sheet.group_of, len(sheet.shared))
-    removed = np.zeros(trees.n_features, dtype=np.uint8)
-    step = np.full(trees.n_features, -1, dtype=np.int64)
-    lambdas = [Fraction(0)]
-    rate = gains.unit / prices.unit * len(case.values)
+    problem = PruningProblem.of(forest, X, y, costs, n_jobs)
+    gains = problem.gains("error", X_error, y_error)
+    trees = problem.predictor.forest
+    removals = _greedy_removals(problem, gains, _reporter(progress))
+    # Features that are never removed drop after the last pruning.
+    step = np.full(trees.n_features, len(removals) + 1, dtype=np.int64)
+    tradeoffs = [Fraction(0)]
+    for number, (feature, ratio) in enumerate(removals, start=1):
+        step[feature] = number
+        tradeoffs.append(max(tradeoffs[-1], ratio))
+    drop = np.where(trees.feature >= 0, step[trees.feature], 0)
+    drop = _nested(problem.predictor, drop)
+    return problem.path(gains, [float(tradeoff) for tradeoff in tradeoffs], drop)
+
+
+def _greedy_removals(
+    problem: PruningProblem, gains: Gains, report: Callable[[float], None] | None
+) -> list[tuple[int, Fraction]]:
+    """Return the features in the order of their removal, each with the rise of error per unit of cost."""
+    trees, sheet, prices = problem.predictor.forest, problem.costs, problem.prices(0.0)
+    paths = feature_paths(problem.predictor.core, plain(problem.values), sheet.group_of, len(sheet.shared))
+    rate = gains.unit / prices.unit * len(problem.values)
     weights = [int(price) for price in (*prices.own, *prices.shared)]
+    removed = np.zeros(trees.n_features, dtype=np.uint8)
+    removals: list[tuple[int, Fraction]] = []
     while True:
         if report is not None:
-            report(len(lambdas) / (trees.n_features + 1))
+            report((len(removals) + 1) / (trees.n_features + 1))
         losses = [int(loss) for loss in paths.losses(gains.steps, removed)]
+        # Python integers, which do not overflow: rows times prices may pass 2**63.
         saved = [
             sum(int(rows) * price for rows, price in zip(items, weights, strict=True) if rows)
-            for items in paths.savings(removed, case.threads)
+            for items in paths.savings(removed, problem.threads)
         ]
         offers = [
             (Fraction(losses[k], saved[k]), -saved[k], k) for k in range(trees.n_features) if saved[k] > 0
@@ -205,17 +217,19 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
             break
         ratio, _, best = min(offers)
         removed[best] = 1
-        step[best] = len(lambdas)
-        lambdas.append(max(lambdas[-1], ratio * rate))
+        removals.append((best, ratio * rate))
     if report is not None:
         report(1.0)
-    step[step < 0] = len(lambdas)
-    drop = np.where(trees.feature >= 0, step[trees.feature], 0)
-    return case.path(gains, [float(lam) for lam in lambdas], _under_parents(case.predictor, drop))
+    return removals
 
 
-def _under_parents(predictor: Predictor, drop: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Let no node outlive its parent."""
+def _tradeoffs(p: NDArray[np.int64], q: NDArray[np.int64], rate: Fraction) -> list[float]:
+    """Return the breakpoints p/q in the unit of the trade-off, after the first, which is 0."""
+    return [0.0, *(float(Fraction(int(a), int(b)) * rate) for a, b in zip(p, q, strict=True))]
+
+
+def _nested(predictor: Predictor, drop: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Lower the pruning of each node to that of its parent, level by level."""
     trees = predictor.forest
     starts, bounded = trees.tree_starts(), drop.copy()
     level = trees.offsets[:-1]

@@ -1,9 +1,9 @@
-"""What is pruned: a model, its prices, and rows that pay."""
+"""What a pruning works on: a forest, prices, and the rows whose cost is measured."""
 
 from __future__ import annotations
 
-import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from farthing._core import Pruning, path_curve
-from farthing.base import ContractClassifier, TreesMixin, n_threads
+from farthing.base import ClassifierModel, ContractClassifier, Point, TreeModel, n_threads
 from farthing.base.inputs import label_codes
 from farthing.costs import CostSheet
 from farthing.forests.budget_prune.integer_grid import (
@@ -23,141 +23,186 @@ from farthing.forests.budget_prune.integer_grid import (
     row_gains,
 )
 from farthing.forests.budget_prune.pruning_path import PruningPath
+from farthing.table import encode
 from farthing.table.bins import plain
 from farthing.trees import Predictor, pruned
 
 
-@dataclass(frozen=True)
-class Case:
-    """A model, its prices, and rows that pay."""
+@dataclass(frozen=True, eq=False)
+class PruningProblem:
+    """A forest to prune, the prices, and the rows whose cost is measured.
 
+    Parameters
+    ----------
+    estimator : ContractClassifier
+        A fitted classifier made of trees.
+    model : TreeModel and ClassifierModel
+        What it has learned.
+    costs : CostSheet
+        The prices, in the order of the columns.
+    values : ndarray of float, shape (n_rows, n_features)
+        The rows, encoded.
+    codes : ndarray of int64, shape (n_rows,)
+        Their classes, as positions in ``model.classes``; -1 for labels that are no class.
+    threads : int
+        Threads to use; any number gives the same path.
+    """
+
+    estimator: ContractClassifier
     model: Any
-    sheet: CostSheet
-    predictor: Predictor
+    costs: CostSheet
     values: NDArray[np.floating]
     codes: NDArray[np.int64]
     threads: int
 
     @classmethod
-    def of(cls, model: Any, X: Any, y: Any, costs: Any, n_jobs: int | None) -> Case:
-        """Check what a user gave."""
-        if not (isinstance(model, TreesMixin) and isinstance(model, ContractClassifier)):
+    def of(cls, estimator: Any, X: Any, y: Any, costs: Any, n_jobs: int | None) -> PruningProblem:
+        """Check what a user passed."""
+        if not (isinstance(estimator, ContractClassifier) and issubclass(estimator.model_type, TreeModel)):
             raise TypeError(
                 "only a classifier made of trees can be pruned, such as BudgetForestClassifier; got "
-                f"{type(model).__name__}"
+                f"{type(estimator).__name__}"
             )
-        check_is_fitted(model)
-        if model.forest_.width != len(model.classes_):
+        check_is_fitted(estimator)
+        model: Any = estimator.fitted_
+        if model.forest.width != len(model.classes):
             raise ValueError(
-                "only trees that each tell all classes apart can be pruned: a forest, not a boosted model; "
-                f"these give {model.forest_.width} score(s) for {len(model.classes_)} classes"
+                "only trees that each predict all classes can be pruned: a forest, not a boosted model; "
+                f"these give {model.forest.width} score(s) for {len(model.classes)} classes"
             )
-        sheet = model.costs_ if costs is None else CostSheet.of(costs, model.schema_.names)
-        predictor = model._ready()
-        values, codes = _rows(model, X, y)
-        return cls(model, sheet, predictor, values, codes, n_threads(n_jobs))
+        sheet = model.costs if costs is None else CostSheet.of(costs, model.schema.names)
+        values, codes = _encoded(estimator, X, y)
+        return cls(estimator, model, sheet, values, codes, n_threads(n_jobs))
+
+    @property
+    def predictor(self) -> Predictor:
+        """The compiled predictor of the trees."""
+        predictor: Predictor = self.model.predictor
+        return predictor
 
     def gains(self, risk: Risk, X_error: Any, y_error: Any) -> Gains:
-        """Return what each split saves."""
+        """Return the risk that each split removes, measured by the class weights of the trees or on rows."""
         if (X_error is None) != (y_error is None):
             raise ValueError("X_error and y_error go together: give both or neither")
         if X_error is None:
             return bag_gains(self.predictor.forest, risk)
         if risk != "error":
-            raise ValueError(f"rows tell errors only: leave out X_error and y_error, or risk={risk!r}")
-        return row_gains(self.predictor, *_rows(self.model, X_error, y_error))
+            raise ValueError(f"rows measure errors only: leave out X_error and y_error, or risk={risk!r}")
+        return row_gains(self.predictor, *_encoded(self.estimator, X_error, y_error))
 
     def prices(self, path_length_cost: float) -> GridPrices:
-        """Return the prices on their grid."""
+        """Return the prices as integers."""
         test = float(path_length_cost)
         if not 0 <= test < np.inf:
             raise ValueError(f"path_length_cost must be zero or more, and finite; got {path_length_cost!r}")
         trees = self.predictor.forest
         n_rows = len(self.values)
-        return grid_prices(self.sheet, test, n_rows, n_rows * trees.n_trees * trees.depth())
+        return grid_prices(self.costs, test, n_rows, n_rows * trees.n_trees * trees.depth())
 
-    def problem(self, gains: Gains, prices: GridPrices) -> Pruning:
-        """Return the closure problem."""
+    def closure(self, gains: Gains, prices: GridPrices) -> Pruning:
+        """Return the maximum-weight closure problem, in the compiled core."""
         return Pruning.make(
             self.predictor.core,
             plain(self.values),
             gain=gains.steps,
             own=prices.own,
             shared=prices.shared,
-            group_of=self.sheet.group_of,
+            group_of=self.costs.group_of,
             test=prices.test,
         )
 
-    def path(self, gains: Gains, lambdas: list[float], drop: NDArray[np.int64]) -> PruningPath:
-        """Return the prunings of a nested path, measured on the rows that pay."""
-        trees, n_entries = self.predictor.forest, len(lambdas)
-        costs, errors, lengths = self._measure(self.values, self.codes, drop, n_entries)
+    def path(self, gains: Gains, tradeoffs: list[float], drop: NDArray[np.int64]) -> PruningPath:
+        """Return the prunings of a nested path, measured on the rows.
+
+        Parameters
+        ----------
+        gains : Gains
+            What the splits save.
+        tradeoffs : list of float
+            Where each pruning begins to be the best, ascending.
+        drop : ndarray of int64, shape (n_nodes,)
+            The pruning from which on each node is no longer split.
+        """
+        trees, n_prunings = self.predictor.forest, len(tradeoffs)
+        costs, errors, lengths = self._measure(self.values, self.codes, drop, n_prunings)
         inner = trees.feature >= 0
-        kept = _later(np.bincount(drop[inner], minlength=n_entries + 1))
-        lost = np.zeros(n_entries + 1, dtype=np.int64)
-        np.add.at(lost, drop[inner], gains.steps[inner])
-        objective = [float(gains.unsplit - int(saved) * gains.unit) for saved in _later(lost)]
+        n_splits = _sums_after(np.bincount(drop[inner], minlength=n_prunings + 1))
+        gain_at_drop = np.zeros(n_prunings + 1, dtype=np.int64)
+        np.add.at(gain_at_drop, drop[inner], gains.steps[inner])
+        objective = [float(gains.unsplit - int(saved) * gains.unit) for saved in _sums_after(gain_at_drop)]
+        points = tuple(
+            Point(
+                method=type(self.estimator).__name__,
+                params={"tradeoff": tradeoffs[j]},
+                spend=float(costs[j]),
+                max_spend=float("nan"),
+                score=1.0 - float(errors[j]),
+                details={
+                    "number": j,
+                    "objective_error": objective[j],
+                    "forest_error": float(errors[j]),
+                    "n_leaves": int(trees.n_trees + n_splits[j]),
+                    "path_length": float(lengths[j]),
+                },
+                source=partial(self._pruned, drop, j),
+            )
+            for j in range(n_prunings)
+        )
 
         def measure(X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-            return self._measure(*_rows(self.model, X, y), drop, n_entries)[:2]
+            return self._measure(*_encoded(self.estimator, X, y), drop, n_prunings)[:2]
 
         return PruningPath(
-            lambdas=np.array(lambdas),
-            costs=costs,
-            objective_errors=np.array(objective),
-            forest_errors=errors,
-            n_leaves=trees.n_trees + kept,
-            path_lengths=lengths,
+            points,
+            score_name="accuracy",
+            unit=self.costs.unit,
+            full_cost=self.costs.total(self.costs.features),
             drop=drop,
-            build=self.build,
             measure=measure,
-            unit=self.sheet.unit,
         )
 
     def _measure(
-        self, values: NDArray[np.floating], codes: NDArray[np.int64], drop: NDArray[np.int64], n_entries: int
+        self, values: NDArray[np.floating], codes: NDArray[np.int64], drop: NDArray[np.int64], n_prunings: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the mean cost, the error and the mean number of tests of rows, for each pruning."""
-        sheet = self.sheet
+        sheet, model = self.costs, self.model
         bought, tests, wrong = path_curve(
             self.predictor.core,
             plain(values),
             drop=drop,
-            n_entries=n_entries,
+            n_entries=n_prunings,
             y=codes,
-            prior=int(np.argmax(self.model._conclude(self.model.prior_[np.newaxis])[0])),
+            prior=int(np.argmax(model.conclude(model.prior[np.newaxis])[0])),
             group_of=sheet.group_of,
             n_groups=len(sheet.shared),
             n_threads=self.threads,
         )
-        spent = np.zeros(n_entries)
+        spent = np.zeros(n_prunings)
         for price, rows in zip((*sheet.own, *sheet.shared), bought, strict=True):
-            spent += price * _later(rows)
-        return spent / len(values), wrong / len(values), _later(tests) / len(values)
+            spent += price * _sums_after(rows)
+        return spent / len(values), wrong / len(values), _sums_after(tests) / len(values)
 
-    def build(self, kept: NDArray[np.bool_]) -> Any:
-        """Return the model with fewer splits and, if they are not its own, the prices of the pruning."""
-        model = copy.copy(self.model)
-        model.forest_ = pruned(self.predictor.forest, kept)
-        if self.sheet is not self.model.costs_:
-            model.costs_ = self.sheet
-            if "costs" in model.get_params(deep=False):
-                model.set_params(costs=self.sheet)
-        return model
+    def _pruned(self, drop: NDArray[np.int64], number: int) -> ContractClassifier:
+        """Return the estimator of a pruning, with the prices that it was pruned by."""
+        params = self.estimator.get_params(deep=False)
+        changed = {"costs": self.costs} if self.costs is not self.model.costs and "costs" in params else {}
+        forest = pruned(self.predictor.forest, drop > number)
+        return self.estimator.variant(changed, replace(self.model, forest=forest, costs=self.costs))
 
 
-def _rows(model: Any, X: Any, y: Any) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
-    """Return an encoded table, and labels as places in ``classes_``, -1 for those of no class."""
-    encoded = model.schema_.encode(X, type(model).__name__)
-    codes = label_codes(y, model.classes_)
+def _encoded(estimator: ContractClassifier, X: Any, y: Any) -> tuple[NDArray[np.floating], NDArray[np.int64]]:
+    """Return an encoded table, and labels as positions in ``classes_``, -1 for those that are no class."""
+    model = estimator.fitted_
+    encoded = encode(model.schema, X, type(estimator).__name__)
+    codes = label_codes(y, model.classes)
     check_consistent_length(encoded.values, codes)
     if not len(codes):
         raise ValueError("there are no rows to prune by")
-    _, acquired = model._ready().predict(encoded.values)
+    _, acquired = model.outputs(encoded.values)
     encoded.check(acquired)
     return encoded.values, codes
 
 
-def _later(at_drop: NDArray[Any]) -> NDArray[np.int64]:
-    """Sum what drops after each entry: (n_entries + 1,) to (n_entries,)."""
+def _sums_after(at_drop: NDArray[Any]) -> NDArray[np.int64]:
+    """Sum what is dropped after each pruning: (n_prunings + 1,) to (n_prunings,)."""
     return np.asarray(np.cumsum(at_drop[::-1], dtype=np.int64)[::-1][1:])

@@ -2,56 +2,108 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import UnionType
-from typing import Any, ClassVar, Final
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from farthing.base import AimedMixin, ContractClassifier, TreesMixin, n_threads, normalise, register
+from farthing.base import AnyBudgetMixin, BudgetKind, ContractClassifier, TrainingSet, normalise, register
+from farthing.base.frontier import SLACK
 from farthing.base.inputs import check_cap
+from farthing.base.parameters import NON_NEGATIVE, at_least, between, one_of
 from farthing.costs import CostSheet
-from farthing.forests.budget_prune.paths import path_of
-from farthing.forests.budget_prune.problem import Case
+from farthing.forests.budget_prune.paths import exact_path
+from farthing.forests.budget_prune.problem import PruningProblem
 from farthing.forests.budget_rf.forest import BudgetForestClassifier
-from farthing.learning.bootstrap import Units
-from farthing.learning.folds import stratified_folds
+from farthing.forests.budget_rf.growth import MAX_FEATURES
+from farthing.forests.budget_rf.tree import ClassCountModel
+from farthing.learning.bootstrap import SamplingUnits
+from farthing.learning.folds import folds_of
 from farthing.trees import CostRule, Forest, pruned
 
-# One part of so many is held out to prune by.
-_PARTS: Final = 4
+# Number of folds, of which one is held out to prune by.
+_N_FOLDS: Final = 4
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PrunedForestModel(ClassCountModel):
+    """A forest with its whole pruning path; the raw output is the sum of the class shares of the trees.
+
+    Parameters
+    ----------
+    grown : Forest
+        The trees before pruning; ``forest`` are those of the budget.
+    drop : ndarray of int64, shape (n_nodes,)
+        The pruning from which on each node of ``grown`` is no longer split.
+    path_costs, path_errors : ndarray of float64, shape (n_prunings,)
+        Mean spend, descending, and share of wrong labels of the rows held out.
+    """
+
+    grown: Forest
+    drop: NDArray[np.int64]
+    path_costs: NDArray[np.float64]
+    path_errors: NDArray[np.float64]
+
+    def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean over the trees, shape (n_rows, n_classes)."""
+        return normalise(outputs)
+
+    def within(self, budget: float | None) -> Self:
+        """Return the pruning of the least error within a mean budget, among equals of the least spend."""
+        fits = self.path_costs <= (np.inf if budget is None else budget * SLACK)
+        errors = np.where(fits, self.path_errors, np.inf)
+        # The last pruning is the cheapest: it is taken if none is within the budget.
+        number = len(errors) - 1 - int(np.argmin(errors[::-1])) if fits.any() else len(errors) - 1
+        return replace(self, forest=pruned(self.grown, self.drop > number))
+
+    def check(self) -> None:
+        """Raise ValueError if the fields do not fit together."""
+        super().check()
+        if self.grown.n_features != self.forest.n_features or self.grown.width != self.forest.width:
+            raise ValueError("the trees before and after pruning must have the same features and classes")
+        if self.drop.dtype != np.int64 or self.drop.shape != (self.grown.n_nodes,):
+            raise ValueError("drop must have one integer per node")
+        costs, errors = self.path_costs, self.path_errors
+        for array in (costs, errors):
+            if array.dtype != np.float64 or array.ndim != 1 or not len(array) or np.isnan(array).any():
+                raise ValueError("path_costs and path_errors must be lists of floats")
+        if len(costs) != len(errors):
+            raise ValueError("path_costs and path_errors must have the same length")
 
 
 @register(
-    grid={"penalty": [0.1, 1.0, 3.0, 10.0], "max_features": ["sqrt", None]},
-    auto={"penalty": [0.1, 1.0, 3.0, 10.0], "max_features": [None]},
+    grid={"tradeoff": [0.1, 1.0, 3.0, 10.0], "max_features": ["sqrt", None]},
+    auto={"tradeoff": [0.1, 1.0, 3.0, 10.0], "max_features": [None]},
     rank=3,
-    trials=[{"n_estimators": 5, "penalty": 0.1, "max_features": None}],
+    trials=[{"n_estimators": 5, "tradeoff": 0.1, "max_features": None}],
     check_defaults=False,  # forty trees for each of a hundred small fits
 )
-class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
-    """A forest grown at the prices of its features and pruned to a mean budget.
+class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
+    """A forest that is grown with the prices of its features in mind and pruned to a mean budget.
 
-    A quarter of the rows is held out of the trees. They pay for what they look at, and BudgetPrune finds the
-    best prunings for every trade-off (`farthing.forests.prune_path`); the one of the least error on them
-    within the budget is the model. `at` gives that of another budget for nothing.
+    A quarter of the rows is held out of the trees. BudgetPrune finds the best prunings by the cost of these
+    rows, for every trade-off (`farthing.forests.prune_path`); the model is the one of the least error on them
+    within the budget. `at` returns that of another budget without another fit.
 
     Parameters
     ----------
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None is 1 each.
     budget : float, optional
-        What rows may spend in the mean, as those held out see it; None is no limit.
+        What a row may spend on average, measured on the rows held out; None is no limit.
     cost_rule : {"penalty", "ratio"}
         How the trees weigh gain against price; see `BudgetForestClassifier`.
-    penalty : float
-        With the rule of that name: what buying all features would take off the gain, in the unit of impurity.
+    tradeoff : float
+        For ``cost_rule="penalty"``: what buying all features takes off the gain, as a share of the impurity
+        at the root. It is relative to what all features cost together, so one value suits sheets in any
+        unit: `BudgetForestClassifier` would get ``tradeoff / costs.total(costs.features)``. It shapes the
+        trees only; the trade-off of the pruning follows from the budget.
     n_estimators, max_features, max_depth, min_samples_leaf, max_bins
         As in `BudgetForestClassifier`.
     random_state : int, RandomState or None
-        Of the trees and of the rows held out.
+        Seed of the trees and of the rows held out.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same model.
 
@@ -80,12 +132,20 @@ class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
     True
     """
 
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {
-        "grown_": Forest,
-        "drop_": np.ndarray,
-        "path_costs_": np.ndarray,
-        "path_errors_": np.ndarray,
+    model_type = PrunedForestModel
+    #: The trade-off is a share per cost of all features: it does not change with the unit of the prices.
+    tradeoff_is_relative: ClassVar[bool] = True
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "cost_rule": [one_of("ratio", "penalty")],
+        "tradeoff": [NON_NEGATIVE],
+        "n_estimators": [at_least(1)],
+        "max_features": MAX_FEATURES,
+        "max_depth": [at_least(0), None],
+        "min_samples_leaf": [at_least(1)],
+        "max_bins": [between(2, 255)],
+        "random_state": ["random_state"],
     }
+    fitted_: PrunedForestModel
 
     def __init__(
         self,
@@ -93,7 +153,7 @@ class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
         budget: float | None = None,
         *,
         cost_rule: CostRule = "penalty",
-        penalty: float = 1.0,
+        tradeoff: float = 1.0,
         n_estimators: int = 40,
         max_features: int | float | str | None = "sqrt",
         max_depth: int | None = None,
@@ -105,7 +165,7 @@ class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
         self.costs = costs
         self.budget = budget
         self.cost_rule = cost_rule
-        self.penalty = penalty
+        self.tradeoff = tradeoff
         self.n_estimators = n_estimators
         self.max_features = max_features
         self.max_depth = max_depth
@@ -114,76 +174,51 @@ class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _fit(
-        self,
-        values: NDArray[np.floating],
-        target: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        sheet: CostSheet,
-    ) -> None:
-        if not 0 <= self.penalty < np.inf:
-            raise ValueError(f"penalty must be zero or more, and finite; got {self.penalty!r}")
-        chance = check_random_state(self.random_state)
-        part = stratified_folds(values, target, _PARTS, chance)
-        held = np.ones(len(target), dtype=np.bool_) if part is None else part == 0
-        learn = held if part is None else ~held
-        forest = self._grown(values[learn], target[learn], weights[learn], sheet, chance)
-        # A weight is the same as repeating the row.
-        units = Units.of(values[held], target[held], weights[held]).rows
-        payers, codes = values[held][units], target[held][units]
-        case = Case(forest, sheet, forest._ready(), payers, codes, n_threads(self.n_jobs))
-        path = path_of(case, case.gains("error", None, None))
-        self.grown_, self.drop_ = forest.forest_, path.drop
-        self.path_costs_, self.path_errors_ = path.costs, path.forest_errors
-        self._aim(check_cap(self.budget))
+    def model_at(self, cap: float | None, budget_kind: BudgetKind) -> PrunedForestModel:  # noqa: ARG002
+        """Return the model of another mean budget; None is no limit."""
+        return self.fitted_.within(cap)
 
-    def _grown(
-        self,
-        values: NDArray[np.floating],
-        target: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        sheet: CostSheet,
-        chance: np.random.RandomState,
-    ) -> BudgetForestClassifier:
-        whole = sheet.total(sheet.features)
-        forest = BudgetForestClassifier(
+    def _learn(self, rows: TrainingSet) -> PrunedForestModel:
+        random_state = check_random_state(self.random_state)
+        fold = folds_of(rows.values, rows.target, _N_FOLDS, random_state)[0]
+        forest = self._forest(rows.costs, random_state).fit_rows(rows.take(fold.learn))
+        held_out = rows.take(fold.held_out)
+        # BudgetPrune counts rows, so those of an integer weight are repeated.
+        units = SamplingUnits.of(held_out.values, held_out.target, held_out.weights).rows
+        problem = PruningProblem(
+            forest,
+            forest.fitted_,
+            rows.costs,
+            held_out.values[units],
+            held_out.target[units],
+            self.n_threads(),
+        )
+        path = exact_path(problem, problem.gains("error", None, None))
+        grown = forest.fitted_.forest
+        model = PrunedForestModel(
+            **rows.header(budget=self.hard_cap()),
+            forest=grown,
+            grown=grown,
+            drop=path.drop,
+            path_costs=path.costs,
+            path_errors=path.forest_errors,
+        )
+        return model.within(check_cap(self.budget))
+
+    def _forest(self, costs: CostSheet, random_state: np.random.RandomState) -> BudgetForestClassifier:
+        """Return the forest to grow, whose trade-off is per unit of price."""
+        tradeoff = None
+        if self.cost_rule == "penalty":
+            full_cost = costs.total(costs.features)
+            tradeoff = self.tradeoff / (full_cost if full_cost > 0 else 1.0)
+        return BudgetForestClassifier(
             cost_rule=self.cost_rule,
-            tradeoff=self.penalty / (whole if whole > 0 else 1.0) if self.cost_rule == "penalty" else None,
+            tradeoff=tradeoff,
             n_estimators=self.n_estimators,
             max_features=self.max_features,
             max_depth=self.max_depth,
             min_samples_leaf=self.min_samples_leaf,
             max_bins=self.max_bins,
-            random_state=int(chance.randint(np.iinfo(np.int32).max)),
+            random_state=int(random_state.randint(np.iinfo(np.int32).max)),
             n_jobs=self.n_jobs,
         )
-        forest.classes_ = self.classes_
-        forest._given = (None, None)
-        return forest._fit_encoded(self.schema_, sheet, values, target, weights)
-
-    def _aim(self, cap: float | None) -> None:
-        """Prune to the least error within a budget, and among equals to the least spend."""
-        within = self.path_costs_ <= (np.inf if cap is None else cap * (1 + 1e-12))
-        errors = np.where(within, self.path_errors_, np.inf)
-        # The last pruning is the cheapest: it stands if nothing is within the budget.
-        place = len(errors) - 1 - int(np.argmin(errors[::-1])) if within.any() else len(errors) - 1
-        self.forest_ = pruned(self.grown_, self.drop_ > place)
-
-    def _node_scores(self, forest: Forest) -> NDArray[np.float64]:
-        return normalise(forest.value)
-
-    def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        return normalise(outputs)
-
-    def _check_stored(self) -> None:
-        super()._check_stored()
-        if self.grown_.n_features != self.forest_.n_features or self.grown_.width != self.forest_.width:
-            raise ValueError("the trees before and after pruning must be of the same features and classes")
-        if self.drop_.dtype != np.int64 or self.drop_.shape != (self.grown_.n_nodes,):
-            raise ValueError("drop_ must have one integer a node")
-        costs, errors = self.path_costs_, self.path_errors_
-        for array in (costs, errors):
-            if array.dtype != np.float64 or array.ndim != 1 or not len(array) or np.isnan(array).any():
-                raise ValueError("path_costs_ and path_errors_ must be lists of floats")
-        if len(costs) != len(errors):
-            raise ValueError("path_costs_ and path_errors_ must be of one length")

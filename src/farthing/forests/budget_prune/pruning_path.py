@@ -3,133 +3,153 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.base import Frontier, Point
+from farthing.base.frontier import SLACK
 from farthing.base.inputs import check_cap
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-class PruningPath:
-    """Prunings of one forest, from the largest to the smallest, each within the one before.
+@dataclass(frozen=True, eq=False)
+class PruningPath(Frontier):
+    """Prunings of one forest, from the largest to the smallest, each nested in the one before.
 
-    Made by `prune_path`, `cost_complexity_path` and `greedy_feature_path`. Entry ``j`` holds for the
-    trade-offs of ``[lambdas[j], lambdas[j + 1])``, the last one for all above.
+    Made by `prune_path`, `cost_complexity_path` and `greedy_feature_path`. Point ``j`` is the best pruning for
+    the trade-offs of ``[tradeoffs[j], tradeoffs[j + 1])``, the last one for all above. Its ``spend`` and
+    ``score`` are the mean cost and the accuracy on the rows of ``X``, its ``model`` is the pruned estimator,
+    which is made when it is asked for, and its ``details`` hold n_leaves, path_length, objective_error and
+    forest_error.
 
     Parameters
     ----------
-    lambdas, costs, objective_errors, forest_errors, n_leaves, path_lengths
-        See below.
+    points, failures, score_name, unit, full_cost, n_skipped, reference
+        As in `Frontier`.
     drop : ndarray of int64, shape (n_nodes,)
-        The entry at which each inner node of the forest is no longer split.
-    build : callable
-        From flags of the nodes that stay split to a model.
+        The pruning from which on each inner node of the forest is no longer split.
     measure : callable
-        From a table and its labels to the mean cost and the error of each entry.
+        From a table and its labels to the mean cost and the error of each pruning.
 
-    Attributes
-    ----------
-    lambdas : ndarray of float64, shape (n_entries,)
-        Where each pruning begins to be the best, ascending from 0. The first is the largest optimum at 0; if
-        some of its splits gain nothing and yet cost, the second is 0 as well, and holds from just above 0.
-    costs : ndarray of float64, shape (n_entries,)
-        Mean spend of the rows of ``X``, in the unit of the sheet, descending.
-    objective_errors : ndarray of float64, shape (n_entries,)
-        Mean over the trees of each tree's own error, which the pruning trades for cost, ascending.
-    forest_errors : ndarray of float64, shape (n_entries,)
-        Share of the rows of ``X`` that the trees together get wrong, as ``at(lam).predict(X)`` does without a
-        cap.
-    n_leaves : ndarray of int64, shape (n_entries,)
-        Leaves of all trees.
-    path_lengths : ndarray of float64, shape (n_entries,)
-        Mean number of tests that a row of ``X`` takes, in all trees.
+    Examples
+    --------
+    >>> from farthing.datasets import load_heart_disease
+    >>> from farthing.forests import BudgetTreeClassifier, prune_path
+    >>> heart = load_heart_disease()
+    >>> tree = BudgetTreeClassifier(costs=heart.costs, max_depth=4).fit(heart.X[::2], heart.y[::2])
+    >>> path = prune_path(tree, heart.X[1::2], heart.y[1::2])
+    >>> bool((path.tradeoffs[1:] >= path.tradeoffs[:-1]).all()), bool(path.costs[0] > path.costs[-1])
+    (True, True)
+    >>> path.within(5).model.forest_.n_trees
+    1
     """
 
-    def __init__(
-        self,
-        *,
-        lambdas: NDArray[np.float64],
-        costs: NDArray[np.float64],
-        objective_errors: NDArray[np.float64],
-        forest_errors: NDArray[np.float64],
-        n_leaves: NDArray[np.int64],
-        path_lengths: NDArray[np.float64],
-        drop: NDArray[np.int64],
-        build: Callable[[NDArray[np.bool_]], Any],
-        measure: Callable[[Any, Any], tuple[NDArray[np.float64], NDArray[np.float64]]],
-        unit: str = "",
-    ) -> None:
-        self.lambdas = lambdas
-        self.costs = costs
-        self.objective_errors = objective_errors
-        self.forest_errors = forest_errors
-        self.n_leaves = n_leaves
-        self.path_lengths = path_lengths
-        self.unit = unit
-        self._drop = drop
-        self._build = build
-        self._measure = measure
+    drop: NDArray[np.int64] = field(kw_only=True, repr=False)
+    measure: Callable[[Any, Any], tuple[NDArray[np.float64], NDArray[np.float64]]] = field(
+        kw_only=True, repr=False
+    )
 
-    @property
-    def drop(self) -> NDArray[np.int64]:
-        """The entry from which on each node of the forest is no longer split, shape (n_nodes,)."""
-        return self._drop
+    @cached_property
+    def tradeoffs(self) -> NDArray[np.float64]:
+        """Where each pruning begins to be the best, ascending from 0, shape (n_prunings,).
 
-    def __len__(self) -> int:
-        return len(self.lambdas)
+        The first pruning is the largest optimum at 0. If some of its splits gain nothing but cost something,
+        the second trade-off is 0 as well, and its pruning is the best just above 0.
+        """
+        return np.array([point.params["tradeoff"] for point in self.points])
 
-    def __getitem__(self, entry: int) -> Any:
-        """Return the model of an entry; a negative one counts from the end."""
-        return self._build(self.kept(entry))
+    @cached_property
+    def costs(self) -> NDArray[np.float64]:
+        """Mean spend of the rows of ``X``, in the unit of the sheet, descending, shape (n_prunings,)."""
+        return np.array([point.spend for point in self.points])
+
+    @cached_property
+    def objective_errors(self) -> NDArray[np.float64]:
+        """Mean over the trees of each tree's own error, which is traded for cost, shape (n_prunings,)."""
+        return self._details("objective_error")
+
+    @cached_property
+    def forest_errors(self) -> NDArray[np.float64]:
+        """Share of the rows of ``X`` that the trees together get wrong, shape (n_prunings,)."""
+        return self._details("forest_error")
+
+    @cached_property
+    def n_leaves(self) -> NDArray[np.int64]:
+        """Number of leaves of all trees, shape (n_prunings,)."""
+        return self._details("n_leaves").astype(np.int64)
+
+    @cached_property
+    def path_lengths(self) -> NDArray[np.float64]:
+        """Mean number of tests per row of ``X``, over all trees, shape (n_prunings,)."""
+        return self._details("path_length")
+
+    def _details(self, name: str) -> NDArray[np.float64]:
+        return np.array([point.details[name] for point in self.points], dtype=np.float64)
 
     def kept(self, entry: int) -> NDArray[np.bool_]:
-        """Say which nodes of the forest stay split in an entry, shape (n_nodes,)."""
-        place = range(len(self))[entry]
-        return self._drop > place
-
-    def index(self, lam: float) -> int:
-        """Return the entry that holds at a trade-off."""
-        rate = float(lam)
-        if not rate >= 0:
-            raise ValueError(f"the trade-off must be zero or more; got {lam!r}")
-        if rate == 0:
-            return 0
-        return int(np.searchsorted(self.lambdas, rate, side="right")) - 1
-
-    def at(self, lam: float) -> Any:
-        """Return the model pruned at a trade-off.
+        """Return whether each node of the forest stays split in a pruning, shape (n_nodes,).
 
         Parameters
         ----------
-        lam : float
+        entry : int
+            Position of the pruning; a negative one counts from the end.
+        """
+        return self.drop > self.points[entry].details["number"]
+
+    def index(self, tradeoff: float) -> int:
+        """Return the position of the pruning that is the best at a trade-off."""
+        rate = float(tradeoff)
+        if not rate >= 0:
+            raise ValueError(f"the trade-off must be zero or more; got {tradeoff!r}")
+        if rate == 0:
+            # The second trade-off may be 0, too, but its pruning is the best only above 0.
+            return 0
+        return int(np.searchsorted(self.tradeoffs, rate, side="right")) - 1
+
+    def at(self, tradeoff: float) -> Point:
+        """Return the pruning that is the best at a trade-off.
+
+        Parameters
+        ----------
+        tradeoff : float
             What a unit of cost is worth in units of error.
 
         Returns
         -------
-        estimator
-            Of the kind that was pruned, and with the whole contract.
+        Point
+            Its ``model`` is an estimator of the kind that was pruned.
         """
-        return self[self.index(lam)]
+        return self.points[self.index(tradeoff)]
 
-    def within(self, budget: float) -> Any:
-        """Return the largest model whose mean spend on the rows of ``X`` is within a budget.
+    def within(self, budget: float, *, hard: bool = False) -> Point | None:
+        """Return the largest pruning whose mean spend on the rows of ``X`` is within a budget.
 
-        Raises
-        ------
-        ValueError
-            If even the smallest one costs more.
+        The objective error falls with the size, so it is also the one of the least objective error; the
+        accuracy of the forest on ``X`` has no part in the choice.
+
+        Parameters
+        ----------
+        budget : float
+            What a row may pay on average.
+        hard : bool
+            Not available: the path measures means only.
+
+        Returns
+        -------
+        Point or None
+            None if even the smallest pruning costs more.
         """
+        if hard:
+            raise ValueError("a pruning path measures mean costs only; give predict() a budget to cap rows")
         cap = check_cap(budget)
-        fits = self.costs <= (np.inf if cap is None else cap * (1 + 1e-12))
-        if not fits.any():
-            raise ValueError(
-                f"no pruning costs {budget!r} or less on average; the cheapest costs {self.costs[-1]:.6g}"
-            )
-        return self[int(np.argmax(fits))]
+        limit = np.inf if cap is None else cap * SLACK
+        return next((point for point in self.points if point.spend <= limit), None)
 
     def curve(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Measure all prunings on other rows, as ``costs`` and ``forest_errors`` do on those of the pruning.
@@ -143,36 +163,38 @@ class PruningPath:
 
         Returns
         -------
-        costs, errors : ndarray of float64, shape (n_entries,)
+        costs, errors : ndarray of float64, shape (n_prunings,)
             Mean spend, and share of the rows that the trees together get wrong.
         """
-        return self._measure(X, y)
+        numbers = [int(point.details["number"]) for point in self.points]
+        costs, errors = self.measure(X, y)
+        return costs[numbers], errors[numbers]
 
-    def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
-        """Draw the forest's error on the rows of ``X`` against their mean cost.
+    def plot(self, axes: Axes | None = None, *, label: str | None = None) -> Axes:
+        """Draw the forest's error on the rows of ``X`` against their mean cost; needs matplotlib.
 
         Parameters
         ----------
-        ax : matplotlib Axes, optional
-            Where to; None makes a figure.
+        axes : matplotlib Axes, optional
+            Where to draw; None makes a new figure.
         label : str, optional
-            For the legend.
+            Name of the line in the legend.
 
         Returns
         -------
         matplotlib Axes
         """
-        if ax is None:
+        if axes is None:
             try:
                 from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
             except ImportError as error:
                 raise ImportError("plot needs matplotlib: pip install farthing[report]") from error
-            ax = Figure(figsize=(6, 4), layout="constrained").subplots()
-        # Between two costs a budget buys the cheaper pruning; costs descend.
-        ax.plot(self.costs, self.forest_errors, drawstyle="steps-pre", label=label)
-        ax.set_xlabel(f"mean cost ({self.unit})" if self.unit else "mean cost")
-        ax.set_ylabel("error")
-        return ax
+            axes = Figure(figsize=(6, 4), layout="constrained").subplots()
+        # A budget between two costs buys the cheaper pruning, hence steps; costs descend.
+        axes.plot(self.costs, self.forest_errors, drawstyle="steps-pre", label=label)
+        axes.set_xlabel(f"mean cost ({self.unit})" if self.unit else "mean cost")
+        axes.set_ylabel("error")
+        return axes
 
     def __repr__(self) -> str:
         return (

@@ -3,33 +3,33 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from types import NoneType, UnionType
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import ContractClassifier, TreesMixin, n_threads, normalise, register
-from farthing.base.inputs import label_codes
-from farthing.costs import CostSheet
+from farthing.base import ContractClassifier, TrainingSet, ValidatedMixin, register
+from farthing.base.inputs import check_cap, label_codes
+from farthing.base.parameters import FRACTION, NON_NEGATIVE, at_least, between, one_of
 from farthing.errors import BudgetWarning
-from farthing.forests.budget_rf.growth import ForestGrowth, Rows, n_drawn
+from farthing.forests.budget_rf.forest_model import BudgetForestModel, sum_of_trees
+from farthing.forests.budget_rf.growth import MAX_FEATURES, ForestGrowth, n_drawn
+from farthing.forests.budget_rf.out_of_bag import Bags, OutOfBag, weighted_error
 from farthing.forests.budget_rf.tree import check_tradeoff, impurity_of
-from farthing.learning.bootstrap import Units
-from farthing.table import Bins
-from farthing.trees import CostRule, Forest, Grower, Impurity, Predictor
+from farthing.learning.bootstrap import SamplingUnits
+from farthing.trees import CostRule, Forest, Grower, Impurity
 
 Aggregation: TypeAlias = Literal["distribution", "vote"]
 ImpurityLike: TypeAlias = Impurity | Callable[[NDArray[np.float64]], float]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Candidate:
-    """The forest of one alpha."""
+    """The forest of one alpha, and the mean cost of the validation rows, if there is a budget."""
 
     alpha: float
     trees: list[Forest]
@@ -58,8 +58,8 @@ class _Candidate:
         },
     ],
 )
-class BudgetForestClassifier(TreesMixin, ContractClassifier):
-    """A random forest whose trees weigh what a split tells against its price, and whose size obeys a budget.
+class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
+    """A random forest whose trees weigh the gain of a split against its price, grown to fit a mean budget.
 
     BudgetRF of Nan (thesis, algorithm 2): a tree is grown by GreedyTree on a bootstrap sample, and trees are
     added until the mean cost of the validation rows passes the budget; the tree that passes it is left out.
@@ -70,23 +70,23 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
     impurity : {"entropy", "gini", "pairs", "powers"} or callable
         What a split should lower; see `BudgetTreeClassifier`. A callable takes the weight of each class in a
         node, a float64 array of shape (n_classes,), and returns the node's impurity, a number of at least
-        zero; it is used like "pairs", by the fall for the worse child. For the guarantee of ``max_cost_`` it
+        zero; it is used like "pairs", by the decrease for the worse child. For the guarantee of ``max_cost_`` it
         must be admissible, as any polynomial with non-negative coefficients is of whose terms each has at
         least two classes (lemma 3.4.4). It is called from the compiled grower for every threshold, in one
         thread, so it is slow: good for small tables. A file holds only its name.
     alpha : float or sequence of float
         Threshold of "pairs": classes of at most this weight in a node count as noise, so that trees stop
         earlier and cost less. Of several, the one whose forest has the least error on the validation rows is
-        taken; the cheaper forest of equals, then the earlier.
+        chosen; the cheaper forest of equals, then the earlier.
     power : float
         Exponent of "powers", at least 2 for the guarantee.
     cost_rule, tradeoff
         As in `BudgetTreeClassifier`; the share of impurity is that of all training rows.
     budget : float, optional
-        What the validation rows may cost on average. Not a cap on single rows; `predict` takes one. If the
-        first tree is too dear, the forest is empty, predicts the prior, and warns.
+        What the validation rows may cost on average. It does not cap single rows; `predict` takes such a
+        cap. If the first tree alone costs more, the forest is empty, predicts the prior, and `fit` warns.
     n_estimators : int
-        Most trees.
+        Largest number of trees.
     max_features : int, float, {"sqrt", "log2"} or None
         Columns among which each split is sought, drawn anew for each node: a number, a share of them, or all.
         If none of them gives a split, the others are tried one by one.
@@ -95,24 +95,25 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         make trees differ, which can help the forest and costs a little more; the thesis drew 20 to 80.
     cuts_above : float
         ``max_cuts`` holds in nodes of more weight than this, so of more rows drawn; lighter ones try all
-        thresholds. "pairs" cuts every node near its middle, so that trees differ only by chance near the
-        root, while near the leaves chance costs accuracy.
+        thresholds. "pairs" splits every node near its middle, so random thresholds are needed near the root
+        for trees to differ, while near the leaves they cost accuracy.
     bootstrap : bool
         Whether each tree learns from rows drawn with replacement, or from all of them.
     aggregation : {"distribution", "vote"}
-        Whether a tree adds the class shares of its node to the forest's answer, or one vote for its largest
+        Whether a tree adds the class shares of its leaf to the forest's output, or one vote for its largest
         class.
     validation_fraction : float, optional
-        Share of the training rows, drawn by lot, that is held out as validation rows, unless `fit` is given
-        some. None holds out nothing: the cost is measured on the training rows, and the error of several
-        alphas on those out of the bag.
+        Share of the training rows, drawn at random, that is held out as validation rows, unless `fit` is
+        given some. None holds out nothing: the cost is measured on the training rows, and the error of
+        several alphas out of the bag.
     oob_score : bool
-        Whether to measure the accuracy on rows that are out of the bag.
+        Whether to measure the accuracy out of the bag.
     max_depth, max_leaf_nodes, min_samples_leaf, max_bins
-        Limits of each tree, as in `BudgetTreeClassifier`; each row drawn counts once for ``min_samples_leaf``.
+        Limits of each tree, as in `BudgetTreeClassifier`; a row that is drawn counts once for
+        ``min_samples_leaf``.
     random_state : int, RandomState or None
         Seed of all draws. The draws of a tree are a pure function of the seed, the number of the tree and the
-        place of the node in it, so threads do not matter; nor does the order of the rows.
+        position of the node in it, so the number of threads and the order of the rows do not matter.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None is 1 each.
     n_jobs : int, optional
@@ -128,9 +129,16 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
     votes_ : bool
         Whether trees vote.
     alpha_ : float
-        The threshold taken.
+        The threshold that was chosen.
     validation_cost_ : float or None
         Mean cost of the validation rows; None without a budget.
+    max_cost_ : ndarray of float64, shape (n_trees,)
+        What the most expensive path of each tree costs. Theorem 3.4.2 of the thesis: let OPT be the least
+        max-cost of any tree whose leaves have no impurity F and that tests no feature twice on a path. With
+        an admissible F ("pairs", "powers" of at least 2, the polynomials of lemma 3.4.4),
+        ``cost_rule="ratio"``, all features at each split and no limit on the growth, GreedyTree on the rows S
+        costs at most (1 + ln F(S)) * OPT, where F is scaled so that its smallest value above zero is 1.
+        Entropy and Gini are not monotone, so there is no such bound for them.
     oob_score_ : float
         Accuracy on the rows that are out of the bag of some tree, if ``oob_score``; not in a file.
     oob_decision_function_ : ndarray of float64, shape (n_rows, n_classes)
@@ -150,14 +158,30 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
     True
     """
 
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {
-        "votes_": bool,
-        "n_trees_": int,
-        "alpha_": float,
-        "validation_cost_": float | NoneType,
+    model_type = BudgetForestModel
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "impurity": [one_of("entropy", "gini", "pairs", "powers"), callable],
+        "alpha": [NON_NEGATIVE, "array-like"],
+        "power": [NON_NEGATIVE],
+        "cost_rule": [one_of("ratio", "penalty")],
+        "tradeoff": [NON_NEGATIVE, None],
+        "n_estimators": [at_least(1)],
+        "max_features": MAX_FEATURES,
+        "max_cuts": [at_least(1), None],
+        "cuts_above": [NON_NEGATIVE],
+        "bootstrap": ["boolean"],
+        "aggregation": [one_of("distribution", "vote")],
+        "validation_fraction": [FRACTION, None],
+        "oob_score": ["boolean"],
+        "max_depth": [at_least(0), None],
+        "max_leaf_nodes": [at_least(1), None],
+        "min_samples_leaf": [at_least(1)],
+        "max_bins": [between(2, 255)],
+        "random_state": ["random_state"],
     }
-    # Validation rows and their labels, while `fit` has some.
-    _given: tuple[Any, Any] = (None, None)
+    fitted_: BudgetForestModel
+    # The bootstrap samples of the last fit; a model from a file has none.
+    _bags: Bags
 
     def __init__(
         self,
@@ -206,42 +230,6 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
         self.costs = costs
         self.n_jobs = n_jobs
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, X_val: Any = None, y_val: Any = None) -> Self:
-        """Learn from a table.
-
-        Parameters
-        ----------
-        X, y, sample_weight
-            The training rows, their labels and weights. Whole weights are repetitions of the row; others
-            multiply the number of times that the row is drawn.
-        X_val : array or frame, shape (n_validation_rows, n_features), optional
-            The validation rows.
-        y_val : array, shape (n_validation_rows,), optional
-            Their labels; needed only to choose among several alphas.
-
-        Returns
-        -------
-        self
-        """
-        self._given = (X_val, y_val)
-        try:
-            return super().fit(X, y, sample_weight)
-        finally:
-            del self._given
-
-    @property
-    def max_cost_(self) -> NDArray[np.float64]:
-        """What the dearest path of each tree costs, shape (n_trees,).
-
-        Theorem 3.4.2 of the thesis: let OPT be the least max-cost of any tree whose leaves have no impurity F
-        and that tests no feature twice on a path. With an admissible F ("pairs", "powers" of at least 2, the
-        polynomials of lemma 3.4.4), ``cost_rule="ratio"``, all features at each split and no limit on the
-        growth, GreedyTree on the rows S costs at most (1 + ln F(S)) * OPT, where F is scaled so that its
-        smallest value above zero is 1. Entropy and Gini are not monotone and promise nothing.
-        """
-        trees = self.forest_
-        return np.array([max_cost(trees.trees(t, t + 1), self.costs_) for t in range(trees.n_trees)])
-
     def in_bag(self, tree: int) -> NDArray[np.float64]:
         """Return the weight with which each training row was drawn for a tree.
 
@@ -258,143 +246,72 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
             For the rows of `fit` that had a positive weight, in their order; 0 is out of the bag.
         """
         check_is_fitted(self)
-        if not hasattr(self, "_units"):
+        if not hasattr(self, "_bags"):
             raise ValueError("a model from a file does not know the rows it was fitted on; fit it again")
-        if not 0 <= tree < self.n_trees_:
-            raise ValueError(f"tree must lie between 0 and {self.n_trees_ - 1}; got {tree!r}")
-        return self._drawn(tree)
+        n_trees = self.fitted_.n_trees
+        if not 0 <= tree < n_trees:
+            raise ValueError(f"tree must lie between 0 and {n_trees - 1}; got {tree!r}")
+        return self._bags.weights(tree)
 
-    def _fit(
-        self,
-        values: NDArray[np.floating],
-        target: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        sheet: CostSheet,
-    ) -> None:
-        self._check_params()
-        alphas = self._alphas()
-        self.votes_ = self.aggregation == "vote"
-        self._draws = bool(self.bootstrap)
-        self._seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
-        self._units = Units.of(values, target, weights)
-        judges = self._judges(values, target)
-        rows = Rows(values, target, self._units.all())
-        bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=n_threads(self.n_jobs))
-        candidates = [self._grow(bins, rows, judges or rows, alpha, sheet) for alpha in alphas]
+    def file_params(self) -> dict[str, Any]:
+        """Return the parameters as a file holds them: of an impurity that is a callable, its name."""
+        params = super().file_params()
+        if callable(self.impurity):
+            params["impurity"] = getattr(self.impurity, "__name__", type(self.impurity).__name__)
+        return params
+
+    # Learning.
+
+    def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> BudgetForestModel:
+        alphas = self._alphas(given=validation is not None)
+        if self.oob_score and not self.bootstrap:
+            raise ValueError("oob_score needs bootstrap=True: without it no row is out of the bag")
+        seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
+        units = SamplingUnits.of(rows.values, rows.target, rows.weights)
+        if validation is None and self.validation_fraction is not None and len(units.rows) >= 2:
+            units, held_out = units.split(self.validation_fraction, seed)
+            validation = _of_weight(rows, held_out.row_weights())
+        bags = Bags(units, seed, bool(self.bootstrap))
+        # Rows held out stay in the table, with a weight of zero, so that they need no bins of their own.
+        learn = replace(rows, weights=units.row_weights())
+        candidates = [self._grow(learn, validation, bags, alpha) for alpha in alphas]
         chosen = candidates[0]
         if len(candidates) > 1:
-            costs = [0.0 if c.cost is None else c.cost for c in candidates]
-            errors = [self._error(candidate, rows, judges) for candidate in candidates]
+            prior = rows.prior()  # of all rows: what an empty forest predicts
+            errors = [self._error(c, learn, validation, bags, prior=prior) for c in candidates]
+            costs = [candidate.cost or 0.0 for candidate in candidates]
             chosen = candidates[min(range(len(alphas)), key=lambda i: (errors[i], costs[i], i))]
-        self._adopt_trees(chosen, values.shape[1], sheet)
+        self._bags = bags
         if self.oob_score:
-            self._measure_out_of_bag(chosen, rows)
+            out_of_bag = self._out_of_bag(chosen, learn, bags)
+            self.oob_decision_function_ = out_of_bag.probabilities()
+            self.oob_score_ = out_of_bag.accuracy(learn)
+        return self._model(rows, chosen)
 
-    def _adopt_trees(self, chosen: _Candidate, n_features: int, sheet: CostSheet) -> None:
-        self.alpha_ = chosen.alpha
-        self.validation_cost_ = chosen.cost
-        self.n_trees_ = len(chosen.trees)
-        if chosen.trees:
-            self.forest_ = Forest.concat(chosen.trees)
-            return
-        self.forest_ = Forest.constant(self.prior_, n_features)
-        warnings.warn(
-            f"budget={self.budget!r} is less than the mean validation cost of the first tree: the forest is "
-            f"empty and predicts the prior. All features together cost {sheet.total(sheet.features):g}; "
-            "raise the budget, or limit max_depth",
-            BudgetWarning,
-            stacklevel=5,
-        )
-
-    # Rows to judge by.
-
-    def _judges(self, values: NDArray[np.floating], target: NDArray[np.int64]) -> Rows | None:
-        """Return the validation rows; None if the training rows serve."""
-        given, labels = self._given
-        if given is not None:
-            encoded = self.schema_.encode(given, type(self).__name__)
-            encoded.check(np.ones(encoded.values.shape, dtype=np.bool_))
-            codes = np.full(len(encoded.values), -1) if labels is None else label_codes(labels, self.classes_)
-            check_consistent_length(encoded.values, codes)
-            return Rows(encoded.values, codes, np.ones(len(codes)))
-        if labels is not None:
-            raise ValueError("y_val was given without X_val")
-        if self.validation_fraction is None or len(self._units.rows) < 2:
-            return None
-        if not 0 < self.validation_fraction < 1:
-            raise ValueError(
-                f"validation_fraction must lie between 0 and 1, or be None; got {self.validation_fraction!r}"
-            )
-        self._units, held = self._units.part(self.validation_fraction, self._seed)
-        weights = held.all()
-        kept = weights > 0
-        return Rows(values[kept], target[kept], weights[kept])
-
-    def _error(self, candidate: _Candidate, rows: Rows, judges: Rows | None) -> float:
-        """Return the weighted share of validation rows, or of those out of the bag, that are wrong."""
-        if judges is None:
-            outputs, voters = self._out_of_bag(candidate, rows)
-            heard = voters > 0
-            outputs = outputs[heard]
-            judges = Rows(rows.values[heard], rows.target[heard], rows.weights[heard])
-        else:
-            outputs = np.broadcast_to(self.prior_, (len(judges.values), len(self.prior_)))
-            if candidate.trees:
-                outputs = self._outputs(Forest.concat(candidate.trees), judges.values)
-        if not len(outputs):
-            return 0.0
-        return float(np.average(outputs.argmax(axis=1) != judges.target, weights=judges.weights))
-
-    def _outputs(self, forest: Forest, values: NDArray[np.floating]) -> NDArray[np.float64]:
-        ready = Predictor(forest, self._node_scores(forest))
-        return ready.predict(values, n_threads=n_threads(self.n_jobs))[0]
-
-    # Out of the bag.
-
-    def _out_of_bag(self, candidate: _Candidate, rows: Rows) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the sum of the answers of the trees that did not see a row, and how many those are."""
-        outputs = np.zeros((len(rows.target), len(self.classes_)))
-        voters = np.zeros(len(rows.target), dtype=np.int64)
-        for number, tree in enumerate(candidate.trees):
-            out = np.flatnonzero((self._drawn(number) == 0) & (rows.weights > 0))
-            if len(out):
-                outputs[out] += self._outputs(tree, rows.values[out])
-                voters[out] += 1
-        return outputs, voters
-
-    def _measure_out_of_bag(self, candidate: _Candidate, rows: Rows) -> None:
-        outputs, voters = self._out_of_bag(candidate, rows)
-        judged = voters > 0
-        shares = np.full(outputs.shape, np.nan)
-        shares[judged] = normalise(outputs[judged])
-        self.oob_decision_function_ = shares
-        right = outputs[judged].argmax(axis=1) == rows.target[judged]
-        self.oob_score_ = float(np.average(right, weights=rows.weights[judged])) if judged.any() else np.nan
-
-    def _drawn(self, tree: int) -> NDArray[np.float64]:
-        return self._units.drawn(self._seed, tree) if self._draws else self._units.all()
-
-    # Growing.
-
-    def _grow(self, bins: Bins, rows: Rows, judges: Rows, alpha: float, sheet: CostSheet) -> _Candidate:
-        """Grow the forest of one alpha."""
-        counts = np.bincount(rows.target, weights=rows.weights, minlength=len(self.classes_))
-        whole = impurity_of(counts.astype(np.float64), self.impurity, alpha, self.power)
-        tradeoff = check_tradeoff(self.cost_rule, self.tradeoff) * whole
-        grove = ForestGrowth(
-            make_grower=lambda threads: Grower(
+    def _grow(
+        self, rows: TrainingSet, validation: TrainingSet | None, bags: Bags, alpha: float
+    ) -> _Candidate:
+        """Grow the forest of one alpha; without validation rows, the cost is that of the training rows."""
+        threads = self.n_threads()
+        bins = rows.bins(self.max_bins, threads)
+        counts = np.bincount(rows.target, weights=rows.weights, minlength=rows.n_classes).astype(np.float64)
+        # The gain is a share of the impurity of all rows, so that one trade-off suits tables of any size.
+        unit = impurity_of(counts, self.impurity, alpha, self.power)
+        tradeoff = check_tradeoff(self.cost_rule, self.tradeoff) * unit
+        growth = ForestGrowth(
+            make_grower=lambda n_threads: Grower(
                 bins,
-                sheet,
+                rows.costs,
                 max_depth=self.max_depth,
                 max_leaf_nodes=self.max_leaf_nodes,
                 min_samples_leaf=self.min_samples_leaf,
                 cost_rule=self.cost_rule,
                 tradeoff=tradeoff,
-                n_threads=threads,
+                n_threads=n_threads,
             ),
             target=rows.target,
-            n_classes=len(self.classes_),
-            draw=self._drawn,
+            n_classes=rows.n_classes,
+            weights_of=bags.weights,
             options={
                 "impurity": self.impurity,
                 "alpha": alpha,
@@ -402,77 +319,102 @@ class BudgetForestClassifier(TreesMixin, ContractClassifier):
                 "max_features": n_drawn(self.max_features, bins.n_features),
                 "max_cuts": self.max_cuts,
                 "cuts_above": self.cuts_above,
-                "seed": self._seed,
+                "seed": bags.seed,
             },
             n_estimators=self.n_estimators,
-            n_threads=n_threads(self.n_jobs),
+            n_threads=threads,
         )
-        if self.budget is None:
-            return _Candidate(alpha, list(grove.trees()), None)
-        return _Candidate(alpha, *grove.within(self.budget, judges, sheet))
+        budget = check_cap(self.budget)
+        if budget is None:
+            return _Candidate(alpha, list(growth.trees()), None)
+        return _Candidate(alpha, *growth.within(budget, rows if validation is None else validation))
 
-    # Parameters.
+    def _model(self, rows: TrainingSet, chosen: _Candidate) -> BudgetForestModel:
+        """Return the fitted model; if there is no tree, warn."""
+        header = rows.header(budget=self.hard_cap())
+        if chosen.trees:
+            forest = Forest.concat(chosen.trees)
+        else:
+            forest = Forest.constant(header["prior"], len(rows.schema.names))
+            warnings.warn(
+                f"budget={self.budget!r} is less than the mean validation cost of the first tree: the forest "
+                f"is empty and predicts the prior. All features together cost "
+                f"{rows.costs.total(rows.costs.features):g}; raise the budget, or limit max_depth",
+                BudgetWarning,
+                stacklevel=5,
+            )
+        return BudgetForestModel(
+            **header,
+            forest=forest,
+            votes=self.aggregation == "vote",
+            n_trees=len(chosen.trees),
+            alpha=chosen.alpha,
+            validation_cost=chosen.cost,
+        )
 
-    def _check_params(self) -> None:
-        if not isinstance(self.n_estimators, int | np.integer) or self.n_estimators < 1:
-            raise ValueError(f"n_estimators must be an integer of at least 1; got {self.n_estimators!r}")
-        if self.max_cuts is not None and not (
-            isinstance(self.max_cuts, int | np.integer) and self.max_cuts >= 1
-        ):
-            raise ValueError(f"max_cuts must be an integer of at least 1, or None; got {self.max_cuts!r}")
-        if not 0 <= self.cuts_above < np.inf:
-            raise ValueError(f"cuts_above must be a number of at least 0; got {self.cuts_above!r}")
-        if self.aggregation not in ("distribution", "vote"):
-            raise ValueError(f"aggregation must be 'distribution' or 'vote'; got {self.aggregation!r}")
-        if isinstance(self.impurity, str):
-            impurity_of(np.ones(1), self.impurity)  # raises if there is none of that name
-        elif not callable(self.impurity):
-            raise TypeError(f"impurity must be a name or a callable; got {self.impurity!r}")
-        if self.oob_score and not self.bootstrap:
-            raise ValueError("oob_score needs bootstrap=True: without it no row is out of the bag")
+    # The choice among several alphas.
 
-    def _alphas(self) -> list[float]:
+    def _alphas(self, *, given: bool) -> list[float]:
+        """Check the alphas, and that there are rows to choose among several; ``given`` are some to `fit`."""
         alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
         if alphas.ndim != 1 or not len(alphas) or not (np.isfinite(alphas) & (alphas >= 0)).all():
             raise ValueError(f"alpha must be a number of at least zero, or several; got {self.alpha!r}")
         if len(alphas) > 1:
             if self.impurity != "pairs":
                 raise ValueError(f"several alphas have no meaning with impurity={self.impurity!r}; give one")
-            if self._given[0] is not None and self._given[1] is None:
-                raise ValueError("X_val without y_val cannot choose among several alphas; give y_val")
-            if self._given[0] is None and self.validation_fraction is None and not self.bootstrap:
+            if not given and self.validation_fraction is None and not self.bootstrap:
                 raise ValueError(
-                    "to choose among several alphas, give X_val and y_val to fit, set validation_fraction, "
+                    "to choose among several alphas, give validation=(X, y) to fit, set validation_fraction, "
                     "or set bootstrap=True: all rows are in every bag"
                 )
         return [float(alpha) for alpha in alphas]
 
-    # The contract.
+    def _error(
+        self,
+        candidate: _Candidate,
+        rows: TrainingSet,
+        validation: TrainingSet | None,
+        bags: Bags,
+        *,
+        prior: NDArray[np.float64],
+    ) -> float:
+        """Return the weighted error on the validation rows, or out of the bag if there are none."""
+        if validation is None:
+            return self._out_of_bag(candidate, rows, bags).error(rows)
+        if candidate.trees:
+            outputs = sum_of_trees(
+                Forest.concat(candidate.trees),
+                validation.values,
+                votes=self.aggregation == "vote",
+                n_threads=self.n_threads(),
+            )
+        else:
+            outputs = np.broadcast_to(prior, (len(validation), len(prior)))
+        return weighted_error(outputs, validation.target, validation.weights)
 
-    def _file_params(self) -> dict[str, Any]:
-        params = super()._file_params()
-        if callable(self.impurity):
-            params["impurity"] = getattr(self.impurity, "__name__", type(self.impurity).__name__)
-        return params
+    def _out_of_bag(self, candidate: _Candidate, rows: TrainingSet, bags: Bags) -> OutOfBag:
+        votes = self.aggregation == "vote"
+        return OutOfBag.of(candidate.trees, rows, bags, votes=votes, n_threads=self.n_threads())
 
-    def _node_scores(self, forest: Forest) -> NDArray[np.float64]:
-        if self.votes_:
-            return np.asarray(np.eye(forest.n_outputs)[forest.value.argmax(axis=1)])
-        return normalise(forest.value)
+    # Validation rows, whose labels may be missing or new.
 
-    def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        return normalise(outputs)
+    def _validation_rows(
+        self, rows: TrainingSet, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None
+    ) -> TrainingSet:
+        if y is None:
+            # Such rows still measure the cost of the trees, but not their error.
+            if np.size(self.alpha) > 1:
+                raise ValueError(
+                    "validation rows without labels cannot choose among several alphas; give validation=(X, y)"
+                )
+            y = [None] * len(X)
+        return super()._validation_rows(rows, X, y, sample_weight, qid=qid)
+
+    def _validation_target(self, rows: TrainingSet, y: Any) -> NDArray[Any]:
+        # A label that no training row has is -1, which no tree predicts: it counts as an error.
+        return label_codes(y, np.asarray(rows.classes))
 
 
-def max_cost(tree: Forest, sheet: CostSheet) -> float:
-    """Return what the dearest path from the root to a leaf of a tree costs.
-
-    Parameters
-    ----------
-    tree : Forest
-        One tree.
-    sheet : CostSheet
-        The prices, in the order of the columns.
-    """
-    owned = tree.tests()[tree.feature < 0] > 0
-    return float(sheet.total_rows(owned).max())
+def _of_weight(rows: TrainingSet, weights: NDArray[np.float64]) -> TrainingSet:
+    """Return the rows of positive weight under other weights."""
+    return replace(rows, weights=weights).take(weights > 0)

@@ -1,4 +1,4 @@
-"""Trees grown one after another, several at the same time, until a budget is spent."""
+"""Grow the trees of a forest in parallel, until the mean cost of some rows passes a budget."""
 
 from __future__ import annotations
 
@@ -6,47 +6,39 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import Any
+from numbers import Real
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.costs import CostSheet
+from farthing.base import TrainingSet
+from farthing.base.frontier import SLACK
+from farthing.base.parameters import Interval, at_least, one_of
 from farthing.trees import Forest, Grower, Predictor
 
-
-@dataclass(frozen=True)
-class Rows:
-    """Rows to learn from or to judge by.
-
-    Attributes
-    ----------
-    values : ndarray of float, shape (n_rows, n_features)
-        An encoded table.
-    target : ndarray of int64, shape (n_rows,)
-        Classes as numbers.
-    weights : ndarray of float64, shape (n_rows,)
-        Weights.
-    """
-
-    values: NDArray[np.floating]
-    target: NDArray[np.int64]
-    weights: NDArray[np.float64]
+#: What ``max_features`` may be: a number of columns, a share of them, a rule, or all.
+MAX_FEATURES: Final[list[Any]] = [
+    at_least(1),
+    Interval(Real, 0, 1, closed="right"),
+    one_of("sqrt", "log2"),
+    None,
+]
 
 
 @dataclass(frozen=True)
 class ForestGrowth:
-    """Grows the trees of a forest; a tree is a pure function of its number.
+    """Grow the trees of a forest; each is a pure function of its number.
 
     Parameters
     ----------
     make_grower : callable
         Returns a grower that uses this many threads.
     target : ndarray of int64, shape (n_rows,)
-        Classes of the rows.
+        Codes of the classes of the rows.
     n_classes : int
         Number of classes.
-    draw : callable
+    weights_of : callable
         Returns the weights of the rows for the tree of a number; 0 is out of the bag.
     options : dict
         Further arguments of `Grower.classes`.
@@ -59,13 +51,20 @@ class ForestGrowth:
     make_grower: Callable[[int], Grower]
     target: NDArray[np.int64]
     n_classes: int
-    draw: Callable[[int], NDArray[np.float64]]
+    weights_of: Callable[[int], NDArray[np.float64]]
     options: dict[str, Any]
     n_estimators: int
     n_threads: int
 
     def trees(self, at_once: int | None = None) -> Iterator[Forest]:
-        """Yield the trees in order; so many are begun before the first is waited for, None for all."""
+        """Yield the trees in order.
+
+        Parameters
+        ----------
+        at_once : int, optional
+            Number of trees that are grown before the first of them is yielded; None is all. Trees that the
+            caller does not ask for are wasted, so one who may stop early keeps this small.
+        """
         n_workers = max(1, min(self.n_threads, self.n_estimators))
         step = self.n_estimators if at_once is None else at_once
         growers: SimpleQueue[Grower] = SimpleQueue()
@@ -73,9 +72,9 @@ class ForestGrowth:
             growers.put(self.make_grower(self.n_threads // n_workers))
 
         def grow(tree: int) -> Forest:
-            grower = growers.get()  # no two threads grow with the same one
+            grower = growers.get()  # a grower has buffers, so no two threads may share one
             try:
-                weights = self.draw(tree)
+                weights = self.weights_of(tree)
                 rows = np.flatnonzero(weights)
                 return grower.classes(
                     self.target, weights, self.n_classes, rows=rows, stream=tree, **self.options
@@ -87,17 +86,15 @@ class ForestGrowth:
             for first in range(0, self.n_estimators, step):
                 yield from pool.map(grow, range(first, min(first + step, self.n_estimators)))
 
-    def within(self, budget: float, judges: Rows, sheet: CostSheet) -> tuple[list[Forest], float]:
+    def within(self, budget: float, rows: TrainingSet) -> tuple[list[Forest], float]:
         """Grow until the mean cost of some rows passes the budget: algorithm 2 of Nan's thesis, lines 2 to 7.
 
         Parameters
         ----------
         budget : float
-            The greatest mean cost.
-        judges : Rows
-            The rows that pay.
-        sheet : CostSheet
-            The prices, in the order of the columns.
+            The largest mean cost.
+        rows : TrainingSet
+            The rows whose cost is measured, with the prices.
 
         Returns
         -------
@@ -108,19 +105,20 @@ class ForestGrowth:
         """
         trees: list[Forest] = []
         cost = 0.0
-        acquired = np.zeros(judges.values.shape, dtype=np.bool_)
+        # A row pays for a feature once, however many trees test it.
+        acquired = np.zeros(rows.values.shape, dtype=np.bool_)
         for tree in self.trees(at_once=self.n_threads):
-            acquired |= Predictor(tree).predict(judges.values, n_threads=self.n_threads)[1]
-            dearer = float(np.average(sheet.total_rows(acquired), weights=judges.weights))
-            if dearer > budget * (1 + 1e-12):
+            acquired |= Predictor(tree).predict(rows.values, n_threads=self.n_threads)[1]
+            total = float(np.average(rows.costs.total_rows(acquired), weights=rows.weights))
+            if total > budget * SLACK:
                 break
             trees.append(tree)
-            cost = dearer
+            cost = total
         return trees, cost
 
 
 def n_drawn(max_features: int | float | str | None, n_features: int) -> int | None:
-    """Return the number of columns that are drawn for a split, None for all.
+    """Return the number of columns to draw for each split; None is all.
 
     Parameters
     ----------

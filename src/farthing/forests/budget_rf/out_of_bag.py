@@ -1,0 +1,100 @@
+"""The bootstrap samples of a forest, and what its trees predict for rows out of their bag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import TrainingSet, normalise
+from farthing.forests.budget_rf.forest_model import sum_of_trees
+from farthing.learning.bootstrap import SamplingUnits
+from farthing.trees import Forest
+
+
+@dataclass(frozen=True, eq=False)
+class Bags:
+    """The rows that each tree of a forest learns from; a pure function of the tree's number.
+
+    Parameters
+    ----------
+    units : SamplingUnits
+        What is drawn from.
+    seed : int
+        Seed of the draws.
+    bootstrap : bool
+        Whether trees learn from bootstrap samples; otherwise each learns from all rows.
+    """
+
+    units: SamplingUnits
+    seed: int
+    bootstrap: bool
+
+    def weights(self, tree: int) -> NDArray[np.float64]:
+        """Return the weight of each row for a tree, shape (n_rows,); 0 is out of the bag."""
+        return self.units.bootstrap(self.seed, tree) if self.bootstrap else self.units.row_weights()
+
+
+@dataclass(frozen=True, eq=False)
+class OutOfBag:
+    """Out-of-bag predictions: for each row, by the trees that did not learn from it.
+
+    Parameters
+    ----------
+    sums : ndarray of float64, shape (n_rows, n_classes)
+        Summed class scores of those trees.
+    n_trees : ndarray of int64, shape (n_rows,)
+        Number of those trees.
+    """
+
+    sums: NDArray[np.float64]
+    n_trees: NDArray[np.int64]
+
+    @classmethod
+    def of(
+        cls, trees: Sequence[Forest], rows: TrainingSet, bags: Bags, *, votes: bool, n_threads: int
+    ) -> OutOfBag:
+        """Predict the rows of a fit; rows of weight zero were held out, and no tree counts for them."""
+        sums = np.zeros((len(rows), rows.n_classes))
+        n_trees = np.zeros(len(rows), dtype=np.int64)
+        for number, tree in enumerate(trees):
+            out = np.flatnonzero((bags.weights(number) == 0) & (rows.weights > 0))
+            if len(out):
+                sums[out] += sum_of_trees(tree, rows.values[out], votes=votes, n_threads=n_threads)
+                n_trees[out] += 1
+        return cls(sums, n_trees)
+
+    @property
+    def covered(self) -> NDArray[np.bool_]:
+        """Whether a row is out of the bag of some tree, shape (n_rows,)."""
+        return self.n_trees > 0
+
+    def error(self, rows: TrainingSet) -> float:
+        """Return the weighted share of the covered rows that are wrong; 0 if no row is covered."""
+        covered = self.covered
+        return weighted_error(self.sums[covered], rows.target[covered], rows.weights[covered])
+
+    def accuracy(self, rows: TrainingSet) -> float:
+        """Return the weighted share of the covered rows that are right; NaN if no row is covered."""
+        covered = self.covered
+        if not covered.any():
+            return float("nan")
+        right = self.sums[covered].argmax(axis=1) == rows.target[covered]
+        return float(np.average(right, weights=rows.weights[covered]))
+
+    def probabilities(self) -> NDArray[np.float64]:
+        """Return the class probabilities, shape (n_rows, n_classes); NaN for rows that are not covered."""
+        shares = np.full(self.sums.shape, np.nan)
+        shares[self.covered] = normalise(self.sums[self.covered])
+        return shares
+
+
+def weighted_error(
+    outputs: NDArray[np.float64], target: NDArray[np.int64], weights: NDArray[np.float64]
+) -> float:
+    """Return the weighted share of rows whose largest output is not their class; 0 without rows."""
+    if not len(outputs):
+        return 0.0
+    return float(np.average(outputs.argmax(axis=1) != target, weights=weights))

@@ -1,0 +1,111 @@
+"""Imported tree models as fitted models: the sum of the trees, and the link from it to the prediction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import ClassifierModel, RegressorModel, TreeModel, sigmoid, softmax
+from farthing.forests.imported import xgboost_links
+from farthing.trees import Forest, Imported
+from farthing.trees.imports import LINKS
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ImportedModel(TreeModel):
+    """What imported classifiers and regressors share.
+
+    Parameters
+    ----------
+    link : str
+        From the sum of the trees to the prediction: "identity", "sigmoid", "softmax" or "exponential".
+    divisor : float
+        What the sum is divided by first: the number of trees if they are averaged.
+    scale : float
+        What it is multiplied by in the sigmoid.
+    single : bool
+        Whether the trees are added and the link is computed in float32, as XGBoost does.
+    """
+
+    link: str
+    divisor: float
+    scale: float
+    single: bool
+
+    @property
+    def single_sums(self) -> bool:
+        """Whether the sum over the trees is rounded to float32 after each tree."""
+        return self.single
+
+    def check(self) -> None:
+        """Raise ValueError if the fields do not fit together."""
+        super().check()
+        if self.link not in LINKS:
+            raise ValueError(f"link must be one of {', '.join(LINKS)}; got {self.link!r}")
+        if not (0 < self.divisor < np.inf and np.isfinite(self.scale)):
+            raise ValueError(f"divisor and scale must be finite; got {self.divisor!r}, {self.scale!r}")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ImportedClassifierModel(ImportedModel, ClassifierModel):
+    """Imported trees whose sum becomes one probability per class."""
+
+    def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Apply the link, shape (n_rows, n_classes)."""
+        means = outputs / self.divisor
+        if self.link == "sigmoid":
+            odds = means * self.scale
+            return xgboost_links.sigmoid(odds) if self.single else sigmoid(odds)
+        if self.link == "softmax":
+            return xgboost_links.softmax(means) if self.single else softmax(means)
+        return means
+
+    def check(self) -> None:
+        """Raise ValueError if the fields do not fit together."""
+        super().check()
+        if self.link == "exponential":
+            raise ValueError("link must be 'identity', 'sigmoid' or 'softmax' for a classifier")
+        expected = 1 if self.link == "sigmoid" else len(self.classes)
+        if self.forest.n_outputs != expected:
+            raise ValueError(f"{self.link} takes {expected} outputs; got {self.forest.n_outputs}")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ImportedRegressorModel(ImportedModel, RegressorModel):
+    """Imported trees whose sum becomes one value per row."""
+
+    def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Apply the link, shape (n_rows,)."""
+        # Contiguous, since the exponential of a strided view may round differently.
+        means = np.ascontiguousarray(outputs[:, 0]) / self.divisor
+        if self.link != "exponential":
+            return means
+        return xgboost_links.exponential(means) if self.single else np.exp(means)
+
+    def check(self) -> None:
+        """Raise ValueError if the fields do not fit together."""
+        super().check()
+        if self.link not in ("identity", "exponential") or self.forest.n_outputs != 1:
+            raise ValueError(f"a regressor has one output and no {self.link}")
+
+
+def fields_of(imported: Imported) -> dict[str, Any]:
+    """Return the fields of an `ImportedModel` that come from the model that was read."""
+    return {
+        "forest": imported.forest,
+        "link": imported.link,
+        "divisor": imported.divisor,
+        "scale": imported.scale,
+        "single": imported.single,
+    }
+
+
+def root_outputs(forest: Forest) -> NDArray[np.float64]:
+    """Return the sum of the roots' values, the mean output over the training rows, shape (n_outputs,)."""
+    roots = np.zeros(forest.n_outputs)
+    for first, column in zip(forest.offsets[:-1], forest.target, strict=True):
+        roots[column : column + forest.width] += forest.value[first]
+    return roots

@@ -5,30 +5,22 @@ from farthing.boosting.adaboost_bt import AdaBoostBTClassifier
 from farthing.boosting.adaboost_rs import AdaBoostRSClassifier
 from farthing.boosting.gradient_boosting import GradientBoostingRegressor
 from farthing.boosting.greedy_miser import (
-    CostPath,
-    Curve,
     GreedyMiserClassifier,
     GreedyMiserRanker,
     GreedyMiserRegressor,
-    PathPoint,
     l1_path,
     miser_path,
     subset_path,
 )
-from farthing.boosting.greedy_miser.staged import PriceLevel
 
 __all__ = [
     "AdaBoostBTClassifier",
     "AdaBoostClassifier",
     "AdaBoostRSClassifier",
-    "CostPath",
-    "Curve",
     "GradientBoostingRegressor",
     "GreedyMiserClassifier",
     "GreedyMiserRanker",
     "GreedyMiserRegressor",
-    "PathPoint",
-    "PriceLevel",
     "l1_path",
     "miser_path",
     "subset_path",

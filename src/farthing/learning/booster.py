@@ -1,30 +1,36 @@
-"""The one booster: tree after tree on the gradients of a loss, whoever pays for the features."""
+"""Gradient boosting: how trees are grown one after another on the gradients of a loss."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Any, Final, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.costs import CostSheet
 from farthing.learning.losses import Loss
-from farthing.trees import Forest, Grown
+from farthing.table import Bins
+from farthing.trees import Forest, Grower, Grown, LedgerKind
 
 Floats: TypeAlias = NDArray[np.float64]
 # (negative gradients, hessians or None, number of the tree, step) to a tree grown on them; its values are
 # multiplied by the step.
 Grow: TypeAlias = Callable[[Floats, Floats | None, int, float], Grown]
 
+# Least share of the training weight that the hessians of a leaf make up: where the model is all but certain,
+# Newton steps are long and mean little.
+LEAST_HESSIAN: Final = 1e-6
+
 
 @dataclass(frozen=True, slots=True)
 class Weighting:
-    """Rows' weights, less a factor that all of them share.
+    """The weights of rows, divided by a factor that all of them share.
 
-    Weights that are all the same leave hessians of 1, which are faster to sum. What is compared with sums
-    over rows, a ridge or a trade-off, is to be divided by ``unit``.
+    Equal weights leave hessians of 1, which are faster to sum. What is compared with sums over rows, such as
+    an L2 penalty or a trade-off, has to be divided by ``unit``.
 
     Attributes
     ----------
@@ -51,17 +57,134 @@ class Weighting:
         return cls(weights, 1.0)
 
     def total(self, n_rows: int) -> float:
-        """Return the sum of the weights of so many rows, which are all there are, without the unit."""
+        """Return the sum of the weights, in multiples of the unit; ``n_rows`` is the number of all rows."""
         return float(n_rows if self.weights is None else self.weights.sum())
 
     def sum(self, values: Floats) -> float:
-        """Return the weighted sum of one value a row, without the unit."""
+        """Return the weighted sum of one value per row, in multiples of the unit."""
         return float((values if self.weights is None else values * self.weights).sum())
+
+
+class GrowTree(Protocol):
+    """Grow one tree on gradients, with limits on its leaves that `TreeSettings.make_grow` fills in."""
+
+    def __call__(
+        self,
+        gradients: Floats,
+        hessians: Floats | None,
+        number: int,
+        *,
+        l2_regularization: float,
+        min_hessian: float,
+        step: float,
+    ) -> Grown:
+        """Return the tree; ``number`` counts the trees before it."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class TreeSettings:
+    """How the trees of a booster are grown; the parameters of the estimators that boost.
+
+    Parameters
+    ----------
+    n_estimators, learning_rate, max_depth, max_leaf_nodes, min_samples_leaf, l2_regularization
+        As in `farthing.boosting.GreedyMiserClassifier`.
+    newton : bool
+        Whether trees are fitted to Newton steps, with the hessians of the loss, or to plain gradients.
+    n_threads : int
+        Threads to use; any number gives the same bits.
+
+    Examples
+    --------
+    >>> from farthing.table import PreparedTable
+    >>> bins = PreparedTable.of(np.array([[0.0], [1.0]])).bins(255)
+    >>> settings = TreeSettings(n_estimators=10, learning_rate=0.1, max_depth=2)
+    >>> settings.make_grower(bins, CostSheet([1.0])).gradient(np.array([-1.0, 1.0])).tree
+    Forest(n_trees=1, n_nodes=3, n_features=1, n_outputs=1)
+    """
+
+    n_estimators: int
+    learning_rate: float
+    max_depth: int | None = None
+    max_leaf_nodes: int | None = None
+    min_samples_leaf: int = 1
+    l2_regularization: float = 0.0
+    newton: bool = True
+    n_threads: int = 1
+
+    @classmethod
+    def of(cls, estimator: Any) -> TreeSettings:
+        """Take the settings from the parameters of an estimator; a ``leaf`` of "gradient" is no Newton step."""
+        return cls(
+            n_estimators=estimator.n_estimators,
+            learning_rate=estimator.learning_rate,
+            max_depth=estimator.max_depth,
+            max_leaf_nodes=estimator.max_leaf_nodes,
+            min_samples_leaf=estimator.min_samples_leaf,
+            l2_regularization=estimator.l2_regularization,
+            newton=getattr(estimator, "leaf", "newton") == "newton",
+            n_threads=estimator.n_threads(),
+        )
+
+    def make_grower(
+        self, bins: Bins, costs: CostSheet, *, ledger: LedgerKind = "model", tradeoff: float = 0.0
+    ) -> Grower:
+        """Return the grower of trees on a binned table.
+
+        Parameters
+        ----------
+        bins : Bins
+            The table.
+        costs : CostSheet
+            The prices, in the order of the columns.
+        ledger : {"model", "row"}
+            Who owns what a tree buys.
+        tradeoff : float
+            What a unit of price is worth, in the sums that trees are grown by; see `Weighting`.
+        """
+        return Grower(
+            bins,
+            costs,
+            max_depth=self.max_depth,
+            max_leaf_nodes=self.max_leaf_nodes,
+            min_samples_leaf=self.min_samples_leaf,
+            ledger=ledger,
+            tradeoff=tradeoff,
+            n_threads=self.n_threads,
+        )
+
+    def make_grow(self, grow_tree: GrowTree, weighting: Weighting, total: float) -> Grow:
+        """Return how `Boosting` grows a tree: by a function that gets the limits of leaves as well.
+
+        Parameters
+        ----------
+        grow_tree : callable
+            Grows the tree, at the prices of its own ledger.
+        weighting : Weighting
+            How much each row counts.
+        total : float
+            The sum of the weights of the rows that trees are grown on, in multiples of the unit.
+        """
+        l2_regularization = self.l2_regularization / weighting.unit
+        min_hessian = LEAST_HESSIAN * total if self.newton else 0.0
+
+        def grow(gradients: Floats, hessians: Floats | None, number: int, step: float) -> Grown:
+            return grow_tree(
+                gradients,
+                hessians,
+                number,
+                l2_regularization=l2_regularization,
+                min_hessian=min_hessian,
+                step=step,
+            )
+
+        return grow
 
 
 @dataclass(slots=True)
 class Boosting:
-    """An ensemble in the making.
+    """An ensemble that grows round by round.
 
     Parameters
     ----------
@@ -83,7 +206,7 @@ class Boosting:
     Attributes
     ----------
     trees : list of Forest
-        One tree each, in the order of growth, its values multiplied by the learning rate.
+        One tree per entry, in the order of growth, its values multiplied by the learning rate.
     """
 
     loss: Loss
@@ -111,7 +234,7 @@ class Boosting:
             number = self.n_before + len(self.trees) + output
             grown = grow(gradient, hessian, number, self.learning_rate)
             tree = grown.tree
-            # Every leaf is a node; "clip" only spares numpy a copy.
+            # Leaf numbers are always in range; mode="clip" only saves NumPy a buffered copy.
             self.scores[output] += np.take(tree.value[:, 0], grown.leaf_of_row, out=gradient, mode="clip")
             grown_now.append(tree.to_output(output, len(gradients)) if len(gradients) > 1 else tree)
         self.trees += grown_now
@@ -119,7 +242,7 @@ class Boosting:
 
     @contextmanager
     def on_trial(self) -> Iterator[None]:
-        """Take back, at the end of the block, all rounds made within it."""
+        """Undo, at the end of the block, all rounds made within it."""
         scores, n_trees = self.scores.copy(), len(self.trees)
         try:
             yield
@@ -129,7 +252,7 @@ class Boosting:
 
 
 def constants(start: Floats, n_features: int, category_widths: NDArray[np.int64]) -> Forest:
-    """Return a tree of one node for each output, which asks for nothing.
+    """Return a tree of one node for each output, which tests no feature.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Early stopping: what validation rows say after each round."""
+"""Early stopping: the loss of validation rows after each round of boosting."""
 
 from __future__ import annotations
 
@@ -11,42 +11,42 @@ from farthing.trees import Forest, Predictor, Progress
 
 
 class EarlyStopping:
-    """The validation rows of an ensemble in the making.
+    """The loss of validation rows, round by round.
 
     Parameters
     ----------
     progress : Progress
-        The rows, before the first tree.
+        The validation rows, before the first tree.
     before : Forest
-        The trees that stand before the first round.
-    judge : callable
-        From scores, shape (n_outputs, n_rows), to how bad they are.
+        The trees before the first round.
+    loss : callable
+        From scores, shape (n_outputs, n_rows), to a number; smaller is better.
 
     Attributes
     ----------
     losses : list of float
         After each round.
     best : int
-        Rounds up to the best of them, the first if there are several; 0 if none is better than none at all.
+        Number of rounds of the least loss, the smallest of equals; 0 if no round improves on none at all.
     """
 
     def __init__(
-        self, progress: Progress, before: Forest, judge: Callable[[NDArray[np.float64]], float]
+        self, progress: Progress, before: Forest, loss: Callable[[NDArray[np.float64]], float]
     ) -> None:
         self.losses: list[float] = []
         self.best = 0
         self._progress = progress
-        self._judge = judge
+        self._loss_of = loss
         self._advance(before)
         self._least = self._loss()
 
     @property
-    def idle(self) -> int:
-        """Rounds since the best one."""
+    def rounds_since_best(self) -> int:
+        """Rounds without an improvement."""
         return len(self.losses) - self.best
 
     def add(self, trees: Forest) -> None:
-        """Take the trees of one more round."""
+        """Add the trees of one more round."""
         self._advance(trees)
         self.losses.append(self._loss())
         if self.losses[-1] < self._least:
@@ -57,4 +57,4 @@ class EarlyStopping:
         Predictor(trees).advance(self._progress, 0, trees.n_trees)
 
     def _loss(self) -> float:
-        return self._judge(np.ascontiguousarray(self._progress.outputs.T))
+        return self._loss_of(np.ascontiguousarray(self._progress.outputs.T))

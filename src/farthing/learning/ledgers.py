@@ -1,4 +1,4 @@
-"""Who pays for what an ensemble's trees test: the whole model once, or each row for itself."""
+"""Accounts of an ensemble while it is learned: the whole model pays for a feature once, or each row does."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ from farthing.costs import CostSheet
 from farthing.learning.booster import Floats
 from farthing.trees import Forest, Grower, Grown, RowLedgers
 
-# A budget may be passed by this part of itself, the rounding of a long sum.
+# A budget may be exceeded by this part of itself, which allows for the rounding of a long sum.
 _SLACK = 1e-12
 
 
 class Ledger(Protocol):
-    """The books of an ensemble in the making.
+    """The account of an ensemble while it is learned.
 
     Attributes
     ----------
     cap : float or None
-        What each row may spend on features in training; None if nothing has to be refused to any row.
+        What each row may spend on features in training; None if there is no limit per row.
     """
 
     cap: float | None
 
-    def opens(self, n_trees: int) -> bool:
-        """Tell whether the budget bears so many trees more; they are then counted against it."""
+    def reserve_trees(self, n_trees: int) -> bool:
+        """Count so many more trees against the budget; return False, and count none, if it is too small."""
         ...
 
     def grow(
@@ -41,26 +41,26 @@ class Ledger(Protocol):
         min_hessian: float,
         step: float,
     ) -> Grown:
-        """Grow a tree at the prices of what is owned, and enter what it buys in the books.
+        """Grow a tree at the prices of what is not owned yet, and enter what it buys.
 
-        Every row gets a leaf, whether the tree is grown on it or not.
+        Every row gets a leaf, whether or not the tree is grown on it.
         """
         ...
 
-    def left(self, budget: float, evaluation_cost: float) -> float:
+    def feature_budget(self, budget: float, evaluation_cost: float) -> float:
         """Return what is left of the budget for the features of each row at prediction."""
         ...
 
 
 class ModelLedger:
-    """What one tree buys, all rows own in all trees to come.
+    """The account of the model: what one tree buys, all rows own in all later trees.
 
     Parameters
     ----------
     sheet : CostSheet
         The prices.
     before : Forest
-        Trees that have bought what they test.
+        Trees that there are already; what they test is owned.
     budget : float or None
         For all features and trees together.
     tree_cost : float
@@ -76,8 +76,8 @@ class ModelLedger:
         self._tree_cost = tree_cost
         self._n_trees = before.n_trees - before.n_outputs
 
-    def opens(self, n_trees: int) -> bool:
-        """Tell whether the budget bears so many trees more; they are then counted against it."""
+    def reserve_trees(self, n_trees: int) -> bool:
+        """Count so many more trees against the budget; return False, and count none, if it is too small."""
         if self._budget is not None:
             spent = self._sheet.total(self.owned.astype(np.bool_))
             left = self._budget - self._tree_cost * (self._n_trees + n_trees)
@@ -97,7 +97,7 @@ class ModelLedger:
         min_hessian: float,
         step: float,
     ) -> Grown:
-        """Grow a tree at the prices of what is owned, and enter what it buys in the books."""
+        """Grow a tree at the prices of what no tree has bought yet, and enter what it buys."""
         cap = None if self._budget is None else self._budget - self._tree_cost * self._n_trees
         grown = grower.gradient(
             gradients,
@@ -113,22 +113,22 @@ class ModelLedger:
         self.owned = grown.owned
         return grown
 
-    def left(self, budget: float, evaluation_cost: float) -> float:
+    def feature_budget(self, budget: float, evaluation_cost: float) -> float:
         """Return what is left of the budget for the features of each row at prediction."""
         return max(0.0, budget - evaluation_cost)
 
 
 class PerRowLedger:
-    """Each row owns what lies on its own ways through the trees.
+    """One account per row, which owns what its own paths through the trees have tested.
 
     Parameters
     ----------
     ledgers : RowLedgers or None
-        The rows' accounts; None if neither a price nor a budget asks for them.
+        The accounts of the rows; None if neither a price nor a budget needs them.
     cap : float or None
         What each row may spend on features.
     most_trees : int or None
-        Trees that the rest of the budget bears; None if they are free.
+        Trees that fit into the budget; None if they are free.
     n_trees : int
         Trees that there are already.
     """
@@ -141,8 +141,8 @@ class PerRowLedger:
         self._most_trees = most_trees
         self._n_trees = n_trees
 
-    def opens(self, n_trees: int) -> bool:
-        """Tell whether the budget bears so many trees more; they are then counted against it."""
+    def reserve_trees(self, n_trees: int) -> bool:
+        """Count so many more trees against the budget; return False, and count none, if it is too small."""
         if self._most_trees is not None and self._n_trees + n_trees > self._most_trees:
             return False
         self._n_trees += n_trees
@@ -159,7 +159,7 @@ class PerRowLedger:
         min_hessian: float,
         step: float,
     ) -> Grown:
-        """Grow a tree at the prices of what is owned, and enter what it sells in the rows' accounts."""
+        """Grow a tree at the prices of what its rows do not own yet, and enter what each of them buys."""
         return grower.gradient(
             gradients,
             hessians,
@@ -171,13 +171,13 @@ class PerRowLedger:
             step=step,
         )
 
-    def left(self, budget: float, evaluation_cost: float) -> float:  # noqa: ARG002
+    def feature_budget(self, budget: float, evaluation_cost: float) -> float:  # noqa: ARG002
         """Return what is left of the budget for the features of each row at prediction: that of training."""
         return budget if self.cap is None else self.cap
 
 
 def trees_within(budget: float | None, tree_cost: float, most: int, at_once: int) -> int:
-    """Return how many trees a budget bears, of at most so many, grown so many at once.
+    """Return how many trees fit into a budget: at most ``most``, in multiples of ``at_once``.
 
     Examples
     --------

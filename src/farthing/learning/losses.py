@@ -1,7 +1,7 @@
-"""What boosting minimises, as pure functions of targets and scores.
+"""The losses of boosting, as pure functions of targets and scores.
 
-Scores and gradients are of shape (n_outputs, n_rows), so that the rows of one output lie side by side. Rows'
-weights are not the business of a loss: whoever sums over rows multiplies by them.
+Scores and gradients are of shape (n_outputs, n_rows), so that the rows of one output are contiguous. Losses
+do not know the weights of rows: the caller multiplies by them before it sums.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from numpy.typing import NDArray
 from scipy.special import expit, logsumexp
 
 from farthing._core import lambda_steps
+from farthing.base import sigmoid, softmax
 
 Floats: TypeAlias = NDArray[np.float64]
 Target: TypeAlias = NDArray[Any]
 Steps: TypeAlias = tuple[Floats, Floats | None]
 
-# A class without rows has this share, since the logarithm of zero is no score.
+# A class without rows gets this share, since log(0) is not a finite score.
 _LEAST_SHARE = 1e-15
-# In second derivatives the probability of a row's own class counts as at least this much, so that no Newton
-# step is longer than its inverse: a row that the model is sure about, and wrong, would throw a leaf of its
-# own out of range.
+# Hessians are at least this multiple of the absolute gradient, so that no Newton step is longer than its
+# inverse. Otherwise a single row that the model is sure of, and gets wrong, would blow up the leaf it is in.
 _LEAST_OWN = 0.1
 
 
@@ -99,7 +99,7 @@ def logistic_values(target: Target, scores: Floats) -> Floats:
     return np.asarray(np.logaddexp(0.0, np.where(target == 1, -scores[0], scores[0])))
 
 
-# Several classes: log loss of the softmax, one score a class.
+# Several classes: log loss of the softmax, one score per class.
 
 
 def softmax_start(n_classes: int) -> Callable[[Target, Floats], Floats]:
@@ -141,8 +141,8 @@ def lambdamart(qid: NDArray[np.int64] | None, n_rows: int, n_threads: int = 1) -
     """Return the loss of LambdaMART over the queries of some rows.
 
     A pair of documents with different grades has the logistic loss of the difference of their scores, times
-    the change of NDCG if the two were swapped (Burges 2010). The change is that at today's ranks: its own
-    derivative is left out, so gradients are not those of the loss from round to round. Pairs of which neither
+    the change of NDCG if the two were swapped (Burges 2010). The change is taken at the current ranks and
+    treated as a constant, so the gradients of different rounds are not of one loss. Pairs of which neither
     document is among the first 30 are left out.
 
     Parameters
@@ -170,7 +170,7 @@ def lambdamart(qid: NDArray[np.int64] | None, n_rows: int, n_threads: int = 1) -
     def values(target: Target, scores: Floats) -> Floats:
         return both(target, scores)[2]
 
-    # Only differences of scores matter; the mean is what a row is told that looks at nothing.
+    # Only differences of scores matter; the mean grade is the prediction of a row that looks at nothing.
     return Loss(squared_start, steps, values)
 
 
@@ -178,9 +178,42 @@ SQUARED = Loss(squared_start, squared_steps, squared_values)
 LOGISTIC = Loss(logistic_start, logistic_steps, logistic_values)
 
 
-def softmax(n_classes: int) -> Loss:
+def softmax_loss(n_classes: int) -> Loss:
     """Return the log loss of several classes."""
     return Loss(softmax_start(n_classes), softmax_steps, softmax_values)
+
+
+def classification_loss(n_classes: int) -> Loss:
+    """Return the log loss of so many classes: of one log-odds for two, else of one score per class.
+
+    Examples
+    --------
+    >>> classification_loss(2) is LOGISTIC
+    True
+    """
+    return LOGISTIC if n_classes == 2 else softmax_loss(n_classes)
+
+
+def scores_to_probabilities(scores: Floats, n_classes: int) -> Floats:
+    """Return the probabilities that belong to the scores of `classification_loss`.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_rows, 1) or (n_rows, n_classes)
+        One log-odds for two classes, else one score per class.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, n_classes)
+
+    Examples
+    --------
+    >>> scores_to_probabilities(np.array([[0.0]]), 2)
+    array([[0.5, 0.5]])
+    """
+    return sigmoid(scores) if n_classes == 2 else softmax(scores)
 
 
 def _shares(target: Target, weights: Floats, n_classes: int) -> Floats:

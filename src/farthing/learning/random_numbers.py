@@ -1,4 +1,4 @@
-"""Rows drawn without an order or a state: a draw is a pure function of a key and a number."""
+"""Counter-based random numbers: a draw is a pure function of a key and a counter, with no state."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def random_bits(key: int | NDArray[np.uint64], counters: NDArray[np.uint64]) -> 
 
 
 def draw_rows(key: int, n_rows: int, n_drawn: int) -> NDArray[np.int64]:
-    """Draw some of the rows, each set of that size as likely as any other; ascending numbers.
+    """Draw rows without replacement, each set of that size equally likely; return ascending numbers.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def draw_rows(key: int, n_rows: int, n_drawn: int) -> NDArray[np.int64]:
 
 
 def subkey(key: int, part: int) -> int:
-    """Return the key of one of many parts, each with draws of its own."""
+    """Derive a key for one of many independent streams of draws."""
     return int(random_bits(key, np.array([part], dtype=np.uint64))[0])
 
 

@@ -8,13 +8,28 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.learning.voting.curtailment import node_bounds
 from farthing.trees import Forest, Predictor, pruned
+from farthing.trees.forest import MISSING_STAY
 
 Floats = NDArray[np.float64]
 
 # Bounds that are nearer than this, of scores that are sums of rounded numbers, are not told apart.
 _SLACK: Final = 1e-9
+
+
+def node_bounds(
+    forest: Forest, scores: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the least and the largest score at which a walk from each node can end, shape (n_nodes,)."""
+    low, high = scores.copy(), scores.copy()
+    starts = forest.tree_starts()
+    # Children come after their parents.
+    for node in np.flatnonzero(forest.feature >= 0)[::-1].tolist():
+        ends = [starts[node] + forest.left[node], starts[node] + forest.right[node]]
+        stays = [scores[node]] if forest.missing[node] == MISSING_STAY else []
+        low[node] = min(*low[ends], *stays)
+        high[node] = max(*high[ends], *stays)
+    return low, high
 
 
 class Bounds:

@@ -1,20 +1,33 @@
-"""AdaBoost with weak learners of the largest edge, which knows no prices; the reference for those that do."""
+"""AdaBoost with weak learners of the largest edge, cost-blind: the reference for the budgeted variants."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Self
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import ladder, n_threads, register
-from farthing.base.parameters import check_whole
-from farthing.costs import CostSheet
-from farthing.learning.voting.stump_rounds import Rounds
-from farthing.learning.voting.vote_classifier import VoteClassifier
-from farthing.table import Bins
+from farthing.base import TrainingSet, ladder, register
+from farthing.base.parameters import BOOLEAN, at_least, between
+from farthing.learning.voting import vote_prior
+from farthing.learning.voting.stump_rounds import StumpRounds
+from farthing.learning.voting.tree_vote_model import TreeVoteClassifier, TreeVoteModel, vote_fields
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdaBoostModel(TreeVoteModel):
+    """The vote of AdaBoost.
+
+    Parameters
+    ----------
+    edges : ndarray of float64, shape (n_rounds_done,)
+        The edge of each learner when it was chosen, between 0 and 1.
+    """
+
+    edges: NDArray[np.float64]
 
 
 @register(
@@ -27,34 +40,34 @@ from farthing.table import Bins
         {"n_estimators": 15, "max_depth": 2, "curtail": True},
     ],
 )
-class AdaBoostClassifier(VoteClassifier):
+class AdaBoostClassifier(TreeVoteClassifier):
     """AdaBoost of stumps or small trees, for two classes, cost-blind.
 
     Each round takes the weak learner with the largest edge under the current weights, found exactly (see
-    `farthing.learning.voting.stump_rounds.Rounds`), gives it the voting weight alpha = 1/2 ln((1 + edge)/(1 - edge))
-    and multiplies the weight of each row by exp(-alpha y h(x)). The share of training weight that is
-    misclassified is at most the product over the rounds of sqrt(1 - edge^2).
+    `farthing.learning.voting.stump_rounds.StumpRounds`), gives it the voting weight
+    alpha = 1/2 ln((1 + edge)/(1 - edge)) and multiplies the weight of each row by exp(-alpha y h(x)). The
+    share of training weight that is misclassified is at most the product over the rounds of sqrt(1 - edge^2).
 
-    A vote that is the same for every row is among the learners unless ``intercept`` is False: a stump beyond
-    the last threshold, which asks for nothing.
+    Unless ``intercept`` is False, a constant vote is among the learners: a stump beyond the last threshold,
+    which needs no feature.
 
-    Training ends early, and cleanly, after a learner without error, which gets the vote ln(2 / w) where w
-    is the least share of the weight that any row began with, enough to set every training row right; and
-    before a learner without edge. If not even the first has one, the model is a single vote for the more
-    frequent class, which asks for nothing.
+    Training ends early after a learner without error, which gets the voting weight ln(2 / w), where w is the
+    least share of the weight that any row began with, enough to classify every training row correctly; and
+    before a learner without edge. If not even the first one has an edge, the model is a constant vote for the
+    more frequent class.
 
     Parameters
     ----------
     n_estimators : int
         Most rounds.
     max_depth : int
-        1 for stumps; up to 3 for trees. A tree begins with the best stump and goes on, in each part, with
-        the part's best stump if that raises the edge of the tree.
+        1 for stumps; up to 3 for trees. A tree begins with the best stump and splits each side by its own
+        best stump if that raises the edge of the tree.
     curtail : bool
-        Whether a prediction ends as soon as the votes still out cannot change the label: the same labels for
-        less. Features are asked for in the order ``order_``; the probabilities are those of the votes seen.
+        Whether a prediction stops as soon as the remaining votes cannot change the label: the same labels at
+        a lower spend. Features are asked for in the order ``order_``; probabilities are of the votes so far.
     intercept : bool
-        Whether the vote that asks for nothing is among the learners.
+        Whether the constant vote is among the learners.
     max_bins : int
         Thresholds are sought among at most this many bins of a column, 2 to 255; a column of no more values
         than that is searched exactly.
@@ -84,7 +97,15 @@ class AdaBoostClassifier(VoteClassifier):
     array([0.5       , 0.5       , 0.66666667])
     """
 
-    edges_: NDArray[np.float64]
+    model_type = AdaBoostModel
+    fitted_: AdaBoostModel
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_estimators": [at_least(1)],
+        "max_depth": [between(1, 3)],
+        "curtail": [BOOLEAN],
+        "intercept": [BOOLEAN],
+        "max_bins": [between(2, 255)],
+    }
 
     def __init__(
         self,
@@ -108,28 +129,28 @@ class AdaBoostClassifier(VoteClassifier):
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield the votes of fewer rounds, see `BudgetedEstimator.variants`; the model itself comes last."""
         check_is_fitted(self)
-        for n_rounds in ladder(len(self.edges_))[:-1]:
+        edges = self.fitted_.edges
+        for n_rounds in ladder(len(edges))[:-1]:
             params = {"n_estimators": n_rounds}
-            yield params, self._first_rounds(n_rounds, params, edges_=self.edges_[:n_rounds])
+            yield params, self.variant(params, self.fitted_.first_rounds(n_rounds, edges=edges[:n_rounds]))
         yield {}, self
 
-    def _fit(
-        self,
-        values: NDArray[np.floating],
-        target: NDArray[np.int64],
-        weights: NDArray[np.float64],
-        sheet: CostSheet,  # noqa: ARG002 - blind to costs
-    ) -> None:
-        check_whole("n_estimators", self.n_estimators, 1)
-        check_whole("max_depth", self.max_depth, 1, 3)
-        threads = n_threads(self.n_jobs)
-        bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads)
-        rounds = Rounds(bins, np.where(target == 1, 1, -1).astype(np.int8), weights, threads)
+    def _learn(self, rows: TrainingSet) -> AdaBoostModel:
+        threads, prior = self.n_threads(), vote_prior(rows)
+        labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
+        rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
         rounds.run(
             lambda edges: int(np.argmax(edges)),
             n_rounds=self.n_estimators,
             intercept=self.intercept,
             max_depth=self.max_depth,
         )
-        self.edges_ = np.array(rounds.edges)
-        self._take(rounds.forest(), np.array(rounds.alphas), curtail=self.curtail)
+        ensemble = vote_fields(
+            rounds.forest(),
+            np.array(rounds.alphas),
+            schema=rows.schema,
+            costs=rows.costs,
+            prior=prior,
+            curtail=self.curtail,
+        )
+        return AdaBoostModel(**rows.header(prior=prior), **ensemble, edges=np.array(rounds.edges))

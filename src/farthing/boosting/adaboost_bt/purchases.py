@@ -1,8 +1,8 @@
-"""Who is bought next, and the account of it."""
+"""Which learner is bought next, and the account of it."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,12 +10,15 @@ from numpy.typing import NDArray
 from farthing.boosting.adaboost_bt.selection_rules import Rule, best
 from farthing.costs import CostSheet, RowLedger
 
+PATH_COLUMNS: Final = ("round", "feature", "edge", "cost", "spent", "left")
+"""What is recorded of each round."""
+
 
 class Purchases:
     """Choose learners by a rule, and pay for their features once for the whole model.
 
-    Candidates are placed as in `farthing.learning.voting.stump_rounds.Choice`: first the vote that asks for nothing, then
-    the columns.
+    Candidates are in the order of `farthing.learning.voting.stump_rounds.Choice`: first the constant vote,
+    then the columns.
 
     Parameters
     ----------
@@ -104,17 +107,17 @@ class Purchases:
 
 
 class HybridPurchases(Purchases):
-    """Choose by one rule until what is still for sale has lost its quality, then by another.
+    """Choose by one rule until the quality of what is not bought yet has fallen, then by another.
 
     Parameters
     ----------
     sheet, budget, rule, exhaust
         As in `Purchases`; the scores of ``rule`` are the quality.
     later : callable
-        The rule after the change.
+        The rule afterwards.
     threshold : float
-        The change comes when the best quality among the candidates not bought yet falls below this part of
-        the best of the first round, and stays.
+        The rule changes, for good, when the best quality among the candidates not bought yet falls below this
+        share of the best of the first round.
     """
 
     def __init__(

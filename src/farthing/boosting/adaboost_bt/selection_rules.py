@@ -20,7 +20,7 @@ Rule: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.float64], float], ND
 
 
 def basic(edge: NDArray[np.float64], cost: NDArray[np.float64], spent: float) -> NDArray[np.float64]:  # noqa: ARG001
-    """Return the edge: AdaBoost that ends when the budget does.
+    """Return the edge: AdaBoost that stops when the budget is spent.
 
     Examples
     --------
@@ -74,14 +74,14 @@ def speedboost(
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
     {"basic": basic, "greedy": greedy, "smoothed": smoothed, "speedboost": speedboost}
 )
-"""The rules by name. "hybrid", the change from greedy to smoothed, is in `AdaBoostBTClassifier`."""
+"""The rules by name. "hybrid", which changes from greedy to smoothed, is in `AdaBoostBTClassifier`."""
 
 
 def best(scores: NDArray[np.float64], edge: NDArray[np.float64], cost: NDArray[np.float64]) -> int | None:
     """Return the place of the best candidate with an edge above zero, None if there is none.
 
-    What costs nothing has an infinite score per cost, and would win for ever with any edge at all. So a free
-    candidate with an infinite score wins only if its edge is at least that of the best paid one.
+    What costs nothing has an infinite score per cost, and would win every round with any edge at all. So a
+    free candidate with an infinite score wins only if its edge is at least that of the best paid one.
 
     Examples
     --------
@@ -116,6 +116,6 @@ def _log_gain(edge: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _per_cost(gain: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide; nothing for something is infinite, nothing for nothing is zero."""
+    """Divide; a gain that is free is infinite, and no gain is zero at any cost."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(gain > 0, gain / cost, 0.0)

@@ -1,7 +1,7 @@
-"""How a row takes its votes: by lot or from the top of a list, with the prices of the learners.
+"""How a row samples a vote: by random draws or from the top of a list, with the prices of the learners.
 
-Made once for a fitted model from its votes and its cost sheet; the walks and the compiled sampler both run on
-it, so that they agree bit for bit.
+A plan is made once for a fitted model, from its votes and its cost sheet. The walks and the compiled sampler
+both run on it, so that they agree bit for bit.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ SAMPLINGS: Final = ("weight", "cost", "top")
 _SUM_BITS: Final = 52
 # A finer grid than 2**-46 would have sums whose probability rounds to one half.
 _GRID_BITS: Final = 46
-# Votes are weighed by costs of at least this part of the largest, so that none is lost.
+# Costs that weigh votes are at least this part of the largest, so that no vote underflows to zero.
 _LEAST: Final = 2.0**-900
 _SHARE_BITS: Final = 62
 
 
 @dataclass(frozen=True, eq=False)
 class SamplingPlan:
-    """Who votes, with what weight, in which order.
+    """Which learners vote, with what weight, in which order.
 
     Attributes
     ----------
@@ -45,9 +45,9 @@ class SamplingPlan:
     sheet : CostSheet
         The prices, in the order of the columns.
     columns : tuple of tuples of int
-        The columns of each learner, rising.
+        The columns of each learner, ascending.
     relevant : tuple of int
-        The columns of all learners, rising.
+        The columns of all learners, ascending.
     costs : ndarray of float64, shape (n_learners,)
         The total of each learner's columns, from an empty ledger.
     steps : float
@@ -61,9 +61,9 @@ class SamplingPlan:
     exact : ndarray of int64
         Learners that are not drawn but vote with their alpha.
     dear : ndarray of int64
-        Learners of different columns, by falling cost.
+        Learners of different columns, by descending cost.
     full_vote : bool
-        Whether everybody votes as soon as all that is left is affordable.
+        Whether all learners vote as soon as all that is left is affordable.
     max_samples : int
         Most draws, or most learners from the top.
     order : ndarray of int64
@@ -71,7 +71,7 @@ class SamplingPlan:
     reach : ndarray of float64, shape (len(order) + 1,)
         How far the votes from a place on can move the sum.
     curtail : bool
-        Whether a row ends when the votes still out cannot change its label.
+        Whether a row stops when the remaining votes cannot change its label.
     """
 
     votes: TreeVotes | LinearVotes
@@ -141,12 +141,12 @@ class SamplingPlan:
 
 
 class PlanSampler:
-    """A plan made ready for the compiled sampler.
+    """A plan compiled for many rows.
 
     Parameters
     ----------
     plan : SamplingPlan
-        What to do.
+        The plan.
     """
 
     def __init__(self, plan: SamplingPlan) -> None:
@@ -184,7 +184,7 @@ class PlanSampler:
         seeds: NDArray[np.int64],
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64]]:
-        """Take the votes of every row.
+        """Sample the votes of every row.
 
         Parameters
         ----------
@@ -218,6 +218,32 @@ class PlanSampler:
         return outputs, unpack(words, votes.n_features), samples
 
 
+def full_vote(
+    votes: TreeVotes | LinearVotes, sheet: CostSheet, values: NDArray[np.floating], n_threads: int = 1
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the vote of all learners, whatever it costs.
+
+    Parameters
+    ----------
+    votes : TreeVotes or LinearVotes
+        The learners.
+    sheet : CostSheet
+        The prices, in the order of the columns.
+    values : ndarray, shape (n_rows, n_features)
+        An encoded table.
+    n_threads : int
+        Threads to use; any number gives the same bits.
+
+    Returns
+    -------
+    votes : ndarray of float64, shape (n_rows,)
+    acquired : ndarray of bool, shape (n_rows, n_features)
+    """
+    sampler = PlanSampler(SamplingPlan.make(votes, sheet, "weight"))
+    outputs, acquired, _ = sampler.sample(values, None, np.zeros(len(values), dtype=np.int64), n_threads)
+    return outputs[:, 0], acquired
+
+
 def _costs(columns: tuple[tuple[int, ...], ...], sheet: CostSheet) -> NDArray[np.float64]:
     names = sheet.features
     totals = {own: sheet.total([names[column] for column in own]) for own in set(columns)}
@@ -225,15 +251,15 @@ def _costs(columns: tuple[tuple[int, ...], ...], sheet: CostSheet) -> NDArray[np
 
 
 def _normal(costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return costs times the power of two that takes the largest to between 1/2 and 1, none too small."""
+    """Scale costs by the power of two that takes the largest to between 1/2 and 1; none becomes too small."""
     _, exponent = np.frexp(costs.max())
     return np.asarray(np.maximum(np.ldexp(costs, -exponent), _LEAST))
 
 
 def _cumulative(alphas: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return the sums of whole shares in proportion to alpha over cost, none for what is free.
+    """Return the cumulative sums of integer shares in proportion to alpha over cost; free learners have none.
 
-    As fine as 62 bits hold, and exact up to there: costs times any number give the same shares.
+    The shares fill 62 bits and are computed from exact fractions, so scaling all costs leaves them as they are.
     """
     ratios = [_ratio(alpha, cost) for alpha, cost in zip(alphas.tolist(), costs.tolist(), strict=True)]
     largest = max(ratios)
@@ -248,6 +274,7 @@ def _ratio(alpha: float, cost: float) -> Fraction:
 
 
 def _dear(columns: tuple[tuple[int, ...], ...], costs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return one learner for each set of columns that costs something, the most expensive first."""
     first: dict[tuple[int, ...], int] = {}
     for learner, own in enumerate(columns):
         first.setdefault(own, learner)
@@ -256,7 +283,7 @@ def _dear(columns: tuple[tuple[int, ...], ...], costs: NDArray[np.float64]) -> N
 
 
 def _order(alphas: NDArray[np.float64], costs: NDArray[np.float64]) -> list[int]:
-    """Return the learners by falling alpha over cost, exactly; free ones first, by falling alpha.
+    """Return the learners by descending alpha over cost, exactly; free ones first, by descending alpha.
 
     Ties go to the larger alpha, then the earlier learner.
     """

@@ -1,7 +1,6 @@
 """The walks of a sampled vote: learner by learner, column by column.
 
-They make the draws and the additions of the compiled sampler in the same order, so that both give the same
-bits.
+They draw and add in the same order as the compiled sampler, so that both give the same bits.
 """
 
 from __future__ import annotations
@@ -14,58 +13,58 @@ from numpy.typing import NDArray
 from farthing._core import draw_lot, purchase_bits, seed_key
 from farthing.boosting.adaboost_rs.sampling_plan import SamplingPlan
 from farthing.costs import RowLedger
-from farthing.learning.voting.votes import Ballot
+from farthing.learning.voting.votes import LazyVote
 
 
 class VotePolicy:
-    """Ask one learner after another; the base of the two ways to choose them."""
+    """Evaluate one learner after another; the base of the two ways to choose them."""
 
     def __init__(self, plan: SamplingPlan) -> None:
         self._plan = plan
         self._learner = -1
-        self._ballot: Ballot | None = None
+        self._vote: LazyVote | None = None
         self._heard: set[int] = set()
         self.samples = 0
 
     def wants(self, ledger: RowLedger) -> int | None:
-        """Return the column that the learner at hand needs, or go on to the next learner."""
+        """Return the column that the current learner needs, or go on to the next learner."""
         while True:
-            if self._ballot is not None:
-                column = self._ballot.wants()
+            if self._vote is not None:
+                column = self._vote.wants()
                 if column is not None:
                     return column
-                vote, self._ballot = self._ballot.vote(), None
+                vote, self._vote = self._vote.value(), None
                 self._count(self._learner, vote)
             learner = self._next(ledger)
             if learner is None:
                 return None
-            self._learner, self._ballot = learner, self._plan.votes.ballot(learner)
+            self._learner, self._vote = learner, self._plan.votes.lazy_vote(learner)
 
     def hear(self, column: int, value: float) -> None:
-        """Pass the value on to the learner at hand."""
+        """Pass the value on to the current learner."""
         self._heard.add(column)
-        if self._ballot is not None:
-            self._ballot.hear(value)
+        if self._vote is not None:
+            self._vote.hear(value)
 
     def _next(self, ledger: RowLedger) -> int | None:
-        """Return the learner to ask next, None at the end."""
+        """Return the learner to evaluate next, None at the end."""
         raise NotImplementedError
 
     def _count(self, learner: int, vote: float) -> None:
-        """Count a vote that was cast."""
+        """Add the vote of a learner."""
         raise NotImplementedError
 
     def _obtainable(self, columns: Iterable[int], ledger: RowLedger) -> list[int]:
-        """Leave out the columns that were refused, since they will not be had at any price."""
+        """Leave out the columns that were refused, which no price can buy."""
         owned = ledger.owned
         return [column for column in columns if owned[column] or column not in self._heard]
 
 
 class SampledVotePolicy(VotePolicy):
-    """Draw learners by lot; algorithms 2 and 3 of Reyzin (2011).
+    """Draw learners at random; algorithms 2 and 3 of Reyzin (2011).
 
-    Learners that cost nothing may vote exactly beforehand. If all columns still unbought are affordable,
-    everybody votes. Else draws go on while the budget holds the dearest unpaid price of any learner.
+    Learners that cost nothing may vote exactly beforehand. If all columns still unbought are affordable, all
+    learners vote. Otherwise draws go on while the budget has room for the largest unpaid price of any learner.
 
     Parameters
     ----------
@@ -147,13 +146,13 @@ class SampledVotePolicy(VotePolicy):
         plan, dearest = self._plan, 0.0
         for learner in plan.dear.tolist():
             if plan.costs[learner] <= dearest:
-                break  # what is unpaid is never more than the cost from an empty ledger
+                break  # the unpaid part is never more than the cost from an empty ledger
             dearest = max(dearest, ledger.price_all(self._obtainable(plan.columns[learner], ledger)))
         return dearest
 
 
 class TopVotePolicy(VotePolicy):
-    """Take learners from the top of a list, leaving out those that the budget cannot bear.
+    """Take learners from the top of a list, skipping those that the budget cannot afford.
 
     Parameters
     ----------

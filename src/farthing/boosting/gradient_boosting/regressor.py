@@ -1,18 +1,22 @@
-"""Plain gradient boosting, which knows no prices; the reference for those that do."""
+"""Plain gradient boosting, cost-blind: the reference for the Greedy Miser."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from farthing.base import ContractRegressor, TreesMixin, n_threads, register
-from farthing.costs import CostSheet
-from farthing.learning.booster import Boosting, Floats, Weighting
+from farthing.base import ContractRegressor, RegressorModel, TrainingSet, TreeModel, register
+from farthing.base.parameters import NON_NEGATIVE, POSITIVE, at_least, between
+from farthing.learning.booster import Boosting, Floats, TreeSettings, Weighting, constants
 from farthing.learning.losses import SQUARED
-from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class GradientBoostingModel(TreeModel, RegressorModel):
+    """A constant and a sum of regression trees."""
 
 
 @register(
@@ -21,24 +25,24 @@ from farthing.trees import Forest, Grower, Grown
     rank=3,
     trials=[{"n_estimators": 20, "max_depth": 2, "max_leaf_nodes": None, "l2_regularization": 1.0}],
 )
-class GradientBoostingRegressor(TreesMixin, ContractRegressor):
+class GradientBoostingRegressor(ContractRegressor):
     """Boosted regression trees on squared loss, cost-blind.
 
-    The prices do not change what is learned, only what is reported: `spend` and `acquired` show what a model
-    that was never told about money costs.
+    The prices do not change what is learned, only what is reported: `spend` and `acquired` show what a
+    model costs that does not know the prices.
 
     Parameters
     ----------
     n_estimators : int
         Number of trees.
     learning_rate : float
-        What each tree's values are multiplied by.
+        What the values of each tree are multiplied by.
     max_depth, max_leaf_nodes : int, optional
         Limits of each tree.
     min_samples_leaf : int
-        Fewest training rows of a leaf, counted and not weighed.
+        Fewest training rows of a leaf, regardless of their weights.
     l2_regularization : float
-        Ridge on the leaves: a leaf of weight w is shrunk by w / (w + l2_regularization).
+        L2 penalty on the leaves: a leaf of weight w is shrunk by w / (w + l2_regularization).
     max_bins : int
         Thresholds are sought among at most this many bins of a column, 2 to 255.
     costs : CostSheet, mapping, array, Series, path or None
@@ -58,6 +62,17 @@ class GradientBoostingRegressor(TreesMixin, ContractRegressor):
     >>> model.predict([[0.0], [7.0]]).round(3)
     array([0., 1.])
     """
+
+    model_type = GradientBoostingModel
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "n_estimators": [at_least(0)],
+        "learning_rate": [POSITIVE],
+        "max_depth": [at_least(0), None],
+        "max_leaf_nodes": [at_least(1), None],
+        "min_samples_leaf": [at_least(1)],
+        "l2_regularization": [NON_NEGATIVE],
+        "max_bins": [between(2, 255)],
+    }
 
     def __init__(
         self,
@@ -82,61 +97,43 @@ class GradientBoostingRegressor(TreesMixin, ContractRegressor):
         self.costs = costs
         self.n_jobs = n_jobs
 
-    def _fit(
-        self,
-        values: NDArray[np.floating],
-        target: NDArray[np.float64],
-        weights: NDArray[np.float64],
-        sheet: CostSheet,
-    ) -> None:
-        if not isinstance(self.n_estimators, int | np.integer) or self.n_estimators < 0:
-            raise ValueError(f"n_estimators must be an integer of at least 0; got {self.n_estimators!r}")
-        if not (0 < self.learning_rate < np.inf):
-            raise ValueError(f"learning_rate must be above 0, and finite; got {self.learning_rate!r}")
-        threads = n_threads(self.n_jobs)
-        bins = Bins(values, self.schema_, max_bins=self.max_bins, n_threads=threads)
-        grower = Grower(
-            bins,
-            sheet,
-            max_depth=self.max_depth,
-            max_leaf_nodes=self.max_leaf_nodes,
-            min_samples_leaf=self.min_samples_leaf,
-            n_threads=threads,
-        )
+    def _learn(self, rows: TrainingSet) -> GradientBoostingModel:
+        settings, prior = TreeSettings.of(self), rows.prior()
+        bins = rows.bins(self.max_bins, settings.n_threads)
         trees = boost(
-            grower,
-            target,
-            weights,
-            start=float(self.prior_[0]),
+            settings.make_grower(bins, rows.costs, ledger="row"),
+            rows.target,
+            rows.weights,
+            start=float(prior[0]),
             n_estimators=self.n_estimators,
             learning_rate=self.learning_rate,
             l2_regularization=self.l2_regularization,
         )
-        base = Forest.constant(self.prior_, bins.n_features, bins.category_widths)
-        self.forest_ = Forest.concat([base, *trees])
+        first = constants(prior, bins.n_features, bins.category_widths)
+        return GradientBoostingModel(**rows.header(prior=prior), forest=Forest.concat([first, *trees]))
 
 
 def boost(
     grower: Grower,
-    target: NDArray[np.float64],
-    weights: NDArray[np.float64],
+    target: Floats,
+    weights: Floats,
     *,
     start: float,
     n_estimators: int,
     learning_rate: float,
     l2_regularization: float = 0.0,
 ) -> list[Forest]:
-    """Fit tree after tree to what is left of the target.
+    """Fit one tree after another to the residuals of the target.
 
     Parameters
     ----------
     grower : Grower
-        Grows on the rows' binned table.
+        Grows on the binned table of the rows.
     target, weights : ndarray of float64, shape (n_rows,)
         What to predict, and how much each row counts.
     start : float
         The prediction before the first tree.
-    n_estimators, learning_rate, l2
+    n_estimators, learning_rate, l2_regularization
         As in `GradientBoostingRegressor`.
 
     Returns

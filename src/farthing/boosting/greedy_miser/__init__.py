@@ -2,17 +2,14 @@
 
 from farthing.boosting.greedy_miser.classifier import GreedyMiserClassifier
 from farthing.boosting.greedy_miser.l1_path import l1_path
-from farthing.boosting.greedy_miser.path import CostPath, Curve, PathPoint, miser_path, subset_path
+from farthing.boosting.greedy_miser.path import miser_path, subset_path
 from farthing.boosting.greedy_miser.ranker import GreedyMiserRanker
 from farthing.boosting.greedy_miser.regressor import GreedyMiserRegressor
 
 __all__ = [
-    "CostPath",
-    "Curve",
     "GreedyMiserClassifier",
     "GreedyMiserRanker",
     "GreedyMiserRegressor",
-    "PathPoint",
     "l1_path",
     "miser_path",
     "subset_path",

@@ -3,127 +3,97 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from types import UnionType
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import ValidatedMixin, ladder, n_threads
-from farthing.boosting.greedy_miser.parameters import MiserParameters
-from farthing.boosting.greedy_miser.staged import StagedTrees
-from farthing.costs import CostSheet
-from farthing.learning.booster import Boosting, Floats, Grow, Weighting, constants
+from farthing.base import BudgetKind, TrainingSet, ValidatedMixin, ladder
+from farthing.boosting.greedy_miser.model import GreedyMiserModel
+from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, MiserParameters
+from farthing.boosting.greedy_miser.staged import StagedMixin
+from farthing.learning.booster import Boosting, Floats, Grow, TreeSettings, Weighting, constants
 from farthing.learning.early_stopping import EarlyStopping
+from farthing.learning.holdout import hold_out
 from farthing.learning.ledgers import Ledger, ModelLedger, PerRowLedger, trees_within
 from farthing.learning.losses import Loss
 from farthing.learning.random_numbers import draw_rows, subkey
-from farthing.learning.training_set import Rows
 from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown, Predictor, Progress, RowLedgers
 
-# Least share of the training weight that the hessians of a leaf make up: where the model is all but certain,
-# Newton steps are long and say little.
-LEAST_HESSIAN = 1e-6
 
+class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
+    """The base of the three estimators, which add the loss and the meaning of the target."""
 
-class GreedyMiser(MiserParameters, ValidatedMixin, StagedTrees):
-    """The booster behind the three estimators; they add the loss and the meaning of the target."""
-
-    _hard_budget = True
-    _stored: ClassVar[Mapping[str, type | UnionType]] = {
-        "evaluation_cost_": float,
-        "validation_losses_": np.ndarray,
-    }
+    model_type: ClassVar[type[GreedyMiserModel]]
+    budget_kind: BudgetKind = "hard"
+    _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
 
     # What the three estimators differ in.
 
     @abstractmethod
-    def _loss(self, target: NDArray[Any], qid: NDArray[np.int64] | None) -> Loss:
+    def _loss(self, rows: TrainingSet) -> Loss:
         """Return what is minimised on these rows."""
 
-    def _judge(
-        self,
-        loss: Loss,
-        target: NDArray[Any],
-        scores: Floats,
-        weights: Floats,
-        qid: NDArray[np.int64] | None,  # noqa: ARG002
-    ) -> float:
-        """Return how bad scores (n_outputs, n_rows) are on validation rows; the mean loss by default."""
-        return float(np.average(loss.values(target, scores), weights=weights))
+    def _validation_loss(self, loss: Loss, rows: TrainingSet, scores: Floats) -> float:
+        """Return the loss of scores (n_outputs, n_rows) on validation rows; by default the weighted mean."""
+        return float(np.average(loss.values(rows.target, scores), weights=rows.weights))
 
-    def _factors(self, target: NDArray[Any], weights: Floats) -> Floats | None:  # noqa: ARG002
-        """Return what the weights of rows of each class are multiplied by, shape (n_classes,), or None."""
+    def _class_factors(self, rows: TrainingSet) -> Floats | None:  # noqa: ARG002
+        """Return what the weights of the rows of each class are multiplied by, shape (n_classes,), or None."""
         return None
 
     # Learning.
 
-    def _fit(
-        self,
-        values: NDArray[np.floating],
-        target: NDArray[Any],
-        weights: Floats,
-        sheet: CostSheet,
-        *,
-        qid: NDArray[np.int64] | None = None,
-        validation: Any = None,
-        bins: Bins | None = None,
-    ) -> None:
-        self._check_parameters()
-        threads = n_threads(self.n_jobs)
-        factors = self._factors(target, weights)
-        rows = Rows(values, target, weights, qid).reweighed(factors)
-        self.prior_ = self._loss(rows.target, rows.qid).start(rows.target, rows.weights)
-        chance = self.subsample < 1 or self.validation_fraction is not None
-        key = _key(self.random_state) if chance else 0
-        watched = None if validation is None else self._watched_rows(validation).reweighed(factors)
-        if watched is None and self.validation_fraction is not None:
-            rows, watched = rows.apart(self.validation_fraction, subkey(key, 0))
-        if bins is None:
-            bins = Bins(rows.values, self.schema_, max_bins=self.max_bins, n_threads=threads)
-        before = self._before(bins)
-        progress = self._progress(rows, before, threads)
+    def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> GreedyMiserModel:
+        factors = self._class_factors(rows)
+        rows = rows.reweighed(factors)
+        validation = None if validation is None else validation.reweighed(factors)
+        prior = self._loss(rows).start(rows.target, rows.weights)
+        stochastic = self.subsample < 1 or self.validation_fraction is not None
+        key = _key(self.random_state) if stochastic else 0
+        if validation is None and self.validation_fraction is not None:
+            rows, validation = hold_out(rows, self.validation_fraction, partial(draw_rows, subkey(key, 0)))
+        settings, budget = TreeSettings.of(self), self.hard_cap()
+        bins = rows.bins(self.max_bins, settings.n_threads)
+        before = self._trees_before(prior, bins)
+        n_outputs = before.n_outputs
+        prior = before.value[:n_outputs, 0].copy()  # with a warm start, that of the last fit
+        progress = self._progress(rows, before, budget)
         boosting = Boosting(
-            self._loss(rows.target, rows.qid),
+            self._loss(rows),
             rows.target,
             Weighting.of(rows.weights),
             np.ascontiguousarray(progress.outputs.T),
             self.learning_rate,
-            newton=self.leaf == "newton",
-            n_before=before.n_trees - before.n_outputs,
+            newton=settings.newton,
+            n_before=before.n_trees - n_outputs,
         )
-        tradeoff = self.tradeoff * self._scale(boosting)
-        ledger = self._ledger(bins, before, progress, boosting.weighting, tradeoff)
-        grower = Grower(
-            bins,
-            sheet,
-            max_depth=self.max_depth,
-            max_leaf_nodes=self.max_leaf_nodes,
-            min_samples_leaf=self.min_samples_leaf,
-            ledger=self.charge,
-            tradeoff=tradeoff,
-            n_threads=threads,
+        tradeoff = self.tradeoff * self._tradeoff_unit(boosting, prior)
+        ledger = self._ledger(bins, before, progress, boosting.weighting, tradeoff, budget)
+        grower = settings.make_grower(bins, rows.costs, ledger=self.charge, tradeoff=tradeoff)
+        grow = self._grow(settings, grower, ledger, boosting, key)
+        stopping = None if validation is None else self._early_stopping(validation, before, ledger)
+        self._run_rounds(boosting, grow, ledger, stopping)
+        kept = boosting.trees if stopping is None else boosting.trees[: stopping.best * n_outputs]
+        forest = Forest.concat([before, *kept])
+        evaluation_cost = float(self.tree_cost * (forest.n_trees - n_outputs))
+        left = None if budget is None else ledger.feature_budget(budget, evaluation_cost)
+        return self.model_type(
+            **rows.header(prior=prior, budget=left),
+            forest=forest,
+            evaluation_cost=evaluation_cost,
+            validation_losses=np.array([] if stopping is None else stopping.losses, dtype=np.float64),
         )
-        grow = self._grow(grower, ledger, boosting.weighting, key)
-        watch = None if watched is None else self._watch(watched, before, ledger, threads)
-        self._rounds(boosting, grow, ledger, watch)
-        n_outputs = before.n_outputs
-        kept = boosting.trees if watch is None else boosting.trees[: watch.best * n_outputs]
-        self.forest_ = Forest.concat([before, *kept])
-        self.validation_losses_ = np.array([] if watch is None else watch.losses, dtype=np.float64)
-        self.evaluation_cost_ = float(self.tree_cost * (self.forest_.n_trees - n_outputs))
-        if self.budget_ is not None:
-            self.budget_ = ledger.left(self.budget_, self.evaluation_cost_)
 
-    def _before(self, bins: Bins) -> Forest:
-        """Return the trees to go on from: those of the last fit, or constants."""
-        if not (self.warm_start and hasattr(self, "forest_")):
-            return constants(self.prior_, bins.n_features, bins.category_widths)
-        last, n_outputs = self.forest_, len(self.prior_)
+    def _trees_before(self, prior: Floats, bins: Bins) -> Forest:
+        """Return the trees to continue from: those of the last fit, or constants."""
+        if not (self.warm_start and hasattr(self, "fitted_")):
+            return constants(prior, bins.n_features, bins.category_widths)
+        last, n_outputs = self.fitted_.forest, len(prior)
         if not np.array_equal(last.category_widths, bins.category_widths):
             raise ValueError("warm_start needs the columns and categories of the last fit; set it to False")
         if last.n_outputs != n_outputs:
@@ -132,110 +102,105 @@ class GreedyMiser(MiserParameters, ValidatedMixin, StagedTrees):
             raise ValueError(
                 f"n_estimators must be at least the {rounds} of the last fit; got {self.n_estimators}"
             )
-        self.prior_ = last.value[:n_outputs, 0].copy()
         return last
 
-    def _progress(self, rows: Rows, before: Forest, threads: int) -> Progress:
-        """Return where the rows stand after the trees that there are already."""
-        caps = None
-        if self.charge == "row" and (cap := self._cap(before.n_outputs)) is not None:
-            caps = np.full(len(rows.target), cap)
-        progress = Progress(rows.values, before.n_outputs, self.costs_, budget=caps, n_threads=threads)
+    def _progress(self, rows: TrainingSet, before: Forest, budget: float | None) -> Progress:
+        """Return the state of the training rows after the trees that there are already."""
+        _, cap = self._row_limits(budget, before.n_outputs)
+        caps = None if self.charge == "model" or cap is None else np.full(len(rows), cap)
+        progress = Progress(
+            rows.values, before.n_outputs, rows.costs, budget=caps, n_threads=self.n_threads()
+        )
         Predictor(before).advance(progress, 0, before.n_trees)
         return progress
 
-    def _cap(self, n_outputs: int) -> float | None:
-        """Return what a row may spend on features once all trees that the budget bears are paid for."""
-        if self.budget_ is None:
-            return None
-        most = trees_within(self.budget_, self.tree_cost, self.n_estimators * n_outputs, n_outputs)
-        return max(0.0, self.budget_ - self.tree_cost * most)
+    def _row_limits(self, budget: float | None, n_outputs: int) -> tuple[int, float | None]:
+        """Return how many trees fit into the budget, and what they leave for the features of a row."""
+        most = trees_within(budget, self.tree_cost, self.n_estimators * n_outputs, n_outputs)
+        return most, None if budget is None else max(0.0, budget - self.tree_cost * most)
 
     def _ledger(
-        self, bins: Bins, before: Forest, progress: Progress, weighting: Weighting, tradeoff: float
+        self,
+        bins: Bins,
+        before: Forest,
+        progress: Progress,
+        weighting: Weighting,
+        tradeoff: float,
+        budget: float | None,
     ) -> Ledger:
+        costs = progress.sheet
         if self.charge == "model":
-            return ModelLedger(self.costs_, before, self.budget_, self.tree_cost)
-        n_outputs = before.n_outputs
-        cap = self._cap(n_outputs)
+            return ModelLedger(costs, before, budget, self.tree_cost)
+        most_trees, cap = self._row_limits(budget, before.n_outputs)
         ledgers = None
         if cap is not None or tradeoff > 0:
             ledgers = RowLedgers(
                 bins,
-                self.costs_,
+                costs,
                 budget=cap,
                 weights=weighting.weights,
                 owned=progress.touched,
                 n_threads=progress.n_threads,
             )
-        most = trees_within(self.budget_, self.tree_cost, self.n_estimators * n_outputs, n_outputs)
-        return PerRowLedger(ledgers, cap=cap, most_trees=most, n_trees=before.n_trees - n_outputs)
+        n_trees = before.n_trees - before.n_outputs
+        return PerRowLedger(ledgers, cap=cap, most_trees=most_trees, n_trees=n_trees)
 
-    def _grow(self, grower: Grower, ledger: Ledger, weighting: Weighting, key: int) -> Grow:
-        def grow(gradients: Floats, hessians: Floats | None, number: int, step: float) -> Grown:
-            n_rows = len(gradients)
+    def _grow(
+        self, settings: TreeSettings, grower: Grower, ledger: Ledger, boosting: Boosting, key: int
+    ) -> Grow:
+        n_rows, weighting = len(boosting.target), boosting.weighting
+
+        def grow_tree(gradients: Floats, hessians: Floats | None, number: int, **leaves: float) -> Grown:
             drawn = None
             if self.subsample < 1:
                 n_drawn = max(1, round(self.subsample * n_rows))
+                # Stream 0 of the key chose the rows held out.
                 drawn = draw_rows(subkey(key, number + 1), n_rows, n_drawn)
-            return ledger.grow(
-                grower,
-                gradients,
-                hessians,
-                drawn,
-                l2_regularization=self.l2_regularization / weighting.unit,
-                min_hessian=LEAST_HESSIAN * weighting.total(n_rows) if self.leaf == "newton" else 0.0,
-                step=step,
-            )
+            return ledger.grow(grower, gradients, hessians, drawn, **leaves)
 
-        return grow
+        return settings.make_grow(grow_tree, weighting, weighting.total(n_rows))
 
-    def _scale(self, boosting: Boosting) -> float:
+    def _tradeoff_unit(self, boosting: Boosting, prior: Floats) -> float:
         """Return what a trade-off of 1 is worth in the sums that trees are grown by."""
         if not self.relative:
             return 1 / boosting.weighting.unit
-        start = np.repeat(self.prior_[:, np.newaxis], len(boosting.target), axis=1)
+        start = np.repeat(prior[:, np.newaxis], len(boosting.target), axis=1)
         return boosting.weighting.sum(boosting.loss.values(boosting.target, start))
 
-    def _watch(self, rows: Rows, before: Forest, ledger: Ledger, threads: int) -> EarlyStopping:
-        caps = None if ledger.cap is None else np.full(len(rows.target), ledger.cap)
-        loss = self._loss(rows.target, rows.qid)
+    def _early_stopping(self, rows: TrainingSet, before: Forest, ledger: Ledger) -> EarlyStopping:
+        caps = None if ledger.cap is None else np.full(len(rows), ledger.cap)
+        loss = self._loss(rows)
         return EarlyStopping(
-            Progress(rows.values, before.n_outputs, self.costs_, budget=caps, n_threads=threads),
+            Progress(rows.values, before.n_outputs, rows.costs, budget=caps, n_threads=self.n_threads()),
             before,
-            lambda scores: self._judge(loss, rows.target, scores, rows.weights, rows.qid),
+            lambda scores: self._validation_loss(loss, rows, scores),
         )
 
-    def _rounds(self, boosting: Boosting, grow: Grow, ledger: Ledger, watch: EarlyStopping | None) -> None:
-        """Run rounds until there are enough, the budget bears no more trees, or n_iter_no_change ends."""
-        n_outputs = len(self.prior_)
+    def _run_rounds(
+        self, boosting: Boosting, grow: Grow, ledger: Ledger, stopping: EarlyStopping | None
+    ) -> None:
+        """Run rounds until there are enough, the budget has room for no more trees, or the loss stalls."""
+        n_outputs = len(boosting.scores)
         for _ in range(boosting.n_before // n_outputs, self.n_estimators):
-            if not ledger.opens(n_outputs):
+            if not ledger.reserve_trees(n_outputs):
                 return
             trees = boosting.round(grow)
-            if watch is not None:
-                watch.add(Forest.concat(trees))
-                if self.n_iter_no_change is not None and watch.idle >= self.n_iter_no_change:
+            if stopping is not None:
+                stopping.add(Forest.concat(trees))
+                if self.n_iter_no_change is not None and stopping.rounds_since_best >= self.n_iter_no_change:
                     return
-
-    def _watched_rows(self, validation: Any) -> Rows:
-        """Return validation rows as `fit` takes them."""
-        return Rows(*self._given_rows(validation), None)
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield the models of fewer rounds, see `BudgetedEstimator.variants`; the model itself comes last."""
         check_is_fitted(self)
-        watched = len(self.validation_losses_) or self.validation_fraction is not None
-        if not (watched or self.tree_cost or self.warm_start):
-            for n_rounds in ladder(self.n_rounds_)[:-1]:
-                forest = self.forest_.trees(0, (n_rounds + 1) * len(self.prior_))
-                yield {"n_estimators": n_rounds}, self._variant({"n_estimators": n_rounds}, forest_=forest)
+        model = self.fitted_
+        validated = len(model.validation_losses) or self.validation_fraction is not None
+        # With these, a fit of fewer rounds would not be the first rounds of this one.
+        if not (validated or self.tree_cost or self.warm_start):
+            for n_rounds in ladder(model.n_rounds)[:-1]:
+                params = {"n_estimators": n_rounds}
+                yield params, self.variant(params, model.first_rounds(n_rounds))
         yield {}, self
-
-    def _check_stored(self) -> None:
-        super()._check_stored()
-        if not (0 <= self.evaluation_cost_ < np.inf):
-            raise ValueError(f"evaluation_cost_ must be zero or more; got {self.evaluation_cost_!r}")
 
 
 def _key(random_state: Any) -> int:

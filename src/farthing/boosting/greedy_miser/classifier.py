@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
 
-from farthing.base import ContractClassifier, documented, register, sigmoid, softmax
+from farthing.base import ContractClassifier, TrainingSet, documented, register
+from farthing.base.parameters import one_of
 from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
-from farthing.boosting.greedy_miser.parameters import SHARED, Charge, Leaf
-from farthing.learning import losses
+from farthing.boosting.greedy_miser.model import GreedyMiserClassifierModel
+from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, SHARED, Charge, Leaf
+from farthing.learning.class_weights import class_factors
+from farthing.learning.losses import Loss, classification_loss
 
 
 @register(
     grid=miser_grid,
-    auto=False,  # early exits give its models, too
+    auto=False,  # early exits include its models
     trials=[
         {"n_estimators": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "leaf": "gradient"},
         {"n_estimators": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},
@@ -25,15 +28,15 @@ from farthing.learning import losses
 )
 @documented(SHARED)
 class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
-    """Boosted trees on log loss that weigh what a feature tells against what it costs.
+    """Boosted trees on log loss that weigh the gain of a feature against its cost.
 
-    Two classes share one tree a round; more have one tree a class and round, as in the paper's experiment on
-    scenes, and all of them buy from the same purse.
+    Two classes share one tree per round. More classes have one tree each per round, as in the paper's
+    experiment on scenes; what one of them buys, all of them own.
 
     Parameters
     ----------
     class_weight : dict, "balanced" or None
-        Weights of the classes, times ``sample_weight``; "balanced" gives each class the same weight in all.
+        Weights of the classes, times ``sample_weight``; "balanced" gives all classes the same total weight.
     {parameters}
 
     Attributes
@@ -55,6 +58,12 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
     >>> bool(model.spend(heart.X).mean() < plain.spend(heart.X).mean())
     True
     """
+
+    model_type = GreedyMiserClassifierModel
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CONSTRAINTS,
+        "class_weight": [Mapping, one_of("balanced"), None],
+    }
 
     def __init__(
         self,
@@ -106,47 +115,18 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
         self.class_weight = class_weight
 
     def decision_function(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
-        """Give the scores behind the probabilities; parameters as in `predict`.
+        """Return the scores behind the probabilities; parameters as in `predict`.
 
         Returns
         -------
         ndarray of float64, shape (n_rows,) or (n_rows, n_classes)
-            Log-odds of the second of two classes, or one score a class.
+            Log-odds of the second of two classes, or one score per class.
         """
-        outputs, _ = self._raw(X, budget, seeds)
+        outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds)
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
-    def _loss(self, target: NDArray[Any], qid: NDArray[np.int64] | None) -> losses.Loss:  # noqa: ARG002
-        n_classes = len(self.classes_)
-        return losses.LOGISTIC if n_classes == 2 else losses.softmax(n_classes)
+    def _loss(self, rows: TrainingSet) -> Loss:
+        return classification_loss(rows.n_classes)
 
-    def _conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        return sigmoid(outputs) if len(self.classes_) == 2 else softmax(outputs)
-
-    def _known_target(self, y: Any) -> NDArray[Any]:
-        labels = column_or_1d(y, warn=True)
-        known = np.isin(labels, self.classes_)
-        if not known.all():
-            raise ValueError(
-                f"validation has the class {labels[~known].tolist()[0]!r}, which no training row has; "
-                f"there are {self.classes_.tolist()}"
-            )
-        return np.asarray(np.searchsorted(self.classes_, labels), dtype=np.int64)
-
-    def _factors(self, target: NDArray[Any], weights: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        if self.class_weight is None:
-            return None
-        if isinstance(self.class_weight, str):
-            if self.class_weight != "balanced":
-                raise ValueError(
-                    f"class_weight must be 'balanced', a dict or None; got {self.class_weight!r}"
-                )
-            counts = np.bincount(target, weights=weights, minlength=len(self.classes_))
-            return np.asarray(weights.sum() / (len(self.classes_) * np.where(counts > 0, counts, np.inf)))
-        labels = self.classes_.tolist()
-        if strange := [label for label in self.class_weight if label not in labels]:
-            raise ValueError(f"class_weight names {strange[0]!r}, which is no class; there are {labels}")
-        given = np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
-        if not ((given > 0) & np.isfinite(given)).all():
-            raise ValueError(f"class_weight must be above 0, and finite; got {self.class_weight!r}")
-        return given
+    def _class_factors(self, rows: TrainingSet) -> NDArray[np.float64] | None:
+        return class_factors(self.class_weight, rows)

@@ -1,4 +1,4 @@
-"""An L1 linear model along its path: the sparse rival, which buys a feature for all rows or for none."""
+"""The lasso along its path: the sparse linear rival, which buys a feature for all rows or for none."""
 
 from __future__ import annotations
 
@@ -9,17 +9,10 @@ from numpy.typing import NDArray
 from sklearn.base import is_classifier
 from sklearn.linear_model import lasso_path
 
-from farthing.boosting.greedy_miser.path import (
-    CostPath,
-    Curve,
-    EvaluationRows,
-    Part,
-    PathPoint,
-    Scoring,
-    default_scoring,
-)
+from farthing.base import Frontier, Point
+from farthing.boosting.greedy_miser.path_evaluation import EvaluationRows, Rows, Scoring, default_scoring
 from farthing.costs import CostSheet
-from farthing.table import Schema
+from farthing.table import PreparedTable
 
 
 def l1_path(
@@ -27,12 +20,12 @@ def l1_path(
     X: Any,
     y: Any,
     *,
-    validation: Part,
-    test: Part | None = None,
+    validation: Rows,
+    test: Rows | None = None,
     costs: Any = None,
     n_alphas: int = 30,
     scoring: Scoring | None = None,
-) -> CostPath:
+) -> Frontier:
     """Follow the lasso from no feature to nearly all; for classes, the group lasso on their indicators.
 
     Columns are standardised, missing values become the mean, and categories are used as the numbers that code
@@ -42,7 +35,7 @@ def l1_path(
     ----------
     estimator : estimator
         Says what the task is, regression, classes or ranking, and how it is scored; it is not fitted.
-    X, y : array or frame, array
+    X, y : array, frame or PreparedTable, array
         The training rows.
     validation, test : tuple (X, y) or (X, y, qid)
         Rows that choose among the models, and rows that are reported; without ``test`` those of
@@ -56,8 +49,9 @@ def l1_path(
 
     Returns
     -------
-    CostPath
-        A curve of one point for each strength.
+    Frontier
+        One point per strength of the penalty, ``alpha`` in ``params``; ``details`` has the number of features
+        used, ``n_features``, and their cost, ``model_cost``. It keeps no models.
 
     Examples
     --------
@@ -65,15 +59,15 @@ def l1_path(
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 2))
     >>> path = l1_path(GreedyMiserRegressor(costs=[3, 5]), X, X[:, 0], validation=(X, X[:, 0]), n_alphas=5)
-    >>> [point.spend for point in path.best]
+    >>> [point.spend for point in path]
     [0.0, 3.0, 3.0, 3.0, 3.0]
     """
-    schema = Schema.learn(X, "l1_path")
-    encoded = schema.encode(X, "l1_path")
+    table = PreparedTable.of(X, "l1_path")
+    schema, encoded = table.schema, table.encoded
     encoded.check()
     sheet = CostSheet.of(getattr(estimator, "costs", None) if costs is None else costs, schema.names)
-    judged = [
-        EvaluationRows(part, schema, "validation or test") for part in (validation, test) if part is not None
+    evaluated = [
+        EvaluationRows(rows, schema, "validation or test") for rows in (validation, test) if rows is not None
     ]
     score = default_scoring(estimator) if scoring is None else scoring
     classes = np.unique(y) if is_classifier(estimator) else None
@@ -83,23 +77,32 @@ def l1_path(
     scaler = _Scaler(encoded.values)
     offset = targets.mean(axis=0)
     Z, centred = scaler(encoded.values), targets - offset
-    # The least strength that leaves no feature; a hair above it, so that rounding leaves none either.
+    # The least strength that leaves no feature, plus a margin so that rounding leaves none either.
     pull = np.linalg.norm((Z.T @ centred).reshape(Z.shape[1], -1), axis=1).max() / len(Z)
     strengths = max(pull, 1e-12) * (1 + 1e-9) * np.geomspace(1, 1e-3, n_alphas)
     alphas, paths, _ = lasso_path(Z, centred, alphas=strengths)
 
-    curves = []
+    points = []
     for place, alpha in enumerate(alphas):
         weights = np.atleast_2d(paths[..., place])  # (n_targets, n_features)
         used = (weights != 0).any(axis=0)
         cost = float(sheet.total(used))
         scores = [
-            score(part.target, _predict(scaler(part.values) @ weights.T + offset, classes), part.qid)
-            for part in judged
+            score(rows.target, _predict(scaler(rows.values) @ weights.T + offset, classes), rows.qid)
+            for rows in evaluated
         ]
-        point = PathPoint(float(alpha), int(used.sum()), cost, cost, scores[0], cost, scores[-1])
-        curves.append(Curve(float(alpha), (point,)))
-    return CostPath(tuple(curves))
+        point = Point(
+            "Lasso",
+            {"alpha": float(alpha)},
+            cost,
+            cost,
+            scores[0],
+            test_spend=cost,
+            test_score=scores[-1],
+            details={"n_features": int(used.sum()), "model_cost": cost},
+        )
+        points.append(point)
+    return Frontier(tuple(points), unit=sheet.unit, full_cost=sheet.total(sheet.features))
 
 
 def _predict(outputs: NDArray[np.float64], classes: NDArray[Any] | None) -> NDArray[Any]:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from farthing.base import ContractRegressor, documented, n_threads, register
+from farthing.base import ContractRegressor, TrainingSet, documented, register
+from farthing.base.parameters import at_least, one_of
 from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
-from farthing.boosting.greedy_miser.parameters import SHARED, Charge, Leaf
+from farthing.boosting.greedy_miser.model import GreedyMiserRegressorModel
+from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, SHARED, Charge, Leaf
 from farthing.learning.losses import SQUARED, Loss, lambdamart
-from farthing.learning.training_set import Rows
-from farthing.metrics import ndcg
+from farthing.metrics import ndcg, query_codes
 
 
 @register(
@@ -23,18 +24,18 @@ from farthing.metrics import ndcg
 )
 @documented(SHARED)
 class GreedyMiserRanker(GreedyMiser, ContractRegressor):
-    """Boosted trees that score documents, and weigh what a feature tells against what it costs.
+    """Boosted trees that score documents, and weigh the gain of a feature against its cost.
 
-    `predict` gives scores; within a query, larger is better.
+    `predict` returns scores; within a query, larger is better.
 
     Parameters
     ----------
     loss : {"squared", "lambdamart"}
-        "squared" regresses on the grades, as the paper does. "lambdamart" pulls documents of a query apart,
+        "squared" regresses on the grades, as the paper does. "lambdamart" pushes documents of a query apart,
         the more the more NDCG gains by it; scores start at the mean grade and have no scale. Pairs of which
         neither is among the first 30 are left out, as in LightGBM's default: they hardly change NDCG.
-    at : int
-        Validation rows choose the rounds by NDCG at this many documents.
+    k : int
+        Validation rows choose the number of rounds by NDCG@k.
     {parameters}
 
     Attributes
@@ -55,11 +56,18 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
     (300,)
     """
 
+    model_type = GreedyMiserRegressorModel
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **CONSTRAINTS,
+        "loss": [one_of("squared", "lambdamart")],
+        "k": [at_least(1)],
+    }
+
     def __init__(
         self,
         *,
         loss: Literal["squared", "lambdamart"] = "squared",
-        at: int = 5,
+        k: int = 5,
         tradeoff: float = 0.0,
         relative: bool = False,
         charge: Charge = "model",
@@ -104,7 +112,7 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
             n_jobs=n_jobs,
         )
         self.loss = loss
-        self.at = at
+        self.k = k
 
     def fit(  # type: ignore[override]
         self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, *, validation: Any = None
@@ -113,8 +121,8 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
 
         Parameters
         ----------
-        X : array or frame, shape (n_rows, n_features)
-            One document a row.
+        X : array, frame or PreparedTable, shape (n_rows, n_features)
+            One document per row.
         y : array, shape (n_rows,)
             Grades; larger is better.
         qid : array, shape (n_rows,), optional
@@ -128,40 +136,43 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
         -------
         self
         """
-        by_row = None if qid is None else {"qid": query_codes(qid)}
-        return self._learn(X, y, sample_weight, by_row, validation=validation)
+        rows = self.training_set(X, y, sample_weight, qid=_codes(qid))
+        given = None if validation is None else self.validation_set(rows, validation)
+        return self.fit_rows(rows, validation=given)
 
-    def _loss(self, target: NDArray[Any], qid: NDArray[np.int64] | None) -> Loss:
-        if self.loss == "squared":
-            return SQUARED
-        if self.loss == "lambdamart":
-            return lambdamart(qid, len(target), n_threads(self.n_jobs))
-        raise ValueError(f"loss must be 'squared' or 'lambdamart'; got {self.loss!r}")
+    def validation_set(self, rows: TrainingSet, validation: Any) -> TrainingSet:
+        """Validate the rows that `fit` was given as ``validation``, against those of the fit.
 
-    def _watched_rows(self, validation: Any) -> Rows:
+        Parameters
+        ----------
+        rows : TrainingSet
+            The training rows.
+        validation : tuple (X, y), (X, y, qid) or (X, y, qid, sample_weight)
+
+        Returns
+        -------
+        TrainingSet
+        """
         if not isinstance(validation, tuple) or len(validation) not in (2, 3, 4):
             raise ValueError(
                 "validation must be (X, y), (X, y, qid) or (X, y, qid, sample_weight); "
                 f"got {type(validation).__name__}"
             )
         X, y, qid, weights = (*validation, None, None)[:4]
-        return Rows(*self._validation_rows(X, y, weights), None if qid is None else query_codes(qid))
+        return self._validation_rows(rows, X, y, weights, qid=_codes(qid))
 
-    def _known_target(self, y: Any) -> NDArray[Any]:
-        return self._learn_target(y)
+    def _loss(self, rows: TrainingSet) -> Loss:
+        if self.loss == "squared":
+            return SQUARED
+        return lambdamart(rows.qid, len(rows), self.n_threads())
 
-    def _judge(
-        self,
-        loss: Loss,  # noqa: ARG002
-        target: NDArray[Any],
-        scores: NDArray[np.float64],
-        weights: NDArray[np.float64],  # noqa: ARG002
-        qid: NDArray[np.int64] | None,
-    ) -> float:
-        return 1 - ndcg(target, scores[0], qid=qid, k=self.at)
+    def _validation_loss(self, loss: Loss, rows: TrainingSet, scores: NDArray[np.float64]) -> float:  # noqa: ARG002
+        return 1 - ndcg(rows.target, scores[0], qid=rows.qid, k=self.k)
 
 
-def query_codes(qid: Any) -> NDArray[np.int64]:
-    """Return queries as numbers from 0."""
-    codes = np.unique(column_or_1d(qid), return_inverse=True)[1]
-    return codes.astype(np.int64)
+def _codes(qid: Any) -> NDArray[np.int64] | None:
+    """Return queries as numbers from 0; None stays None, which is one query of all rows."""
+    if qid is None:
+        return None
+    ids = column_or_1d(qid)
+    return query_codes(ids, len(ids))

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
-from farthing.base import ContractRegressor, documented, register
+from farthing.base import ContractRegressor, TrainingSet, documented, register
 from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
+from farthing.boosting.greedy_miser.model import GreedyMiserRegressorModel
 from farthing.boosting.greedy_miser.parameters import SHARED
 from farthing.learning.losses import SQUARED, Loss
 
@@ -24,7 +20,7 @@ from farthing.learning.losses import SQUARED, Loss
 )
 @documented(SHARED)
 class GreedyMiserRegressor(GreedyMiser, ContractRegressor):
-    """Boosted regression trees on squared loss that weigh what a feature tells against what it costs.
+    """Boosted regression trees on squared loss that weigh the gain of a feature against its cost.
 
     Parameters
     ----------
@@ -40,6 +36,7 @@ class GreedyMiserRegressor(GreedyMiser, ContractRegressor):
 
     Examples
     --------
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(200, 3))
     >>> X[:, 2] = X[:, 0] + X[:, 1]
@@ -48,8 +45,7 @@ class GreedyMiserRegressor(GreedyMiser, ContractRegressor):
     array([ True,  True, False])
     """
 
-    def _loss(self, target: NDArray[Any], qid: NDArray[np.int64] | None) -> Loss:  # noqa: ARG002
-        return SQUARED
+    model_type = GreedyMiserRegressorModel
 
-    def _known_target(self, y: Any) -> NDArray[Any]:
-        return self._learn_target(y)
+    def _loss(self, rows: TrainingSet) -> Loss:  # noqa: ARG002
+        return SQUARED

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from farthing._core import curtailed
 from farthing.costs import CostSheet, RowLedger
+from farthing.learning.score_bounds import node_bounds
 from farthing.table.bins import plain
 from farthing.trees import Forest, Predictor
-from farthing.trees.forest import MISSING_STAY
 from farthing.trees.progress import unpack
 
 _WORD_BITS = 64
@@ -240,21 +240,6 @@ def check_order(order: NDArray[np.int64] | None, forest: Forest) -> None:
 def _is_stump(forest: Forest) -> NDArray[np.bool_]:
     """Say of each tree whether it is a single test, shape (n_trees,)."""
     return np.asarray((forest.feature[forest.offsets[:-1]] >= 0) & (np.diff(forest.offsets) == 3))
-
-
-def node_bounds(
-    forest: Forest, scores: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the least and the largest score at which a walk from each node can end, shape (n_nodes,)."""
-    low, high = scores.copy(), scores.copy()
-    starts = forest.tree_starts()
-    # Children come after their parents.
-    for node in np.flatnonzero(forest.feature >= 0)[::-1].tolist():
-        ends = [starts[node] + forest.left[node], starts[node] + forest.right[node]]
-        stays = [scores[node]] if forest.missing[node] == MISSING_STAY else []
-        low[node] = min(*low[ends], *stays)
-        high[node] = max(*high[ends], *stays)
-    return low, high
 
 
 def _stump_bounds(

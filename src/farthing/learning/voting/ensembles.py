@@ -1,4 +1,4 @@
-"""The ensemble that a vote is taken of: fitted for the table at hand, or checked that it was."""
+"""The ensemble behind a vote: fitted on the training rows, or checked against them."""
 
 from __future__ import annotations
 
@@ -11,76 +11,73 @@ from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from farthing.base import BudgetedEstimator, ContractClassifier
+from farthing.base import BudgetedEstimator, TrainingSet
 from farthing.learning.voting.adapters import votes_of
 from farthing.learning.voting.votes import LinearVotes, TreeVotes
 from farthing.table import Schema
 
 
-def learn_votes(
-    given: Any,
-    host: ContractClassifier,
-    values: NDArray[np.floating],
-    target: NDArray[np.int64],
-    weights: NDArray[np.float64],
-) -> TreeVotes | LinearVotes:
+def learn_votes(given: Any, rows: TrainingSet) -> TreeVotes | LinearVotes:
     """Return the votes of an ensemble, a clone of which is fitted first if it is not fitted.
 
     Parameters
     ----------
     given : classifier, TreeVotes or LinearVotes
-        The ensemble.
-    host : ContractClassifier
-        The model that takes the votes, in its fit: it has its columns, prices and classes.
-    values, target, weights
-        What the host is fitted on.
+        The ensemble; a ``FrozenEstimator`` stands for the model within it.
+    rows : TrainingSet
+        The rows of two classes that it is fitted on. A fitted ensemble must know their columns and classes.
+
+    Returns
+    -------
+    TreeVotes or LinearVotes
     """
+    if rows.classes is None:
+        raise TypeError("a vote is for one of two classes; the rows of a regression have none")
     if isinstance(given, FrozenEstimator):
         given = given.estimator
     if isinstance(given, TreeVotes | LinearVotes) or _is_fitted(given):
-        _check(given, host)
+        _check(given, rows.schema, rows.classes)
     elif isinstance(given, BudgetedEstimator):
-        given = clone(given)
-        given.classes_ = host.classes_
-        given._fit_encoded(host.schema_, host.costs_, values, target, weights)
+        given = clone(given).fit_rows(rows)
     else:
-        _refuse_categories(given, host.schema_)
-        # Equal weights change nothing, but may make a forest draw other rows.
-        weighs = (weights != weights[0]).any() and has_fit_parameter(given, "sample_weight")
-        options = {"sample_weight": weights} if weighs else {}
-        given = clone(given).fit(values, host.classes_[target], **options)
-    return votes_of(given, values)
+        _refuse_categories(given, rows.schema)
+        # Equal weights change nothing, but with any weights at all a forest may draw other rows.
+        weighted = (rows.weights != rows.weights[0]).any() and has_fit_parameter(given, "sample_weight")
+        options = {"sample_weight": rows.weights} if weighted else {}
+        given = clone(given).fit(rows.values, rows.classes[rows.target], **options)
+    return votes_of(given, rows.values)
 
 
-def _check(given: Any, host: ContractClassifier) -> None:
-    """Check that a fitted ensemble knows the columns and the classes of the host."""
-    name, names = type(given).__name__, list(host.schema_.names)
+def _check(given: Any, schema: Schema, classes: NDArray[Any]) -> None:
+    """Check that a fitted ensemble knows these columns and classes."""
+    name, names = type(given).__name__, list(schema.names)
     if isinstance(given, TreeVotes | LinearVotes):
-        n_features, classes = given.n_features, host.classes_
+        n_features, known_classes = given.n_features, classes
     else:
-        n_features, classes = given.n_features_in_, getattr(given, "classes_", host.classes_)
+        n_features, known_classes = given.n_features_in_, getattr(given, "classes_", classes)
     if isinstance(given, BudgetedEstimator):
-        if given.schema_ != host.schema_:
+        known = given.fitted_.schema
+        if known != schema:
             raise ValueError(
-                f"the {name} was fitted on the columns {list(given.schema_.names)}, or on other categories; "
+                f"the {name} was fitted on the columns {list(known.names)}, or on other categories; "
                 f"this table has {names}"
             )
     elif not isinstance(given, TreeVotes | LinearVotes):
-        _refuse_categories(given, host.schema_)
-        known = getattr(given, "feature_names_in_", names)
-        if list(known) != names:
-            raise ValueError(f"the {name} was fitted on the columns {list(known)}; this table has {names}")
+        _refuse_categories(given, schema)
+        known_names = list(getattr(given, "feature_names_in_", names))
+        if known_names != names:
+            raise ValueError(f"the {name} was fitted on the columns {known_names}; this table has {names}")
     if n_features != len(names):
         raise ValueError(f"the {name} knows {n_features} features, the table has {len(names)}")
-    if not np.array_equal(classes, host.classes_):
-        raise ValueError(f"the {name} knows the classes {list(classes)}; y has {list(host.classes_)}")
+    if not np.array_equal(known_classes, classes):
+        raise ValueError(f"the {name} knows the classes {list(known_classes)}; y has {list(classes)}")
 
 
 def _refuse_categories(given: Any, schema: Schema) -> None:
     for column in schema.columns:
         if column.is_categorical:
             raise ValueError(
-                f"column {column.name!r} is of categories, which a {type(given).__name__} cannot read; "
+                f"column {column.name!r} holds categories, which a {type(given).__name__} cannot read; "
                 "encode it as numbers, or take an estimator of farthing"
             )
 

@@ -1,4 +1,4 @@
-"""The rounds of AdaBoost: learners with the largest edges, chosen one after another."""
+"""The rounds of AdaBoost: weak learners chosen one after another by their edges."""
 
 from __future__ import annotations
 
@@ -9,23 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import Booster
-from farthing.learning.voting.vote_classifier import GRID, MOST
+from farthing.learning.voting.tree_vote_model import GRID, MOST
 from farthing.table import Bins
 from farthing.trees import Forest
 
 Choice: TypeAlias = Callable[[NDArray[np.float64]], int | None]
-"""From the edges of all candidates to the place of the one to take, or None to end.
+"""From the edges of all candidates to the place of the one to take, or None to stop.
 
-Place 0 is the vote that asks for nothing, place j + 1 the best stump of column j; an edge of 0 is no
-candidate.
+Place 0 is the constant vote, place j + 1 the best stump of column j; an edge of 0 is no candidate.
 """
 
 
-class Rounds:
-    """Boost in one table, a learner a round.
+class StumpRounds:
+    """AdaBoost on one table, one learner per round.
 
-    A stump cuts one column in two and votes +1 on one side and -1 on the other: a number against a threshold
-    between two bins, a category against a set of categories. Its edge is the sum over the rows of weight
+    A stump splits one column in two and votes +1 on one side and -1 on the other: a number against a
+    threshold between two bins, a category against a set of categories. Its edge is the sum over the rows of weight
     times label times vote, where the weights sum to 1. The search for the largest edge of each column is
     exact, over all thresholds, all sets and both signs; the sums are of integers, so any number of threads
     gives the same bits.
@@ -41,7 +40,7 @@ class Rounds:
     labels : ndarray of int8, shape (n_rows,)
         -1 or +1.
     weights : ndarray of float64, shape (n_rows,)
-        What each row counts, above zero.
+        How much each row counts, above zero.
     n_threads : int
         Threads to use.
 
@@ -54,7 +53,7 @@ class Rounds:
     --------
     >>> from farthing.table import Schema
     >>> X = np.array([[0.0, 5.0], [1.0, 5.0], [2.0, 5.0], [3.0, 5.0]])
-    >>> rounds = Rounds(Bins(X, Schema.learn(X)), np.array([1, -1, 1, 1], dtype=np.int8), np.ones(4))
+    >>> rounds = StumpRounds(Bins(X, Schema.learn(X)), np.array([1, -1, 1, 1], dtype=np.int8), np.ones(4))
     >>> rounds.candidates()
     array([0.5, 0.5, 0. ])
     >>> rounds.run(lambda edges: 1, n_rounds=1)
@@ -77,9 +76,9 @@ class Rounds:
         return self._core.edges()
 
     def run(self, choose: Choice, *, n_rounds: int, intercept: bool = True, max_depth: int = 1) -> None:
-        """Take learner after learner until a limit, a learner without error, or one without edge.
+        """Take one learner after another until a limit, a learner without error, or one without edge.
 
-        A learner gets the vote alpha = 1/2 ln((1 + edge) / (1 - edge)), and the distribution becomes D
+        A learner gets the voting weight alpha = 1/2 ln((1 + edge) / (1 - edge)), and the distribution becomes D
         exp(-alpha y h) / Z. (The papers print the exponent with the other sign, which would make easy rows
         heavier.)
 
@@ -98,7 +97,7 @@ class Rounds:
         perfect, room = False, MOST - self._core.most_alpha - sum(self.alphas)
         while not perfect and len(self.edges) < n_rounds and room > 0:
             edges = self.candidates()
-            edges[edges <= GRID] = 0.0  # no vote on the grid
+            edges[edges <= GRID] = 0.0  # their voting weight would be 0 on the grid
             if not intercept:
                 edges[0] = 0.0
             place = choose(edges) if edges.any() else None

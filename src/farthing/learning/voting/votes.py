@@ -1,7 +1,7 @@
-"""Any fitted weighted vote: who votes, with what weight, by which columns.
+"""Weighted votes of any kind: the learners, their weights and their columns.
 
-The vote of a row x is the sum over the learners of alpha_t h_t(x). A learner is asked about one row through a
-`Ballot`, which wants one column at a time, or about a whole table at once.
+The vote of a row x is the sum over the learners of alpha_t h_t(x). A learner votes on one row through a
+`LazyVote`, which asks for one column at a time, or on a whole table at once.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from farthing.store import register_codec
 from farthing.trees import Forest, Predictor
 
 
-class Ballot(Protocol):
-    """What one learner says about one row, asked for lazily."""
+class LazyVote(Protocol):
+    """The vote of one learner on one row, evaluated one column at a time."""
 
     def wants(self) -> int | None:
-        """Return the column needed next; None when the vote is cast."""
+        """Return the column needed next; None when the vote is final."""
         ...
 
     def hear(self, value: float) -> None:
         """Take the encoded value of the column wanted; NaN if it is missing or refused."""
         ...
 
-    def vote(self) -> float:
-        """Return the vote as of now."""
+    def value(self) -> float:
+        """Return the vote so far."""
         ...
 
 
@@ -57,23 +57,23 @@ class WeightedVote(Protocol):
         ...
 
     def columns(self) -> tuple[tuple[int, ...], ...]:
-        """Return the columns that each learner may look at, rising."""
+        """Return the columns that each learner may look at, ascending."""
         ...
 
     def reach(self) -> NDArray[np.float64]:
         """Return the largest vote of each learner in absolute value, infinite if there is none."""
         ...
 
-    def ballot(self, learner: int) -> Ballot:
-        """Ask one learner about one row."""
+    def lazy_vote(self, learner: int) -> LazyVote:
+        """Return the vote of one learner on a new row."""
         ...
 
     def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
-        """Return what each learner says about each row of an encoded table, (n_rows, n_learners)."""
+        """Return the vote of each learner on each row of an encoded table, (n_rows, n_learners)."""
         ...
 
 
-class TreeBallot:
+class LazyTreeVote:
     """The descent of one row through one tree."""
 
     __slots__ = ("_forest", "_node", "_stays")
@@ -89,14 +89,14 @@ class TreeBallot:
         return None if self._stays or column < 0 else column
 
     def hear(self, value: float) -> None:
-        """Go down one step, or stay for good where the value says so."""
+        """Go down one step, or stay at the node if a missing value stays there."""
         node = self._forest.route(self._node, value)
         if node is None:
             self._stays = True
         else:
             self._node = node
 
-    def vote(self) -> float:
+    def value(self) -> float:
         """Return the value of the current node."""
         return float(self._forest.value[self._node, 0])
 
@@ -138,7 +138,7 @@ class TreeVotes:
         return self.forest.n_features
 
     def columns(self) -> tuple[tuple[int, ...], ...]:
-        """Return the columns that each tree tests, rising."""
+        """Return the columns that each tree tests, ascending."""
         found = []
         for begin, end in pairwise(self.forest.offsets.tolist()):
             tested = self.forest.feature[begin:end]
@@ -149,40 +149,40 @@ class TreeVotes:
         """Return the largest value of each tree's nodes, in absolute value."""
         return np.maximum.reduceat(np.abs(self.forest.value[:, 0]), self.forest.offsets[:-1])
 
-    def ballot(self, learner: int) -> Ballot:
-        """Ask one tree about one row."""
-        return TreeBallot(self.forest, int(self.forest.offsets[learner]))
+    def lazy_vote(self, learner: int) -> LazyVote:
+        """Return the vote of one tree on a new row."""
+        return LazyTreeVote(self.forest, int(self.forest.offsets[learner]))
 
     def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
-        """Return what each tree says about each row, shape (n_rows, n_trees)."""
+        """Return the vote of each tree on each row, shape (n_rows, n_trees)."""
         n_trees = self.forest.n_trees
         apart = replace(self.forest, n_outputs=n_trees, target=np.arange(n_trees))
         return Predictor(apart).predict(values, n_threads=n_threads)[0]
 
 
-class LinearBallot:
+class LazyLinearVote:
     """The vote of one feature of a linear model."""
 
-    __slots__ = ("_column", "_factor", "_heard", "_vote")
+    __slots__ = ("_column", "_factor", "_known", "_vote")
 
     def __init__(self, column: int, factor: float, missing: float) -> None:
         self._column = column
         self._factor = factor
-        self._heard = column < 0
+        self._known = column < 0
         self._vote = factor if column < 0 else missing
 
     def wants(self) -> int | None:
-        """Return the feature's column until it is heard."""
-        return None if self._heard else self._column
+        """Return the column of the feature until its value is known."""
+        return None if self._known else self._column
 
     def hear(self, value: float) -> None:
-        """Vote with the value, or as the mean would if it is missing."""
-        self._heard = True
+        """Vote with the value, or with that of a missing value."""
+        self._known = True
         if not math.isnan(value):
             self._vote = self._factor * value
 
-    def vote(self) -> float:
-        """Return the vote, that of a missing value if nothing was heard."""
+    def value(self) -> float:
+        """Return the vote; that of a missing value until the column is known."""
         return self._vote
 
 
@@ -239,9 +239,9 @@ class LinearVotes:
         """Return infinity for features, which may take any value."""
         return np.where(self.column < 0, np.abs(self.factor), np.inf)
 
-    def ballot(self, learner: int) -> Ballot:
-        """Ask one feature about one row."""
-        return LinearBallot(
+    def lazy_vote(self, learner: int) -> LazyVote:
+        """Return the vote of one feature on a new row."""
+        return LazyLinearVote(
             int(self.column[learner]), float(self.factor[learner]), float(self.missing[learner])
         )
 
@@ -256,7 +256,7 @@ def _check_alphas(alphas: Any, n_learners: int) -> None:
     if not isinstance(alphas, np.ndarray) or alphas.dtype != np.float64 or alphas.shape != (n_learners,):
         raise ValueError(f"alphas must be {n_learners} floats, one for each learner")
     if not (np.isfinite(alphas).all() and (alphas > 0).all()):
-        raise ValueError("alphas must be finite and above zero; turn the votes of a negative one round")
+        raise ValueError("alphas must be finite and above zero; flip the votes of a negative one")
 
 
 def _decode_linear(fields: dict[str, Any]) -> LinearVotes:

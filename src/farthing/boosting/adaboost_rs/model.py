@@ -1,0 +1,112 @@
+"""What AdaBoostRS has learned: the learners, and how a row samples their votes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, PlanSampler, Sampling, SamplingPlan
+from farthing.boosting.adaboost_rs.vote_policies import SampledVotePolicy, TopVotePolicy
+from farthing.learning.voting import LinearVotes, TreeVotes, VoteModel
+from farthing.walks import Policy
+
+MAX_SAMPLES: Final = 2**31
+"""No row draws more learners than this, whatever a file says."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class AdaBoostRSModel(VoteModel):
+    """A weighted vote that each row samples within its budget.
+
+    Parameters
+    ----------
+    votes : TreeVotes or LinearVotes
+        The learners and their weights.
+    sampling, n_samples, max_samples, curtail
+        As the parameters of `AdaBoostRSClassifier`.
+    seed : int
+        The seed of rows that are given none of their own.
+    margins, margin_weights : ndarray of float64, shape (n_rows,)
+        The margins of the full vote on the training rows, and the weights of the rows.
+    """
+
+    votes: TreeVotes | LinearVotes
+    sampling: Sampling
+    n_samples: int | None
+    max_samples: int
+    curtail: bool
+    seed: int
+    margins: NDArray[np.float64]
+    margin_weights: NDArray[np.float64]
+
+    @cached_property
+    def sampler(self) -> PlanSampler:
+        """The compiled sampler."""
+        return PlanSampler(
+            SamplingPlan.make(
+                self.votes,
+                self.costs,
+                self.sampling,
+                n_samples=self.n_samples,
+                max_samples=self.max_samples,
+                curtail=self.curtail,
+            )
+        )
+
+    def policy(self, seed: int | None = None) -> Policy:
+        """Return a walk that draws learners, or takes them from the top of the list."""
+        plan = self.sampler.plan
+        if plan.top:
+            return TopVotePolicy(plan)
+        return SampledVotePolicy(plan, self.seed if seed is None else seed)
+
+    def outputs(
+        self,
+        values: NDArray[np.floating],
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Sample the votes of many rows in the compiled core; see `FittedModel.outputs`."""
+        outputs, acquired, _ = self.sample(values, budget=budget, seeds=seeds, n_threads=n_threads)
+        return outputs, acquired
+
+    def sample(
+        self,
+        values: NDArray[np.floating],
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64]]:
+        """Return what `outputs` does, and how many learners each row drew, shape (n_rows,)."""
+        own = np.full(len(values), self.seed, dtype=np.int64) if seeds is None else seeds
+        return self.sampler.sample(values, budget, own, n_threads)
+
+    def check(self) -> None:
+        """Raise ValueError if the fields do not fit together."""
+        super().check()
+        n_features = len(self.schema.names)
+        if self.votes.n_features != n_features or len(self.prior) != 1:
+            raise ValueError(f"the votes have {self.votes.n_features} features, the table {n_features}")
+        if self.sampling not in SAMPLINGS:
+            raise ValueError(f"sampling must be one of {SAMPLINGS}; got {self.sampling!r}")
+        if self.curtail and (self.sampling != "top" or not np.isfinite(self.votes.reach()).all()):
+            raise ValueError("curtail needs sampling='top' and votes with a bound")
+        samples = (self.max_samples, 1 if self.n_samples is None else self.n_samples)
+        if not all(1 <= count <= MAX_SAMPLES for count in samples):
+            raise ValueError(f"max_samples and n_samples must lie between 1 and {MAX_SAMPLES}")
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed must lie between 0 and 2**63 - 1; got {self.seed}")
+        for name in ("margins", "margin_weights"):
+            array = getattr(self, name)
+            if array.dtype != np.float64 or array.ndim != 1 or not np.isfinite(array).all():
+                raise ValueError(f"{name} must be a list of finite floats")
+        if len(self.margins) != len(self.margin_weights) or not (self.margin_weights > 0).all():
+            raise ValueError("margins must have a positive weight each")
+        SamplingPlan.make(self.votes, self.costs, self.sampling)  # raises if votes and prices make no plan

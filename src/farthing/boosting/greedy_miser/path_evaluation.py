@@ -1,0 +1,156 @@
+"""Spend and score of a Greedy Miser after each round, on rows that it did not learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import is_classifier
+
+from farthing.base import Point
+from farthing.boosting.greedy_miser.base import GreedyMiser
+from farthing.boosting.greedy_miser.model import GreedyMiserModel
+from farthing.boosting.greedy_miser.ranker import GreedyMiserRanker
+from farthing.metrics import ndcg, query_codes
+from farthing.table import Schema, encode
+from farthing.trees import Progress
+
+# (target, predictions, queries or None) to a number, larger is better.
+Scoring: TypeAlias = Callable[[NDArray[Any], NDArray[Any], NDArray[np.int64] | None], float]
+# (X, y) or (X, y, qid).
+Rows: TypeAlias = tuple[Any, ...]
+
+
+def default_scoring(estimator: Any) -> Scoring:
+    """Return the score of a task: NDCG@k, the accuracy, or minus the mean squared error."""
+    if isinstance(estimator, GreedyMiserRanker):
+        return lambda y, predicted, qid: ndcg(y, predicted, qid=qid, k=estimator.k)
+    if is_classifier(estimator):
+        return lambda y, predicted, _: float(np.mean(y == predicted))
+    return lambda y, predicted, _: -float(np.mean((y - predicted) ** 2))
+
+
+class EvaluationRows:
+    """Rows that a path is evaluated on: the encoded table, the target and the queries.
+
+    Parameters
+    ----------
+    given : tuple (X, y) or (X, y, qid)
+        As the user gave them.
+    schema : Schema
+        Of the training rows.
+    name : str
+        Name of the argument, for messages.
+    """
+
+    def __init__(self, given: Rows, schema: Schema, name: str) -> None:
+        if not isinstance(given, tuple) or len(given) not in (2, 3):
+            raise ValueError(f"{name} must be (X, y) or (X, y, qid); got {type(given).__name__}")
+        X, y, *more = given
+        encoded = encode(schema, X, name)
+        encoded.check()
+        self.values = encoded.values
+        self.target = np.asarray(y)
+        if self.target.shape != (len(self.values),):
+            raise ValueError(f"{name} has {len(self.values)} rows, but a target of shape {self.target.shape}")
+        self.qid = query_codes(more[0], len(self.values)) if more and more[0] is not None else None
+
+
+class RoundEvaluation:
+    """Evaluates fitted misers after each round.
+
+    Parameters
+    ----------
+    scoring : callable
+        See `Scoring`.
+    validation, test : EvaluationRows
+        Rows that choose among the points, and rows that choose nothing; may be the same object.
+    every : int
+        Look at every so many rounds, and at the last.
+    """
+
+    def __init__(
+        self, scoring: Scoring, validation: EvaluationRows, test: EvaluationRows, every: int
+    ) -> None:
+        self._scoring = scoring
+        self._validation = validation
+        self._test = test
+        self._every = every
+
+    def points(self, estimator: GreedyMiser, params: Mapping[str, float]) -> list[Point]:
+        """Return one point per round that is looked at, the first one before any round.
+
+        Parameters
+        ----------
+        estimator : GreedyMiser
+            Fitted.
+        params : mapping
+            What the points are told apart by, such as the trade-off.
+        """
+        model = estimator.fitted_
+        rounds = [*range(0, model.n_rounds, self._every), model.n_rounds]
+        validation = self._follow(model, self._validation, rounds)
+        test = validation if self._test is self._validation else self._follow(model, self._test, rounds)
+        return [
+            Point(
+                type(estimator).__name__,
+                params,
+                spend,
+                max_spend,
+                score,
+                test_spend=test_spend,
+                test_score=test_score,
+                # The cost of all features that the trees test; equation 3 of the paper.
+                details={"n_rounds": n_rounds, "model_cost": model.costs.total(model.tested(n_rounds))},
+                source=partial(first_rounds, estimator, n_rounds),
+            )
+            for n_rounds, (spend, max_spend, score), (test_spend, _, test_score) in zip(
+                rounds, validation, test, strict=True
+            )
+        ]
+
+    def _follow(
+        self, model: GreedyMiserModel, rows: EvaluationRows, rounds: list[int]
+    ) -> list[tuple[float, float, float]]:
+        """Return mean spend, largest spend and score after each of the rounds."""
+        n_outputs = len(model.prior)
+        caps = None if model.budget is None else np.full(len(rows.values), model.budget)
+        progress = Progress(rows.values, n_outputs, model.costs, budget=caps)
+        spends, followed, tree = _RowSpends(progress), [], 0
+        for n_rounds in rounds:
+            end = (n_rounds + 1) * n_outputs
+            model.predictor.advance(progress, tree, end)
+            tree = end
+            looked = progress.touched.any(axis=1, keepdims=True)
+            predicted, _ = model.results(np.where(looked, progress.outputs, model.prior))
+            spent = spends.now()
+            score = float(self._scoring(rows.target, predicted, rows.qid))
+            followed.append((float(spent.mean()), float(spent.max()), score))
+        return followed
+
+
+def first_rounds(estimator: GreedyMiser, n_rounds: int) -> GreedyMiser:
+    """Return the estimator with its first rounds alone; itself if these are all."""
+    model = estimator.fitted_
+    if n_rounds == model.n_rounds:
+        return estimator
+    return estimator.variant({"n_estimators": n_rounds}, model.first_rounds(n_rounds))
+
+
+class _RowSpends:
+    """What rows have spent so far; a row is summed again only after it has bought something."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._seen = progress.touched.copy()
+        self._spent = np.zeros(len(progress.values))
+
+    def now(self) -> NDArray[np.float64]:
+        """Return the spend of each row, shape (n_rows,)."""
+        changed = np.flatnonzero((self._progress.touched != self._seen).any(axis=1))
+        self._spent[changed] = self._progress.sheet.total_rows(self._progress.acquired_by(changed))
+        self._seen[changed] = self._progress.touched[changed]
+        return self._spent

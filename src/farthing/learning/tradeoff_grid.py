@@ -1,0 +1,34 @@
+"""Trade-offs that a sweep tries by default."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from farthing.base import SweepContext
+
+# Of the mean price of a feature, relative to the initial loss. At the last one, a feature of the mean price
+# has to remove a fifth of the loss in the tree that buys it, so hardly any but cheap ones are bought.
+_TRADEOFFS: Final = (0.0, 0.0006, 0.002, 0.006, 0.02, 0.06, 0.2)
+
+
+def relative_tradeoffs(context: SweepContext) -> list[float]:
+    """Return trade-offs relative to the initial loss that suit a price list, whatever its unit.
+
+    Parameters
+    ----------
+    context : SweepContext
+        The table and its prices.
+
+    Returns
+    -------
+    list of float
+        Ascending; the first is 0.
+
+    Examples
+    --------
+    >>> from farthing.costs import CostSheet
+    >>> relative_tradeoffs(SweepContext(100, 2, 2, CostSheet([1.0, 3.0])))[:3]
+    [0.0, 0.0003, 0.001]
+    """
+    mean = context.mean_price
+    return [share / mean if mean else share for share in _TRADEOFFS]

@@ -1,4 +1,4 @@
-"""Gates: a cheap gate and a cheap model that spare an expensive model most rows (ADAPT, EXP3.G, edge gating)."""
+"""Gates and cheap models that spare an expensive model most rows: ADAPT, EXP3.G, edge gating."""
 
 from farthing.adaptive.adapt import adapt_path
 from farthing.adaptive.adapt_gbrt import AdaptGbrtClassifier

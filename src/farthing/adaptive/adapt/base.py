@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +30,14 @@ from farthing.learning.thresholds import SLACK, lowest_threshold, share_threshol
 from farthing.table import encode
 
 # Alternations end when one of them lowers the objective by less than this share of it.
-TOLERANCE = 1e-5
+TOLERANCE: Final = 1e-5
+
+ADAPT_CONSTRAINTS: Final[dict[str, Any]] = {
+    "n_folds": [at_least(2), None],
+    "send_share": [SHARE, None],
+    "validation_fraction": [FRACTION],
+}
+"""What the parameters that all Adapt estimators share may be."""
 
 
 class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
@@ -40,11 +47,6 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
     """
 
     model_type = AdaptModel
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "n_folds": [at_least(2), None],
-        "send_share": [SHARE, None],
-        "validation_fraction": [FRACTION],
-    }
     #: Whether learning needs the out-of-fold probabilities of the expensive model.
     needs_expensive_proba: ClassVar[bool] = True
 
@@ -209,5 +211,5 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
     # Files.
 
     def file_params(self) -> dict[str, Any]:
-        """Return the constructor parameters as a file holds them; the fitted model stands for ``expensive``."""
+        """Return the constructor parameters as a file holds them: without the expensive model to fit."""
         return {**super().file_params(), "expensive": None}

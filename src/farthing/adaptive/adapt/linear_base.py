@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-from farthing.adaptive.adapt.base import AdaptClassifier
+from farthing.adaptive.adapt.base import ADAPT_CONSTRAINTS, AdaptClassifier
 from farthing.base.parameters import NON_NEGATIVE, SHARE, at_least
 
 
@@ -12,7 +12,7 @@ class LinearAdapt(AdaptClassifier):
     """An Adapt model with a linear gate and a linear f1."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **AdaptClassifier._parameter_constraints,
+        **ADAPT_CONSTRAINTS,
         "p_full": [SHARE],
         "tradeoff": [NON_NEGATIVE],
         "n_alternations": [at_least(1)],

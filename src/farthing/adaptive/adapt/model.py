@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from farthing.adaptive.adapt.expensive_model import Answering, ExpensivePolicy, answering, spread_classes
 from farthing.adaptive.adapt.gate_pairs import TreePair
 from farthing.adaptive.adapt.sklearn_model import SklearnModel
-from farthing.base import ClassifierModel, ContractClassifier, sigmoid, softmax
+from farthing.base import ClassifierModel, ContractClassifier
 from farthing.costs import RowLedger
 from farthing.learning.booster import Floats
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.logistic import n_class_scores
+from farthing.learning.losses import scores_to_probabilities
 from farthing.walks import Policy, walk_rows
 
 # Shares of the rows to send on that one fit gives as variants.
@@ -73,7 +74,7 @@ class AdaptModel(ClassifierModel):
 
     def cheap_probabilities(self, scores: Floats) -> Floats:
         """Return the probabilities of f1, (n_rows, n_classes), from the scores of gate and f1."""
-        return sigmoid(scores[:, 1:]) if len(self.classes) == 2 else softmax(scores[:, 1:])
+        return scores_to_probabilities(scores[:, 1:], len(self.classes))
 
     def expensive_probabilities(self, values: NDArray[np.floating]) -> tuple[Floats, NDArray[np.bool_]]:
         """Return probabilities of all classes and acquired of the expensive model without a gate."""

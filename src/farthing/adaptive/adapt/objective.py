@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from farthing.adaptive.adapt.projection import weighted_mean
-from farthing.learning import losses
 from farthing.learning.booster import Floats
 from farthing.learning.logistic import n_class_scores
+from farthing.learning.losses import Loss, classification_loss
 
 
 def soft_log_loss(q: NDArray[np.generic], scores: Floats) -> Floats:
@@ -56,9 +56,9 @@ class Problem:
     cache: dict[Any, Any] = field(default_factory=dict)
 
     @property
-    def loss(self) -> losses.Loss:
+    def loss(self) -> Loss:
         """The loss of f1."""
-        return losses.LOGISTIC if self.n_classes == 2 else losses.softmax(self.n_classes)
+        return classification_loss(self.n_classes)
 
     @property
     def n_scores(self) -> int:

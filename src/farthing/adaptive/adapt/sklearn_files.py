@@ -79,7 +79,7 @@ def _unpack(schema: Any, parts: Any) -> Any:
 
 
 def _number(plain: Any) -> list[str]:
-    """Number parts and objects of a schema in the order of their occurrence; return the parts' old names."""
+    """Give parts and objects of a schema numbers, in the order of occurrence; return the parts' old names."""
     ids: dict[int, int] = {}
     parts: dict[str, int] = {}
 

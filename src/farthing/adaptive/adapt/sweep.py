@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -120,7 +120,9 @@ class AdaptSweep:
         model = clone(self._estimator if estimator is None else estimator).set_params(**params)
         if "n_jobs" in model.get_params(deep=False):
             model.set_params(n_jobs=1)  # settings run in parallel already
-        model.fit_rows(self._rows, expensive=self._expensive)
+        # Another estimator, or another setting, may have prices of its own.
+        costs = CostSheet.of(model.costs, self._rows.schema.names)
+        model.fit_rows(replace(self._rows, costs=costs), expensive=self._expensive)
         validation = _evaluate(model.fitted_, self._validation)
         test = validation if self._test is self._validation else _evaluate(model.fitted_, self._test)
         thresholds = [0.0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,22 @@ from farthing.learning.linear_scores import LinearScores
 from farthing.learning.thresholds import SLACK, lowest_threshold
 from farthing.table import Schema, encode
 
+EDGE_CONSTRAINTS: Final[dict[str, Any]] = {
+    "training": [one_of("direct", "relaxed")],
+    "activation": [one_of(*ACTIVATIONS)],
+    "solver": [one_of("lbfgs", "adam")],
+    "tradeoff": [NON_NEGATIVE],
+    "coupling": [POSITIVE],
+    "l2_regularization": [NON_NEGATIVE],
+    "max_steps": [at_least(1)],
+    "n_alternations": [at_least(1)],
+    "n_epochs": [at_least(1)],
+    "learning_rate": [POSITIVE],
+    "budget_share": [SHARE, None],
+    "validation_fraction": [FRACTION],
+}
+"""What the parameters of the edge estimators may be."""
+
 
 @dataclass(frozen=True, eq=False)
 class Goal:
@@ -63,20 +79,7 @@ class EdgeBase(UnlabelledValidationMixin):
     """Learns a gate and a local linear model for each device; see `EdgeModel`."""
 
     asks = "devices"
-    _parameter_constraints: ClassVar[dict[str, Any]] = {
-        "training": [one_of("direct", "relaxed")],
-        "activation": [one_of(*ACTIVATIONS)],
-        "solver": [one_of("lbfgs", "adam")],
-        "tradeoff": [NON_NEGATIVE],
-        "coupling": [POSITIVE],
-        "l2_regularization": [NON_NEGATIVE],
-        "max_steps": [at_least(1)],
-        "n_alternations": [at_least(1)],
-        "n_epochs": [at_least(1)],
-        "learning_rate": [POSITIVE],
-        "budget_share": [SHARE, None],
-        "validation_fraction": [FRACTION],
-    }
+    _parameter_constraints: ClassVar[dict[str, Any]] = EDGE_CONSTRAINTS
 
     fitted_: EdgeModel
 
@@ -152,8 +155,9 @@ class EdgeBase(UnlabelledValidationMixin):
             float(self.l2_regularization),
             self.max_steps,
         )
+        history: list[float] = []
         if share == np.inf and not task.opening_costs.any():
-            params, threshold, history = task.start(), -np.inf, []
+            params, threshold = task.start(), -np.inf
         else:
             params, history = self._train(task, share * task.prices.sum(), rng)
             if share < np.inf and held_out is not None:

@@ -7,16 +7,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.adaptive.edge.base import EdgeBase, Goal
+from farthing.adaptive.edge.base import EDGE_CONSTRAINTS, EdgeBase, Goal
 from farthing.adaptive.edge.blocks import Loss
 from farthing.adaptive.edge.model import EdgeClassifierModel, EdgeRegressorModel
 from farthing.adaptive.edge.parameter_docs import CLASSIFIER_TEXTS, REGRESSOR_TEXTS
 from farthing.adaptive.edge.training import LossOf
 from farthing.base import ContractClassifier, ContractRegressor, TrainingSet, documented, register
 from farthing.base.parameters import one_of
-from farthing.learning import losses
 from farthing.learning.booster import Floats
 from farthing.learning.logistic import log_loss
+from farthing.learning.losses import classification_loss
 
 _QUICK = {"max_steps": 8, "n_alternations": 2}
 
@@ -56,8 +56,8 @@ class EdgeClassifier(EdgeBase, ContractClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 4))
     >>> y = np.where(X[:, 0] > 0.3, "up", np.where(X[:, 2] > 0, "right", "left"))
-    >>> model = EdgeClassifier({"wrist": ["x0", "x1"], "ankle": ["x2", "x3"]}, budget_share=0.6, random_state=0)
-    >>> model = model.fit(X, y)
+    >>> devices = {"wrist": ["x0", "x1"], "ankle": ["x2", "x3"]}
+    >>> model = EdgeClassifier(devices, budget_share=0.6, random_state=0).fit(X, y)
     >>> model.acquired(X).mean().round(1)
     np.float64(0.6)
     >>> model.walk().ask
@@ -80,8 +80,7 @@ class EdgeClassifier(EdgeBase, ContractClassifier):
         return loss_of
 
     def _goal(self, rows: TrainingSet) -> Goal:
-        loss = losses.LOGISTIC if rows.n_classes == 2 else losses.softmax(rows.n_classes)
-        prior = loss.start(rows.target, rows.weights)
+        prior = classification_loss(rows.n_classes).start(rows.target, rows.weights)
         return Goal(rows.target, prior, prior)
 
 
@@ -112,14 +111,15 @@ class EdgeRegressor(EdgeBase, ContractRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 4))
     >>> y = np.where(X[:, 0] > 0, 3 * X[:, 1], 0) + np.where(X[:, 2] > 0, X[:, 3], 0)
-    >>> model = EdgeRegressor({"wrist": ["x0", "x1"], "ankle": ["x2", "x3"]}, budget_share=0.5, random_state=0)
+    >>> devices = {"wrist": ["x0", "x1"], "ankle": ["x2", "x3"]}
+    >>> model = EdgeRegressor(devices, budget_share=0.5, random_state=0)
     >>> bool(model.fit(X, y).score(X, y) > 0.8)
     True
     """
 
     model_type = EdgeRegressorModel
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **EdgeBase._parameter_constraints,
+        **EDGE_CONSTRAINTS,
         "training": [one_of("direct", "relaxed", "projected")],
     }
     fitted_: EdgeRegressorModel

@@ -13,11 +13,12 @@ from farthing.adaptive.edge.device_program import device_program
 from farthing.adaptive.edge.device_walk import DevicePolicy, DeviceWalk, sum_messages
 from farthing.adaptive.edge.devices import Devices
 from farthing.adaptive.edge.messages import DeviceSchema, Messages
-from farthing.base import ClassifierModel, FittedModel, RegressorModel, sigmoid, softmax
+from farthing.base import ClassifierModel, FittedModel, RegressorModel
 from farthing.learning.affordable import affordable
 from farthing.learning.booster import Floats
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.logistic import n_class_scores
+from farthing.learning.losses import scores_to_probabilities
 from farthing.walks import Policy, Walk
 
 
@@ -138,7 +139,7 @@ class EdgeClassifierModel(EdgeModel, ClassifierModel):
 
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return probabilities, (n_rows, n_classes)."""
-        return sigmoid(outputs) if len(self.classes) == 2 else softmax(outputs)
+        return scores_to_probabilities(outputs, len(self.classes))
 
     def check(self) -> None:
         """Raise ValueError if the scores do not fit the classes."""

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.adaptive.adapt.base import AdaptClassifier
+from farthing.adaptive.adapt.base import ADAPT_CONSTRAINTS, AdaptClassifier
 from farthing.adaptive.adapt.initial_pair import fit_f1
 from farthing.adaptive.adapt.objective import Problem, soft_log_loss
 from farthing.adaptive.adapt.parameter_docs import TEXTS
-from farthing.base import TrainingSet, documented, register, sigmoid, softmax
+from farthing.base import TrainingSet, documented, register
 from farthing.base.parameters import POSITIVE, SHARE, at_least
 from farthing.costs import CostSheet
 from farthing.learning.booster import Floats
@@ -20,6 +20,7 @@ from farthing.learning.group_penalty import GroupPenalty
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.logistic import RidgePenalty, log_loss_curvature
+from farthing.learning.losses import scores_to_probabilities
 from farthing.learning.proximal_descent import SmoothLoss, proximal_descent
 
 
@@ -67,7 +68,7 @@ class L1GateClassifier(AdaptClassifier):
 
     needs_expensive_proba = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
-        **AdaptClassifier._parameter_constraints,
+        **ADAPT_CONSTRAINTS,
         "C": [POSITIVE],
         "n_features": [at_least(1), None],
         "l2_regularization": [POSITIVE],
@@ -113,8 +114,7 @@ class L1GateClassifier(AdaptClassifier):
         narrow = replace(design, terms=design.terms * self._selected(sparse)[design.zeros.columns])
         ridge = RidgePenalty(1 / (self.l2_regularization * total))
         pair = fit_f1(narrow, problem, problem.shares, design.zeros, ridge)
-        scores = narrow.scores(pair)[1:].T
-        probabilities = sigmoid(scores) if problem.n_classes == 2 else softmax(scores)
+        probabilities = scores_to_probabilities(narrow.scores(pair)[1:].T, problem.n_classes)
         wrong = (probabilities.argmax(axis=1) != problem.target).astype(np.float64)
         shares = problem.shares * np.where(wrong == 1, self.send_weight, 1 - self.send_weight) * 2
         curvature = 2 * log_loss_curvature(problem.n_classes)

@@ -101,8 +101,9 @@ class Weights:
         self.rates = rates
         self._normalise()
 
-    def _weigh(self) -> None:
-                self.logs -= self.logs.max()
+    def _normalise(self) -> None:
+        # With the largest logarithm at zero, only weights that do not matter can underflow.
+        self.logs -= self.logs.max()
         self._plain = np.exp(self.logs)
         self._sums = self._plain.cumsum()
         self._total = float(self._sums[-1])

@@ -56,9 +56,9 @@ class Pairs:
     Parameters
     ----------
     pairs : sequence of (gate, local)
-        A gate is a function from x to a score, above 0 to ask the remote model, or a model with ``decision_function``. A
-        local model is a function from x to a prediction, or a model with ``predict``. Models get x as a table
-        of one row.
+        A gate is a function from x to a score, above 0 to ask the remote model, or a model with
+        ``decision_function``. A local model is a function from x to a prediction, or a model with
+        ``predict``. Models get x as a table of one row.
 
     Examples
     --------
@@ -222,7 +222,8 @@ class AdaptExperts:
         if np.ndim(x) == 1:
             table = np.empty((1, len(x)), dtype=object)
             table[0] = list(x)
-            return table if not self.model.fitted_.schema.named else dict(zip(self._names, table.T, strict=True))
+            named = self.model.fitted_.schema.named
+            return dict(zip(self._names, table.T, strict=True)) if named else table
         return x
 
 

@@ -1,10 +1,10 @@
-"""Gates: a cheap gate and a cheap model that spare an expensive model most rows (ADAPT, EXP3.G, edge gating)."""
+"""Gates and cheap models that spare an expensive model most rows: ADAPT, EXP3.G, edge gating."""
 
-from farthing.adaptive.adapt import AdaptPath, AdaptPoint, adapt_path
+from farthing.adaptive.adapt import adapt_path
 from farthing.adaptive.adapt_gbrt import AdaptGbrtClassifier
 from farthing.adaptive.adapt_lin import AdaptLinClassifier
 from farthing.adaptive.adapt_lstsq import AdaptLstsqClassifier
-from farthing.adaptive.edge import EdgeClassifier, EdgeRegressor, Messages, speak
+from farthing.adaptive.edge import EdgeClassifier, EdgeRegressor, Messages, run_device
 from farthing.adaptive.l1_gate import L1GateClassifier
 from farthing.adaptive.online_gate import AdaptExperts, GateDecision, OnlineGate, Panel
 
@@ -13,8 +13,6 @@ __all__ = [
     "AdaptGbrtClassifier",
     "AdaptLinClassifier",
     "AdaptLstsqClassifier",
-    "AdaptPath",
-    "AdaptPoint",
     "EdgeClassifier",
     "EdgeRegressor",
     "GateDecision",
@@ -23,5 +21,5 @@ __all__ = [
     "OnlineGate",
     "Panel",
     "adapt_path",
-    "speak",
+    "run_device",
 ]

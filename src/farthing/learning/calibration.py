@@ -1,4 +1,4 @@
-"""Probabilities that mean what they say, without a change of any label."""
+"""Temperature scaling: calibrated probabilities, without a change of any label."""
 
 from __future__ import annotations
 
@@ -10,18 +10,22 @@ from scipy.optimize import minimize_scalar
 
 from farthing.base.links import normalise
 
-# Logarithms of probabilities below this are not told apart.
-_LEAST: Final = 1e-12
+# Probabilities below this are raised to it before their logarithm is taken.
+_MIN_PROBABILITY: Final = 1e-12
 
 
 def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    """Return p^(1/T), normalised: milder above T = 1, sharper below, in the same order.
+    """Return p^(1/T), normalised: softer above T = 1, sharper below, in the same order.
 
     Parameters
     ----------
     probabilities : ndarray of float64, shape (n_rows, n_classes)
     temperature : float
         Above zero; 1 changes nothing.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, n_classes)
 
     Examples
     --------
@@ -30,7 +34,7 @@ def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np
     """
     if temperature == 1:
         return probabilities
-    logs = np.log(np.maximum(probabilities, _LEAST)) / temperature
+    logs = np.log(np.maximum(probabilities, _MIN_PROBABILITY)) / temperature
     return normalise(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
 
@@ -44,16 +48,28 @@ def temperature_of(
     Parameters
     ----------
     probabilities : ndarray of float64, shape (n_rows, n_classes)
+        Of held out rows.
     codes : ndarray of int64, shape (n_rows,)
         The column of the true class of each row.
     weights : ndarray of float64, shape (n_rows,), optional
-        What each row counts; None is 1 each.
+        How much each row counts; None is 1 each.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> overconfident = np.array([[0.99, 0.01], [0.99, 0.01], [0.99, 0.01]])
+    >>> temperature_of(overconfident, np.array([0, 0, 1])) > 1
+    True
     """
     rows = np.arange(len(codes))
 
+    # The search is over log T, where the loss is close to symmetric around its minimum.
     def loss(log_temperature: float) -> float:
-        told = temper(probabilities, float(np.exp(log_temperature)))[rows, codes]
-        return -float(np.average(np.log(np.maximum(told, _LEAST)), weights=weights))
+        of_true_class = temper(probabilities, float(np.exp(log_temperature)))[rows, codes]
+        return -float(np.average(np.log(np.maximum(of_true_class, _MIN_PROBABILITY)), weights=weights))
 
     found = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded")
     return float(np.exp(found.x))

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
-from farthing.adaptive.adapt.base import AdaptClassifier, check_common
+from farthing.adaptive.adapt.base import ADAPT_CONSTRAINTS, AdaptClassifier
+from farthing.base.parameters import NON_NEGATIVE, SHARE, at_least
 
 
 class LinearAdapt(AdaptClassifier):
     """An Adapt model with a linear gate and a linear f1."""
+
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ADAPT_CONSTRAINTS,
+        "p_full": [SHARE],
+        "tradeoff": [NON_NEGATIVE],
+        "n_alternations": [at_least(1)],
+    }
 
     def __init__(
         self,
@@ -38,6 +46,3 @@ class LinearAdapt(AdaptClassifier):
         self.send_share = send_share
         self.validation_fraction = validation_fraction
         self.random_state = random_state
-
-    def _check_parameters(self) -> None:
-        check_common(self)

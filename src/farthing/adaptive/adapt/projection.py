@@ -1,31 +1,30 @@
-"""The q step: how likely each row should go to the expensive model, when it may take a share of them only."""
+"""The q step: how likely each row should go to the expensive model, if it may take only a share of them."""
 
 from __future__ import annotations
 
 import math
-from typing import TypeAlias
+from typing import Final
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit
 
-Floats: TypeAlias = NDArray[np.float64]
+from farthing.learning.booster import Floats
 
 # The share is met to this part of itself.
-_TOLERANCE = 1e-12
-# Steps of the search; halving alone would need fewer.
-_MOST = 200
+_TOLERANCE: Final = 1e-12
+# Iterations of the search; bisection alone would need fewer.
+_MAX_ITER: Final = 200
 
 
-def mean_of(values: Floats, shares: Floats) -> float:
-    """Return the weighted mean.
+def weighted_mean(values: Floats, shares: Floats) -> float:
+    """Return the weighted mean; the shares add up to 1.
 
-    Not ``values @ shares``: a product of long vectors is parted among threads, whose number would then decide
-    on the last bits.
+    Not ``values @ shares``: BLAS splits a product of long vectors among threads, so that the last bits would
+    depend on their number.
 
     Examples
     --------
-    >>> mean_of(np.array([1.0, 3.0]), np.array([0.25, 0.75]))
+    >>> weighted_mean(np.array([1.0, 3.0]), np.array([0.25, 0.75]))
     2.5
     """
     return float((values * shares).sum())
@@ -37,19 +36,19 @@ def project(excess: Floats, shares: Floats, p_full: float) -> tuple[Floats, floa
     Parameters
     ----------
     excess : ndarray of float64, shape (n_rows,)
-        A_i - B_i: what a row loses by staying, more than by going on.
+        A_i - B_i: how much more a row loses with the cheap model than with the expensive one.
     shares : ndarray of float64, shape (n_rows,)
         Weights of the rows, which add up to 1.
     p_full : float
-        Largest mean of q. At 0 no row goes on.
+        Largest mean of q. At 0 no row goes to the expensive model.
 
     Returns
     -------
     q : ndarray of float64, shape (n_rows,)
-        The probability that a row goes on.
+        The probability that a row goes to the expensive model.
     beta : float
-        The multiplier of the constraint, by bisection with Newton's steps; 0 where it is slack, infinite at
-        ``p_full=0``.
+        The multiplier of the constraint, by bisection with Newton steps; 0 where the constraint is slack,
+        infinite at ``p_full=0``.
 
     Examples
     --------
@@ -63,19 +62,19 @@ def project(excess: Floats, shares: Floats, p_full: float) -> tuple[Floats, floa
     if p_full <= 0:
         return np.zeros_like(excess), math.inf
     free = expit(excess)
-    if mean_of(free, shares) <= p_full:
+    if weighted_mean(free, shares) <= p_full:
         return free, 0.0
-    # Between the share and what is too little, so that the search can come from either side.
+    # In the middle of the tolerated interval, so that the search can approach it from either side.
     goal = p_full * (1 - _TOLERANCE / 2)
     low, high, beta = 0.0, math.inf, 0.0
     q = free
-    for _ in range(_MOST):
-        over = mean_of(q, shares) - p_full
+    for _ in range(_MAX_ITER):
+        over = weighted_mean(q, shares) - p_full
         if 0 <= -over <= _TOLERANCE * p_full:
             break
         low, high = (beta, high) if over > 0 else (low, beta)
-        # Newton's step for the mean's logarithm, which is all but a line in beta far out; else half way.
-        slope = mean_of(q * (1 - q), shares)
+        # A Newton step for the logarithm of the mean, which is close to linear in large beta; else bisect.
+        slope = weighted_mean(q * (1 - q), shares)
         mean = over + p_full
         beta = beta + math.log(mean / goal) * mean / slope if slope > 0 and mean > 0 else math.inf
         if not low < beta < high:
@@ -83,6 +82,6 @@ def project(excess: Floats, shares: Floats, p_full: float) -> tuple[Floats, floa
             if beta in (low, high):  # no number is left between them
                 return expit(excess - high), high
         q = expit(excess - beta)
-    if mean_of(q, shares) > p_full:
+    if weighted_mean(q, shares) > p_full:
         return expit(excess - high), high
     return q, beta

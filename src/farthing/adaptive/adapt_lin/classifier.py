@@ -1,4 +1,4 @@
-"""ADAPT-LIN: gate and cheap model are linear, and choose their columns together."""
+"""ADAPT-LIN: gate and cheap model are linear, and select their columns together."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import numpy as np
 from scipy.special import expit
 from sklearn.naive_bayes import GaussianNB
 
-from farthing.adaptive.adapt.base import TEXTS, TOLERANCE
-from farthing.adaptive.adapt.expensive_model import Rows
-from farthing.adaptive.adapt.gate_pairs import Pair
-from farthing.adaptive.adapt.initial_pair import bend, f1_slope, first_pair
+from farthing.adaptive.adapt.base import TOLERANCE
+from farthing.adaptive.adapt.initial_pair import initial_pair
 from farthing.adaptive.adapt.linear_base import LinearAdapt
-from farthing.adaptive.adapt.objective import Problem, soft_values
-from farthing.adaptive.adapt.projection import Floats, project
-from farthing.base import documented, register
-from farthing.learning.group_penalty import BlockPenalty
-from farthing.learning.proximal_descent import Design, Smooth, descend
+from farthing.adaptive.adapt.objective import Problem, soft_log_loss
+from farthing.adaptive.adapt.parameter_docs import TEXTS
+from farthing.adaptive.adapt.projection import project
+from farthing.base import TrainingSet, documented, register
+from farthing.learning.booster import Floats
+from farthing.learning.group_penalty import GroupPenalty
+from farthing.learning.linear_design import LinearDesign
+from farthing.learning.linear_scores import LinearScores
+from farthing.learning.logistic import log_loss, log_loss_curvature
+from farthing.learning.proximal_descent import SmoothLoss, proximal_descent
 
 
 @register(
@@ -26,13 +29,14 @@ from farthing.learning.proximal_descent import Design, Smooth, descend
 )
 @documented(TEXTS)
 class AdaptLinClassifier(LinearAdapt):
-    """A linear gate and a linear model, learned together, that answer what they can for an expensive model.
+    """A linear gate and a linear model f1, learned together to answer easy rows for an expensive model.
 
-    (OPT) of the thesis: q, the probability that a row goes on, has at most the mean ``p_full``; the gate
-    follows q in divergence; f1 learns from the rows that stay; and each column that gate or f1 uses costs
-    tradeoff times its price, relaxed to the norm of its coefficients. Steps over q, in closed form, and over
-    gate and f1, by accelerated proximal gradient steps, take turns, and the objective never rises. Columns
-    are standardised, categories become indicators, a missing value counts as the mean.
+    It minimises (OPT) of the thesis. q, the probability that a row goes to the expensive model, has a mean of
+    at most ``p_full``. The gate follows q in divergence, f1 learns from the rows that stay with it, and each
+    column that gate or f1 uses costs tradeoff times its price, relaxed to the norm of its coefficients. Steps
+    over q, in closed form, alternate with accelerated proximal gradient steps over gate and f1, and the
+    objective never rises. Columns are standardised, categories become indicators, and a missing value counts
+    as the mean.
 
     Parameters
     ----------
@@ -42,11 +46,11 @@ class AdaptLinClassifier(LinearAdapt):
     tradeoff : float
         What a unit of price weighs against the mean loss.
     n_alternations : int
-        Most turns; they end when the objective no longer falls.
+        Most alternations; they end when the objective no longer falls.
     start : tuple (gate, f1), optional
-        Coefficients to begin with, arrays of shape (n_features,) each, (n_classes, n_features) for the f1 of
+        Coefficients to start from, arrays of shape (n_features,) each, (n_classes, n_features) for the f1 of
         more than two classes, in units of the columns. None is zeros for the gate, and logistic regression
-        with a ridge for f1.
+        with an L2 penalty for f1.
     {shared}
 
     Attributes
@@ -68,30 +72,32 @@ class AdaptLinClassifier(LinearAdapt):
     True
     """
 
-    def _learn_pair(self, rows: Rows, problem: Problem) -> tuple[Pair, list[float]]:
-        design = Design.of(rows.values, self.schema_, problem.shares, 1 + problem.n_scores)
-        penalty = BlockPenalty(self.costs_, float(self.tradeoff), design.blank.columns)
-        pair = first_pair(design, problem, self.start)
+    def _learn_pair(self, rows: TrainingSet, problem: Problem) -> tuple[LinearScores, list[float]]:
+        design = LinearDesign.of(rows.values, rows.schema, problem.shares, 1 + problem.n_scores)
+        penalty = GroupPenalty(rows.costs, float(self.tradeoff), design.zeros.columns)
+        curvature = log_loss_curvature(problem.n_classes)
+        pair = initial_pair(design, problem, self.start)
         history: list[float] = []
         for _ in range(self.n_alternations):
             scores = design.scores(pair)
             q, _ = project(problem.excess(scores), problem.shares, self.p_full)
             history.append(problem.bound(q, scores) + penalty.value(pair.coef))
-            pair = descend(design, pair, _smooth(problem, q), bend(problem), penalty)
+            pair = proximal_descent(design, pair, _opt2_loss(problem, q), curvature, penalty)
             history.append(problem.bound(q, design.scores(pair)) + penalty.value(pair.coef))
             if len(history) > 2 and history[-3] - history[-1] <= TOLERANCE * abs(history[-1]):
                 break
         return pair, history
 
 
-def _smooth(problem: Problem, q: Floats) -> Smooth:
+def _opt2_loss(problem: Problem, q: Floats) -> SmoothLoss:
     """Return the loss of (OPT2) without its penalty, as a function of the scores."""
     shares = problem.shares
-    stay = shares * (1 - q)
+    cheap_shares = shares * (1 - q)
 
-    def smooth(scores: Floats) -> tuple[float, Floats]:
-        loss, slope = f1_slope(problem, stay, scores[1:])
-        gate = (expit(scores[:1]) - q) * shares
-        return loss + float(soft_values(q, scores) @ shares), np.concatenate([gate, slope])
+    def loss(scores: Floats) -> tuple[float, Floats]:
+        of_f1, f1_gradient = log_loss(problem.target, cheap_shares, scores[1:], problem.n_classes)
+        gate_gradient = (expit(scores[:1]) - q) * shares
+        of_gate = float(soft_log_loss(q, scores) @ shares)
+        return of_f1 + of_gate, np.concatenate([gate_gradient, f1_gradient])
 
-    return smooth
+    return loss

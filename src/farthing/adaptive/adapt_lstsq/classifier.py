@@ -8,17 +8,20 @@ import numpy as np
 from scipy.special import logit
 from sklearn.naive_bayes import GaussianNB
 
-from farthing.adaptive.adapt.base import TEXTS, TOLERANCE
-from farthing.adaptive.adapt.expensive_model import Rows
-from farthing.adaptive.adapt.gate_pairs import LinearPair, Pair
-from farthing.adaptive.adapt.initial_pair import f1_slope, first_pair, logistic
+from farthing.adaptive.adapt.base import TOLERANCE
+from farthing.adaptive.adapt.initial_pair import fit_f1, initial_pair
 from farthing.adaptive.adapt.linear_base import LinearAdapt
 from farthing.adaptive.adapt.objective import Problem
-from farthing.adaptive.adapt.projection import Floats, mean_of
+from farthing.adaptive.adapt.parameter_docs import TEXTS
+from farthing.adaptive.adapt.projection import weighted_mean
 from farthing.adaptive.adapt_lstsq import symmetric_divergence as symmetric
-from farthing.base import documented, register
-from farthing.learning.group_penalty import BlockPenalty
-from farthing.learning.proximal_descent import Design, Smooth, descend
+from farthing.base import TrainingSet, documented, register
+from farthing.learning.booster import Floats
+from farthing.learning.group_penalty import GroupPenalty
+from farthing.learning.linear_design import LinearDesign
+from farthing.learning.linear_scores import LinearScores
+from farthing.learning.logistic import log_loss
+from farthing.learning.proximal_descent import SmoothLoss, proximal_descent
 
 
 @register(
@@ -31,11 +34,11 @@ from farthing.learning.proximal_descent import Design, Smooth, descend
 class AdaptLstsqClassifier(LinearAdapt):
     """As `AdaptLinClassifier`, but the gate is fitted to the log-odds of q by least squares.
 
-    The distance between q and the gate is the square of the difference of their log-odds. Then the gate is a
-    least squares problem (OPT6), better conditioned than the divergence, and q has no closed form: it is
-    found by the alternating direction method of multipliers (OPT5). f1 is a weighted logistic regression
-    (OPT7). The appendix leaves prices out; here they are those of ADAPT-LIN, and at ``tradeoff=0`` the steps are
-    those of the appendix.
+    The distance between q and the gate is the squared difference of their log-odds. The gate is then a least
+    squares problem (OPT6), better conditioned than the divergence. q has no closed form: it is found by the
+    alternating direction method of multipliers (OPT5). f1 is a weighted logistic regression (OPT7). The
+    appendix leaves prices out; here they are those of ADAPT-LIN, and at ``tradeoff=0`` the steps are those of
+    the appendix.
 
     Parameters
     ----------
@@ -45,7 +48,7 @@ class AdaptLstsqClassifier(LinearAdapt):
     tradeoff : float
         What a unit of price weighs against the mean loss.
     n_alternations : int
-        Most turns; they end when the objective no longer falls.
+        Most alternations; they end when the objective no longer falls.
     start : tuple (gate, f1), optional
         As in `AdaptLinClassifier`.
     {shared}
@@ -67,57 +70,61 @@ class AdaptLstsqClassifier(LinearAdapt):
     0.3
     """
 
-    def _learn_pair(self, rows: Rows, problem: Problem) -> tuple[Pair, list[float]]:
+    def _learn_pair(self, rows: TrainingSet, problem: Problem) -> tuple[LinearScores, list[float]]:
         shares = problem.shares
-        design = Design.of(rows.values, self.schema_, shares, 1 + problem.n_scores)
-        penalty = BlockPenalty(self.costs_, float(self.tradeoff), design.blank.columns)
-        pair = first_pair(design, problem, self.start)
-        constant = mean_of(-problem.log_own, shares)
+        design = LinearDesign.of(rows.values, rows.schema, shares, 1 + problem.n_scores)
+        penalty = GroupPenalty(rows.costs, float(self.tradeoff), design.zeros.columns)
+        pair = initial_pair(design, problem, self.start)
+        constant = weighted_mean(-problem.own_log_proba, shares)
         history: list[float] = []
 
-        def objective(q: Floats, pair: LinearPair) -> float:
+        def objective(q: Floats, pair: LinearScores) -> float:
             scores = design.scores(pair)
-            met = symmetric.objective(q, problem.loss_over(scores), scores[0], shares)
-            return constant + met + penalty.value(pair.coef)
+            reached = symmetric.objective(q, problem.extra_loss(scores), scores[0], shares)
+            return constant + reached + penalty.value(pair.coef)
 
         for _ in range(self.n_alternations):
             scores = design.scores(pair)
-            q = symmetric.split(problem.loss_over(scores), scores[0], shares, self.p_full)
+            q = symmetric.solve_q(problem.extra_loss(scores), scores[0], shares, self.p_full)
             history.append(objective(q, pair))
-            pair = self._fit_to(q, design, problem, pair, penalty)
+            pair = _fit_pair(q, design, problem, pair, penalty)
             history.append(objective(q, pair))
             if len(history) > 2 and history[-3] - history[-1] <= TOLERANCE * abs(history[-1]):
                 break
         return pair, history
 
-    def _fit_to(
-        self, q: Floats, design: Design, problem: Problem, pair: LinearPair, penalty: BlockPenalty
-    ) -> LinearPair:
-        """Solve (OPT6) and (OPT7), together if columns have prices."""
-        goal = logit(q.clip(symmetric.LEAST, 1 - symmetric.LEAST))
-        shares = problem.shares
-        stay = shares * (1 - q)
-        if penalty.free:
-            return logistic(design, problem, stay, _least_squares(design, shares, goal, pair), penalty)
-        return descend(design, pair, _smooth(problem, shares, stay, goal), 2.0, penalty)
+
+def _fit_pair(
+    q: Floats, design: LinearDesign, problem: Problem, pair: LinearScores, penalty: GroupPenalty
+) -> LinearScores:
+    """Solve (OPT6) and (OPT7), together if columns have prices."""
+    goal = logit(q.clip(symmetric.MARGIN, 1 - symmetric.MARGIN))
+    shares = problem.shares
+    cheap_shares = shares * (1 - q)
+    if penalty.is_zero:
+        return fit_f1(design, problem, cheap_shares, _least_squares(design, shares, goal, pair), penalty)
+    loss = _joint_loss(problem, shares, cheap_shares, goal)
+    # The squared error has a second derivative of 2, more than the log loss.
+    return proximal_descent(design, pair, loss, 2.0, penalty)
 
 
-def _least_squares(design: Design, shares: Floats, goal: Floats, pair: LinearPair) -> LinearPair:
+def _least_squares(design: LinearDesign, shares: Floats, goal: Floats, pair: LinearScores) -> LinearScores:
     """Solve (OPT6): the gate of least squared error to the log-odds of q."""
     root = np.sqrt(shares)
-    whole = np.column_stack([np.ones(len(goal)), design.terms]) * root[:, np.newaxis]
-    solution = np.linalg.lstsq(whole, goal * root, rcond=None)[0]
+    with_intercept = np.column_stack([np.ones(len(goal)), design.terms]) * root[:, np.newaxis]
+    solution = np.linalg.lstsq(with_intercept, goal * root, rcond=None)[0]
     coef, intercept = pair.coef.copy(), pair.intercept.copy()
     coef[:, 0], intercept[0] = solution[1:], solution[0]
     return replace(pair, coef=coef, intercept=intercept)
 
 
-def _smooth(problem: Problem, shares: Floats, stay: Floats, goal: Floats) -> Smooth:
+def _joint_loss(problem: Problem, shares: Floats, cheap_shares: Floats, goal: Floats) -> SmoothLoss:
     """Return the losses of (OPT6) and (OPT7) added up, as a function of the scores."""
 
-    def smooth(scores: Floats) -> tuple[float, Floats]:
-        loss, slope = f1_slope(problem, stay, scores[1:])
-        off = scores[:1] - goal
-        return loss + float((off[0] ** 2) @ shares), np.concatenate([2 * off * shares, slope])
+    def loss(scores: Floats) -> tuple[float, Floats]:
+        of_f1, f1_gradient = log_loss(problem.target, cheap_shares, scores[1:], problem.n_classes)
+        residual = scores[:1] - goal
+        of_gate = float((residual[0] ** 2) @ shares)
+        return of_f1 + of_gate, np.concatenate([2 * residual * shares, f1_gradient])
 
-    return smooth
+    return loss

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from farthing.adaptive.adapt.gate_pairs import LinearPair
-from farthing.adaptive.adapt.projection import Floats
 from farthing.adaptive.edge.devices import Devices
-from farthing.learning.blas_threads import one_thread
-from farthing.learning.proximal_descent import Design
+from farthing.learning.blas_threads import one_blas_thread
+from farthing.learning.booster import Floats
+from farthing.learning.linear_design import LinearDesign
+from farthing.learning.linear_scores import LinearScores
 
 # From scores, shape (n_rows, n_scores), to the mean loss and its gradient, of the same shape.
 Loss: TypeAlias = Callable[[Floats], tuple[float, Floats]]
@@ -25,19 +25,19 @@ Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 
 @dataclass(frozen=True)
 class Activation:
-    """A gate's opening as a function of its score, and the derivative."""
+    """How open a gate is as a function of its score, and the derivative."""
 
     value: Callable[[Floats], Floats]
     slope: Callable[[Floats], Floats]
 
 
-def _bell(z: Floats) -> Floats:
+def _sigmoid_slope(z: Floats) -> Floats:
     p = expit(z)
     return np.asarray(p * (1 - p))
 
 
 ACTIVATIONS: Final = {
-    "sigmoid": Activation(lambda z: np.asarray(expit(z)), _bell),
+    "sigmoid": Activation(lambda z: np.asarray(expit(z)), _sigmoid_slope),
     "relu": Activation(lambda z: np.maximum(z, 0.0), lambda z: (z > 0).astype(np.float64)),
 }
 
@@ -54,9 +54,9 @@ class Blocks:
     parts : list of ndarray of float64, shape (n_rows, n_terms_of_device)
         The standardised terms.
     places : list of ndarray of int64
-        Where the terms of each device stand in the design.
+        The terms of each device, as places in the design.
     n_scores : int
-        Numbers that a device says.
+        Scores of a message.
     """
 
     parts: list[Floats]
@@ -64,20 +64,20 @@ class Blocks:
     n_scores: int
 
     @classmethod
-    def of(cls, design: Design, devices: Devices, n_scores: int) -> Blocks:
-        """Sort the terms of a design by device; those of no device are left out."""
-        columns = design.blank.columns
+    def of(cls, design: LinearDesign, devices: Devices, n_scores: int) -> Blocks:
+        """Group the terms of a design by device; those of no device are left out."""
+        columns = design.zeros.columns
         places = [np.flatnonzero(np.isin(columns, own)).astype(np.int64) for own in devices.columns]
         return cls([np.ascontiguousarray(design.terms[:, own]) for own in places], places, n_scores)
 
     @property
     def n_devices(self) -> int:
-        """How many devices there are."""
+        """Number of devices."""
         return len(self.parts)
 
     @property
     def n_rows(self) -> int:
-        """How many rows there are."""
+        """Number of rows."""
         return len(self.parts[0])
 
     @property
@@ -109,23 +109,23 @@ class Blocks:
         rows = [part.T @ one for part, one in zip(self.parts, slope, strict=True)]
         return np.concatenate([*rows, slope.sum(axis=1)]).ravel()
 
-    def shrink(self, params: Floats, ridge: float) -> tuple[float, Floats]:
-        """Return half the ridge times the squares of coefficients, and the gradient; intercepts are free."""
+    def ridge(self, params: Floats, strength: float) -> tuple[float, Floats]:
+        """Return strength / 2 times the squares of coefficients, not of intercepts, and the gradient."""
         table = params.reshape(self.shape).copy()
         table[-self.n_devices :] = 0
-        return float(ridge / 2 * (table**2).sum()), (ridge * table).ravel()
+        return float(strength / 2 * (table**2).sum()), (strength * table).ravel()
 
-    def pairs(self, params: Floats, blank: LinearPair, scale: float = 1.0) -> list[LinearPair]:
-        """Return gate and local model of each device; what is said is multiplied by a scale."""
+    def pairs(self, params: Floats, zeros: LinearScores, scale: float = 1.0) -> list[LinearScores]:
+        """Return gate and local model of each device; local scores are multiplied by a scale."""
         coefs, intercepts = self.split(params)
         factors = np.array([1.0] + [scale] * self.n_scores)
         return [
             replace(
-                blank,
-                columns=blank.columns[own],
-                category=blank.category[own],
-                mean=blank.mean[own],
-                scale=blank.scale[own],
+                zeros,
+                columns=zeros.columns[own],
+                category=zeros.category[own],
+                mean=zeros.mean[own],
+                scale=zeros.scale[own],
                 coef=coef * factors,
                 intercept=intercept * factors,
             )
@@ -135,7 +135,7 @@ class Blocks:
 
 @dataclass(frozen=True, eq=False)
 class Cloud:
-    """What adds up the scores of devices, and what is lost by them: objectives over the parameters.
+    """The sum of the scores of devices, and its loss: objectives over the parameters.
 
     Attributes
     ----------
@@ -144,18 +144,18 @@ class Cloud:
     loss : callable
         From scores to the mean loss and its gradient.
     prior : ndarray of float64, shape (n_scores,)
-        The scores when all are silent.
-    ridge : float
-        Of the coefficients.
+        The scores if all devices are silent.
+    l2_regularization : float
+        Strength of the L2 penalty of the coefficients.
     """
 
     blocks: Blocks
     loss: Loss
     prior: Floats
-    ridge: float
+    l2_regularization: float
 
-    def hears(self, opened: Floats, local: Floats) -> tuple[float, Floats]:
-        """Return the loss and its gradient if what each device says counts as much as its gate is open.
+    def loss_at(self, opened: Floats, local: Floats) -> tuple[float, Floats]:
+        """Return the loss and its gradient if each message is multiplied by how open its gate is.
 
         Parameters
         ----------
@@ -164,60 +164,60 @@ class Cloud:
         """
         return self.loss(self.prior + np.einsum("nk,knm->nm", opened, local))
 
-    def direct(self, activation: Activation, weighed: Floats) -> Objective:
+    def direct(self, activation: Activation, opening_costs: Floats) -> Objective:
         """Return (OPT-Direct-Clf), or its squared error: the loss of soft gates, and what they cost.
 
         Parameters
         ----------
         activation : Activation
             How open a gate is at a score.
-        weighed : ndarray of float64, shape (n_rows, n_devices)
-            What each opening costs: trade-off, price and weight of the row multiplied.
+        opening_costs : ndarray of float64, shape (n_rows, n_devices)
+            What each opening costs: trade-off times price times weight of the row.
         """
 
         def objective(params: Floats) -> tuple[float, Floats]:
             gates, local = self.blocks.scores(params)
             opened = activation.value(gates)
-            value, slope = self.hears(opened, local)
-            of_gates = (against(slope, local) + weighed) * activation.slope(gates)
-            held, pull = self.blocks.shrink(params, self.ridge)
-            total = value + float((weighed * opened).sum()) + held
-            return total, self.blocks.gradient(of_gates, opened.T[:, :, np.newaxis] * slope) + pull
+            value, slope = self.loss_at(opened, local)
+            of_gates = (opening_gradient(slope, local) + opening_costs) * activation.slope(gates)
+            ridge, ridge_slope = self.blocks.ridge(params, self.l2_regularization)
+            total = value + float((opening_costs * opened).sum()) + ridge
+            return total, self.blocks.gradient(of_gates, opened.T[:, :, np.newaxis] * slope) + ridge_slope
 
         return objective
 
-    def settled(self, opened: Floats) -> Objective:
-        """Return the loss of the local models for gates that stay as they are; convex."""
+    def with_fixed_gates(self, opened: Floats) -> Objective:
+        """Return the objective of the local models for gates that stay as they are; convex."""
 
         def objective(params: Floats) -> tuple[float, Floats]:
-            value, slope = self.hears(opened, self.blocks.scores(params)[1])
-            held, pull = self.blocks.shrink(params, self.ridge)
-            return value + held, self.blocks.gradient(None, opened.T[:, :, np.newaxis] * slope) + pull
+            value, slope = self.loss_at(opened, self.blocks.scores(params)[1])
+            ridge, ridge_slope = self.blocks.ridge(params, self.l2_regularization)
+            return value + ridge, self.blocks.gradient(None, opened.T[:, :, np.newaxis] * slope) + ridge_slope
 
         return objective
 
     def refit(self, opened: Floats, start: Floats, max_steps: int) -> Floats:
-        """Fit the local models once more, to gates that stay as they are; return all parameters."""
-        made = descend(self.settled(opened), start, max_steps)
-        made.reshape(self.blocks.shape)[:, 0] = start.reshape(self.blocks.shape)[:, 0]
-        return made
+        """Fit the local models again, to gates that stay as they are; return all parameters."""
+        params = minimise(self.with_fixed_gates(opened), start, max_steps)
+        # The gates have no gradient here; whatever rounding did to them is undone.
+        params.reshape(self.blocks.shape)[:, 0] = start.reshape(self.blocks.shape)[:, 0]
+        return params
 
-    def first(self, opened: float, max_steps: int) -> Floats:
-        """Return where to begin: gates of score 1, open by that much, and the best local models."""
+    def initial(self, opened: float, max_steps: int) -> Floats:
+        """Return where to start: gates of score 1, open by that much, and the best local models."""
         table = np.zeros(self.blocks.shape)
         table[-self.blocks.n_devices :, 0] = 1.0
         everyone = np.full((self.blocks.n_rows, self.blocks.n_devices), opened)
         return self.refit(everyone, table, max_steps)
 
 
-def against(slope: Floats, local: Floats) -> Floats:
+def opening_gradient(slope: Floats, local: Floats) -> Floats:
     """Return the gradient of openings, (n_rows, n_devices), from that of the scores."""
     return np.asarray(np.einsum("nm,knm->nk", slope, local))
 
 
-def descend(objective: Objective, start: Floats, max_steps: int) -> Floats:
+def minimise(objective: Objective, start: Floats, max_steps: int) -> Floats:
     """Minimise by L-BFGS."""
-    # One thread, as everywhere in this package: the bits do not depend on it.
-    with one_thread():
+    with one_blas_thread():
         options: Any = {"maxiter": max_steps, "maxcor": 20, "ftol": 1e-10, "gtol": 1e-7}
         return np.array(minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options).x)

@@ -48,7 +48,7 @@ class Devices:
 
     @classmethod
     def of(cls, given: Any, schema: Schema) -> Devices:
-        """Read what a user gave: a mapping from names to columns, by name or place; None is one a column."""
+        """Read a mapping from names to columns, by name or place; None is one device per column."""
         if given is None:
             return cls(schema.names, tuple((column,) for column in range(len(schema))))
         if isinstance(given, cls):
@@ -62,12 +62,12 @@ class Devices:
         owner: dict[int, str] = {}
         for name, columns in given.items():
             if not isinstance(name, str):
-                raise ValueError(f"the name of a device must be a text; got {name!r}")  # noqa: TRY004
+                raise ValueError(f"the name of a device must be a string; got {name!r}")  # noqa: TRY004
             found[name] = _columns(name, columns, schema)
             for column in found[name]:
                 if column in owner:
-                    text = f"column {schema.names[column]!r} belongs to two devices"
-                    raise ValueError(f"{text}, {owner[column]!r} and {name!r}; give it to one")
+                    problem = f"column {schema.names[column]!r} belongs to two devices"
+                    raise ValueError(f"{problem}, {owner[column]!r} and {name!r}; give it to one")
                 owner[column] = name
         return cls(tuple(found), tuple(found.values()))
 
@@ -81,25 +81,25 @@ class Devices:
         return mask
 
 
-def prices(sheet: CostSheet) -> NDArray[np.float64]:
-    """Return what a message of each device costs: its own cost, and an even part of what its group shares.
+def message_prices(sheet: CostSheet) -> NDArray[np.float64]:
+    """Return the price of a message of each device: its own cost, and an even part of what its group shares.
 
     Examples
     --------
     >>> from farthing.costs import Group
-    >>> prices(CostSheet({"a": 1, "b": 2, "c": 3}, groups={"hub": Group(4, ["b", "c"])}))
+    >>> message_prices(CostSheet({"a": 1, "b": 2, "c": 3}, groups={"hub": Group(4, ["b", "c"])}))
     array([1., 4., 5.])
     """
     inside = sheet.group_of >= 0
     members = np.bincount(sheet.group_of[inside], minlength=len(sheet.shared))
-    made = sheet.own.copy()
-    made[inside] += (sheet.shared / np.maximum(members, 1))[sheet.group_of[inside]]
-    return made
+    prices = sheet.own.copy()
+    prices[inside] += (sheet.shared / np.maximum(members, 1))[sheet.group_of[inside]]
+    return prices
 
 
 def _columns(name: str, given: Any, schema: Schema) -> tuple[int, ...]:
     if isinstance(given, str):
-        raise ValueError(f"the columns of {name!r} are the single text {given!r}; write [{given!r}]")  # noqa: TRY004
+        raise ValueError(f"the columns of {name!r} are the single string {given!r}; write [{given!r}]")  # noqa: TRY004
     columns = []
     for one in given:
         column = schema.index(one) if isinstance(one, str) else int(one)
@@ -114,7 +114,7 @@ def _columns(name: str, given: Any, schema: Schema) -> tuple[int, ...]:
 def _decode(fields: dict[str, Any]) -> Devices:
     names, columns = fields["names"], fields["columns"]
     if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
-        raise TypeError("names must be texts")
+        raise TypeError("names must be strings")
     if not isinstance(columns, tuple) or not all(isinstance(part, tuple) for part in columns):
         raise TypeError("columns must be tuples")
     if not all(type(column) is int for part in columns for column in part):

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.adaptive.adapt.initial_pair import f1_slope
-from farthing.adaptive.adapt.objective import Problem
-from farthing.adaptive.adapt.projection import Floats
+from farthing.adaptive.edge.base import EDGE_CONSTRAINTS, EdgeBase, Goal
 from farthing.adaptive.edge.blocks import Loss
-from farthing.adaptive.edge.model import ATTRIBUTES, CLASSES, NUMBERS, SHARED, EdgeModel
+from farthing.adaptive.edge.model import EdgeClassifierModel, EdgeRegressorModel
+from farthing.adaptive.edge.parameter_docs import CLASSIFIER_TEXTS, REGRESSOR_TEXTS
 from farthing.adaptive.edge.training import LossOf
-from farthing.base import ContractClassifier, ContractRegressor, documented, register, sigmoid, softmax
-from farthing.errors import FileError
+from farthing.base import ContractClassifier, ContractRegressor, TrainingSet, documented, register
+from farthing.base.parameters import one_of
+from farthing.learning.booster import Floats
+from farthing.learning.logistic import log_loss
+from farthing.learning.losses import classification_loss
 
 _QUICK = {"max_steps": 8, "n_alternations": 2}
 
@@ -23,16 +25,16 @@ _QUICK = {"max_steps": 8, "n_alternations": 2}
     trials=[{"tradeoff": 0.2, **_QUICK}],
     check_defaults=False,  # two hundred steps, for each of hundreds of small fits
 )
-@documented({"shared": SHARED.format(**CLASSES), "attributes": ATTRIBUTES})
-class EdgeClassifier(EdgeModel, ContractClassifier):
-    """Several devices, each with a gate and a local linear model; the cloud adds what it hears.
+@documented(CLASSIFIER_TEXTS)
+class EdgeClassifier(EdgeBase, ContractClassifier):
+    """Several devices, each with a gate and a local linear model; the cloud adds up their messages.
 
-    A device measures its own columns, runs its gate on them, and if the gate is open sends what its local
-    model says, a score for each class (one for two classes). The cloud adds the scores to those of the prior.
-    Gates and local models are learned together; gates are hard in prediction, and the local models are fitted
-    once more to the hard gates. Silence costs nothing: the ledger is over devices, ``acquired`` has shape
-    (n_rows, n_devices), and a walk asks devices, whose answer is a list of scores, or None for silence.
-    With nothing to pay and no budget all devices speak, and the model is logistic regression.
+    A device measures its own columns, evaluates its gate on them, and if the gate is open sends the output of
+    its local model, a score for each class (one for two classes). The cloud adds the scores to those of the
+    prior. Gates and local models are learned together; gates are hard in prediction, and the local models are
+    fitted again to the hard gates. A silent device costs nothing: the account is over devices, ``acquired``
+    has shape (n_rows, n_devices), and a walk asks devices, whose answer is a list of scores, or None if they
+    are silent. With nothing to pay and no budget all devices send, and the model is logistic regression.
 
     Parameters
     ----------
@@ -54,49 +56,41 @@ class EdgeClassifier(EdgeModel, ContractClassifier):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 4))
     >>> y = np.where(X[:, 0] > 0.3, "up", np.where(X[:, 2] > 0, "right", "left"))
-    >>> model = EdgeClassifier({"wrist": ["x0", "x1"], "ankle": ["x2", "x3"]}, budget=0.6, random_state=0)
-    >>> model = model.fit(X, y)
+    >>> devices = {"wrist": ["x0", "x1"], "ankle": ["x2", "x3"]}
+    >>> model = EdgeClassifier(devices, budget_share=0.6, random_state=0).fit(X, y)
     >>> model.acquired(X).mean().round(1)
     np.float64(0.6)
     >>> model.walk().ask
     Ask(feature='wrist', price=1.0, group=None)
     """
 
-    def _loss_of(self) -> LossOf:
-        n_classes = len(self.classes_)
+    model_type = EdgeClassifierModel
+    fitted_: EdgeClassifierModel
 
-        def of(target: NDArray[Any], shares: Floats) -> Loss:
-            problem = Problem(target, shares, np.zeros(len(target)), n_classes)
+    def _loss_of(self, rows: TrainingSet) -> LossOf:
+        n_classes = rows.n_classes
 
+        def loss_of(target: NDArray[Any], shares: Floats) -> Loss:
             def loss(scores: Floats) -> tuple[float, Floats]:
-                value, slope = f1_slope(problem, shares, np.ascontiguousarray(scores.T))
+                value, slope = log_loss(target, shares, np.ascontiguousarray(scores.T), n_classes)
                 return value, np.ascontiguousarray(slope.T)
 
             return loss
 
-        return of
+        return loss_of
 
-    def _prepared(self, target: NDArray[Any], weights: Floats) -> tuple[NDArray[Any], Floats, float]:
-        problem = Problem(target, weights, np.zeros(len(target)), len(self.classes_))
-        self.prior_ = problem.loss.start(target, weights)
-        return target, self.prior_, 1.0
-
-    def _conclude(self, outputs: Floats) -> Floats:
-        return sigmoid(outputs) if len(self.classes_) == 2 else softmax(outputs)
-
-    def _check_stored(self) -> None:
-        super()._check_stored()
-        if len(self.prior_) != (1 if len(self.classes_) == 2 else len(self.classes_)):
-            raise FileError(f"{len(self.prior_)} scores do not fit {len(self.classes_)} classes")
+    def _goal(self, rows: TrainingSet) -> Goal:
+        prior = classification_loss(rows.n_classes).start(rows.target, rows.weights)
+        return Goal(rows.target, prior, prior)
 
 
 @register(
     trials=[{"training": "projected", "activation": "relu", "tradeoff": 0.05, **_QUICK}],
     check_defaults=False,
 )
-@documented({"shared": SHARED.format(**NUMBERS), "attributes": ATTRIBUTES})
-class EdgeRegressor(EdgeModel, ContractRegressor):
-    """Several devices, each with a gate and a local linear model; the cloud adds what it hears to the mean.
+@documented(REGRESSOR_TEXTS)
+class EdgeRegressor(EdgeBase, ContractRegressor):
+    """Several devices, each with a gate and a local linear model; the cloud adds up messages and the mean.
 
     As `EdgeClassifier`, for numbers: a message is one number, and the loss is the squared error.
 
@@ -117,24 +111,32 @@ class EdgeRegressor(EdgeModel, ContractRegressor):
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(400, 4))
     >>> y = np.where(X[:, 0] > 0, 3 * X[:, 1], 0) + np.where(X[:, 2] > 0, X[:, 3], 0)
-    >>> model = EdgeRegressor({"wrist": ["x0", "x1"], "ankle": ["x2", "x3"]}, budget=0.5, random_state=0)
+    >>> devices = {"wrist": ["x0", "x1"], "ankle": ["x2", "x3"]}
+    >>> model = EdgeRegressor(devices, budget_share=0.5, random_state=0)
     >>> bool(model.fit(X, y).score(X, y) > 0.8)
     True
     """
 
-    _trainings = ("direct", "relaxed", "projected")
+    model_type = EdgeRegressorModel
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **EDGE_CONSTRAINTS,
+        "training": [one_of("direct", "relaxed", "projected")],
+    }
+    fitted_: EdgeRegressorModel
 
-    def _loss_of(self) -> LossOf:
-        def of(target: NDArray[Any], shares: Floats) -> Loss:
+    def _loss_of(self, rows: TrainingSet) -> LossOf:  # noqa: ARG002 - the same for all rows
+        def loss_of(target: NDArray[Any], shares: Floats) -> Loss:
             def loss(scores: Floats) -> tuple[float, Floats]:
-                off = scores[:, 0] - target
-                return float((off**2) @ shares / 2), (off * shares)[:, np.newaxis]
+                residual = scores[:, 0] - target
+                return float((residual**2) @ shares / 2), (residual * shares)[:, np.newaxis]
 
             return loss
 
-        return of
+        return loss_of
 
-    def _prepared(self, target: NDArray[Any], weights: Floats) -> tuple[NDArray[Any], Floats, float]:
-        mean = self.prior_[0]  # the default prior
-        scale = float(np.sqrt(np.average((target - mean) ** 2, weights=weights))) or 1.0
-        return (target - mean) / scale, np.zeros(1), scale
+    def _goal(self, rows: TrainingSet) -> Goal:
+        prior = rows.prior()
+        mean = prior[0]
+        # Standardised, so that tradeoff and regularisation mean the same for targets of any unit.
+        scale = float(np.sqrt(np.average((rows.target - mean) ** 2, weights=rows.weights))) or 1.0
+        return Goal((rows.target - mean) / scale, np.zeros(1), prior, scale)

@@ -1,20 +1,24 @@
-"""The relaxed training: openings q of their own for each row and device, which the gates follow."""
+"""The relaxed training: each row and device has an opening q of its own, which the gates follow."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from scipy.special import entr, expit, logit
 
-from farthing.adaptive.adapt.projection import Floats
-from farthing.adaptive.edge.blocks import Cloud, Objective, against, descend
-from farthing.learning.blas_threads import one_thread
+from farthing.adaptive.edge.blocks import Cloud, Objective, minimise, opening_gradient
+from farthing.learning.blas_threads import one_blas_thread
+from farthing.learning.booster import Floats
 
 # Openings are kept this far from 0 and 1, where the divergence has no slope.
-LEAST = 1e-6
-# Sorting steps of one turn, halvings of a line search, and the turns end when one gains less than this.
-_STEPS, _HALVINGS, _TOLERANCE = 10, 10, 1e-5
+MARGIN: Final = 1e-6
+# Frank-Wolfe steps of one alternation, and steps of their line search.
+_STEPS: Final = 10
+_LINE_STEPS: Final = 10
+# Alternations end when one of them gains less than this share of the objective.
+_TOLERANCE: Final = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +35,7 @@ class Relaxation:
     tradeoff : float
         What a unit of price weighs against the mean loss; 0 in the thesis, which has the budget alone.
     limit : float
-        Most that openings may cost in the mean; infinite without a budget.
+        Most that openings may cost on average; infinite without a budget.
     coupling : float
         What the divergence weighs.
     """
@@ -44,62 +48,62 @@ class Relaxation:
     coupling: float
 
     def solve(self, start: Floats, n_alternations: int, max_steps: int) -> tuple[Floats, list[float]]:
-        """Take turns over q and the parameters; return these, and the objective after each half turn."""
+        """Alternate over q and the parameters; return these, and the objective after each half step."""
         params = start
         most = min(0.5, self.limit / max(float(self.prices.sum()), 1e-300))
-        q = np.full((self.cloud.blocks.n_rows, self.cloud.blocks.n_devices), max(most, LEAST))
+        q = np.full((self.cloud.blocks.n_rows, self.cloud.blocks.n_devices), max(most, MARGIN))
         history: list[float] = []
         for _ in range(n_alternations):
-            q = self._open(q, params)
+            q = self.step_openings(q, params)
             history.append(self.value(q, params))
-            params = descend(self._fit(q), params, max_steps)
+            params = minimise(self.fit_objective(q), params, max_steps)
             history.append(self.value(q, params))
             if len(history) > 2 and history[-3] - history[-1] <= _TOLERANCE * abs(history[-1]):
                 break
         return params, history
 
     @property
-    def weighed(self) -> Floats:
+    def opening_costs(self) -> Floats:
         """What each opening adds to the objective, shape (n_rows, n_devices)."""
         return self.tradeoff * self.shares[:, np.newaxis] * self.prices
 
     def value(self, q: Floats, params: Floats) -> float:
         """Return the objective."""
         gates, local = self.cloud.blocks.scores(params)
-        return self._loss(q, gates, local) + self.cloud.blocks.shrink(params, self.cloud.ridge)[0]
+        return self._loss(q, gates, local) + self.cloud.blocks.ridge(params, self.cloud.l2_regularization)[0]
 
     def _loss(self, q: Floats, gates: Floats, local: Floats) -> float:
-        value = self.cloud.hears(q, local)[0] + float((self.weighed * q).sum())
+        value = self.cloud.loss_at(q, local)[0] + float((self.opening_costs * q).sum())
         return value + self.coupling * float((divergence(q, gates) * self.shares[:, np.newaxis]).sum())
 
-    def _fit(self, q: Floats) -> Objective:
-        """Return what gates and local models minimise for given openings; convex."""
-        paid = float((self.weighed * q).sum())
+    def fit_objective(self, q: Floats) -> Objective:
+        """Return what gates and local models minimise for given openings q; convex."""
+        paid = float((self.opening_costs * q).sum())
 
         def objective(params: Floats) -> tuple[float, Floats]:
             gates, local = self.cloud.blocks.scores(params)
-            value, slope = self.cloud.hears(q, local)
+            value, slope = self.cloud.loss_at(q, local)
             value += paid
             apart = self.coupling * float((divergence(q, gates) * self.shares[:, np.newaxis]).sum())
             of_gates = self.coupling * (expit(gates) - q) * self.shares[:, np.newaxis]
-            held, pull = self.cloud.blocks.shrink(params, self.cloud.ridge)
+            ridge, ridge_slope = self.cloud.blocks.ridge(params, self.cloud.l2_regularization)
             gradient = self.cloud.blocks.gradient(of_gates, q.T[:, :, np.newaxis] * slope)
-            return value + apart + held, gradient + pull
+            return value + apart + ridge, gradient + ridge_slope
 
         return objective
 
-    def _open(self, q: Floats, params: Floats) -> Floats:
-        """Move q by Frank-Wolfe steps; the objective is convex in q, and never rises."""
-        with one_thread():
+    def step_openings(self, q: Floats, params: Floats) -> Floats:
+        """Improve q by Frank-Wolfe steps; the objective is convex in q, and never rises."""
+        with one_blas_thread():
             gates, local = self.cloud.blocks.scores(params)
             reached = self._loss(q, gates, local)
             for _ in range(_STEPS):
-                slope = self.cloud.hears(q, local)[1]
-                inner = logit(q.clip(LEAST, 1 - LEAST)) - gates
-                gradient = against(slope, local) + self.weighed
+                slope = self.cloud.loss_at(q, local)[1]
+                inner = logit(q.clip(MARGIN, 1 - MARGIN)) - gates
+                gradient = opening_gradient(slope, local) + self.opening_costs
                 gradient += self.coupling * inner * self.shares[:, np.newaxis]
                 corner = cheapest_corner(gradient, self.shares[:, np.newaxis] * self.prices, self.limit)
-                step, value = self._line(q, corner, gates, local)
+                step, value = self._line_search(q, corner, gates, local)
                 if value >= reached:
                     break
                 q, gained, reached = q + step * (corner - q), reached - value, value
@@ -107,7 +111,7 @@ class Relaxation:
                     break
             return q
 
-    def _line(self, q: Floats, corner: Floats, gates: Floats, local: Floats) -> tuple[float, float]:
+    def _line_search(self, q: Floats, corner: Floats, gates: Floats, local: Floats) -> tuple[float, float]:
         """Return the best step from q towards a corner, by golden section, and the objective there."""
         ratio = (np.sqrt(5) - 1) / 2
         low, high = 0.0, 1.0
@@ -117,7 +121,7 @@ class Relaxation:
 
         a, b = high - ratio * (high - low), low + ratio * (high - low)
         at_a, at_b = at(a), at(b)
-        for _ in range(_HALVINGS):
+        for _ in range(_LINE_STEPS):
             if at_a <= at_b:
                 high, b, at_b = b, a, at_a
                 a = high - ratio * (high - low)
@@ -140,17 +144,17 @@ def divergence(q: Floats, gates: Floats) -> Floats:
     return np.asarray(np.logaddexp(0.0, gates) - q * gates - entr(q) - entr(1 - q))
 
 
-def cheapest_corner(gradient: Floats, weighed: Floats, limit: float) -> Floats:
+def cheapest_corner(gradient: Floats, prices: Floats, limit: float) -> Floats:
     """Minimise the inner product with a gradient over 0 <= q <= 1 within a budget: the sorting step.
 
-    Entries of negative gradient are opened, those first that gain most for their price, until the budget is
-    gone; the last one in part. Entries of another gradient stay shut, whatever the budget has left.
+    Entries of negative gradient are opened, those of the largest gain per price first, until the budget is
+    used up; the last one in part. Other entries stay shut, whatever is left of the budget.
 
     Parameters
     ----------
     gradient : ndarray of float64, shape (n_rows, n_devices)
-    weighed : ndarray of float64, shape (n_rows, n_devices)
-        What each entry takes of the budget.
+    prices : ndarray of float64, shape (n_rows, n_devices)
+        What each entry uses of the budget.
     limit : float
         The budget.
 
@@ -168,8 +172,8 @@ def cheapest_corner(gradient: Floats, weighed: Floats, limit: float) -> Floats:
     array([[1., 1.],
            [0., 1.]])
     """
-    flat, price = gradient.ravel(), weighed.ravel()
-    made = np.zeros(len(flat))
+    flat, price = gradient.ravel(), prices.ravel()
+    corner = np.zeros(len(flat))
     wanted = np.flatnonzero(flat < 0)
     with np.errstate(divide="ignore"):
         ratio = flat[wanted] / price[wanted]
@@ -177,5 +181,5 @@ def cheapest_corner(gradient: Floats, weighed: Floats, limit: float) -> Floats:
     before = np.cumsum(price[order]) - price[order]
     with np.errstate(divide="ignore", invalid="ignore"):
         part = np.where(price[order] > 0, (limit - before) / price[order], 1.0)
-    made[order] = np.clip(part, 0.0, 1.0)
-    return made.reshape(gradient.shape)
+    corner[order] = np.clip(part, 0.0, 1.0)
+    return corner.reshape(gradient.shape)

@@ -9,7 +9,6 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.adaptive.adapt.projection import Floats
 from farthing.adaptive.edge.blocks import (
     ACTIVATIONS,
     Activation,
@@ -17,25 +16,29 @@ from farthing.adaptive.edge.blocks import (
     Cloud,
     Loss,
     Objective,
-    descend,
+    minimise,
 )
 from farthing.adaptive.edge.relaxed import Relaxation
-from farthing.learning.blas_threads import one_thread
+from farthing.learning.adam import Adam
+from farthing.learning.blas_threads import one_blas_thread
+from farthing.learning.booster import Floats
+from farthing.learning.thresholds import SLACK
 
 # From target and shares of rows to their loss: what classes and numbers differ in.
 LossOf: TypeAlias = Callable[[NDArray[Any], Floats], Loss]
 
-# Adam: rows of a batch, decay of the two moments, and what keeps it from dividing by zero.
-_BATCH, _BETA_1, _BETA_2, _SMALL = 100, 0.9, 0.999, 1e-8
-# Steps between two projections, and levels at which a threshold is tried.
-_BETWEEN, _LEVELS = 5, 41
-# Turns end when one of them changes the objective by less than this share of it.
+# Rows of a batch of Adam.
+_BATCH: Final = 100
+# Steps of L-BFGS between two projections, and levels at which a threshold is tried.
+_STEPS_PER_PROJECTION: Final = 5
+_LEVELS: Final = 41
+# Alternations end when one of them changes the objective by less than this share of it.
 _TOLERANCE: Final = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What is learned from, and how.
+    """The training rows, and what is minimised over them.
 
     Attributes
     ----------
@@ -46,17 +49,17 @@ class Task:
     loss_of : callable
         From (target, shares) to a loss of scores.
     prior : ndarray of float64, shape (n_scores,)
-        What the cloud says when all are silent.
+        The scores if all devices are silent.
     shares : ndarray of float64, shape (n_rows,)
         Weights of the rows, which add up to 1.
     prices : ndarray of float64, shape (n_devices,)
         What a message costs.
     tradeoff : float
         What a unit of price weighs against the mean loss.
-    ridge : float
-        Of the coefficients.
+    l2_regularization : float
+        Strength of the L2 penalty of the coefficients.
     max_steps : int
-        Of L-BFGS.
+        Most steps of L-BFGS.
     """
 
     blocks: Blocks
@@ -66,38 +69,39 @@ class Task:
     shares: Floats
     prices: Floats
     tradeoff: float
-    ridge: float
+    l2_regularization: float
     max_steps: int
 
     @property
     def cloud(self) -> Cloud:
-        """What adds up the scores of all rows, and what is lost by them."""
-        return Cloud(self.blocks, self.loss_of(self.target, self.shares), self.prior, self.ridge)
+        """The sum of the devices' scores, and its loss over all rows."""
+        loss = self.loss_of(self.target, self.shares)
+        return Cloud(self.blocks, loss, self.prior, self.l2_regularization)
 
     @property
-    def weighed(self) -> Floats:
+    def opening_costs(self) -> Floats:
         """What each opening adds to the objective, shape (n_rows, n_devices)."""
         return self.tradeoff * self.shares[:, np.newaxis] * self.prices
 
     def start(self, opened: float = 1.0) -> Floats:
-        """Return gates that are all alike, and the best local models for them."""
-        return self.cloud.first(opened, self.max_steps)
+        """Return equal gates for all rows, and the best local models for them."""
+        return self.cloud.initial(opened, self.max_steps)
 
-    def settle(self, params: Floats, threshold: float) -> Floats:
-        """Fit the local models once more, to hard gates."""
+    def refit(self, params: Floats, threshold: float) -> Floats:
+        """Fit the local models again, to hard gates."""
         gates, _ = self.blocks.scores(params)
         return self.cloud.refit((gates > threshold).astype(np.float64), params, self.max_steps)
 
     def best_threshold(self, params: Floats, activation: Activation) -> float:
-        """Return the threshold of the least loss plus price, if what is said counts as much as gates open."""
+        """Return the threshold of the least loss plus price, if soft gates are cut off at it."""
         gates, local = self.blocks.scores(params)
         levels = _between(gates.ravel(), np.repeat(self.shares, gates.shape[1]))
-        soft, cloud, weighed = activation.value(gates), self.cloud, self.weighed
+        soft, cloud, opening_costs = activation.value(gates), self.cloud, self.opening_costs
         found = []
         for level in (-np.inf, *levels):
             opened = gates > level
-            paid = float((weighed * opened).sum())
-            found.append((cloud.hears(soft * opened, local)[0] + paid, level))
+            paid = float((opening_costs * opened).sum())
+            found.append((cloud.loss_at(soft * opened, local)[0] + paid, level))
         return min(found)[1]
 
     def take(self, rows: NDArray[np.int64]) -> Task:
@@ -110,17 +114,17 @@ class Task:
 
     def objective(self, activation: Activation) -> Objective:
         """Return (OPT-Direct-Clf), or its squared error."""
-        return self.cloud.direct(activation, self.weighed)
+        return self.cloud.direct(activation, self.opening_costs)
 
 
 def _between(scores: Floats, weights: Floats) -> list[float]:
-    """Return levels between scores, of equal weight apart; neighbours that differ by bits are not parted."""
+    """Return levels between scores, equal weights apart; scores that differ by rounding are not separated."""
     order = np.argsort(scores, kind="stable")
     ascending, below = scores[order], np.cumsum(weights[order])
     gaps = np.flatnonzero(np.diff(ascending) > 1e-9 * (1 + np.abs(ascending[1:])))
     if not len(gaps):
         return []
-    # Off the round shares, on which sums of weights may fall.
+    # Not at round shares, which sums of weights may hit, so that rounding would decide.
     wanted = (np.arange(_LEVELS) + 0.618) / _LEVELS * below[-1]
     places = gaps[np.minimum(np.searchsorted(below[gaps], wanted), len(gaps) - 1)]
     return np.unique((ascending[places] + ascending[places + 1]) / 2).tolist()  # type: ignore[no-any-return]
@@ -131,29 +135,25 @@ def learn_direct(task: Task, activation: str) -> tuple[Floats, list[float]]:
     gate = ACTIVATIONS[activation]
     objective = task.objective(gate)
     start = task.start(float(gate.value(np.array(1.0))))
-    made = descend(objective, start, task.max_steps)
+    made = minimise(objective, start, task.max_steps)
     return made, [objective(start)[0], objective(made)[0]]
 
 
 def learn_by_adam(
-    task: Task, activation: str, n_epochs: int, rate: float, chance: np.random.RandomState
+    task: Task, activation: str, n_epochs: int, learning_rate: float, rng: np.random.RandomState
 ) -> tuple[Floats, list[float]]:
     """Minimise by Adam over batches of 100 rows; return parameters, and the objective after each epoch."""
     gate = ACTIVATIONS[activation]
     params = task.start(float(gate.value(np.array(1.0)))).ravel().copy()
     objective = task.objective(gate)
     history = [objective(params)[0]]
-    first_moment, second_moment, number = np.zeros_like(params), np.zeros_like(params), 0
-    with one_thread():
+    adam = Adam(len(params), learning_rate)
+    with one_blas_thread():
         for _ in range(n_epochs):
-            order = chance.permutation(len(task.shares))
+            order = rng.permutation(len(task.shares))
             for rows in np.array_split(order, max(1, len(order) // _BATCH)):
                 _, slope = task.take(rows).objective(gate)(params)
-                number += 1
-                first_moment = _BETA_1 * first_moment + (1 - _BETA_1) * slope
-                second_moment = _BETA_2 * second_moment + (1 - _BETA_2) * slope**2
-                ahead = first_moment / (1 - _BETA_1**number)
-                params -= rate * ahead / (np.sqrt(second_moment / (1 - _BETA_2**number)) + _SMALL)
+                params -= adam.step(slope)
             history.append(objective(params)[0])
     return params, history
 
@@ -161,7 +161,7 @@ def learn_by_adam(
 def learn_relaxed(
     task: Task, limit: float, coupling: float, n_alternations: int
 ) -> tuple[Floats, list[float]]:
-    """Take turns over openings of their own and the gates that follow them."""
+    """Alternate over openings of each row and device, and the gates that follow them."""
     relaxation = Relaxation(task.cloud, task.shares, task.prices, task.tradeoff, limit, coupling)
     return relaxation.solve(task.start(), n_alternations, task.max_steps)
 
@@ -169,34 +169,35 @@ def learn_relaxed(
 def learn_projected(
     task: Task, activation: str, limit: float, n_alternations: int
 ) -> tuple[Floats, list[float]]:
-    """Descend on (7.3), and project the gates on the budget after every few steps, by (7.5).
+    """Minimise (7.3), and project the gates on the budget after every few steps, by (7.5).
 
     The projection shuts the openings of least score until the rest is within the budget, and the gates are
-    fitted to what is left by least squares. These need not keep the budget themselves: the threshold will.
+    fitted to what is left by least squares. The gates themselves need not keep the budget: the threshold
+    will.
     """
     gate = ACTIVATIONS[activation]
     objective = task.objective(gate)
     params = task.start(float(gate.value(np.array(1.0)))).ravel()
     history = [objective(params)[0]]
     for _ in range(n_alternations):
-        params = descend(objective, params, _BETWEEN)
+        params = minimise(objective, params, _STEPS_PER_PROJECTION)
         gates, _ = task.blocks.scores(params)
         goal = nearest_within(gates, task.shares[:, np.newaxis] * task.prices, limit)
-        params = _recovered(task, params, goal)
+        params = _fit_gates(task, params, goal)
         history.append(objective(params)[0])
         if abs(history[-2] - history[-1]) <= _TOLERANCE * abs(history[-1]):
             break
     return params, history
 
 
-def nearest_within(scores: Floats, weighed: Floats, limit: float) -> Floats:
+def nearest_within(scores: Floats, prices: Floats, limit: float) -> Floats:
     """Solve (7.5): the nearest scores of which those above zero cost at most the limit.
 
     Parameters
     ----------
     scores : ndarray of float64, shape (n_rows, n_devices)
-    weighed : ndarray of float64, shape (n_rows, n_devices)
-        What each score above zero takes of the budget.
+    prices : ndarray of float64, shape (n_rows, n_devices)
+        What each score above zero uses of the budget.
     limit : float
         The budget.
 
@@ -211,27 +212,27 @@ def nearest_within(scores: Floats, weighed: Floats, limit: float) -> Floats:
     array([[ 3.,  0.],
            [-1.,  2.]])
     """
-    flat, price = scores.ravel(), weighed.ravel()
-    made = flat.copy()
+    flat, price = scores.ravel(), prices.ravel()
+    projected = flat.copy()
     above = np.flatnonzero((flat > 0) & (price > 0))
     order = above[np.argsort(flat[above] ** 2 / price[above], kind="stable")]
     over = price[order].sum() - np.cumsum(price[order])  # what is left after shutting each
-    excess = price[order].sum() > limit * (1 + 1e-12)
-    n_shut = int(np.argmax(over <= limit * (1 + 1e-12))) + 1 if excess and len(order) else 0
-    made[order[:n_shut]] = 0.0
-    return made.reshape(scores.shape)
+    excess = price[order].sum() > limit * (1 + SLACK)
+    n_shut = int(np.argmax(over <= limit * (1 + SLACK))) + 1 if excess and len(order) else 0
+    projected[order[:n_shut]] = 0.0
+    return projected.reshape(scores.shape)
 
 
-def _recovered(task: Task, params: Floats, goal: Floats) -> Floats:
+def _fit_gates(task: Task, params: Floats, goal: Floats) -> Floats:
     """Fit the gates to scores by least squares."""
-    blocks, made = task.blocks, params.reshape(task.blocks.shape).copy()
+    blocks, table = task.blocks, params.reshape(task.blocks.shape).copy()
     root = np.sqrt(task.shares)[:, np.newaxis]
     begin = 0
-    with one_thread():
+    with one_blas_thread():
         for device, part in enumerate(blocks.parts):
-            whole = np.column_stack([part, np.ones(len(part))]) * root
-            solution = np.linalg.lstsq(whole, goal[:, device] * root[:, 0], rcond=None)[0]
-            made[begin : begin + part.shape[1], 0] = solution[:-1]
-            made[len(made) - blocks.n_devices + device, 0] = solution[-1]
+            with_intercept = np.column_stack([part, np.ones(len(part))]) * root
+            solution = np.linalg.lstsq(with_intercept, goal[:, device] * root[:, 0], rcond=None)[0]
+            table[begin : begin + part.shape[1], 0] = solution[:-1]
+            table[len(table) - blocks.n_devices + device, 0] = solution[-1]
             begin += part.shape[1]
-    return made.ravel()
+    return table.ravel()

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from farthing.adaptive.adapt.base import TEXTS, AdaptClassifier
-from farthing.adaptive.adapt.expensive_model import Rows
-from farthing.adaptive.adapt.gate_pairs import LinearPair, Pair
-from farthing.adaptive.adapt.initial_pair import Ridge, bend, logistic
-from farthing.adaptive.adapt.objective import Problem, soft_values
-from farthing.adaptive.adapt.projection import Floats
-from farthing.base import documented, register, sigmoid, softmax
-from farthing.base.parameters import check_whole
+from farthing.adaptive.adapt.base import ADAPT_CONSTRAINTS, AdaptClassifier
+from farthing.adaptive.adapt.initial_pair import fit_f1
+from farthing.adaptive.adapt.objective import Problem, soft_log_loss
+from farthing.adaptive.adapt.parameter_docs import TEXTS
+from farthing.base import TrainingSet, documented, register
+from farthing.base.parameters import POSITIVE, SHARE, at_least
 from farthing.costs import CostSheet
-from farthing.learning.group_penalty import BlockPenalty
-from farthing.learning.proximal_descent import Design, Smooth, descend
+from farthing.learning.booster import Floats
+from farthing.learning.group_penalty import GroupPenalty
+from farthing.learning.linear_design import LinearDesign
+from farthing.learning.linear_scores import LinearScores
+from farthing.learning.logistic import RidgePenalty, log_loss_curvature
+from farthing.learning.losses import scores_to_probabilities
+from farthing.learning.proximal_descent import SmoothLoss, proximal_descent
 
 
 @register(
@@ -26,10 +30,10 @@ from farthing.learning.proximal_descent import Design, Smooth, descend
 )
 @documented(TEXTS)
 class L1GateClassifier(AdaptClassifier):
-    """The baseline: logistic regression with an L1 penalty chooses the columns, blind to the gate.
+    """The baseline: logistic regression with an L1 penalty selects the columns, without regard to the gate.
 
-    f1 is logistic regression on the chosen columns; the gate is logistic regression on the same columns, of
-    whether f1 is wrong. Prices play no part.
+    f1 is logistic regression on the selected columns; the gate is logistic regression on the same columns, of
+    whether f1 is wrong. Prices are ignored.
 
     Parameters
     ----------
@@ -39,7 +43,7 @@ class L1GateClassifier(AdaptClassifier):
     n_features : int, optional
         Keep only so many columns, those of the largest coefficients.
     l2_regularization : float
-        Inverse strength of the ridge of f1 and the gate, as C in scikit-learn.
+        Inverse strength of the L2 penalty of f1 and the gate, as C in scikit-learn.
     send_weight : float
         Weight of rows that f1 gets wrong, 0 to 1, in learning the gate; the others have the rest. More sends
         more rows on.
@@ -62,7 +66,14 @@ class L1GateClassifier(AdaptClassifier):
     3
     """
 
-    _needs_words = False
+    needs_expensive_proba = False
+    _parameter_constraints: ClassVar[dict[str, Any]] = {
+        **ADAPT_CONSTRAINTS,
+        "C": [POSITIVE],
+        "n_features": [at_least(1), None],
+        "l2_regularization": [POSITIVE],
+        "send_weight": [SHARE],
+    }
 
     def __init__(
         self,
@@ -93,33 +104,25 @@ class L1GateClassifier(AdaptClassifier):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def _check_parameters(self) -> None:
-        for name in ("C", "l2_regularization"):
-            if not 0 < getattr(self, name) < np.inf:
-                raise ValueError(f"{name} must be above 0, and finite; got {getattr(self, name)!r}")
-        if not 0 <= self.send_weight <= 1:
-            raise ValueError(f"send_weight must lie between 0 and 1; got {self.send_weight!r}")
-        if self.n_features is not None:
-            check_whole("n_features", self.n_features, 1)
-
-    def _learn_pair(self, rows: Rows, problem: Problem) -> tuple[Pair, list[float]]:
-        design = Design.of(rows.values, self.schema_, problem.shares, 1 + problem.n_scores)
+    def _learn_pair(self, rows: TrainingSet, problem: Problem) -> tuple[LinearScores, list[float]]:
+        design = LinearDesign.of(rows.values, rows.schema, problem.shares, 1 + problem.n_scores)
         total = float(problem.weights.sum())
-        lasso = BlockPenalty(
-            CostSheet.uniform(self.schema_.names), 1 / (self.C * total), design.blank.columns
-        )
-        sparse = logistic(design, problem, problem.shares, design.blank, lasso)
-        narrow = replace(design, terms=design.terms * self._chosen(sparse)[design.blank.columns])
-        ridge = Ridge(1 / (self.l2_regularization * total))
-        pair = logistic(narrow, problem, problem.shares, design.blank, ridge)
-        scores = narrow.scores(pair)[1:].T
-        said = sigmoid(scores) if problem.n_classes == 2 else softmax(scores)
-        wrong = (said.argmax(axis=1) != problem.target).astype(np.float64)
+        uniform = CostSheet.uniform(rows.schema.names)
+        lasso = GroupPenalty(uniform, 1 / (self.C * total), design.zeros.columns)
+        sparse = fit_f1(design, problem, problem.shares, design.zeros, lasso)
+        # Columns that were not selected become zeros, which no fit gives a coefficient.
+        narrow = replace(design, terms=design.terms * self._selected(sparse)[design.zeros.columns])
+        ridge = RidgePenalty(1 / (self.l2_regularization * total))
+        pair = fit_f1(narrow, problem, problem.shares, design.zeros, ridge)
+        probabilities = scores_to_probabilities(narrow.scores(pair)[1:].T, problem.n_classes)
+        wrong = (probabilities.argmax(axis=1) != problem.target).astype(np.float64)
         shares = problem.shares * np.where(wrong == 1, self.send_weight, 1 - self.send_weight) * 2
-        return descend(narrow, pair, _smooth(wrong, shares), 2 * bend(problem), _GateRidge(ridge, pair)), []
+        curvature = 2 * log_loss_curvature(problem.n_classes)
+        gate_ridge = _GateRidge(ridge, pair)
+        return proximal_descent(narrow, pair, _gate_loss(wrong, shares), curvature, gate_ridge), []
 
-    def _chosen(self, sparse: LinearPair) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Return the columns that the L1 penalty leaves, or the largest of them."""
+    def _selected(self, sparse: LinearScores) -> NDArray[np.bool_]:
+        """Return which columns the L1 penalty leaves, or the largest of them, shape (n_features,)."""
         sizes = np.zeros(sparse.n_features)
         np.maximum.at(sizes, sparse.columns, np.abs(sparse.coef).max(axis=1))
         if self.n_features is not None:
@@ -128,9 +131,9 @@ class L1GateClassifier(AdaptClassifier):
 
 
 class _GateRidge:
-    """The ridge for the gate, while f1 stays as it is."""
+    """An L2 penalty of the gate, while f1 stays as it is."""
 
-    def __init__(self, ridge: Ridge, pair: LinearPair) -> None:
+    def __init__(self, ridge: RidgePenalty, pair: LinearScores) -> None:
         self._ridge = ridge
         self._pair = pair
 
@@ -141,12 +144,12 @@ class _GateRidge:
         return np.column_stack([self._ridge.prox(coef[:, :1], step), self._pair.coef[:, 1:]])
 
 
-def _smooth(wrong: Floats, shares: Floats) -> Smooth:
+def _gate_loss(wrong: Floats, shares: Floats) -> SmoothLoss:
     """Return the log loss of the gate as a function of the scores."""
 
-    def smooth(scores: Floats) -> tuple[float, Floats]:
-        slope = np.zeros_like(scores)
-        slope[0] = (1 / (1 + np.exp(-scores[0])) - wrong) * shares
-        return float(soft_values(wrong, scores) @ shares), slope
+    def loss(scores: Floats) -> tuple[float, Floats]:
+        gradient = np.zeros_like(scores)
+        gradient[0] = (1 / (1 + np.exp(-scores[0])) - wrong) * shares
+        return float(soft_log_loss(wrong, scores) @ shares), gradient
 
-    return smooth
+    return loss

@@ -1,4 +1,4 @@
-"""EXP3.G, algorithm 6 of Nan's thesis: experts of which some ask for the label, and so see every loss."""
+"""EXP3.G, algorithm 6 of Nan's thesis: weights of experts, of which some ask for the label."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.adaptive.adapt.projection import Floats
+from farthing.learning.booster import Floats
 
-# What doubling costs: the phases' bounds add up to those of a geometric series.
+# What the doubling trick costs: the bounds of the phases add up as a geometric series.
 DOUBLING: Final = 2 ** (2 / 3) / (2 ** (2 / 3) - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """How fast to learn and how often to explore, by section 6.2.
+    """Learning rate and exploration rate, by section 6.2.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Rates:
 def bound(n_rounds: float, n_experts: int, cost: float) -> float:
     """Return 3 c^(1/3) (ln K)^(1/3) T^(2/3), which the expected regret does not exceed.
 
-    Where T is below ln K / c^2 every round explores, the regret is at most c T, and that is below this, too.
+    Where T is below ln K / c^2 every round explores; the regret is then at most c T, which is below this.
 
     Examples
     --------
@@ -56,14 +56,14 @@ def bound(n_rounds: float, n_experts: int, cost: float) -> float:
 
 
 class Weights:
-    """The distribution q over the experts, kept as logarithms; the last expert always asks.
+    """The distribution q over the experts, stored as logarithms; the last expert always asks.
 
     Parameters
     ----------
     n_experts : int
-        K, the expert that always asks among them.
+        K, the expert that always asks included.
     rates : Rates
-        Of the rounds to come.
+        Rates of the rounds to come.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Weights:
     Examples
     --------
     >>> weights = Weights(2, Rates(eta=0.5, gamma=0.2))
-    >>> weights.draw(0.1), weights.draw(0.3)  # the first share gamma of all draws explores
+    >>> weights.draw(0.1), weights.draw(0.3)  # numbers below gamma explore
     (1, 0)
     >>> chance = weights.chance(np.array([False, True]))
     >>> round(chance, 3)
@@ -88,21 +88,21 @@ class Weights:
         self._restart(rates)
 
     def restart(self, rates: Rates) -> None:
-        """Forget all, and go on with other rates."""
+        """Reset to equal weights, with other rates."""
         self.logs = np.zeros_like(self.logs)
         self._restart(rates)
 
     def resume(self, logs: Floats, rates: Rates) -> None:
-        """Take up the weights of an earlier moment."""
+        """Set the weights to those of an earlier state."""
         self.logs = logs.copy()
         self._restart(rates)
 
     def _restart(self, rates: Rates) -> None:
         self.rates = rates
-        self._weigh()
+        self._normalise()
 
-    def _weigh(self) -> None:
-        """Bring the largest logarithm to zero, so that none underflows that matters."""
+    def _normalise(self) -> None:
+        # With the largest logarithm at zero, only weights that do not matter can underflow.
         self.logs -= self.logs.max()
         self._plain = np.exp(self.logs)
         self._sums = self._plain.cumsum()
@@ -113,25 +113,25 @@ class Weights:
         """The probabilities of the experts without exploration, shape (n_experts,)."""
         return self._plain / self._total
 
-    def draw(self, lot: float) -> int:
-        """Return the expert that a lot in [0, 1) falls on, by p = (1 - gamma) q + gamma u."""
+    def draw(self, uniform: float) -> int:
+        """Return the expert that a uniform number in [0, 1) selects, by p = (1 - gamma) q + gamma u."""
         gamma = self.rates.gamma
-        if lot < gamma:
+        if uniform < gamma:
             return len(self.logs) - 1
-        place = (lot - gamma) / (1 - gamma) * self._total
+        place = (uniform - gamma) / (1 - gamma) * self._total
         return min(int(self._sums.searchsorted(place, side="right")), len(self.logs) - 1)
 
     def chance(self, asks: NDArray[np.bool_]) -> float:
-        """Return the probability (6.5) that the expert drawn is one that asks; the last one must."""
+        """Return the probability (6.5) that the drawn expert asks for the label; the last one must."""
         gamma = self.rates.gamma
         return gamma + (1 - gamma) * float(self._plain @ asks) / self._total
 
     def mean(self, losses: Floats) -> float:
-        """Return the expected loss of the expert drawn, sum of p_i l_i."""
+        """Return the expected loss of the drawn expert, sum of p_i l_i."""
         gamma = self.rates.gamma
         return float((1 - gamma) * (self._plain @ losses) / self._total + gamma * losses[-1])
 
     def learn(self, estimates: Floats) -> None:
         """Multiply each weight by exp(-eta * estimate)."""
         self.logs -= self.rates.eta * estimates
-        self._weigh()
+        self._normalise()

@@ -11,15 +11,16 @@ from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.adaptive.adapt.base import AdaptClassifier
-from farthing.adaptive.adapt.projection import Floats
+from farthing.learning.booster import Floats
 from farthing.store import register_codec
+from farthing.table import encode
 
-# The score of a gate, above 0 to send on, and what the local model says: for all experts.
+# The scores of the gates, above 0 to ask the remote model, and the predictions of the local models.
 Opinions: TypeAlias = tuple[Floats, Sequence[Any] | NDArray[Any]]
 
 
 class Look(Protocol):
-    """What the experts say about one context."""
+    """The opinions of the experts about one context."""
 
     def one(self, number: int) -> tuple[float, Any]:
         """Return the gate's score and the local prediction of one expert."""
@@ -35,29 +36,29 @@ class Experts(Protocol):
 
     @property
     def n_experts(self) -> int:
-        """How many there are."""
+        """Number of experts."""
         ...
 
     def look(self, x: Any) -> Look:
-        """Show them one context."""
+        """Return the opinions about one context."""
         ...
 
     def looks(self, X: Any) -> Iterator[Look]:
-        """Show them the rows of a table, one after another."""
+        """Yield the opinions about the rows of a table, one after another."""
         ...
 
 
 class Pairs:
     """Experts one by one: (gate, local) of functions, or of fitted scikit-learn models.
 
-    Only the expert that is drawn is asked, and all of them if it sends the row on.
+    Only the drawn expert is evaluated, and all of them if it asks for the label.
 
     Parameters
     ----------
     pairs : sequence of (gate, local)
-        A gate is a function from x to a score, above 0 to send x on, or a model with ``decision_function``. A
-        local model is a function from x to a prediction, or a model with ``predict``. Models get x as a table
-        of one row.
+        A gate is a function from x to a score, above 0 to ask the remote model, or a model with
+        ``decision_function``. A local model is a function from x to a prediction, or a model with
+        ``predict``. Models get x as a table of one row.
 
     Examples
     --------
@@ -76,19 +77,19 @@ class Pairs:
 
     @property
     def n_experts(self) -> int:
-        """How many there are."""
+        """Number of experts."""
         return len(self.pairs)
 
     def look(self, x: Any) -> Look:
-        """Show them one context."""
-        return _EachLook(self.pairs, x)
+        """Return the opinions about one context."""
+        return _PairsLook(self.pairs, x)
 
     def looks(self, X: Any) -> Iterator[Look]:
-        """Show them the rows of a table, one after another."""
+        """Yield the opinions about the rows of a table, one after another."""
         return map(self.look, _rows(X))
 
 
-class _EachLook:
+class _PairsLook:
     def __init__(self, pairs: Sequence[tuple[Any, Any]], x: Any) -> None:
         self._pairs = pairs
         self._x = x
@@ -103,15 +104,15 @@ class _EachLook:
 
 
 class Panel:
-    """Experts together: one function gives the opinions of all, which NumPy makes fast for many of them.
+    """Experts together: one function gives the opinions of all, which is fast for many experts.
 
     Parameters
     ----------
     advise : callable
-        From x to the gates' scores, above 0 to send x on, and the local predictions, each of shape
+        From x to the gates' scores, above 0 to ask the remote model, and the local predictions, each of shape
         (n_experts,).
     n_experts : int
-        How many there are.
+        Number of experts.
 
     Examples
     --------
@@ -129,11 +130,11 @@ class Panel:
 
     @property
     def n_experts(self) -> int:
-        """How many there are."""
+        """Number of experts."""
         return self._n_experts
 
     def look(self, x: Any) -> Look:
-        """Show them one context."""
+        """Return the opinions about one context."""
         scores, predictions = self.advise(x)
         scores = np.asarray(scores, dtype=np.float64)
         if scores.shape != (self._n_experts,) or len(predictions) != self._n_experts:
@@ -141,14 +142,14 @@ class Panel:
                 f"advise must give {self._n_experts} scores and as many predictions; got scores of shape "
                 f"{scores.shape} and {len(predictions)} predictions"
             )
-        return _AllLook(scores, predictions)
+        return _PanelLook(scores, predictions)
 
     def looks(self, X: Any) -> Iterator[Look]:
-        """Show them the rows of a table, one after another."""
+        """Yield the opinions about the rows of a table, one after another."""
         return map(self.look, _rows(X))
 
 
-class _AllLook:
+class _PanelLook:
     def __init__(self, scores: Floats, predictions: Sequence[Any] | NDArray[Any]) -> None:
         self._scores = scores
         self._predictions = predictions
@@ -161,10 +162,10 @@ class _AllLook:
 
 
 class AdaptExperts:
-    """Experts that differ in the threshold of one gate, so that a deployed gate is tuned on line.
+    """Experts that differ in the threshold of one gate, so that a deployed gate is tuned online.
 
-    An expert sends a row on if the gate's score, its log-odds of going on, is above the expert's threshold;
-    the local model of all is f1. A file holds these experts.
+    An expert sends a row on if the gate's score, its log-odds of doing so, is above the expert's threshold;
+    the local model of all is f1. A file can hold these experts.
 
     Parameters
     ----------
@@ -193,24 +194,25 @@ class AdaptExperts:
             raise TypeError(f"model must be one of the Adapt classifiers; got {type(model).__name__}")
         check_is_fitted(model)
         self.model = model
-        self.thresholds = _levels(thresholds)
-        self._names = model.schema_.names
+        self.thresholds = _thresholds(thresholds)
+        self._names = model.fitted_.schema.names
 
     @property
     def n_experts(self) -> int:
-        """How many there are."""
+        """Number of experts."""
         return len(self.thresholds)
 
     def look(self, x: Any) -> Look:
-        """Show them one row: a mapping or Series by names, an array or list by place, a table of one row."""
+        """Return the opinions about one row: a mapping or Series, an array or list, or a table of one row."""
         return next(self.looks(self._table(x)))
 
     def looks(self, X: Any) -> Iterator[Look]:
-        """Show them the rows of a table, one after another."""
-        encoded = self.model.schema_.encode(X, type(self.model).__name__)
-        scores, acquired = self.model.pair_.answers(encoded.values)
+        """Yield the opinions about the rows of a table, one after another."""
+        model = self.model.fitted_
+        encoded = encode(model.schema, X, type(self.model).__name__)
+        scores, acquired = model.pair.outputs(encoded.values)
         encoded.check(acquired)
-        labels = self.model.classes_[self.model._stay(scores).argmax(axis=1)].tolist()
+        labels = model.classes[model.cheap_probabilities(scores).argmax(axis=1)].tolist()
         for gate, label in zip(scores[:, 0].tolist(), labels, strict=True):
             yield _ThresholdLook(gate, self.thresholds, label)
 
@@ -220,7 +222,8 @@ class AdaptExperts:
         if np.ndim(x) == 1:
             table = np.empty((1, len(x)), dtype=object)
             table[0] = list(x)
-            return table if not self.model.schema_.named else dict(zip(self._names, table.T, strict=True))
+            named = self.model.fitted_.schema.named
+            return dict(zip(self._names, table.T, strict=True)) if named else table
         return x
 
 
@@ -238,7 +241,7 @@ class _ThresholdLook:
 
 
 def as_experts(given: Any) -> Experts:
-    """Return experts as what the gate needs: a set as it is, a list of pairs as `Pairs`."""
+    """Return experts in any of the forms that `OnlineGate` takes as a set of experts."""
     if hasattr(given, "look") and hasattr(given, "n_experts"):
         return given  # type: ignore[no-any-return]
     if isinstance(given, AdaptClassifier):
@@ -269,7 +272,7 @@ def _rows(X: Any) -> Iterator[Any]:
     return iter(X)
 
 
-def _levels(thresholds: Any) -> Floats:
+def _thresholds(thresholds: Any) -> Floats:
     if isinstance(thresholds, int | np.integer) and not isinstance(thresholds, bool):
         if thresholds < 2:
             raise ValueError(f"thresholds must be at least 2 if it is a number of them; got {thresholds}")

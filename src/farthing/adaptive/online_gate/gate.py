@@ -1,9 +1,8 @@
-"""A gate that learns on line which rows to send on, from the labels of those that it sent."""
+"""A gate that learns online which rows to send to a remote model, from the labels of those that it sent."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -11,59 +10,40 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from farthing import store
-from farthing.adaptive.adapt.projection import Floats
 from farthing.adaptive.online_gate.exp3 import DOUBLING, Rates, Weights, bound
-from farthing.adaptive.online_gate.experts import Experts, Look, as_experts
-from farthing.adaptive.online_gate.files import first_arguments, resume, state_of
-from farthing.adaptive.online_gate.rounds import History, Pending, RandomStream
+from farthing.adaptive.online_gate.experts import AdaptExperts, Experts, Look, as_experts
+from farthing.adaptive.online_gate.gate_state import GateState
+from farthing.adaptive.online_gate.rounds import GateDecision, History, Pending, RandomStream
 from farthing.base.files import PathLike, register_reader
 from farthing.base.parameters import check_whole
 from farthing.errors import FileError, RoundError
+from farthing.learning.booster import Floats
 
 Loss: TypeAlias = Callable[[Any, Any], float]
 
 
-@dataclass(frozen=True, slots=True)
-class GateDecision:
-    """What to do with one row.
-
-    Attributes
-    ----------
-    remote : bool
-        Whether to ask the remote model, and to give its answer to `OnlineGate.feedback`.
-    prediction : object
-        What the local model says; None if the remote one is to be asked.
-    expert : int
-        The expert that was drawn; the last one is the one that always asks.
-    """
-
-    remote: bool
-    prediction: Any
-    expert: int
-
-
 class OnlineGate:
-    """EXP3.G over experts, each a gate and a local model: who learns on line when to ask a remote model.
+    """EXP3.G over experts, each a gate and a local model: learns online when to ask a remote model.
 
-    At each round an expert is drawn, and its gate decides: g > 0 sends the row on, as everywhere in Farthing
-    (the thesis has g <= 0 there). A row sent on costs ``cost``, and its label shows what every expert would
-    have lost; a row that stays shows nothing. Losses that are seen count by the inverse of the probability of
-    seeing them, so that their estimates are unbiased (algorithm 6). An expert that always asks is added, so
-    that no round is without one.
+    At each round an expert is drawn, and its gate decides: g > 0 sends the row to the remote model, as
+    everywhere in Farthing (the thesis has g <= 0 there). A row sent on costs ``cost``, and its label reveals
+    what every expert would have lost; a row that stays reveals nothing. Observed losses are weighted by the
+    inverse of the probability of observing them, so that their estimates are unbiased (algorithm 6). An
+    expert that always asks is added, so that there is one in every round.
 
-    With a known number of rounds T, and K experts, the added one among them, the rates are those of section
+    With a known number of rounds T, and K experts, the added one included, the rates are those of section
     6.2, and the expected regret against the best expert is at most 3 c^(1/3) (ln K)^(1/3) T^(2/3). Without
-    one, phases of 1, 2, 4, ... rounds start anew, each with the rates of its length, and the bound is larger
-    by the factor 2^(2/3) / (2^(2/3) - 1).
+    one, the doubling trick restarts in phases of 1, 2, 4, ... rounds, each with the rates of its length, and
+    the bound is larger by the factor 2^(2/3) / (2^(2/3) - 1).
 
-    A lot is a pure function of the seed and the number of the round: a gate that is saved and restored goes
-    on bit by bit as it would have.
+    A random draw is a pure function of the seed and the number of the round: a gate that is saved and loaded
+    continues bit for bit as it would have.
 
     Parameters
     ----------
     experts : sequence of (gate, local), AdaptExperts, Panel or Adapt model
         See `Pairs`, in which a list is wrapped, for what a gate and a local model may be. `AdaptExperts`
-        are the thresholds of a fitted Adapt model, `Panel` gives the opinions of all in one call.
+        are the thresholds of a fitted Adapt model, `Panel` evaluates all experts in one call.
     cost : float
         c, what it costs to ask, above 0 and at most 1, where 1 is the cost of an error.
     horizon : int, optional
@@ -71,14 +51,14 @@ class OnlineGate:
     loss : callable, optional
         loss(y, prediction), between 0 and 1; None is 1 for a wrong label and 0 for the right one.
     keep_history : bool
-        Whether to keep what happened at each round, 17 bytes of memory a round.
+        Whether to record what happened at each round, in 17 bytes of memory per round.
     random_state : int, RandomState or None
-        For the lots.
+        Seed of the draws.
 
     Attributes
     ----------
     n_experts : int
-        K, the expert that always asks among them.
+        K, the expert that always asks included.
     n_rounds : int
         Rounds so far.
     estimates_ : ndarray of float64, shape (n_experts,)
@@ -87,7 +67,7 @@ class OnlineGate:
     References
     ----------
     Nan: Learning to Predict under a Budget. Thesis, Boston University, 2018. Chapter 6, Algorithm 6.
-    Alon, Cesa-Bianchi, Dekel, Koren: Online Learning with Feedback Graphs: AfterGate Bandits. COLT 2015.
+    Alon, Cesa-Bianchi, Dekel, Koren: Online Learning with Feedback Graphs: Beyond Bandits. COLT 2015.
 
     Examples
     --------
@@ -127,7 +107,7 @@ class OnlineGate:
         self.n_rounds = 0
         self.estimates_ = np.zeros(self.n_experts)
         self._paid = 0.0  # the estimate of what the gate itself has lost
-        self._lots = RandomStream(int(check_random_state(random_state).randint(2**63 - 1, dtype=np.int64)))
+        self._stream = RandomStream(int(check_random_state(random_state).randint(2**63 - 1, dtype=np.int64)))
         self._weights = Weights(self.n_experts, self._rates(1))
         self._pending: Pending | None = None
         self._history = History()
@@ -155,12 +135,12 @@ class OnlineGate:
         Parameters
         ----------
         y : object
-            What the remote model said. None if it failed to say anything: then nothing is learned.
+            The answer of the remote model. None if it failed to answer: then nothing is learned.
         """
         if self._pending is None:
             raise RoundError(
-                "feedback was called, but no row waits for it: a row that stays tells nothing, and a row "
-                "that is sent on is told of once"
+                "feedback was called, but no row waits for it: only a row that is sent on has a label, and "
+                "only once"
             )
         if y is not None:
             self._learn(self._pending, y)
@@ -172,7 +152,7 @@ class OnlineGate:
         Parameters
         ----------
         X : table, shape (n_rows, n_features), or sequence
-            One context a round.
+            One context per round.
         y : sequence, length n_rows, or callable
             The labels, or a function from the row's number to its label; only those of rows that are sent
             on are looked at.
@@ -182,7 +162,7 @@ class OnlineGate:
         remote : ndarray of bool, shape (n_rows,)
             Which rows were sent on.
         predictions : list, length n_rows
-            What was said of each row: by the local model, or by the label of a row sent on.
+            The prediction for each row: of the local model, or the label of a row sent on.
         """
         self._check_open()
         label = y if callable(y) else y.__getitem__
@@ -191,23 +171,23 @@ class OnlineGate:
         remote: list[bool] = []
         predictions: list[Any] = []
         for row, look in enumerate(self.experts.looks(X)):
-            made = self._decide(look)
-            said = made.prediction
-            if made.remote:
-                self.feedback(said := label(row))
-            remote.append(made.remote)
-            predictions.append(said)
+            decision = self._decide(look)
+            prediction = decision.prediction
+            if decision.remote:
+                self.feedback(prediction := label(row))
+            remote.append(decision.remote)
+            predictions.append(prediction)
         return np.array(remote, dtype=np.bool_), predictions
 
     def _decide(self, look: Look) -> GateDecision:
         number = self.n_rounds + 1
         if self.horizon is None and number & (number - 1) == 0:  # a power of two begins a phase
             self._weights.restart(self._rates(number))
-        expert = self._weights.draw(self._lots[self.n_rounds])
+        expert = self._weights.draw(self._stream[self.n_rounds])
         if expert == self.n_experts - 1:
-            remote, said = True, None
+            remote, prediction = True, None
         else:
-            score, said = look.one(expert)
+            score, prediction = look.one(expert)
             remote = score > 0
         chance = np.nan
         if remote:
@@ -216,11 +196,11 @@ class OnlineGate:
             np.greater(scores, 0, out=asks[:-1])
             chance = self._weights.chance(asks)
             self._pending = Pending(asks, predictions, chance)
-            said = None
+            prediction = None
         self.n_rounds = number
         if self.keep_history:
             self._history.append(remote, expert, chance)
-        return GateDecision(remote, said, expert)
+        return GateDecision(remote, prediction, expert)
 
     def _learn(self, pending: Pending, y: Any) -> None:
         estimates = np.full(self.n_experts, self.cost)
@@ -231,23 +211,18 @@ class OnlineGate:
         self._weights.learn(estimates)
 
     def _losses(self, y: Any, predictions: Any) -> NDArray[Any]:
-        """Return what each local prediction loses, shape (n_experts - 1,)."""
+        """Return the loss of each local prediction, shape (n_experts - 1,)."""
         if self.loss is None:
             wrong = predictions != y if isinstance(predictions, np.ndarray) else None
             if isinstance(wrong, np.ndarray):
                 return wrong
-            return np.array([bool(said != y) for said in predictions])
-        losses = np.array([float(self.loss(y, said)) for said in predictions])
+            return np.array([bool(prediction != y) for prediction in predictions])
+        losses = np.array([float(self.loss(y, prediction)) for prediction in predictions])
         if not ((losses >= 0) & (losses <= 1)).all():
             raise ValueError(
                 f"loss must be between 0 and 1; got {losses.min()!r} to {losses.max()!r} for {y!r}"
             )
         return losses
-
-    @property
-    def _key(self) -> int:
-        """The seed of the lots."""
-        return self._lots.key
 
     def _rates(self, number: int) -> Rates:
         """Return the rates of a round, by its number from 1: those of the horizon, or of its phase."""
@@ -281,13 +256,13 @@ class OnlineGate:
     def history_(self) -> dict[str, NDArray[Any]]:
         """What happened at each round.
 
-        ``remote``: whether the row was sent on; ``expert``: who was drawn; ``chance``: how likely the row was
-        to be sent on, NaN where it stayed. Arrays of shape (n_rounds,).
+        ``remote``: whether the row was sent on; ``expert``: the drawn expert; ``chance``: the probability
+        that the row was sent on, NaN where it stayed. Arrays of shape (n_rounds,).
         """
         return self._history.arrays()
 
     def regret_bound(self, n_rounds: int | None = None) -> float:
-        """Return what the expected regret does not exceed.
+        """Return an upper bound of the expected regret.
 
         Parameters
         ----------
@@ -302,7 +277,7 @@ class OnlineGate:
     def regret_estimate(self) -> float:
         """Return an estimate of the regret so far: what the gate lost, less what the best expert lost.
 
-        Both are estimated by the rounds that were seen. Each estimate is unbiased; the least of many is a
+        Both are estimated from the observed rounds. Each estimate is unbiased, but the minimum of many is a
         little too low, so this is a little too high.
         """
         return float(self._paid - self.estimates_.min())
@@ -312,17 +287,73 @@ class OnlineGate:
 
     # Files.
 
-    def save(self, path: PathLike) -> None:
-        """Write the gate with its state to one file, at any moment of the stream.
+    def state(self) -> GateState:
+        """Return all that the gate needs to resume from here, but for functions."""
+        return GateState(
+            experts=self.experts if isinstance(self.experts, AdaptExperts) else None,
+            n_experts=self.n_experts,
+            cost=self.cost,
+            horizon=self.horizon,
+            own_loss=self.loss is not None,
+            keep_history=self.keep_history,
+            key=self._stream.key,
+            n_rounds=self.n_rounds,
+            logs=self._weights.logs.copy(),
+            estimates=self.estimates_.copy(),
+            paid=self._paid,
+            pending=self._pending,
+            history=self.history_,
+        )
 
-        A file has no place for functions. Experts that are made of them, and a loss of one's own, are left
-        out, and `OnlineGate.load` must be given them again.
+    @classmethod
+    def from_state(cls, state: GateState, *, experts: Any = None, loss: Loss | None = None) -> OnlineGate:
+        """Return a gate that resumes where `state` was taken.
+
+        Parameters
+        ----------
+        state : GateState
+            Of a gate.
+        experts, loss
+            As in `load`.
+
+        Returns
+        -------
+        OnlineGate
         """
-        store.write(path, "OnlineGate", state_of(self))
+        given = state.experts if experts is None else experts
+        if given is None or (state.own_loss and loss is None):
+            raise FileError(
+                "the file holds neither the functions that are this gate's experts nor a loss of its own; "
+                "call OnlineGate.load(path, experts=..., loss=...) with the ones it had"
+            )
+        gate = cls(given, state.cost, horizon=state.horizon, loss=loss, keep_history=state.keep_history)
+        if gate.n_experts != state.n_experts:
+            raise FileError(
+                f"the gate had {state.n_experts} experts, the one that always asks included; got "
+                f"{gate.n_experts}"
+            )
+        gate.resume(state)
+        return gate
+
+    def resume(self, state: GateState) -> None:
+        """Continue from a state of a gate with the same experts."""
+        self._stream, self.n_rounds = RandomStream(state.key), state.n_rounds
+        self.estimates_, self._paid = state.estimates.copy(), state.paid
+        self._weights.resume(state.logs, self._rates(max(state.n_rounds, 1)))
+        self._pending = state.pending
+        self._history = History.from_arrays(state.history, len(state.history["expert"]))
+
+    def save(self, path: PathLike) -> None:
+        """Write the gate with its state to one file, at any round.
+
+        A file cannot hold functions. Experts that are made of them, and a loss function of one's own, are
+        left out, and `OnlineGate.load` must be given them again.
+        """
+        store.write(path, "OnlineGate", self.state().to_dict())
 
     @classmethod
     def load(cls, path: PathLike, *, experts: Any = None, loss: Loss | None = None) -> OnlineGate:
-        """Read a gate from a file that `save` wrote, to go on where it was.
+        """Read a gate from a file that `save` wrote, to resume where it was.
 
         Parameters
         ----------
@@ -341,16 +372,16 @@ class OnlineGate:
         if kind != "OnlineGate":
             raise FileError(f"{path} holds a {kind}, not an OnlineGate; use farthing.load")
         try:
-            return _restored(state, experts, loss)
+            return cls.from_state(GateState.from_dict(state), experts=experts, loss=loss)
         except FileError:
             raise
         except store.DATA_ERRORS as error:
             raise FileError(f"{path} holds an OnlineGate that does not fit together: {error}") from error
 
 
-def _restored(state: dict[str, Any], experts: Any = None, loss: Loss | None = None) -> OnlineGate:
+def _from_file(state: dict[str, Any]) -> OnlineGate:
     """Make a gate of what `OnlineGate.save` wrote; it may come from a hostile file."""
-    return resume(OnlineGate(**first_arguments(state, experts, loss)), state)
+    return OnlineGate.from_state(GateState.from_dict(state))
 
 
-register_reader("OnlineGate", _restored)
+register_reader("OnlineGate", _from_file)

@@ -1,4 +1,4 @@
-"""What the rounds of an `OnlineGate` draw, await and leave behind."""
+"""The rounds of an `OnlineGate`: random numbers, decisions, the round that awaits its label, the history."""
 
 from __future__ import annotations
 
@@ -12,19 +12,24 @@ from numpy.typing import NDArray
 from farthing.errors import FileError
 from farthing.learning.random_numbers import random_bits
 
-# RandomStream drawn at a time; any number gives the same lots.
+# Numbers drawn at a time; any block size gives the same stream.
 _BLOCK: Final = 256
 # Columns of the history, with their type in memory and in arrays.
 _COLUMNS: Final = {"remote": ("b", np.bool_), "expert": ("q", np.int64), "chance": ("d", np.float64)}
 
 
 class RandomStream:
-    """Lots of a seed, each a pure function of it and of the number of the round.
+    """Uniform random numbers, each a pure function of a key and of the number of the round.
+
+    Parameters
+    ----------
+    key : int
+        The seed.
 
     Examples
     --------
-    >>> lots = RandomStream(7)
-    >>> lots[300] == RandomStream(7)[300]
+    >>> stream = RandomStream(7)
+    >>> stream[300] == RandomStream(7)[300]
     True
     """
 
@@ -34,13 +39,32 @@ class RandomStream:
         self._block: list[float] = []
 
     def __getitem__(self, number: int) -> float:
-        """Return the lot of a round, uniform in [0, 1)."""
+        """Return the number of a round, uniform in [0, 1)."""
         place = number % _BLOCK
         if self._first != number - place:
             self._first = number - place
             bits = random_bits(self.key, np.arange(self._first, self._first + _BLOCK, dtype=np.uint64))
             self._block = ((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53).tolist()
         return self._block[place]
+
+
+@dataclass(frozen=True, slots=True)
+class GateDecision:
+    """What to do with one row.
+
+    Attributes
+    ----------
+    remote : bool
+        Whether to ask the remote model, and to give its answer to `OnlineGate.feedback`.
+    prediction : object
+        The prediction of the local model; None if the remote one is to be asked.
+    expert : int
+        The drawn expert; the last one is the one that always asks.
+    """
+
+    remote: bool
+    prediction: Any
+    expert: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +76,7 @@ class Pending:
     asks : ndarray of bool, shape (n_experts,)
         Which experts would send the row on.
     predictions : sequence, length n_experts - 1
-        What their local models say; the last expert has none.
+        The predictions of their local models; the last expert has none.
     chance : float
         How likely the row was to be sent on.
     """
@@ -79,7 +103,7 @@ class Pending:
 
 
 class History:
-    """What happened at each round, 17 bytes of memory a round.
+    """What happened at each round, in 17 bytes of memory per round.
 
     Examples
     --------
@@ -89,8 +113,8 @@ class History:
     array([2])
     """
 
-    def __init__(self) -> None:
-        self._columns: dict[str, array[Any]] = {name: array(kind) for name, (kind, _) in _COLUMNS.items()}
+    def __init__(self, columns: dict[str, array[Any]] | None = None) -> None:
+        self._columns = columns or {name: array(kind) for name, (kind, _) in _COLUMNS.items()}
 
     def append(self, remote: bool, expert: int, chance: float) -> None:
         """Add a round: whether the row was sent on, who was drawn, and how likely it was to be sent on."""
@@ -108,10 +132,10 @@ class History:
         """Make a history of what `arrays` gave, trusting nothing in it."""
         if not isinstance(given, dict) or set(given) != set(_COLUMNS):
             raise FileError(f"history must hold {sorted(_COLUMNS)}")
-        made = cls()
+        columns: dict[str, array[Any]] = {}
         for name, (kind, dtype) in _COLUMNS.items():
             column = given[name]
             if not isinstance(column, np.ndarray) or column.dtype != dtype or column.shape != (n_rounds,):
                 raise FileError(f"history of {name} must be {np.dtype(dtype)} of shape ({n_rounds},)")
-            made._columns[name] = array(kind, column.astype(np.int8 if kind == "b" else dtype).tobytes())
-        return made
+            columns[name] = array(kind, column.astype(np.int8 if kind == "b" else dtype).tobytes())
+        return cls(columns)

@@ -1,0 +1,198 @@
+"""Many settings of an Adapt model that share their tables and their expensive model."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from farthing.adaptive.adapt.base import AdaptClassifier
+from farthing.adaptive.adapt.expensive_model import answering, spread_classes
+from farthing.adaptive.adapt.model import AdaptModel
+from farthing.adaptive.adapt.sklearn_model import SklearnModel
+from farthing.base import Point
+from farthing.costs import CostSheet
+from farthing.table import encode
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _EvaluationRows:
+    """Rows that systems are evaluated on, with what the expensive model does on them, computed once."""
+
+    values: NDArray[np.floating]
+    labels: NDArray[Any]
+    correct: NDArray[np.bool_]
+    acquired: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Evaluation:
+    """What each row pays and whether it is predicted correctly, by the cheap model and if it is sent on."""
+
+    gate: NDArray[np.float64]
+    cheap_spend: NDArray[np.float64]
+    sent_spend: NDArray[np.float64]
+    cheap_correct: NDArray[np.bool_]
+    sent_correct: NDArray[np.bool_]
+
+    def at(self, threshold: float) -> tuple[NDArray[np.float64], float, float]:
+        """Return the spend of each row, the accuracy, and the share of rows that are sent on."""
+        sent = self.gate > threshold
+        spend = np.where(sent, self.sent_spend, self.cheap_spend)
+        correct = np.where(sent, self.sent_correct, self.cheap_correct)
+        return spend, float(correct.mean()), float(sent.mean())
+
+
+class AdaptSweep:
+    """Fits and evaluates settings of Adapt models that have one expensive model in common.
+
+    The expensive model is fitted once, predicts the training rows out of fold once, and predicts the
+    evaluation rows once.
+
+    Parameters
+    ----------
+    estimator : AdaptClassifier
+        What is fitted; never changed.
+    training : tuple (X, y) or (X, y, sample_weight)
+        The training rows.
+    validation : tuple (X, y)
+        Rows that choose among the settings.
+    test : tuple (X, y), optional
+        Rows that choose nothing; None reports the validation rows again.
+    shares : sequence of float
+        Further thresholds for each model: those that send such shares of the validation rows on.
+    """
+
+    def __init__(
+        self,
+        estimator: AdaptClassifier,
+        training: tuple[Any, ...],
+        *,
+        validation: tuple[Any, Any],
+        test: tuple[Any, Any] | None = None,
+        shares: tuple[float, ...] = (),
+    ) -> None:
+        self._estimator = estimator
+        self._shares = shares
+        self._rows = estimator.training_set(*training)
+        # The seed is that of a clone, so that a RandomState of the user's is left alone. The model is the
+        # user's own, which a clone would have made an unfitted one.
+        rng = check_random_state(clone(estimator).random_state)
+        self._expensive = estimator.train_expensive(self._rows, rng)
+        self._validation = self._evaluation_rows(*validation)
+        self._test = self._validation if test is None else self._evaluation_rows(*test)
+
+    @property
+    def n_validation(self) -> int:
+        """Number of validation rows."""
+        return len(self._validation.labels)
+
+    @property
+    def expensive(self) -> Any:
+        """The expensive model as it was given."""
+        return self._estimator.expensive
+
+    @property
+    def costs(self) -> CostSheet:
+        """The prices."""
+        return self._rows.costs
+
+    def fit(self, params: dict[str, Any], estimator: AdaptClassifier | None = None) -> list[Point]:
+        """Fit one setting, of another estimator with the same expensive model and folds if one is given.
+
+        Parameters
+        ----------
+        params : dict
+            Parameters to set.
+        estimator : AdaptClassifier, optional
+            None is that of the sweep.
+
+        Returns
+        -------
+        list of Point
+            One for each threshold: 0, and those of the shares.
+        """
+        model = clone(self._estimator if estimator is None else estimator).set_params(**params)
+        if "n_jobs" in model.get_params(deep=False):
+            model.set_params(n_jobs=1)  # settings run in parallel already
+        # Another estimator, or another setting, may have prices of its own.
+        costs = CostSheet.of(model.costs, self._rows.schema.names)
+        model.fit_rows(replace(self._rows, costs=costs), expensive=self._expensive)
+        validation = _evaluate(model.fitted_, self._validation)
+        test = validation if self._test is self._validation else _evaluate(model.fitted_, self._test)
+        thresholds = [0.0]
+        if self._shares:
+            levels = [1 - share for share in self._shares]
+            thresholds += np.quantile(validation.gate, levels, method="higher").tolist()
+        return [self._point(model, params, at, validation, test) for at in thresholds]
+
+    def reference(self) -> Point:
+        """Return the expensive model, as a system that sends every row on and buys nothing before."""
+        spends = [self._rows.costs.total_rows(part.acquired) for part in (self._validation, self._test)]
+        scores = [float(part.correct.mean()) for part in (self._validation, self._test)]
+        model = self._expensive.model
+        return Point(
+            type(model.model if isinstance(model, SklearnModel) else model).__name__,
+            {},
+            spend=float(spends[0].mean()),
+            max_spend=float(spends[0].max()),
+            score=scores[0],
+            error=self._standard_error(scores[0]),
+            test_spend=float(spends[1].mean()),
+            test_score=scores[1],
+            details={"threshold": -np.inf, "sent": 1.0},
+        )
+
+    def _point(
+        self,
+        model: AdaptClassifier,
+        params: dict[str, Any],
+        threshold: float,
+        validation: _Evaluation,
+        test: _Evaluation,
+    ) -> Point:
+        spend, score, _ = validation.at(threshold)
+        test_spend, test_score, sent = test.at(threshold)
+        return Point(
+            type(model).__name__,
+            params,
+            spend=float(spend.mean()),
+            max_spend=float(spend.max()),
+            score=score,
+            error=self._standard_error(score),
+            test_spend=float(test_spend.mean()),
+            test_score=test_score,
+            details={"threshold": threshold, "sent": sent},
+            source=model.with_threshold(threshold),
+        )
+
+    def _standard_error(self, accuracy: float) -> float:
+        return math.sqrt(accuracy * (1 - accuracy) / self.n_validation)
+
+    def _evaluation_rows(self, X: Any, y: Any) -> _EvaluationRows:
+        encoded = encode(self._rows.schema, X, type(self._estimator).__name__)
+        encoded.check()
+        labels, classes = np.asarray(y), self._rows.classes
+        assert classes is not None
+        model = answering(self._expensive.model)
+        probabilities, acquired = model.outputs(encoded.values)
+        predicted = classes[spread_classes(probabilities, model.classes, classes).argmax(axis=1)]
+        return _EvaluationRows(encoded.values, labels, predicted == labels, acquired)
+
+
+def _evaluate(model: AdaptModel, rows: _EvaluationRows) -> _Evaluation:
+    scores, acquired = model.pair.outputs(rows.values)
+    cheap = model.conclude(model.settle(model.cheap_probabilities(scores), acquired))
+    total = model.costs.total_rows
+    return _Evaluation(
+        gate=np.ascontiguousarray(scores[:, 0]),
+        cheap_spend=total(acquired),
+        sent_spend=total(acquired | rows.acquired),
+        cheap_correct=model.classes[cheap.argmax(axis=1)] == rows.labels,
+        sent_correct=rows.correct,
+    )

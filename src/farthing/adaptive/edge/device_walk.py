@@ -1,0 +1,83 @@
+"""Walks over devices: the cloud asks one device after another for its message."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.costs import RowLedger
+from farthing.learning.booster import Floats
+from farthing.walks import Walk
+
+
+class DeviceWalk(Walk):
+    """A prediction that asks one device after another; ``tell(None)`` is a silent device, which is free."""
+
+    def tell(self, value: object) -> None:
+        """Take a device's message and pay for it; None means that the device is silent, which is free."""
+        if value is not None:
+            super().tell(value)
+            return
+        column = self._asked("tell")
+        self._told[self._sheet.features[column]] = None
+        self._inquiry.refuse()
+
+
+class DevicePolicy:
+    """Want every device, in order; a silent one is heard as NaN.
+
+    Parameters
+    ----------
+    prior : ndarray of float64, shape (n_scores,)
+        The scores if all devices are silent.
+    n_devices : int
+        Number of devices.
+    """
+
+    def __init__(self, prior: Floats, n_devices: int) -> None:
+        self._prior = prior
+        self._scores = np.zeros((1, n_devices, len(prior)))
+        self._received = np.zeros((1, n_devices), dtype=np.bool_)
+        self._next = 0
+
+    def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - all are asked, whatever they cost
+        """Return the next device; None at the end."""
+        return self._next if self._next < self._received.shape[1] else None
+
+    def hear(self, column: int, value: Any) -> None:
+        """Take a message, an array; anything else is silence."""
+        self._next = column + 1
+        if isinstance(value, np.ndarray):
+            self._scores[0, column] = value
+            self._received[0, column] = True
+
+    def output(self) -> Floats:
+        """Return the scores so far, shape (n_scores,)."""
+        return np.asarray(sum_messages(self._prior, self._scores, self._received)[0])
+
+
+def sum_messages(prior: Floats, scores: Floats, received: NDArray[np.bool_]) -> Floats:
+    """Return the prior plus the messages that were received.
+
+    Parameters
+    ----------
+    prior : ndarray of float64, shape (n_scores,)
+    scores : ndarray of float64, shape (n_rows, n_devices, n_scores)
+    received : ndarray of bool, shape (n_rows, n_devices)
+
+    Returns
+    -------
+    ndarray of float64, shape (n_rows, n_scores)
+
+    Examples
+    --------
+    >>> sum_messages(np.array([1.0]), np.array([[[2.0], [np.nan]]]), np.array([[True, False]]))
+    array([[3.]])
+    """
+    outputs = np.tile(prior, (len(scores), 1))
+    # Device by device, so that a row has the same bits alone and among others.
+    for device in range(scores.shape[1]):
+        outputs += np.where(received[:, device, np.newaxis], scores[:, device], 0.0)
+    return outputs

@@ -1,0 +1,21 @@
+"""Validation rows whose labels do not matter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
+
+from farthing.base import TrainingSet, ValidatedMixin
+
+
+class UnlabelledValidationMixin(ValidatedMixin):
+    """A method that needs validation rows only to set a threshold by their spend.
+
+    Their labels are counted, but not looked at: classes that no training row has are welcome.
+    """
+
+    def _validation_target(self, rows: TrainingSet, y: Any) -> NDArray[Any]:  # noqa: ARG002
+        return np.zeros(len(column_or_1d(y)), dtype=np.int64)

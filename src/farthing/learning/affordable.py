@@ -1,0 +1,36 @@
+"""Which rows can pay for what they would own."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.costs import CostSheet
+from farthing.learning.booster import Floats
+from farthing.learning.thresholds import SLACK
+
+
+def affordable(costs: CostSheet, acquired: NDArray[np.bool_], budget: Floats) -> NDArray[np.bool_]:
+    """Return for which rows the total price of a set of features is within their budget.
+
+    The rule is that of `RowLedger`, for many rows at once.
+
+    Parameters
+    ----------
+    costs : CostSheet
+        The prices.
+    acquired : ndarray of bool, shape (n_rows, n_features)
+        What each row would own.
+    budget : ndarray of float64, shape (n_rows,)
+        What each row may spend.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,)
+
+    Examples
+    --------
+    >>> affordable(CostSheet([1.0, 2.0]), np.array([[True, True], [True, False]]), np.array([2.5, 2.5]))
+    array([False,  True])
+    """
+    return np.asarray(costs.total_rows(acquired) <= budget * (1 + SLACK))

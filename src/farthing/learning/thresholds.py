@@ -1,0 +1,69 @@
+"""Thresholds on scores that keep a budget, or a share of the rows."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from farthing.learning.booster import Floats
+
+#: A budget may be exceeded by this part of itself, the rounding of a long sum.
+SLACK: Final = 1e-12
+
+
+def lowest_threshold(scores: Floats, prices: Floats, limit: float) -> float:
+    """Return the lowest threshold such that all that scores above it costs at most the limit.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n,)
+        Scores of gates; equal scores pass together.
+    prices : ndarray of float64, shape (n,)
+        What each adds to the mean spend if it passes.
+    limit : float
+        The most that they may add.
+
+    Returns
+    -------
+    float
+        Minus infinity if all may pass.
+
+    Examples
+    --------
+    >>> lowest_threshold(np.array([3.0, 1.0, 2.0, 1.0]), np.ones(4), 2.5)
+    1.0
+    >>> lowest_threshold(np.array([3.0, 1.0]), np.ones(2), 2.0)
+    -inf
+    """
+    levels, place = np.unique(-scores, return_inverse=True)  # from the top score down
+    fits = np.cumsum(np.bincount(place, weights=prices, minlength=len(levels))) <= limit
+    return -np.inf if fits.all() else float(-levels[int(np.argmin(fits))])
+
+
+def share_threshold(scores: Floats, weights: Floats, share: float) -> float:
+    """Return the lowest threshold that at most a share of the rows scores above.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_rows,)
+        Scores of a gate; equal scores pass together.
+    weights : ndarray of float64, shape (n_rows,)
+        How much each row counts.
+    share : float
+        0 to 1. At 0 no row passes, not even one that scores above all of these.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> share_threshold(np.array([3.0, 1.0, 2.0, 1.0]), np.ones(4), 0.6)
+    1.0
+    >>> share_threshold(np.array([3.0, 1.0]), np.ones(2), 0.0)
+    inf
+    """
+    if share <= 0:
+        return np.inf
+    return lowest_threshold(scores, weights / weights.sum(), share * (1 + SLACK))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from farthing.learning.booster import Floats
 from farthing.trees import Forest, Predictor, pruned
-from farthing.trees.forest import MISSING_STAY
+from farthing.trees.node_arrays import MISSING_STAY
 
 # Scores are sums of rounded numbers, so bounds closer than this count as equal.
 _TOLERANCE: Final = 1e-9

@@ -16,7 +16,7 @@ from farthing.cascades.branching.routing_tree import branch_numbers, path_column
 from farthing.learning.booster import Floats
 from farthing.learning.losses import scores_to_probabilities
 from farthing.trees import Forest, Predictor, Progress
-from farthing.trees.forest import MISSING_STAY
+from farthing.trees.node_arrays import MISSING_STAY
 from farthing.walks import Policy, walk_rows
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from farthing.base import TrainingSet
 from farthing.learning.losses import Loss
 from farthing.trees import Forest, Predictor
-from farthing.trees.forest import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
+from farthing.trees.node_arrays import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
 
 
 def route_missing(tree: Forest) -> Forest:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -13,9 +13,6 @@ from farthing.base.choice import choose
 from farthing.base.frontier_plot import plot_frontier
 from farthing.base.pareto import pareto
 from farthing.base.point import Point
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 # A budget may be exceeded by this part of itself, the rounding of a long sum; as in `CostSheet`.
 SLACK = 1 + 1e-12
@@ -245,7 +242,7 @@ class Frontier:
         ]
         return pd.DataFrame(rows, columns=columns)
 
-    def plot(self, axes: Axes | None = None, *, label: str | None = None) -> Axes:
+    def plot(self, axes: Any = None, *, label: str | None = None) -> Any:
         """Draw the points of each method and the line of the efficient ones; needs matplotlib.
 
         Parameters

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from farthing.base.frontier import Frontier
 
 _MARKS: Final = ("o", "^", "s", "D")
 
 
-def plot_frontier(frontier: Frontier, axes: Any, label: str | None) -> Axes:
+def plot_frontier(frontier: Frontier, axes: Any, label: str | None) -> Any:
     """Draw a frontier; see `Frontier.plot`."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
@@ -35,4 +33,4 @@ def plot_frontier(frontier: Frontier, axes: Any, label: str | None) -> Axes:
     unit = f" ({frontier.unit})" if frontier.unit else ""
     axes.set(xlabel=f"mean spend of a row{unit}", ylabel=frontier.score_name)
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return axes  # type: ignore[no-any-return]
+    return axes

@@ -138,6 +138,9 @@ class PruningProblem:
                 spend=float(costs[j]),
                 max_spend=float("nan"),
                 score=1.0 - float(errors[j]),
+                # There are no other rows: `PruningPath.curve` measures on any.
+                test_spend=float(costs[j]),
+                test_score=1.0 - float(errors[j]),
                 details={
                     "number": j,
                     "objective_error": objective[j],

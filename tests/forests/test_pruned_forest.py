@@ -34,7 +34,7 @@ def test_it_is_the_forest_pruned_by_hand(table):
         costs=SHEET,
     ).fit(X[~held], y[~held])
     path = prune_path(forest, X[held], y[held])
-    model = PrunedForestClassifier(SHEET, tradeoff=0.2, n_estimators=5, random_state=0).fit(X, y)
+    model = PrunedForestClassifier(SHEET, growth_tradeoff=0.2, n_estimators=5, random_state=0).fit(X, y)
     for budget in (2.0, 5.0, 9.0, None):
         fits = np.flatnonzero(path.costs <= (np.inf if budget is None else budget))
         best = path[int(fits[path.forest_errors[fits] == path.forest_errors[fits].min()][-1])].model
@@ -47,8 +47,8 @@ def test_it_is_the_forest_pruned_by_hand(table):
 
 
 def test_bad_tradeoffs_and_files_are_refused(table, tmp_path):
-    with pytest.raises(ValueError, match="'tradeoff' parameter"):
-        PrunedForestClassifier(SHEET, tradeoff=-1.0).fit(*table)
+    with pytest.raises(ValueError, match="'growth_tradeoff' parameter"):
+        PrunedForestClassifier(SHEET, growth_tradeoff=-1.0).fit(*table)
     model = PrunedForestClassifier(SHEET, n_estimators=2, random_state=0).fit(*table)
     model.adopt(replace(model.fitted_, drop=model.drop_[:-1]))
     model.save(tmp_path / "model.farthing")

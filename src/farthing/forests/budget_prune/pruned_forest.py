@@ -74,10 +74,10 @@ class PrunedForestModel(ClassCountModel):
 
 
 @register(
-    grid={"tradeoff": [0.1, 1.0, 3.0, 10.0], "max_features": ["sqrt", None]},
-    auto={"tradeoff": [0.1, 1.0, 3.0, 10.0], "max_features": [None]},
+    grid={"growth_tradeoff": [0.1, 1.0, 3.0, 10.0], "max_features": ["sqrt", None]},
+    auto={"growth_tradeoff": [0.1, 1.0, 3.0, 10.0], "max_features": [None]},
     rank=3,
-    trials=[{"n_estimators": 5, "tradeoff": 0.1, "max_features": None}],
+    trials=[{"n_estimators": 5, "growth_tradeoff": 0.1, "max_features": None}],
     check_defaults=False,  # forty trees for each of a hundred small fits
 )
 class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
@@ -95,10 +95,10 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         What a row may spend on average, measured on the rows held out; None is no limit.
     cost_rule : {"penalty", "ratio"}
         How the trees weigh gain against price; see `BudgetForestClassifier`.
-    tradeoff : float
+    growth_tradeoff : float
         For ``cost_rule="penalty"``: what buying all features takes off the gain, as a share of the impurity
         at the root. It is relative to what all features cost together, so one value suits sheets in any
-        unit: `BudgetForestClassifier` would get ``tradeoff / costs.total(costs.features)``. It shapes the
+        unit: `BudgetForestClassifier` would get ``growth_tradeoff / costs.total(costs.features)``. It shapes the
         trees only; the trade-off of the pruning follows from the budget.
     n_estimators, max_features, max_depth, min_samples_leaf, max_bins
         As in `BudgetForestClassifier`.
@@ -133,12 +133,9 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
     """
 
     model_type = PrunedForestModel
-    #: The trade-off is relative to the full cost and shapes the trees only: it is not scaled with the prices,
-    #: and at 0 the pruning still knows them.
-    tradeoff_is_relative: ClassVar[bool] = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "cost_rule": [one_of("ratio", "penalty")],
-        "tradeoff": [NON_NEGATIVE],
+        "growth_tradeoff": [NON_NEGATIVE],
         "n_estimators": [at_least(1)],
         "max_features": MAX_FEATURES,
         "max_depth": [at_least(0), None],
@@ -154,7 +151,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         budget: float | None = None,
         *,
         cost_rule: CostRule = "penalty",
-        tradeoff: float = 1.0,
+        growth_tradeoff: float = 1.0,
         n_estimators: int = 40,
         max_features: int | float | str | None = "sqrt",
         max_depth: int | None = None,
@@ -166,7 +163,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         self.costs = costs
         self.budget = budget
         self.cost_rule = cost_rule
-        self.tradeoff = tradeoff
+        self.growth_tradeoff = growth_tradeoff
         self.n_estimators = n_estimators
         self.max_features = max_features
         self.max_depth = max_depth
@@ -211,7 +208,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         tradeoff = None
         if self.cost_rule == "penalty":
             full_cost = costs.total(costs.features)
-            tradeoff = self.tradeoff / (full_cost if full_cost > 0 else 1.0)
+            tradeoff = self.growth_tradeoff / (full_cost if full_cost > 0 else 1.0)
         return BudgetForestClassifier(
             cost_rule=self.cost_rule,
             tradeoff=tradeoff,

@@ -356,7 +356,7 @@ def test_columns_of_no_device_are_not_looked_at(gated):
         ({"training": "projected"}, r"{'direct', 'relaxed'}. Got 'projected'"),
         ({"activation": "tanh"}, r"{'relu', 'sigmoid'}. Got 'tanh'"),
         ({"solver": "sgd"}, "'adam', 'lbfgs'"),
-        ({"budget_share": 1.5}, r"'budget_share' .* range \[0, 1\].* Got 1.5"),
+        ({"budget_share": 1.5}, r"'budget_share' .* range \[0.0, 1.0\] .* Got 1.5"),
         ({"tradeoff": -1.0}, "tradeoff"),
         ({"coupling": 0.0}, "coupling"),
         ({"max_steps": 0}, "max_steps"),

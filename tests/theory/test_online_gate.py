@@ -81,5 +81,5 @@ def test_the_mean_regret_stays_under_its_bound(horizon):
         regrets.append(losses[np.arange(n_rounds), gate.history_["expert"]].sum() - losses.sum(axis=0).min())
     above = np.mean(regrets) + NormalDist().inv_cdf(1 - SIGNIFICANCE) * np.std(regrets) / np.sqrt(n_runs)
     assert above < gate.regret_bound()
-    # Without learning the regret would be far larger: that of the expert that always asks, or of a random one.
+    # Without learning the regret would be far larger: that of always asking, or of a random expert.
     assert np.mean(regrets) < 0.7 * (losses.mean(axis=1).sum() - losses.sum(axis=0).min())

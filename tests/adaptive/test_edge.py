@@ -13,37 +13,18 @@ from scipy.optimize import approx_fprime, linprog
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
+from tests.adaptive.device_columns import DEVICES
 
 import farthing
 from farthing import CostSheet, Group, store
-from farthing.adaptive import EdgeClassifier, EdgeRegressor, Messages, speak
+from farthing.adaptive import EdgeClassifier, EdgeRegressor, Messages, run_device
 from farthing.adaptive.edge.blocks import ACTIVATIONS, Blocks, Cloud
 from farthing.adaptive.edge.devices import Devices
 from farthing.adaptive.edge.relaxed import Relaxation, cheapest_corner, divergence
 from farthing.adaptive.edge.training import nearest_within
 from farthing.errors import CostError, FileError, TableError, WalkError
-from farthing.frontier.candidates import Ground, candidates
-from farthing.learning.proximal_descent import Design
-from farthing.report import audit
+from farthing.learning.linear_design import LinearDesign
 from farthing.table import Schema
-
-DEVICES = {"wrist": ["x0", "x1"], "ankle": ["x2", "x3"], "hip": [4]}
-
-
-@pytest.fixture(scope="module")
-def gated():
-    """A class that one device tells if its first column is high, and another one tells else."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(800, 5))
-    told = np.where(X[:, 0] > 0, X[:, 1] > 0.2, X[:, 3] > 0).astype(int)
-    y = np.array(["left", "right", "none"])[np.where(np.abs(X[:, 4]) > 1.8, 2, told)]
-    return (X[:400], y[:400]), (X[400:], y[400:])
-
-
-@pytest.fixture(scope="module")
-def model(gated):
-    (X, y), _ = gated
-    return EdgeClassifier(DEVICES, budget=0.6, max_steps=60, random_state=0).fit(X, y)
 
 
 def small_cloud(activation="sigmoid", n_scores=3, seed=0):
@@ -53,7 +34,7 @@ def small_cloud(activation="sigmoid", n_scores=3, seed=0):
     shares /= shares.sum()
     schema = Schema.learn(X)
     devices = Devices.of({"a": [0, 2], "b": [1], "c": [3]}, schema)
-    blocks = Blocks.of(Design.of(X, schema, shares, 1 + n_scores), devices, n_scores)
+    blocks = Blocks.of(LinearDesign.of(X, schema, shares, 1 + n_scores), devices, n_scores)
     goal = rng.normal(size=(12, n_scores))
 
     def loss(scores):
@@ -86,7 +67,7 @@ def test_the_gradient_of_the_direct_objective(activation):
         expected += paid * shares[row]
     gates, local = cloud.blocks.scores(params)
     opened = ACTIVATIONS[activation].value(gates)
-    expected += cloud.hears(opened, local)[0] + 0.05 * (table[:-3] ** 2).sum()
+    expected += cloud.loss_at(opened, local)[0] + 0.05 * (table[:-3] ** 2).sum()
     assert objective(params)[0] == pytest.approx(expected)
 
 
@@ -94,10 +75,10 @@ def test_the_gradient_of_the_relaxed_objective_and_of_settled_gates():
     cloud, shares, params = small_cloud()
     q = np.random.default_rng(1).random((12, 3))
     relaxed = Relaxation(cloud, shares, np.ones(3), 0.2, 1.0, 0.7)
-    for objective in (relaxed._fit(q), cloud.settled((q > 0.5).astype(float))):
+    for objective in (relaxed.fit_objective(q), cloud.with_fixed_gates((q > 0.5).astype(float))):
         numeric = approx_fprime(params, lambda p, of=objective: of(p)[0], 1e-7)
         np.testing.assert_allclose(objective(params)[1], numeric, atol=1e-5)
-    assert relaxed._fit(q)(params)[0] == pytest.approx(relaxed.value(q, params))
+    assert relaxed.fit_objective(q)(params)[0] == pytest.approx(relaxed.value(q, params))
     p, z = 0.3, 0.4
     sigma = 1 / (1 + np.exp(-z))
     naive = p * np.log(p / sigma) + (1 - p) * np.log((1 - p) / (1 - sigma))
@@ -121,12 +102,12 @@ def test_openings_keep_the_budget_and_the_objective_never_rises():
     cloud, shares, params = small_cloud()
     prices = np.array([1.0, 2.0, 0.5])
     relaxed = Relaxation(cloud, shares, prices, 0.0, 1.2, 0.3)
-    q = relaxed._open(np.full((12, 3), 1.2 / prices.sum()), params)
+    q = relaxed.step_openings(np.full((12, 3), 1.2 / prices.sum()), params)
     assert shares @ q @ prices <= 1.2 + 1e-9
     assert ((q >= 0) & (q <= 1)).all()
     # No point of a grid is better: along lines to random points within the budget.
     rng = np.random.default_rng(0)
-    reached = relaxed.value(relaxed._open(q, params), params)
+    reached = relaxed.value(relaxed.step_openings(q, params), params)
     for _ in range(200):
         other = rng.random((12, 3))
         other *= min(1.0, 1.2 / float(shares @ other @ prices))
@@ -156,7 +137,7 @@ def test_the_projection_is_the_nearest_point():
 
 def test_with_nothing_to_pay_it_is_logistic_regression(gated):
     (X, y), (fresh, _) = gated
-    model = EdgeClassifier({"a": [0, 1, 2], "b": [3, 4]}, tradeoff=0.0, ridge=0.01).fit(X, y)
+    model = EdgeClassifier({"a": [0, 1, 2], "b": [3, 4]}, tradeoff=0.0, l2_regularization=0.01).fit(X, y)
     assert model.acquired(fresh).all()
     scaler = StandardScaler().fit(X)
     plain = LogisticRegression(C=1 / (0.01 * len(X)), tol=1e-8, max_iter=2000).fit(scaler.transform(X), y)
@@ -179,7 +160,7 @@ def test_half_of_the_messages_are_as_good_as_all(gated, params):
     (X, y), (fresh, truth) = gated
     two = {"wrist": [0, 1], "ankle": [2, 3, 4]}
     given = y != "none"
-    model = EdgeClassifier(two, budget=0.5, max_steps=80, random_state=0, **params)
+    model = EdgeClassifier(two, budget_share=0.5, max_steps=80, random_state=0, **params)
     model.fit(X[given], y[given])
     kept = truth != "none"
     everyone = EdgeClassifier(two, tradeoff=0.0).fit(X[given], y[given])
@@ -193,7 +174,9 @@ def test_numbers_that_two_gated_devices_add_up(params):
     X = rng.normal(size=(600, 4))
     y = 5 + np.where(X[:, 0] > 0, 3 * X[:, 1], 0) + np.where(X[:, 2] > 0, 2 * X[:, 3], 0)
     devices = {"wrist": [0, 1], "ankle": [2, 3]}
-    model = EdgeRegressor(devices, budget=0.5, tradeoff=0.0, random_state=0, **params).fit(X[:400], y[:400])
+    model = EdgeRegressor(devices, budget_share=0.5, tradeoff=0.0, random_state=0, **params).fit(
+        X[:400], y[:400]
+    )
     assert model.score(X[400:], y[400:]) > 0.9
     plain = EdgeRegressor(devices, tradeoff=0.0).fit(X[:400], y[:400])
     assert plain.score(X[400:], y[400:]) < 0.6
@@ -232,12 +215,12 @@ def test_the_budget_holds_on_validation_rows_and_is_used_up(gated):
         {"wrist": 1.0, "ankle": 2.0, "hip": 0.5}, groups={"hub": Group(1.5, ["ankle", "hip"])}, unit="mJ"
     )
     total = sheet.total(sheet.features)
-    for budget in (0.0, 0.3, 0.7, 1.0):
-        model = EdgeClassifier(DEVICES, costs=sheet, budget=budget, max_steps=10)
+    for share in (0.0, 0.3, 0.7, 1.0):
+        model = EdgeClassifier(DEVICES, costs=sheet, budget_share=share, max_steps=10)
         model.fit(X, y, validation=(fresh, truth))
         spent = model.spend(fresh).mean() / total
-        assert spent <= budget * (1 + 1e-12)
-        assert spent > budget - 2 * total / len(fresh)  # the next gate would be over it
+        assert spent <= share * (1 + 1e-12)
+        assert spent > share - 2 * total / len(fresh)  # the next gate would be over it
     assert model.acquired(fresh).all()
     assert model.costs_.unit == "mJ"
 
@@ -249,65 +232,69 @@ def test_dear_devices_keep_silent(gated):
     assert shares[0] < 0.05 < shares[1]
 
 
-def test_a_walk_asks_devices_and_silence_is_free(model, gated):
+def test_a_walk_asks_devices_and_silence_is_free(edge_model, gated):
     _, (fresh, _) = gated
-    sent = model.messages(fresh)
-    row = next(i for i in range(len(fresh)) if sent.spoke[i].tolist() == [True, False, True])
-    walk = model.walk()
+    messages = edge_model.messages(fresh)
+    row = next(i for i in range(len(fresh)) if messages.sent[i].tolist() == [True, False, True])
+    walk = edge_model.walk()
     assert walk.ask.feature == "wrist"
     with pytest.raises(TableError, match=r"'wrist'.*list of 3 finite numbers"):
         walk.tell(0.5)
     for wrong in ([1.0, 2.0], [1.0, 2.0, np.nan], "far", {"x0": 1.0}):
         with pytest.raises(TableError, match="'wrist'"):
             walk.tell(wrong)
-    walk.tell(sent.row(row)["wrist"])
+    walk.tell(messages.row(row)["wrist"])
     assert walk.ask.feature == "ankle"
     walk.tell(None)
     assert (walk.spent, walk.decision.acquired) == (1.0, ("wrist",))
-    walk.tell(sent.row(row)["hip"])
-    assert walk.decision.prediction == model.predict(fresh[row : row + 1])[0]
-    assert list(walk.decision.probabilities.values()) == model.predict_proba(fresh[row : row + 1])[0].tolist()
-    assert walk.decision.spent == model.spend(fresh[row : row + 1])[0] == 2.0
+    walk.tell(messages.row(row)["hip"])
+    assert walk.decision.prediction == edge_model.predict(fresh[row : row + 1])[0]
+    assert (
+        list(walk.decision.probabilities.values())
+        == edge_model.predict_proba(fresh[row : row + 1])[0].tolist()
+    )
+    assert walk.decision.spent == edge_model.spend(fresh[row : row + 1])[0] == 2.0
     assert walk.answers["ankle"] is None
     with pytest.raises(WalkError):
         walk.tell(None)
-    known = model.walk(known={"wrist": sent.row(row)["wrist"], "ankle": None})
+    known = edge_model.walk(known={"wrist": messages.row(row)["wrist"], "ankle": None})
     assert known.ask.feature == "hip"
     with pytest.raises(TableError, match="unknown device 'knee'"):
-        model.walk(known={"knee": None})
-    decision = farthing.consult(model, sent.row(row))
+        edge_model.walk(known={"knee": None})
+    decision = farthing.consult(edge_model, messages.row(row))
     assert decision == walk.decision
 
 
-def test_all_silent_is_the_prior(model, gated):
+def test_all_silent_is_the_prior(edge_model, gated):
     (_, y), _ = gated
     silent = Messages.of([{}], DEVICES, 3)
     _, counts = np.unique(y, return_counts=True)
-    np.testing.assert_allclose(model.predict_proba(silent)[0], counts / counts.sum())
-    assert model.spend(silent)[0] == 0
+    np.testing.assert_allclose(edge_model.predict_proba(silent)[0], counts / counts.sum())
+    assert edge_model.spend(silent)[0] == 0
 
 
 # Messages, and what devices run.
 
 
-def test_the_cloud_needs_the_messages_alone(model, gated):
+def test_the_cloud_needs_the_messages_alone(edge_model, gated):
     _, (fresh, _) = gated
-    sent = model.messages(fresh)
-    assert sent.said.shape == (400, 3, 3)
-    assert np.array_equal(sent.spoke, model.acquired(fresh))
-    odd = replace(sent, said=np.where(sent.spoke[:, :, None], sent.said, np.nan))
-    collected = Messages.of([sent.row(i) for i in range(len(sent))], model.devices_.names, 3)
-    for messages in (sent, odd, collected):
+    messages = edge_model.messages(fresh)
+    assert messages.scores.shape == (400, 3, 3)
+    assert np.array_equal(messages.sent, edge_model.acquired(fresh))
+    odd = replace(messages, scores=np.where(messages.sent[:, :, None], messages.scores, np.nan))
+    collected = Messages.of([messages.row(i) for i in range(len(messages))], edge_model.devices_.names, 3)
+    for received in (messages, odd, collected):
         for budget in (None, 1.0):
             assert np.array_equal(
-                model.predict_proba(messages, budget=budget), model.predict_proba(fresh, budget=budget)
+                edge_model.predict_proba(received, budget=budget),
+                edge_model.predict_proba(fresh, budget=budget),
             )
             assert np.array_equal(
-                model.acquired(messages, budget=budget), model.acquired(fresh, budget=budget)
+                edge_model.acquired(received, budget=budget), edge_model.acquired(fresh, budget=budget)
             )
-    assert model.acquired(fresh, budget=1.0).sum(axis=1).max() == 1
+    assert edge_model.acquired(fresh, budget=1.0).sum(axis=1).max() == 1
     with pytest.raises(TableError, match="expected wrist, ankle, hip with 3"):
-        model.predict(Messages.of([{}], ["wrist", "hip"], 3))
+        edge_model.predict(Messages.of([{}], ["wrist", "hip"], 3))
     with pytest.raises(TableError, match="unknown device 'knee'"):
         Messages.of([{"knee": [1.0]}], ["wrist"], 1)
     with pytest.raises(TableError, match="shape"):
@@ -324,18 +311,20 @@ def test_a_device_runs_its_dict_to_the_last_bit():
     frame.loc[rng.random(300) < 0.1, "mode"] = None
     y = np.where(frame["mode"] == "run", 2.0, 0.0) + frame["heat"] * (frame["light"] > 0)
     devices = {"outside": ["light", "heat"], "inside": ["mode", "noise"]}
-    model = EdgeRegressor(devices, budget=0.5, max_steps=30, random_state=0).fit(frame[:200], y[:200])
+    model = EdgeRegressor(devices, budget_share=0.5, max_steps=30, random_state=0).fit(frame[:200], y[:200])
     exported = json.loads(json.dumps(model.device_models_))
     assert list(exported) == ["outside", "inside"]
     fresh = frame[200:].reset_index(drop=True)
     fresh.loc[0, "mode"] = "swim"  # never seen
     fresh.loc[1, "heat"] = np.inf
-    sent = model.messages(fresh)
-    assert 0 < sent.spoke.mean() < 1
+    messages = model.messages(fresh)
+    assert 0 < messages.sent.mean() < 1
     for row in range(len(fresh)):
         reading = fresh.iloc[row].to_dict()
-        assert {name: speak(device, reading) for name, device in exported.items()} == sent.row(row)
-    assert speak(exported["inside"], {}) == speak(exported["inside"], {"mode": None, "noise": float("nan")})
+        assert {name: run_device(device, reading) for name, device in exported.items()} == messages.row(row)
+    assert run_device(exported["inside"], {}) == run_device(
+        exported["inside"], {"mode": None, "noise": float("nan")}
+    )
 
 
 def test_columns_of_no_device_are_not_looked_at(gated):
@@ -363,11 +352,11 @@ def test_columns_of_no_device_are_not_looked_at(gated):
         ({"devices": {"a": ["x9"]}}, "x9"),
         ({"devices": {"a": [7]}}, "the table has 5"),
         ({"devices": {"a": []}}, "one column or more"),
-        ({"devices": {3: [0]}}, "must be a text"),
-        ({"training": "projected"}, "'direct', 'relaxed'; got 'projected'"),
-        ({"activation": "tanh"}, "'sigmoid', 'relu'; got 'tanh'"),
-        ({"solver": "sgd"}, "'lbfgs', 'adam'"),
-        ({"budget": 1.5}, "between 0 and 1; got 1.5"),
+        ({"devices": {3: [0]}}, "must be a string"),
+        ({"training": "projected"}, r"{'direct', 'relaxed'}. Got 'projected'"),
+        ({"activation": "tanh"}, r"{'relu', 'sigmoid'}. Got 'tanh'"),
+        ({"solver": "sgd"}, "'adam', 'lbfgs'"),
+        ({"budget_share": 1.5}, r"'budget_share' .* range \[0.0, 1.0\] .* Got 1.5"),
         ({"tradeoff": -1.0}, "tradeoff"),
         ({"coupling": 0.0}, "coupling"),
         ({"max_steps": 0}, "max_steps"),
@@ -386,13 +375,13 @@ def test_prices_go_by_device(gated):
         EdgeClassifier(DEVICES, costs={"x0": 1.0, "x1": 1.0}).fit(X, y)
 
 
-def test_a_file_holds_all_of_it(tmp_path, model, gated):
+def test_a_file_holds_all_of_it(tmp_path, edge_model, gated):
     _, (fresh, _) = gated
-    model.save(tmp_path / "edge")
+    edge_model.save(tmp_path / "edge")
     loaded = farthing.load(tmp_path / "edge")
     assert loaded.get_params()["devices"] == {"wrist": ["x0", "x1"], "ankle": ["x2", "x3"], "hip": ["x4"]}
-    assert loaded.device_models_ == model.device_models_
-    assert np.array_equal(loaded.predict_proba(fresh), model.predict_proba(fresh))
+    assert loaded.device_models_ == edge_model.device_models_
+    assert np.array_equal(loaded.predict_proba(fresh), edge_model.predict_proba(fresh))
 
 
 @pytest.mark.parametrize(
@@ -412,37 +401,10 @@ def test_a_file_holds_all_of_it(tmp_path, model, gated):
         lambda fitted: {"prior_": np.zeros(2)},
     ],
 )
-def test_a_file_that_does_not_fit_together_is_refused(tmp_path, model, change):
-    model.save(tmp_path / "sound")
+def test_a_file_that_does_not_fit_together_is_refused(tmp_path, edge_model, change):
+    edge_model.save(tmp_path / "sound")
     kind, state = store.read(tmp_path / "sound")
     state["fitted"] |= change(state["fitted"])
     store.write(tmp_path / "odd", kind, state)
     with pytest.raises(FileError):
         farthing.load(tmp_path / "odd")
-
-
-# Beside the rest of Farthing.
-
-
-def test_a_sweep_leaves_prices_and_budgets_of_devices_alone(gated):
-    (X, y), _ = gated
-    estimator = EdgeClassifier(DEVICES, costs={"wrist": 2.0, "ankle": 1.0, "hip": 1.0}, max_steps=10)
-    frontier = farthing.sweep([(estimator, {"budget": [None, 0.5]})], X, y, [7.0] * 5, budget=20.0)
-    assert not frontier.failures
-    assert [point.params["budget"] for point in frontier.points] == [None, 0.5]
-    assert all(point.spend <= 4 for point in frontier.points)
-
-
-def test_no_sweep_takes_devices_for_columns_by_itself():
-    tried = {
-        c.method for c in candidates("auto", Ground(100, 5, 3, CostSheet.uniform(["a", "b", "c", "d", "e"])))
-    }
-    assert tried
-    assert not tried & {"EdgeClassifier", "EdgeRegressor"}
-
-
-def test_an_audit_is_over_devices(model, gated):
-    _, (fresh, _) = gated
-    found = audit(model, fresh, costs={"wrist": 3.0, "ankle": 1.0, "hip": 2.0})
-    assert found.share.tolist() == model.acquired(fresh).mean(axis=0).tolist()
-    assert found.mean == pytest.approx(model.acquired(fresh).mean(axis=0) @ [3.0, 1.0, 2.0])

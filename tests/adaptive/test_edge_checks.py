@@ -1,4 +1,4 @@
-"""The contract's checks see through models that ask devices and listen to silent ones."""
+"""The checks of the contract catch broken models that ask devices."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import Any
 import numpy as np
 import pytest
 
-from farthing.adaptive import EdgeClassifier
-from farthing.adaptive.edge.messages import DeviceWalk
+from farthing.adaptive import EdgeClassifier, Messages
+from farthing.adaptive.edge.device_walk import DeviceWalk
 from farthing.checks import yield_checks
 
 
 class ListensToSilence(EdgeClassifier):
-    """The cloud lets the local outputs of silent devices tip the scales."""
+    """The cloud adds a little of the local outputs of silent devices."""
 
-    def _raw(self, X: Any, budget: Any, seeds: Any) -> Any:
-        outputs, acquired = super()._raw(X, budget, seeds)
-        sent = X if hasattr(X, "said") else self.messages(X)
-        hidden = np.where(acquired[:, :, None], 0.0, np.nan_to_num(sent.said))
+    def raw_outputs(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Any:
+        outputs, acquired = super().raw_outputs(X, budget=budget, seeds=seeds)
+        messages = X if isinstance(X, Messages) else self.messages(X)
+        hidden = np.where(acquired[:, :, None], 0.0, np.nan_to_num(messages.scores))
         return outputs + 1e-3 * hidden.sum(axis=1), acquired
 
 
-class HearsAnything(EdgeClassifier):
-    """A message that is no number is as good as any."""
+class AcceptsAnything(EdgeClassifier):
+    """A message that is not a number is not refused."""
 
-    def _raw(self, X: Any, budget: Any, seeds: Any) -> Any:
-        if hasattr(X, "said"):
-            X = type(X)(X.devices, np.nan_to_num(X.said), X.spoke)
-        return super()._raw(X, budget, seeds)
+    def raw_outputs(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Any:
+        if isinstance(X, Messages):
+            X = Messages(X.devices, np.nan_to_num(X.scores), X.sent)
+        return super().raw_outputs(X, budget=budget, seeds=seeds)
 
 
 class ChargesSilence(EdgeClassifier):
@@ -43,19 +43,19 @@ class ChargesSilence(EdgeClassifier):
 
 
 class CountsMoney(EdgeClassifier):
-    """The budget is a sum of money, whatever it says of itself."""
+    """The share of the budget is taken for a sum of money."""
 
-    def _fit(self, values: Any, target: Any, weights: Any, sheet: Any, **more: Any) -> None:
-        budget = self.budget
-        if budget is not None:
-            self.budget = min(1.0, budget / sheet.total(sheet.features))
-        super()._fit(values, target, weights, sheet, **more)
-        self.budget = budget
+    def _learn(self, rows: Any, **options: Any) -> Any:
+        share = self.budget_share
+        self.budget_share = min(1.0, share / rows.costs.total(rows.costs.features))
+        model = super()._learn(rows, **options)
+        self.budget_share = share
+        return model
 
 
 BROKEN = [
     (ListensToSilence, "blindness: entries not acquired may be anything"),
-    (HearsAnything, "blindness: only acquired entries are validated"),
+    (AcceptsAnything, "blindness: only acquired entries are validated"),
     (ChargesSilence, "one truth: a walk fed from a row gives what the array calls give"),
     (ChargesSilence, "account: a walk balances at every step"),
     (CountsMoney, "free is free: costs times a power of two give the same bits"),
@@ -64,6 +64,6 @@ BROKEN = [
 
 @pytest.mark.parametrize(("broken", "name"), BROKEN)
 def test_a_broken_model_is_caught(broken: type[EdgeClassifier], name: str) -> None:
-    checks = dict(yield_checks(broken(max_steps=4, tradeoff=0.2)))
+    checks = dict(yield_checks(broken(max_steps=4, tradeoff=0.2, budget_share=0.5)))
     with pytest.raises(AssertionError):
         checks[name]()

@@ -6,21 +6,18 @@ from sklearn.base import clone
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
-from farthing import BudgetedClassifier
 from farthing.adaptive import (
     AdaptGbrtClassifier,
     AdaptLinClassifier,
     AdaptLstsqClassifier,
     L1GateClassifier,
 )
-from farthing.adaptive.adapt.expensive_model import Rows
 from farthing.adaptive.adapt.objective import Problem
-from farthing.adaptive.adapt_gbrt.classifier import _Nursery
+from farthing.adaptive.adapt_gbrt.pair_growing import PairGrower
+from farthing.base import TrainingSet
 from farthing.boosting import GreedyMiserClassifier
-from farthing.cascades import EarlyExitClassifier
 from farthing.costs import CostSheet
 from farthing.forests import BudgetForestClassifier
-from farthing.table import Schema
 
 SIZES = [20, 20, 15, 15]
 
@@ -123,20 +120,17 @@ def test_without_a_share_gbrt_is_the_greedy_miser(settings, n_classes, halves, s
         assert not model.sent(fresh).any()
 
 
-def nursery(X, y, sheet, **params):
-    model = AdaptGbrtClassifier(**params)
-    model.classes_ = np.unique(y)
-    model._adopt(Schema.learn(X))
-    model.costs_ = sheet
-    rows = Rows(X, y, np.ones(len(y)))
-    return _Nursery(model, rows, Problem(y, rows.weights, np.full(len(y), -0.1), len(model.classes_)))
+def pair_grower(X, y, sheet, **params):
+    rows = TrainingSet.of(X, y, costs=sheet, classes=np.unique(y))
+    problem = Problem(y, rows.weights, np.full(len(y), -0.1), rows.n_classes)
+    return PairGrower(AdaptGbrtClassifier(**params).miser(), rows, problem)
 
 
 def test_trees_that_are_grown_anew_are_those_of_the_miser_if_nobody_goes_on(halves, sheet):
     """The same grower, ledger and gradients: only the gate's purchases could make a difference."""
     (X, y), _ = halves
-    place = nursery(X, y, sheet, tradeoff=2.0, n_estimators=10)
-    first, again = place.first(), place.grow(np.zeros(len(y)))
+    grower = pair_grower(X, y, sheet, tradeoff=2.0, n_estimators=10)
+    first, again = grower.initial(), grower.grow(np.zeros(len(y)))
     of_f1 = again.forest().target == 1
     starts = again.forest().offsets[:-1][of_f1]
     assert np.array_equal(again.scores[1], first.scores[1])
@@ -149,8 +143,8 @@ def test_gate_and_f1_buy_from_one_ledger(halves):
     """With a price that only one purchase is worth, both use the column that the other has bought."""
     (X, y), _ = halves
     q = np.where(X[:, 0] > 0.5, 0.9, 0.05)
-    place = nursery(X, y, CostSheet(np.ones(5)), tradeoff=12.0, n_estimators=5, max_depth=2)
-    forest = place.grow(q).forest()
+    grower = pair_grower(X, y, CostSheet(np.ones(5)), tradeoff=12.0, n_estimators=5, max_depth=2)
+    forest = grower.grow(q).forest()
     tests = {}
     for output in (0, 1):
         nodes = np.repeat(forest.target, np.diff(forest.offsets)) == output
@@ -212,21 +206,3 @@ def test_bad_parameters_are_named(params, naming, halves):
     (X, y), _ = halves
     with pytest.raises((ValueError, TypeError), match=naming):
         AdaptLinClassifier(**params).fit(X[:40], y[:40])
-
-
-def test_an_early_exit_may_be_the_expensive_model_before_it_is_fitted(halves, sheet):
-    (X, y), (fresh, _) = halves
-    exits = EarlyExitClassifier(
-        GreedyMiserClassifier(n_estimators=20, max_depth=2), threshold=0.8, rounds_per_exit=2
-    )
-    model = AdaptLinClassifier(exits, tradeoff=0.001, p_full=0.6, costs=sheet, random_state=0).fit(X, y)
-    alone = clone(exits).set_params(costs=sheet).fit(X, y)
-    assert np.array_equal(model.expensive_.predict_proba(fresh), alone.predict_proba(fresh))
-    assert np.array_equal(model.expensive_.spend(fresh), alone.spend(fresh))
-    assert 0 < model.sent(fresh).mean() < 1
-
-
-def test_a_front_door_must_be_fitted_before(halves):
-    (X, y), _ = halves
-    with pytest.raises(TypeError, match="call its fit first"):
-        AdaptLinClassifier(BudgetedClassifier()).fit(X[:60], y[:60])

@@ -1,4 +1,4 @@
-"""The gate that learns on line: its rounds beside the algorithm as it is written, its files, its errors."""
+"""The gate that learns online: its rounds beside the algorithm as it is written, its files, its errors."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_rounds_are_those_of_the_algorithm_as_written(horizon):
     scores, predictions, y = stream()
     gate = OnlineGate(panel(scores, predictions), COST, horizon=horizon, random_state=3)
     said = play(gate, y, range(300))
-    lots = (random_bits(gate._key, np.arange(300, dtype=np.uint64)) >> np.uint64(11)) * 2.0**-53
+    uniform = (random_bits(gate.state().key, np.arange(300, dtype=np.uint64)) >> np.uint64(11)) * 2.0**-53
     asks = np.column_stack([scores > 0, np.ones(300, dtype=bool)])
     losses = np.where(asks, COST, np.column_stack([predictions != y[:, None], np.ones(300)]))
     bounds = [0, 300] if horizon else [*(2**p - 1 for p in range(9)), 300]
@@ -66,16 +66,16 @@ def test_the_rounds_are_those_of_the_algorithm_as_written(horizon):
     for begin, end in pairwise(bounds):
         length = horizon or begin + 1
         eta = COST ** (-1 / 3) * (np.log(6) / length) ** (2 / 3)
-        tradeoff = min(1, COST ** (-2 / 3) * (np.log(6) / length) ** (1 / 3))
+        gamma = min(1, COST ** (-2 / 3) * (np.log(6) / length) ** (1 / 3))
         part = slice(begin, end)
-        experts, q, seen = exp3g(losses[part], asks[part], lots[part], eta, tradeoff)
+        experts, q, seen = exp3g(losses[part], asks[part], uniform[part], eta, gamma)
         drawn += experts.tolist()
         estimates = estimates + seen
     assert [expert for _, _, expert in said] == drawn
     assert gate.history_["expert"].tolist() == drawn
     np.testing.assert_allclose(gate.q_, q[-1], rtol=1e-9)
     np.testing.assert_allclose(gate.estimates_, estimates, rtol=1e-9)
-    assert (gate.eta_, gate.gamma_) == pytest.approx((eta, tradeoff))
+    assert (gate.eta_, gate.gamma_) == pytest.approx((eta, gamma))
     remote = np.array([sent for sent, _, _ in said])
     assert np.array_equal(remote, asks[np.arange(300), drawn])
     local = np.flatnonzero(~remote)
@@ -146,15 +146,15 @@ def test_a_row_that_waits_for_its_label_waits_in_the_file(tmp_path, adapt):
 def test_thresholds_over_a_fitted_gate(adapt):
     model, X, _ = adapt
     experts = AdaptExperts(model, [-np.inf, -1.0, 0.0, 1.0, np.inf])
-    gate = model._gate(X)
-    stays = model._at(np.inf).predict(X)
+    gate = model.gate_scores(X)
+    stays = model.with_threshold(np.inf).predict(X)
     rows = (X.iloc[4], X.iloc[4].to_dict(), X.iloc[4].to_list(), X[4:5])
     for x in rows:
         scores, predictions = experts.look(x).all()
         assert np.array_equal(scores > 0, gate[4] > experts.thresholds)
         assert predictions.tolist() == [stays[4]] * 5
     for row, look in enumerate(experts.looks(X)):
-        assert (look.one(2)[0] > 0) == model._at(0.0).sent(X)[row]
+        assert (look.one(2)[0] > 0) == model.with_threshold(0.0).sent(X)[row]
     assert OnlineGate(model).n_experts == 22  # 21 thresholds, and the one that always asks
 
 

@@ -14,11 +14,13 @@ from sklearn.tree import DecisionTreeClassifier
 
 import farthing
 from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, adapt_path
-from farthing.adaptive.adapt.expensive_model import LEAST, ExpensiveModelTrainer, Rows, stratified_folds
-from farthing.base import load
+from farthing.adaptive.adapt import sklearn_files
+from farthing.adaptive.adapt.expensive_trainer import MIN_PROBABILITY, ExpensiveModelTrainer
+from farthing.base import TrainingSet, load
 from farthing.boosting import AdaBoostRSClassifier, GreedyMiserClassifier
 from farthing.errors import BudgetError, FileError
 from farthing.forests import BudgetForestClassifier, from_model
+from farthing.learning.folds import stratified_folds
 
 TREES = {"n_estimators": 5, "n_alternations": 2, "tradeoff": 1.0, "p_full": 0.6, "random_state": 0}
 
@@ -30,26 +32,26 @@ def fit(halves, sheet, expensive, **params):
 
 def test_rows_that_go_on_pay_only_what_is_beyond_the_gate(halves, sheet):
     _, (fresh, _) = halves
-    model = fit(halves, sheet, GreedyMiserClassifier(n_estimators=20))._at(-0.3)
+    model = fit(halves, sheet, GreedyMiserClassifier(n_estimators=20)).with_threshold(-0.3)
     sent = model.sent(fresh)
     assert 0 < sent.sum() < len(sent)
-    _, first = model.pair_.answers(fresh)
+    _, first = model.pair_.outputs(fresh)
     more = model.expensive_.acquired(fresh)
     assert np.array_equal(model.acquired(fresh), np.where(sent[:, None], first | more, first))
-    stays = model._stay(model.pair_.answers(fresh)[0])
+    stays = model.fitted_.cheap_probabilities(model.pair_.outputs(fresh)[0])
     expected = np.where(sent[:, None], model.expensive_.predict_proba(fresh), stays)
     assert np.array_equal(model.predict_proba(fresh), expected)
 
 
 def test_a_walk_asks_the_gate_first_then_the_rest(halves, sheet):
     _, (fresh, _) = halves
-    model = fit(halves, sheet, SVC(), expensive_features=["x4", "x1", "x2"])._at(-np.inf)
+    model = fit(halves, sheet, SVC(), expensive_features=["x4", "x1", "x2"]).with_threshold(-np.inf)
     names = list(model.schema_.names)
     walk, asked = model.walk(), []
     while (ask := walk.ask) is not None:
         asked.append(ask.feature)
         walk.tell(fresh[0, names.index(ask.feature)])
-    first = [names[k] for k in np.flatnonzero(model.pair_.answers(fresh[:1])[1][0])]
+    first = [names[k] for k in np.flatnonzero(model.pair_.outputs(fresh[:1])[1][0])]
     rest = [name for name in ("x1", "x2", "x4") if name not in first]
     assert set(asked[: len(first)]) == set(first)
     assert asked[len(first) :] == rest
@@ -58,27 +60,33 @@ def test_a_walk_asks_the_gate_first_then_the_rest(halves, sheet):
 
 def test_a_row_that_cannot_pay_for_all_stays_with_f1(halves, sheet):
     _, (fresh, _) = halves
-    model = fit(halves, sheet, SVC())._at(-np.inf)
+    model = fit(halves, sheet, SVC()).with_threshold(-np.inf)
     rich, poor = sheet.total(sheet.features), sheet.total(sheet.features) - 0.25
     assert model.acquired(fresh, budget=rich).all()
-    held = model.pair_.answers(fresh)[1]
+    held = model.pair_.outputs(fresh)[1]
     assert np.array_equal(model.acquired(fresh, budget=poor), held)
-    assert np.array_equal(model.predict_proba(fresh, budget=poor), model._stay(model.pair_.answers(fresh)[0]))
+    assert np.array_equal(
+        model.predict_proba(fresh, budget=poor),
+        model.fitted_.cheap_probabilities(model.pair_.outputs(fresh)[0]),
+    )
 
 
 @pytest.mark.parametrize("expensive", [GreedyMiserClassifier(n_estimators=10), SVC()])
 def test_a_mean_budget_sends_the_largest_set_that_fits(expensive, halves, sheet):
     (X, y), (held, labels) = halves
     model = AdaptGbrtClassifier(expensive, costs=sheet, **TREES).fit(X, y)
-    least, most = model._at(np.inf).spend(held).mean(), model._at(-np.inf).spend(held).mean()
+    least, most = (
+        model.with_threshold(np.inf).spend(held).mean(),
+        model.with_threshold(-np.inf).spend(held).mean(),
+    )
     budget = (least + most) / 2
     model.set_params(budget=budget).fit(X, y, validation=(held, labels))
     assert model.spend(held).mean() <= budget * (1 + 1e-12)
-    gate = model._gate(held)
+    gate = model.gate_scores(held)
     below = np.unique(gate[gate <= model.threshold_])
     assert model.threshold_ == below[-1]
     # One level of scores more would be too much.
-    assert model._at(below[-2] if len(below) > 1 else -np.inf).spend(held).mean() > budget
+    assert model.with_threshold(below[-2] if len(below) > 1 else -np.inf).spend(held).mean() > budget
     assert not set(gate[model.sent(held)]) & set(gate[~model.sent(held)])
 
 
@@ -98,7 +106,7 @@ def test_a_share_sends_the_top_scores_of_training_rows_or_of_those_held_out(halv
     (X, y), (held, labels) = halves
     model = AdaptGbrtClassifier(GaussianNB(), costs=sheet, send_share=0.3, **TREES)
     for rows, given in ((X, None), (held, (held, labels))):
-        gate = model.fit(X, y, validation=given)._gate(rows)
+        gate = model.fit(X, y, validation=given).gate_scores(rows)
         assert 0 < model.sent(rows).mean() <= 0.3
         # One level of scores more would be too much.
         assert np.mean(gate >= model.threshold_) > 0.3
@@ -129,11 +137,11 @@ def test_stages_nest(halves, sheet, tmp_path):
     )
     assert isinstance(outer.expensive_, AdaptGbrtClassifier)
     assert isinstance(outer.expensive_.expensive_, GreedyMiserClassifier)
-    outer = outer._at(-1.0)
+    outer = outer.with_threshold(-1.0)
     sent = outer.sent(fresh)
     assert sent.any()
     assert np.array_equal(outer.predict(fresh)[sent], outer.expensive_.predict(fresh)[sent])
-    expected = outer.pair_.answers(fresh)[1] | (outer.expensive_.acquired(fresh) & sent[:, None])
+    expected = outer.pair_.outputs(fresh)[1] | (outer.expensive_.acquired(fresh) & sent[:, None])
     assert np.array_equal(outer.acquired(fresh), expected)
     decision = farthing.consult(outer, dict(zip(outer.schema_.names, fresh[0], strict=True)), budget=4.0)
     assert decision.prediction == outer.predict(fresh[:1], budget=4.0)[0]
@@ -152,7 +160,7 @@ def test_a_fitted_stage_is_taken_as_it_is(halves, sheet):
 def test_a_model_with_a_budget_of_its_own_keeps_it(halves, sheet):
     (X, y), (fresh, _) = halves
     sampled = AdaBoostRSClassifier(budget=3.0, n_estimators=10, costs=sheet, random_state=0).fit(X, y)
-    model = AdaptGbrtClassifier(sampled, costs=sheet, n_folds=None, **TREES).fit(X, y)._at(-np.inf)
+    model = AdaptGbrtClassifier(sampled, costs=sheet, n_folds=None, **TREES).fit(X, y).with_threshold(-np.inf)
     seeds = np.arange(len(fresh))
     alone = sampled.predict_proba(fresh, seeds=seeds)
     assert np.array_equal(model.predict_proba(fresh, seeds=seeds), alone)
@@ -173,7 +181,7 @@ def test_a_model_with_a_budget_of_its_own_keeps_it(halves, sheet):
 def test_models_of_scikit_learn(expensive, n_classes, halves, sheet):
     (X, y), (fresh, _) = halves
     labels = np.array(["low", "mid", "top"])[y + (n_classes == 3) * (X[:, 3] > 1)]
-    model = AdaptGbrtClassifier(expensive, costs=sheet, **TREES).fit(X, labels)._at(-np.inf)
+    model = AdaptGbrtClassifier(expensive, costs=sheet, **TREES).fit(X, labels).with_threshold(-np.inf)
     proba = model.predict_proba(fresh)
     own = model.expensive_.model.predict(fresh)
     if hasattr(expensive, "predict_proba"):
@@ -183,7 +191,7 @@ def test_models_of_scikit_learn(expensive, n_classes, halves, sheet):
     assert np.allclose(proba.sum(axis=1), 1)
     assert model.acquired(fresh).all()
     fitted = clone(expensive).fit(X, labels)
-    again = AdaptGbrtClassifier(fitted, costs=sheet, **TREES).fit(X, labels)._at(-np.inf)
+    again = AdaptGbrtClassifier(fitted, costs=sheet, **TREES).fit(X, labels).with_threshold(-np.inf)
     assert np.array_equal(again.predict_proba(fresh), proba)
 
 
@@ -191,7 +199,11 @@ def test_platt_scaling_is_monotone_and_calibrated():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(800, 2))
     y = (X[:, 0] + rng.normal(size=800) > 0).astype(int)
-    model = AdaptLinClassifier(RidgeClassifier(), random_state=0, n_alternations=1).fit(X, y)._at(-np.inf)
+    model = (
+        AdaptLinClassifier(RidgeClassifier(), random_state=0, n_alternations=1)
+        .fit(X, y)
+        .with_threshold(-np.inf)
+    )
     p = model.predict_proba(X)[:, 1]
     order = np.argsort(model.expensive_.model.decision_function(X))
     assert (np.diff(p[order]) >= 0).all()
@@ -204,34 +216,31 @@ def test_log_probabilities_are_out_of_fold_and_clipped():
     """A tree is sure of its own rows; of others it is wrong half the time if the labels are chance."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(200, 2)), rng.integers(0, 2, size=200)
-    model = AdaptLinClassifier(random_state=0).fit(X, y)
-    shop = ExpensiveModelTrainer(model.schema_, model.costs_, model.classes_)
-    rows = Rows(X, y, np.ones(200))
+    trainer = ExpensiveModelTrainer()
+    rows = TrainingSet.of(X, y, classes=np.unique(y))
     for tree in (DecisionTreeClassifier(), DecisionTreeClassifier().fit(X, y)):
-        words = shop.prepare(tree, rows, 5, np.random.RandomState(0)).log_own
-        assert set(words.round(6)) == {0.0, np.log(LEAST).round(6)}
-        assert 0.35 < (words < -1).mean() < 0.65
-        own = shop.prepare(tree, rows, None, np.random.RandomState(0)).log_own
+        out_of_fold = trainer.train(tree, rows, 5, np.random.RandomState(0)).own_log_proba
+        assert set(out_of_fold.round(6)) == {0.0, np.log(MIN_PROBABILITY).round(6)}
+        assert 0.35 < (out_of_fold < -1).mean() < 0.65
+        own = trainer.train(tree, rows, None, np.random.RandomState(0)).own_log_proba
         assert (own == 0).all()
 
 
 def test_folds_are_dealt_class_by_class():
     target = np.repeat([0, 1, 2], [50, 10, 3])
-    rows = Rows(np.arange(63.0)[:, np.newaxis], target, np.ones(63))
-    folds = stratified_folds(rows, 5, np.random.RandomState(0))
+    values = np.arange(63.0)[:, np.newaxis]
+    folds = stratified_folds(values, target, 5, np.random.RandomState(0))
     counts = np.array([[np.sum((folds == f) & (target == c)) for c in range(3)] for f in range(5)])
     assert (counts.max(axis=0) - counts.min(axis=0) <= 1).all()
-    twice = Rows(np.repeat(rows.values, 2, axis=0), np.repeat(target, 2), np.ones(126)).take(
-        slice(None, None, -1)
-    )
-    assert np.array_equal(stratified_folds(twice, 5, np.random.RandomState(0))[::-2], folds)
-    assert stratified_folds(rows.take(slice(1)), 5, np.random.RandomState(0)) is None
+    twice = np.repeat(values, 2, axis=0)[::-1], np.repeat(target, 2)[::-1]
+    assert np.array_equal(stratified_folds(*twice, 5, np.random.RandomState(0))[::-2], folds)
+    assert stratified_folds(values[:1], target[:1], 5, np.random.RandomState(0)) is None
 
 
 def test_imported_trees_speak_for_themselves(halves, sheet):
     (X, y), (fresh, _) = halves
     forest = from_model(RandomForestClassifier(5, max_depth=3, random_state=0).fit(X, y), costs=sheet)
-    model = fit(halves, sheet, forest)._at(-np.inf)
+    model = fit(halves, sheet, forest).with_threshold(-np.inf)
     assert model.expensive_ is forest
     assert np.array_equal(model.predict_proba(fresh), forest.predict_proba(fresh))
     assert (model.spend(fresh) >= forest.spend(fresh)).all()
@@ -242,7 +251,7 @@ def test_frames_and_columns_by_name(halves, sheet):
     names = ["a", "b", "c", "d", "e"]
     frame, other = pd.DataFrame(X, columns=names), pd.DataFrame(fresh, columns=names)
     bayes = GaussianNB().fit(frame[["c", "a"]], y)
-    model = AdaptGbrtClassifier(bayes, **TREES).fit(frame, y)._at(-np.inf)
+    model = AdaptGbrtClassifier(bayes, **TREES).fit(frame, y).with_threshold(-np.inf)
     assert model.expensive_.columns.tolist() == [2, 0]
     assert np.array_equal(model.predict(other), bayes.predict(other[["c", "a"]]))
     with pytest.raises(ValueError, match="reads 2 columns"):
@@ -265,7 +274,7 @@ def test_a_model_of_other_columns_is_refused(halves):
 def test_files_hold_scikit_learn_models_through_skops(halves, sheet, tmp_path):
     _, (fresh, _) = halves
     for number, expensive in enumerate((SVC(), make_pipeline(StandardScaler(), LogisticRegression()))):
-        model = fit(halves, sheet, expensive)._at(-0.5)
+        model = fit(halves, sheet, expensive).with_threshold(-0.5)
         path = tmp_path / f"{number}.farthing"
         model.save(path)
         assert b"pickle" not in path.read_bytes()
@@ -277,7 +286,7 @@ def test_files_hold_scikit_learn_models_through_skops(halves, sheet, tmp_path):
 
 def test_a_file_names_what_it_would_need_to_trust(halves, sheet, tmp_path):
     _, (fresh, _) = halves
-    model = fit(halves, sheet, RandomForestClassifier(3, max_depth=2, random_state=0))._at(-np.inf)
+    model = fit(halves, sheet, RandomForestClassifier(3, max_depth=2, random_state=0)).with_threshold(-np.inf)
     path = tmp_path / "model.farthing"
     model.save(path)
     with pytest.raises(FileError, match=r"trusted=\['sklearn.tree._tree.Tree'\]"):
@@ -292,8 +301,8 @@ def test_a_file_names_what_it_would_need_to_trust(halves, sheet, tmp_path):
 
 def test_a_hostile_part_raises_a_file_error(halves, sheet, tmp_path):
     model = fit(halves, sheet, SVC())
-    good = farthing.adaptive.adapt.sklearn_model._encode(model.expensive_)
-    decode = farthing.adaptive.adapt.sklearn_model._decode
+    good = sklearn_files.encode(model.expensive_)
+    decode = sklearn_files.decode
     assert decode(good).columns.tolist() == [0, 1, 2, 3, 4]
     evil = good["schema"].replace("sklearn.svm._classes", "os").replace("SVC", "system")
     for change in ({"schema": evil}, {"schema": "{}"}, {"schema": "no json"}, {"parts": []}):
@@ -326,37 +335,38 @@ def test_the_path_judges_as_the_models_do(halves, sheet):
     assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
     assert len(path.points) == 12
     for point in path:
-        assert point.spend == pytest.approx(point.model.spend(fresh[150:]).mean())
-        assert point.score == point.model.score(fresh[150:], wanted[150:])
-        assert point.validation_score == point.model.score(fresh[:150], wanted[:150])
-        assert point.sent == point.model.sent(fresh[150:]).mean()
+        assert point.test_spend == pytest.approx(point.model.spend(fresh[150:]).mean())
+        assert point.test_score == point.model.score(fresh[150:], wanted[150:])
+        assert point.spend == pytest.approx(point.model.spend(fresh[:150]).mean())
+        assert point.score == point.model.score(fresh[:150], wanted[:150])
+        assert point.details["sent"] == point.model.sent(fresh[150:]).mean()
         assert set(point.params) == {"tradeoff", "p_full", "learning_rate"}
     alone = path.points[0].model.expensive_
-    assert path.full.score == alone.score(fresh[150:], wanted[150:])
-    spends = [point.validation_spend for point in path.frontier]
-    scores = [point.validation_score for point in path.frontier]
+    assert path.reference.test_score == alone.score(fresh[150:], wanted[150:])
+    spends = [point.spend for point in path.pareto()]
+    scores = [point.score for point in path.pareto()]
     assert spends == sorted(spends)
     assert scores == sorted(scores)
     for point in path:
-        beaten = [p for p in path.frontier if p.validation_spend <= point.validation_spend]
-        assert max(p.validation_score for p in beaten) >= point.validation_score
+        beaten = [p for p in path.pareto() if p.spend <= point.spend]
+        assert max(p.score for p in beaten) >= point.score
     assert path.within(spends[0] / 2 - 1) is None
-    assert path.within(np.inf).validation_score == scores[-1]
+    assert path.within(np.inf).score == scores[-1]
     near = path.near(0.5)
-    assert near.validation_score >= path.full.validation_score - 0.5
+    assert near.score >= path.reference.score - 0.5
     rights = alone.predict(fresh[:150]) == wanted[:150]
-    assert path.validation_error == pytest.approx(rights.std() / np.sqrt(150))
+    assert path.reference.error == pytest.approx(rights.std() / np.sqrt(150))
     # Settings share the start, and are what they would be alone.
     last = path.points[-1].model
     again = clone(last).fit(X, y)
-    assert np.array_equal(again._gate(fresh), last._gate(fresh))
+    assert np.array_equal(again.gate_scores(fresh), last.gate_scores(fresh))
     # What is just within the loss is not so by a margin.
-    loss = path.full.validation_score - scores[0]
-    assert path.near(loss).validation_score == scores[0]
-    least = scores[0] + path.validation_error
+    loss = path.reference.score - scores[0]
+    assert path.near(loss).score == scores[0]
+    least = scores[0] + path.reference.error
     safe = path.near(loss, errors=1.0)
     assert (safe is None) == (scores[-1] < least)
-    assert safe is None or safe.validation_score >= least > scores[0]
+    assert safe is None or safe.score >= least > scores[0]
 
 
 def test_a_setting_of_a_path_is_the_model_of_that_setting(halves, sheet):

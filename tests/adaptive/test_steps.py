@@ -7,13 +7,14 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import entr, expit, logit
 
-from farthing.adaptive.adapt.gate_pairs import LinearPair
 from farthing.adaptive.adapt.objective import Problem
 from farthing.adaptive.adapt.projection import project
 from farthing.adaptive.adapt_lstsq import symmetric_divergence as symmetric
 from farthing.costs import CostSheet, Group
-from farthing.learning.group_penalty import BlockPenalty
-from farthing.learning.proximal_descent import Design, descend
+from farthing.learning.group_penalty import GroupPenalty
+from farthing.learning.linear_design import LinearDesign
+from farthing.learning.linear_scores import LinearScores
+from farthing.learning.proximal_descent import proximal_descent
 from farthing.table import Schema
 
 SHEET = CostSheet([1.0, 0.5, 2.0, 0.0], groups={"lab": Group(0.7, ["x1", "x2"])})
@@ -68,7 +69,7 @@ def test_the_share_is_never_passed(seed, p_full):
 def test_the_prox_step_is_the_optimum(tradeoff):
     rng = np.random.default_rng(3)
     coef = rng.normal(size=(len(COLUMNS), 3))
-    penalty = BlockPenalty(SHEET, tradeoff, COLUMNS)
+    penalty = GroupPenalty(SHEET, tradeoff, COLUMNS)
 
     def objective(flat):
         w = flat.reshape(coef.shape)
@@ -88,12 +89,12 @@ def test_the_penalty_counts_own_and_shared_prices():
     coef = np.zeros((5, 2))
     coef[1], coef[3] = (3.0, 4.0), (0.0, 12.0)
     expected = 0.5 * (0.5 * 5 + 2.0 * 12 + 0.7 * 13)
-    assert BlockPenalty(SHEET, 0.5, COLUMNS).value(coef) == pytest.approx(expected)
+    assert GroupPenalty(SHEET, 0.5, COLUMNS).value(coef) == pytest.approx(expected)
 
 
 def test_free_columns_are_not_shrunk_and_dear_ones_vanish():
     coef = np.ones((5, 2))
-    kept = BlockPenalty(SHEET, 10.0, COLUMNS).prox(coef, 1.0)
+    kept = GroupPenalty(SHEET, 10.0, COLUMNS).prox(coef, 1.0)
     assert (kept[4] == 1).all()
     assert not kept[:4].any()
 
@@ -103,8 +104,8 @@ def test_the_descent_reaches_the_optimum_and_never_rises():
     X = rng.normal(size=(80, 3))
     y = (X[:, 0] - 0.5 * X[:, 1] + rng.normal(size=80) > 0).astype(np.int64)
     shares = np.full(80, 1 / 80)
-    design = Design.of(X, Schema.learn(X), shares, 2)
-    penalty = BlockPenalty(CostSheet([1.0, 1.0, 1.0]), 0.02, design.blank.columns)
+    design = LinearDesign.of(X, Schema.learn(X), shares, 2)
+    penalty = GroupPenalty(CostSheet([1.0, 1.0, 1.0]), 0.02, design.zeros.columns)
 
     def smooth(scores):
         p = expit(scores)
@@ -122,11 +123,11 @@ def test_the_descent_reaches_the_optimum_and_never_rises():
         seen.append(value[0])
         return value
 
-    pair = descend(design, design.blank, watched, 0.25, penalty, max_steps=2000, tolerance=1e-14)
+    pair = proximal_descent(design, design.zeros, watched, 0.25, penalty, max_iter=2000, tol=1e-14)
     mine = objective(np.concatenate([pair.coef.ravel(), pair.intercept]))
     found = minimize(objective, np.full(8, 0.1), method="BFGS", options={"gtol": 1e-10})
     assert mine == pytest.approx(found.fun, abs=1e-7)
-    few = descend(design, design.blank, smooth, 0.25, penalty, max_steps=3)
+    few = proximal_descent(design, design.zeros, smooth, 0.25, penalty, max_iter=3)
     assert mine <= objective(np.concatenate([few.coef.ravel(), few.intercept])) <= objective(np.zeros(8))
     assert len(seen) > 3
 
@@ -149,7 +150,7 @@ def test_admm_reaches_the_optimum_of_opt5(p_full):
         middle = (low + high) / 2
         low, high = (middle, high) if best(middle) @ shares > p_full else (low, middle)
     expected = best(high)
-    q = symmetric.split(excess, gate, shares, p_full)
+    q = symmetric.solve_q(excess, gate, shares, p_full)
     assert q @ shares <= p_full * (1 + 1e-9)
     assert np.abs(q - expected).max() < 1e-3
     lower = symmetric.objective(expected, excess, gate, shares)
@@ -158,10 +159,10 @@ def test_admm_reaches_the_optimum_of_opt5(p_full):
 
 def test_admm_leaves_a_slack_share_alone():
     excess, shares = rows(6)
-    q = symmetric.split(excess, np.zeros(12), shares, 1.0)
-    moved = symmetric.split(excess, np.zeros(12), shares, 0.99)
+    q = symmetric.solve_q(excess, np.zeros(12), shares, 1.0)
+    moved = symmetric.solve_q(excess, np.zeros(12), shares, 0.99)
     assert np.array_equal(q, moved)
-    assert not symmetric.split(excess, np.zeros(12), shares, 0.0).any()
+    assert not symmetric.solve_q(excess, np.zeros(12), shares, 0.0).any()
 
 
 def test_the_bound_is_opt_without_its_costs():
@@ -171,7 +172,7 @@ def test_the_bound_is_opt_without_its_costs():
     f1 = -np.log([1 - expit(2.0), expit(1.0)])
     gate = expit(scores[0])
     divergence = q * np.log(q / gate) + (1 - q) * np.log((1 - q) / (1 - gate))
-    expected = ((1 - q) * f1 + q * -problem.log_own + divergence) @ [0.25, 0.75]
+    expected = ((1 - q) * f1 + q * -problem.own_log_proba + divergence) @ [0.25, 0.75]
     assert problem.bound(q, scores) == pytest.approx(expected, abs=1e-12)
 
 
@@ -183,7 +184,7 @@ def test_the_excess_is_a_minus_b():
     assert problem.excess(scores) == pytest.approx(a - b)
 
 
-def test_linear_pairs_refuse_what_does_not_fit():
+def test_linear_scores_refuse_what_does_not_fit():
     good = {
         "columns": np.array([0]),
         "category": np.array([np.nan]),
@@ -193,8 +194,8 @@ def test_linear_pairs_refuse_what_does_not_fit():
         "intercept": np.zeros(2),
         "n_features": 1,
     }
-    LinearPair(**good)
+    LinearScores(**good)
     bad = ({"columns": np.array([1])}, {"scale": np.zeros(1)}, {"coef": np.zeros((2, 2))}, {"mean": [np.inf]})
     for change in bad:
         with pytest.raises((ValueError, AttributeError)):
-            LinearPair(**(good | change))
+            LinearScores(**(good | change))

@@ -102,7 +102,7 @@ def test_auto_is_lean_and_all_is_all(heart, n_classes):
 
 def test_auto_has_cascades_pruned_forests_and_boosters_on_subsets(heart):
     lean = candidates("auto", Ground(99, 13, 2, heart.costs, 20.0))
-    penalties = [c.params["penalty"] for c in lean if c.method == "PrunedForestClassifier"]
+    penalties = [c.params["growth_tradeoff"] for c in lean if c.method == "PrunedForestClassifier"]
     assert len(set(penalties)) > 2
     cascade = next(c.estimator for c in lean if c.method == "MiserCascadeClassifier")
     model = cascade.set_params(n_estimators=5, n_folds=2).fit(heart.X, heart.y)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 
-def exp3g(losses, asks, lots, eta, gamma):
+def exp3g(losses, asks, uniform, eta, gamma):
     """Play the rounds of a table of losses; return the experts drawn, and q after each round.
 
     Parameters
@@ -13,8 +13,8 @@ def exp3g(losses, asks, lots, eta, gamma):
     losses : array, shape (n_rounds, n_experts)
     asks : array of bool, shape (n_rounds, n_experts)
         Who asks for the label, and so sees the losses of all.
-    lots : array, shape (n_rounds,)
-        Uniform draws; the first share gamma of them explores.
+    uniform : array, shape (n_rounds,)
+        Uniform numbers; those below gamma explore.
     eta, gamma : float
     """
     n_rounds, n_experts = losses.shape
@@ -24,10 +24,10 @@ def exp3g(losses, asks, lots, eta, gamma):
         u = np.zeros(n_experts)
         u[-1] = 1  # the exploration set is the expert that always asks
         p = (1 - gamma) * q + gamma * u
-        if lots[t] < gamma:
+        if uniform[t] < gamma:
             expert = n_experts - 1
         else:
-            left = lots[t] - gamma
+            left = uniform[t] - gamma
             for expert in range(n_experts):
                 left -= (1 - gamma) * q[expert]
                 if left < 0:

@@ -22,7 +22,7 @@ def fitted():
     X = rng.normal(size=(200, 3))
     y = (X[:, 0] + X[:, 2] > 0).astype(int)
     devices = {"wrist": [0, 1], "ankle": [2]}
-    return EdgeClassifier(devices, costs=[2.0, 1.0], budget=0.6, max_steps=20, random_state=0).fit(X, y), X
+    return EdgeClassifier(devices, costs=[2.0, 1.0], budget_share=0.6, max_steps=20, random_state=0).fit(X, y), X
 
 
 def test_the_next_device_is_asked_until_all_have_answered(fitted):
@@ -30,7 +30,7 @@ def test_the_next_device_is_asked_until_all_have_answered(fitted):
     sent = model.messages(X)
     first = next_step(model, NextRequest(), Limits())
     assert first["ask"] == {"feature": "wrist", "price": 2.0, "group": None}
-    row = next(i for i in range(len(X)) if sent.spoke[i].tolist() == [False, True])
+    row = next(i for i in range(len(X)) if sent.sent[i].tolist() == [False, True])
     step = next_step(model, NextRequest(known=sent.row(row)), Limits())
     assert step["ask"] is None
     assert (step["spent"], step["unused"], step["unseen"]) == (1.0, [], [])

@@ -20,7 +20,7 @@ SIGNIFICANCE = 1e-3
 
 
 def table(n_rounds, n_experts, seed):
-    """Losses and gates that know nothing of the player's lots: an oblivious adversary."""
+    """Losses and gates that do not depend on the player's draws: an oblivious adversary."""
     rng = np.random.default_rng(seed)
     scores = np.where(rng.random((n_rounds, n_experts)) < 0.2, 1.0, -1.0)
     best = np.where(np.arange(n_rounds) < n_rounds // 2, 0, 1)  # changes half way
@@ -34,7 +34,7 @@ def losses_of(scores, wrong, cost):
 
 
 def test_the_chance_of_seeing_a_loss_is_that_of_drawing_one_who_asks():
-    """E[estimate] = loss to the last digits: lots fall on each expert by the length of its interval."""
+    """E[estimate] = loss to the last digits: draws select each expert by the length of its interval."""
     weights = Weights(5, Rates(eta=0.3, gamma=0.15))
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -81,5 +81,5 @@ def test_the_mean_regret_stays_under_its_bound(horizon):
         regrets.append(losses[np.arange(n_rounds), gate.history_["expert"]].sum() - losses.sum(axis=0).min())
     above = np.mean(regrets) + NormalDist().inv_cdf(1 - SIGNIFICANCE) * np.std(regrets) / np.sqrt(n_runs)
     assert above < gate.regret_bound()
-    # Without learning the regret would be far larger: that of the expert that always asks, or of any lot.
+    # Without learning the regret would be far larger: that of always asking, or of a random expert.
     assert np.mean(regrets) < 0.7 * (losses.mean(axis=1).sum() - losses.sum(axis=0).min())

@@ -131,7 +131,7 @@ def row_of(X: NDArray[Any], row: int) -> dict[str, Any]:
 
 def hears_devices(model: Any) -> bool:
     """Tell whether the ledger is over devices, which may keep silent, rather than over columns."""
-    return not getattr(model, "_asks_columns", True)
+    return bool(getattr(model, "asks", "columns") == "devices")
 
 
 def source_of(model: Any, X: Any, row: int) -> dict[str, Any]:
@@ -158,7 +158,7 @@ def overwritten(model: Any, X: Any, hidden: NDArray[np.bool_], number: float, te
     """Return a table, or what devices said, with something else where it must not be looked at."""
     if hears_devices(model):
         sent = model.messages(X)
-        return replace(sent, said=np.where(hidden[:, :, np.newaxis], number, sent.said))
+        return replace(sent, scores=np.where(hidden[:, :, np.newaxis], number, sent.scores))
     X = X.copy()
     for column in range(len(NAMES)):
         is_text = column == CATEGORICAL and X.dtype == object

@@ -62,9 +62,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
     random_state: Any
 
     @abstractmethod
-    def _learn_pair(
-        self, rows: TrainingSet, problem: Problem
-    ) -> tuple[LinearScores | TreePair, list[float]]:
+    def _learn_pair(self, rows: TrainingSet, problem: Problem) -> tuple[LinearScores | TreePair, list[float]]:
         """Learn gate and f1; return them, and the objective after each half step."""
 
     # Learning.
@@ -86,9 +84,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
             rows, held_out = hold_out(rows, self.validation_fraction, lambda n, k: rng.permutation(n)[:k])
         if expensive is None:
             expensive = self.train_expensive(rows, rng)
-        problem = Problem(
-            rows.target, rows.weights, expensive.own_log_proba, rows.n_classes, expensive.cache
-        )
+        problem = Problem(rows.target, rows.weights, expensive.own_log_proba, rows.n_classes, expensive.cache)
         pair, history = self._learn_pair(rows, problem)
         model = AdaptModel(
             **header,

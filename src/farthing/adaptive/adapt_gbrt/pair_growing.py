@@ -129,9 +129,7 @@ class PairGrower:
         weighting = Weighting.of(weights)
         scores = np.repeat(start[:, np.newaxis], len(target), axis=1)
         settings = self._settings
-        boosting = Boosting(
-            loss, target, weighting, scores, settings.learning_rate, newton=settings.newton
-        )
+        boosting = Boosting(loss, target, weighting, scores, settings.learning_rate, newton=settings.newton)
         grower = settings.make_grower(self._bins, self._rows.costs, tradeoff=self._tradeoff(weighting))
         return _Booster(boosting, self._constant(start), grower, settings)
 

@@ -22,14 +22,15 @@ from sklearn.model_selection import StratifiedKFold
 
 from experiments.lib.mean_budgets import SHARES, Split
 from experiments.lib.pages import command, options, parse, write_page
+from farthing.base import SweepContext
 from farthing.base.registry import get
 from farthing.costs import CostSheet
 from farthing.datasets import load_bupa_liver, load_table
 from farthing.frontier import Frontier, Point
-from farthing.frontier.candidates import Ground, candidates
-from farthing.frontier.data_split import Part
+from farthing.frontier.candidates import candidates
+from farthing.frontier.data_split import SweepRows
 from farthing.frontier.scorers import scorer_of
-from farthing.frontier.sweep import listen
+from farthing.frontier.sweep_run import evaluate
 
 NAME = "default_set"
 TABLES = ("bupa_liver", "ionosphere", "sonar", "house_votes_84", "breast_cancer_wdbc", "ecoli", "splice")
@@ -58,22 +59,22 @@ def measure(split: Split, seed: int, methods: Sequence[str] | None = None) -> di
     """Fit all candidates, or those of some methods; return a row for each model, and how the prior does."""
     names = list(split.costs.features)
     train, held, test = (
-        Part.of(pd.DataFrame(X, columns=names), y) for X, y in (split.train, split.validation, split.test)
+        SweepRows.of(pd.DataFrame(X, columns=names), y) for X, y in (split.train, split.validation, split.test)
     )
     whole = split.costs.total(names)
     n_classes = int(split.train[1].max()) + 1
-    ground = Ground(len(train.y), len(names), n_classes, split.costs, None, "mean", seed)
-    lean = {_key(c.method, c.params) for c in candidates("auto", ground)}
+    context = SweepContext(len(train.y), len(names), n_classes, split.costs, None, "mean", seed)
+    lean = {_key(c.method, c.params) for c in candidates("auto", context)}
     judge: Any = scorer_of("accuracy", classifies=True)
     rows = []
-    offered = [candidate for word in ("auto", "all") for candidate in candidates(word, ground)]
+    offered = [candidate for word in ("auto", "all") for candidate in candidates(word, context)]
     tried = {_key(c.method, c.params): c for c in offered if methods is None or c.method in methods}
     for key, candidate in tried.items():
         model = clone(candidate.estimator).fit(train.X, train.y)
         for params, variant in model.variants():
-            told = listen(variant, held, split.costs, None)
+            told = evaluate(variant, held, split.costs, None)
             score, error = judge(told)
-            right = float(np.mean(listen(variant, test, split.costs, None).prediction == test.y))
+            right = float(np.mean(evaluate(variant, test, split.costs, None).prediction == test.y))
             settings = {name: str(value) for name, value in {**candidate.params, **params}.items()}
             spend = float(told.spend.mean() / whole)
             rows.append(

@@ -32,6 +32,7 @@ from experiments.lib.lightgbm_rivals import N_ROUNDS, RIVALS, SETTINGS, Row, riv
 from experiments.lib.mean_budgets import SHARES, Split
 from experiments.lib.pages import command, options, parse, write_page
 from farthing import BudgetedClassifier, load
+from farthing.base import SweepContext
 from farthing.cascades import MiserCascadeClassifier
 from farthing.costs import CostSheet
 from farthing.datasets import (
@@ -43,7 +44,7 @@ from farthing.datasets import (
     load_thyroid,
 )
 from farthing.forests import PrunedForestClassifier
-from farthing.frontier.candidates import Ground, candidates
+from farthing.frontier.candidates import candidates
 from farthing.frontier.result_cache import digest
 
 NAME = "front_door"
@@ -146,8 +147,8 @@ TINY = Size(methods=("BudgetTreeClassifier",), n_rounds=3, n_folds=1)
 def n_fits(split: Split, methods: Any) -> int:
     """Return how many fits the front door makes to choose by."""
     X, y = split.train
-    ground = Ground(len(y), X.shape[1], int(y.max()) + 1, split.costs, 1.0)
-    return len(candidates(methods, ground))
+    context = SweepContext(len(y), X.shape[1], int(y.max()) + 1, split.costs, 1.0)
+    return len(candidates(methods, context))
 
 
 def ours(split: Split, seed: int, methods: Any, memory: Path) -> tuple[list[Row], list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from examples.linear_tree import LinearTreeClassifier
 
 import farthing
 from farthing.base import trials
@@ -12,7 +13,7 @@ from farthing.datasets import load_heart_disease
 
 CASES = [
     pytest.param(check, id=f"{estimator!r}: {name}")
-    for estimator in trials("LinearTreeClassifier")
+    for estimator in trials(LinearTreeClassifier.__name__)
     for name, check in yield_checks(estimator)
 ]
 

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from farthing.frontier.choice import choose
 
+from farthing.base.choice import choose
 from farthing.boosting import AdaBoostBTClassifier
 from farthing.cascades import MiserCascadeClassifier
 from farthing.frontier import Frontier, Point

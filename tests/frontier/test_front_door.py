@@ -2,17 +2,17 @@
 
 import numpy as np
 import pytest
-from farthing.frontier.frontier import Point
 from sklearn.naive_bayes import GaussianNB
 
 import farthing
 from farthing import BudgetedClassifier, BudgetedRegressor, ErrorCosts
+from farthing.base import Point
 from farthing.boosting import GreedyMiserClassifier
 from farthing.cascades import EarlyExitClassifier
 from farthing.datasets import load_heart_disease
 from farthing.errors import BudgetWarning, FileError
 from farthing.frontier.budgeted_base import _held_to
-from farthing.frontier.data_split import Part
+from farthing.frontier.data_split import SweepRows
 from farthing.store.codec import decode, encode
 
 FEW = [
@@ -137,7 +137,7 @@ def test_the_mean_budget_holds_after_the_last_fit(heart):
 
 def test_of_variants_within_the_budget_the_nearest_is_taken(heart):
     miser = GreedyMiserClassifier(n_estimators=8, learning_rate=0.5, tradeoff=1e-4, relative=True)
-    rows = Part.of(heart.X, heart.y)
+    rows = SweepRows.of(heart.X, heart.y)
     model = EarlyExitClassifier(miser, threshold=1.0, every=1, costs=heart.costs).fit(heart.X, heart.y)
     full = model.spend(heart.X).mean()
     assert _held_to(full, model, rows) is model

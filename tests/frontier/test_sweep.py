@@ -13,10 +13,11 @@ from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 
 import farthing
+from farthing.base import SweepContext
 from farthing.boosting import AdaBoostClassifier, GreedyMiserClassifier, GreedyMiserRanker
 from farthing.datasets import load_heart_disease
 from farthing.forests import BudgetTreeClassifier
-from farthing.frontier.candidates import Ground, candidates
+from farthing.frontier.candidates import candidates
 
 TREES = ("BudgetTreeClassifier", {"max_depth": [1, 2, 3], "tradeoff": [0.0, 0.001], "cost_rule": ["penalty"]})
 
@@ -91,17 +92,17 @@ def test_auto_begins_with_the_method_of_the_best_rank(heart):
 
 @pytest.mark.parametrize("n_classes", [2, 3, None])
 def test_auto_is_lean_and_all_is_all(heart, n_classes):
-    ground = Ground(99, 13, n_classes, heart.costs, 20.0)
-    lean, full = (candidates(word, ground) for word in ("auto", "all"))
+    context = SweepContext(99, 13, n_classes, heart.costs, 20.0)
+    lean, full = (candidates(word, context) for word in ("auto", "all"))
     assert 12 <= len(lean) <= 30
     assert {c.method for c in lean} < {c.method for c in full} or n_classes is None
     assert len(full) > len(lean)
-    by_name = candidates([c.method for c in full[:1]], ground)
+    by_name = candidates([c.method for c in full[:1]], context)
     assert by_name[0].method == full[0].method
 
 
 def test_auto_has_cascades_pruned_forests_and_boosters_on_subsets(heart):
-    lean = candidates("auto", Ground(99, 13, 2, heart.costs, 20.0))
+    lean = candidates("auto", SweepContext(99, 13, 2, heart.costs, 20.0))
     penalties = [c.params["growth_tradeoff"] for c in lean if c.method == "PrunedForestClassifier"]
     assert len(set(penalties)) > 2
     cascade = next(c.estimator for c in lean if c.method == "MiserCascadeClassifier")
@@ -112,10 +113,10 @@ def test_auto_has_cascades_pruned_forests_and_boosters_on_subsets(heart):
 
 
 def test_binary_methods_are_not_tried_on_three_classes(heart):
-    two, three = ({c.method for c in candidates("auto", Ground(99, 13, n, heart.costs))} for n in (2, 3))
+    two, three = ({c.method for c in candidates("auto", SweepContext(99, 13, n, heart.costs))} for n in (2, 3))
     assert {"AdaBoostClassifier", "AdaBoostBTClassifier"} <= two - three
     assert "EarlyExitClassifier" in three
-    numbers = {c.method for c in candidates("auto", Ground(99, 13, None, heart.costs))}
+    numbers = {c.method for c in candidates("auto", SweepContext(99, 13, None, heart.costs))}
     assert "GreedyMiserRegressor" in numbers
     assert not numbers & two
 

@@ -100,7 +100,7 @@ def run(threads: int) -> list[Line]:
         race(
             "predict, with touched features",
             "LightGBM",
-            lambda: ours._ready().predict(X, n_threads=threads),
+            lambda: ours.fitted_.predictor.predict(X, n_threads=threads),
             lambda: theirs.predict(X, num_threads=threads),
             goal=1.0,
             turns=7,

@@ -2,7 +2,7 @@
 
 Both sides have the same limits: 16 leaves, at least 20 rows a leaf, 255 bins, learning rate 0.1. "Grow"
 starts from a binned table, "bin and grow" from the floats. Prediction includes the features that each row
-touched, which the rival does not report. ResultCache is what fitting adds at its peak to a process that holds the
+touched, which the rival does not report. Memory is what fitting adds at its peak to a process that holds the
 floats, in multiples of the binned table.
 """
 

@@ -2,7 +2,7 @@
 
 Both sides have the same limits: 16 leaves, at least 20 rows a leaf, 255 bins, learning rate 0.1. "Grow"
 starts from a binned table, "bin and grow" from the floats. Prediction includes the features that each row
-touched, which the rival does not report. ResultCache is what fitting adds at its peak to a process that holds the
+touched, which the rival does not report. Memory is what fitting adds at its peak to a process that holds the
 floats, in multiples of the binned table.
 """
 
@@ -73,7 +73,6 @@ def run(threads: int) -> list[Line]:
     ours = our_model(threads).fit(X, y)
     theirs = lightgbm.train(settings, data, N_TREES)
     loss, rival_loss = (float(np.mean((y - np.asarray(model.predict(X))) ** 2)) for model in (ours, theirs))
-    predictor = Predictor(ours.forest_)
     lines = [
         race("grow", "LightGBM", grow, lambda: lightgbm.train(settings, data, N_TREES), goal=0.8),
         race(
@@ -101,7 +100,7 @@ def run(threads: int) -> list[Line]:
         race(
             "predict, with touched features",
             "LightGBM",
-            lambda: predictor.predict(X, n_threads=threads),
+            lambda: ours.fitted_.predictor.predict(X, n_threads=threads),
             lambda: theirs.predict(X, num_threads=threads),
             goal=1.0,
             turns=7,

@@ -98,7 +98,7 @@ class LinearTreePolicy:
 def _grid(context: SweepContext) -> dict[str, list[Any]]:
     """Return the settings that a sweep tries: a price of the mean should cost a few hundredths of weight."""
     unit = context.mean_price or 1.0
-    return {"depth": [0, 1, 2], "tradeoff": [0.0, 0.03 / unit, 0.1 / unit]}
+    return {"depth": [0, 1, 2], "tradeoff": [0.0, 0.1 / unit, 0.5 / unit]}
 
 
 @register(grid=_grid, auto=False, trials=[{"depth": 2, "tradeoff": 0.02}, {"depth": 1, "budget": 3.0}])
@@ -119,7 +119,9 @@ class LinearTreeClassifier(ContractClassifier):
         self.costs = costs
 
     def _learn(self, rows: TrainingSet) -> LinearTreeModel:
-        values = np.where(np.isfinite(rows.values), rows.values, np.nan)
+        # In C order, so that sums over rows have the same bits for arrays and frames.
+        given = np.ascontiguousarray(rows.values, dtype=np.float64)
+        values = np.where(np.isfinite(given), given, np.nan)
         known = ~np.isnan(values)
         counts = np.maximum((known * rows.weights[:, np.newaxis]).sum(axis=0), np.finfo(np.float64).tiny)
         means = np.where(known, values * rows.weights[:, np.newaxis], 0.0).sum(axis=0) / counts

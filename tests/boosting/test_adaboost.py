@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.multiclass import OneVsRestClassifier
 
+from farthing import store
+from farthing.base import load
 from farthing.boosting import AdaBoostClassifier
+from farthing.errors import FileError
 
 BLOCKS = np.arange(8.0).reshape(-1, 1)
 
@@ -141,3 +146,15 @@ def test_more_than_two_classes_go_through_the_wrapper() -> None:
 def test_bad_settings(settings: dict[str, object], match: str) -> None:
     with pytest.raises(ValueError, match=match):
         AdaBoostClassifier(**settings).fit(BLOCKS, np.arange(8) > 2)
+
+
+def test_a_loaded_model_knows_its_edges(tmp_path: Path) -> None:
+    model = AdaBoostClassifier(n_estimators=5).fit(BLOCKS, np.arange(8) > 2)
+    model.save(tmp_path / "model")
+    loaded = load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.edges_, model.edges_)
+    assert [params for params, _ in loaded.variants()] == [params for params, _ in model.variants()]
+    state = {"params": {}, "fitted": {**model.fitted_.state(), "edges_": np.ones(9)}}
+    store.write(tmp_path / "bad", "AdaBoostClassifier", state)
+    with pytest.raises(FileError, match="edges must be"):
+        load(tmp_path / "bad")

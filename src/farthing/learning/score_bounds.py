@@ -16,11 +16,21 @@ from farthing.trees.node_arrays import MISSING_STAY
 _TOLERANCE: Final = 1e-9
 
 
-def node_bounds(forest: Forest, scores: Floats) -> tuple[Floats, Floats]:
-    """Return the least and the largest score at which a walk from each node can end, shape (n_nodes,)."""
+def node_bounds(
+    forest: Forest, scores: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the least and the largest score at which a walk from each node can end, shape (n_nodes,) each.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+    scores : ndarray of float64, shape (n_nodes,)
+        The score of a walk that ends at each node.
+    """
     low, high = scores.copy(), scores.copy()
     starts = forest.tree_starts()
-    # Children come after their parents.
+    # Children come after their parents, so going backwards sees the bounds of both children first.
     for node in np.flatnonzero(forest.feature >= 0)[::-1].tolist():
         ends = [starts[node] + forest.left[node], starts[node] + forest.right[node]]
         stays = [scores[node]] if forest.missing[node] == MISSING_STAY else []

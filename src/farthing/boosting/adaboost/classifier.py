@@ -29,6 +29,15 @@ class AdaBoostModel(TreeVoteModel):
 
     edges: NDArray[np.float64]
 
+    def check(self) -> None:
+        """Raise ValueError if the fields do not fit together."""
+        super().check()
+        # Without a single round, the one tree is a constant vote that has no edge.
+        if self.edges.dtype != np.float64 or self.edges.shape not in ((self.forest.n_trees,), (0,)):
+            raise ValueError(
+                f"edges must be {self.forest.n_trees} floats; got {self.edges.dtype} {self.edges.shape}"
+            )
+
 
 @register(
     grid={"n_estimators": [300], "curtail": [False, True]},

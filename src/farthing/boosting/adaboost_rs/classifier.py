@@ -136,7 +136,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         self.costs = costs
         self.n_jobs = n_jobs
 
-    # What rows do.
+    # Predicting.
 
     def samples_taken(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.int64]:
         """Count the learners that each row draws, or takes from the top; parameters as in `predict`.
@@ -160,7 +160,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         encoded.check(acquired)
         return samples
 
-    # What the paper proves.
+    # The paper's bounds.
 
     def margin_bound(
         self, theta: float, n_samples: int, dimension: float | None = None

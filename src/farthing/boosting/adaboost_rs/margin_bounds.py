@@ -1,4 +1,4 @@
-"""What Reyzin (2011) proves of a sampled vote, as numbers."""
+"""The bounds of Reyzin (2011) on the error of a sampled vote."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def margin_bound(
     Parameters
     ----------
     margins, weights : ndarray of float64, shape (n_rows,)
-        Margins of the full vote on the training rows, and what each row counts.
+        Margins of the full vote on the training rows, and how much each row counts.
     theta : float
         The margin, above zero.
     n_samples : int

@@ -60,7 +60,7 @@ class SamplingPlan:
         Takes the mean of the draws to the scale of the full vote.
     exact : ndarray of int64
         Learners that are not drawn but vote with their alpha.
-    dear : ndarray of int64
+    by_cost : ndarray of int64
         Learners of different columns, by descending cost.
     full_vote : bool
         Whether all learners vote as soon as all that is left is affordable.
@@ -84,7 +84,7 @@ class SamplingPlan:
     weights: NDArray[np.float64]
     scale: float
     exact: NDArray[np.int64]
-    dear: NDArray[np.int64]
+    by_cost: NDArray[np.int64]
     full_vote: bool
     max_samples: int
     order: NDArray[np.int64]
@@ -131,7 +131,7 @@ class SamplingPlan:
             weights=weights,
             scale=math.fsum(ratios.tolist()),
             exact=np.flatnonzero(free),
-            dear=_dear(columns, costs),
+            by_cost=_by_cost(columns, costs),
             full_vote=n_samples is None,
             max_samples=limit if n_samples is None else n_samples,
             order=np.array(order, dtype=np.int64),
@@ -162,8 +162,8 @@ class PlanSampler:
             weights=plan.weights,
             exact=plan.exact,
             scale=plan.scale,
-            dear=plan.dear,
-            dear_prices=plan.costs[plan.dear],
+            dear=plan.by_cost,
+            dear_prices=plan.costs[plan.by_cost],
             full_vote=plan.full_vote,
             max_samples=plan.max_samples,
             top=plan.top,
@@ -273,7 +273,7 @@ def _ratio(alpha: float, cost: float) -> Fraction:
     return Fraction(alpha) / Fraction(cost) if cost else Fraction(0)
 
 
-def _dear(columns: tuple[tuple[int, ...], ...], costs: NDArray[np.float64]) -> NDArray[np.int64]:
+def _by_cost(columns: tuple[tuple[int, ...], ...], costs: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return one learner for each set of columns that costs something, the most expensive first."""
     first: dict[tuple[int, ...], int] = {}
     for learner, own in enumerate(columns):

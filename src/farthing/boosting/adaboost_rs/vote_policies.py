@@ -84,7 +84,7 @@ class SampledVotePolicy(VotePolicy):
         self._full = 0.0
         self._seen: tuple[int, int] | None = None  # purchases and refusals at which these hold:
         self._key = self._seed_key
-        self._dearest = 0.0
+        self._largest_unpaid = 0.0
 
     def output(self) -> NDArray[np.float64]:
         """Return the estimate of the full vote, or the full vote once it is complete, shape (1,)."""
@@ -107,7 +107,7 @@ class SampledVotePolicy(VotePolicy):
                 return None
             if self._changed(ledger) and plan.full_vote and self._affords_all(ledger):
                 self._mode, self._place = "full", 0
-            elif self.samples >= plan.max_samples or ledger.spent + self._dearest > ledger.limit:
+            elif self.samples >= plan.max_samples or ledger.spent + self._largest_unpaid > ledger.limit:
                 return None
             else:
                 return draw_lot(plan.cumulative, self._key, self.samples)
@@ -139,16 +139,16 @@ class SampledVotePolicy(VotePolicy):
         self._key = self._seed_key
         for column in bought.tolist():
             self._key ^= purchase_bits(column)
-        self._dearest = self._dearest_unpaid(ledger)
+        self._largest_unpaid = self._largest_unpaid_price(ledger)
         return True
 
-    def _dearest_unpaid(self, ledger: RowLedger) -> float:
-        plan, dearest = self._plan, 0.0
-        for learner in plan.dear.tolist():
-            if plan.costs[learner] <= dearest:
+    def _largest_unpaid_price(self, ledger: RowLedger) -> float:
+        plan, largest = self._plan, 0.0
+        for learner in plan.by_cost.tolist():
+            if plan.costs[learner] <= largest:
                 break  # the unpaid part is never more than the cost from an empty ledger
-            dearest = max(dearest, ledger.price_all(self._obtainable(plan.columns[learner], ledger)))
-        return dearest
+            largest = max(largest, ledger.price_all(self._obtainable(plan.columns[learner], ledger)))
+        return largest
 
 
 class TopVotePolicy(VotePolicy):

@@ -88,7 +88,7 @@ class RoundEvaluation:
         estimator : GreedyMiser
             Fitted.
         params : mapping
-            What the points are told apart by, such as the trade-off.
+            What identifies the curve, such as the trade-off.
         """
         model = estimator.fitted_
         rounds = [*range(0, model.n_rounds, self._every), model.n_rounds]

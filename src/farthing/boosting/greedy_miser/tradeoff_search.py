@@ -1,4 +1,4 @@
-"""Trade-offs chosen one after another, so that what rows spend is spread evenly."""
+"""A search for trade-offs whose models spread their spends evenly."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-# The first trade-offs, as parts of the largest that buys anything.
+# The first trade-offs, as shares of the largest that buys anything.
 _FIRST = tuple(10**-power for power in (0.0, 0.75, 1.5, 2.25, 3.0))
-# Trade-offs that are tried at a time. Fixed, so that any number of threads gives the same trade-offs.
+# Trade-offs that are tried at a time. A constant, so that any number of threads gives the same trade-offs.
 _AT_ONCE = 4
-# Neighbours whose trade-offs differ by less than this factor are left alone: the spend leaps there.
+# Gaps between trade-offs that differ by less than this factor are not split further: the spend jumps there.
 _CLOSE = 1.15
-# Of the plain booster's spend: spends below this are not told apart.
+# Spends below this share of the plain booster's count as equal.
 _LEAST_SHARE = 0.01
-# Trade-offs that are searched for the largest that buys anything, by factors of 2.
+# Most steps, by factors of 2, of the search for the largest trade-off that buys anything.
 _DOUBLINGS = 100
 
 
@@ -60,9 +60,9 @@ def spread_tradeoffs(
 ) -> list[float]:
     """Return trade-offs whose spends are spread evenly, by ratios, from the plain booster's to a hundredth.
 
-    Zero and five trade-offs that go down from the largest come first. Then, four at a time, the widest gaps
-    between the spends of neighbours are halved. A grid that is laid down beforehand does worse: at small
-    trade-offs many of its models spend the same, and budgets fall into its gaps.
+    Zero and five trade-offs that descend from the largest come first. Then, four at a time, the widest gaps
+    between the spends of neighbours are halved. A fixed grid does worse: at small trade-offs many of its
+    models spend the same, and budgets fall into its gaps.
 
     Parameters
     ----------
@@ -72,8 +72,8 @@ def spread_tradeoffs(
         The largest trade-off at which anything is bought; see `largest_tradeoff`. If there is none, zero is
         the only one returned.
     spend_at : callable
-        From trade-offs to what rows spend in the mean with a model of each. It is called a few times, never
-        twice with the same trade-off.
+        From trade-offs to the mean spend of a model of each. It is called a few times, never twice with the
+        same trade-off.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def spread_tradeoffs(
 
 
 def _between(spends: Mapping[float, float], n_most: int) -> list[float]:
-    """Return trade-offs that halve the widest gaps, as if what rows spend lay half way in between, too."""
+    """Return trade-offs that halve the widest gaps, assuming that their spends are half way, too."""
     least = _LEAST_SHARE * spends[0.0]
     gaps = [
         _Gap(low, high, abs(math.log(max(spends[low], least) / max(spends[high], least))))
@@ -128,6 +128,6 @@ class _Gap:
 
     @property
     def rank(self) -> tuple[float, float]:
-        """The wider, the larger; among gaps that are all too close to part, by the trade-offs themselves."""
+        """The wider, the larger; gaps that are too narrow to split go by their trade-offs alone."""
         ratio = self.high / self.middle
         return (self.width if ratio**2 > _CLOSE else 0.0), ratio

@@ -26,8 +26,8 @@ def votes_of(model: Any, values: NDArray[np.floating]) -> TreeVotes | LinearVote
     Parameters
     ----------
     model : fitted classifier, TreeVotes or LinearVotes
-        The votes of a bagged tree are the difference of its two probabilities; those of a feature of a linear
-        model are its values, as parts of the largest of ``values``.
+        The vote of a bagged tree is the difference of its two probabilities; that of a feature of a linear
+        model is its value, divided by the largest of ``values``.
     values : ndarray, shape (n_rows, n_features)
         The encoded table that the model was fitted on, or one like it.
 
@@ -59,13 +59,13 @@ def votes_of(model: Any, values: NDArray[np.floating]) -> TreeVotes | LinearVote
 
 
 def _signed(alphas: NDArray[np.float64], forest: Forest) -> TreeVotes:
-    """Turn the votes of negative weights round."""
-    turn = np.repeat(np.where(alphas < 0, -1.0, 1.0), np.diff(forest.offsets))
-    return TreeVotes(np.abs(alphas), replace(forest, value=forest.value * turn[:, np.newaxis]))
+    """Flip the votes of negative weights, so that all weights are positive."""
+    signs = np.repeat(np.where(alphas < 0, -1.0, 1.0), np.diff(forest.offsets))
+    return TreeVotes(np.abs(alphas), replace(forest, value=forest.value * signs[:, np.newaxis]))
 
 
 def _bagged(forest: Forest) -> TreeVotes:
-    """Return the mean of what trees of class weights say."""
+    """Return the mean vote of trees of class counts."""
     shares = normalise(forest.value)
     votes = replace(
         forest, n_outputs=1, target=np.zeros_like(forest.target), value=shares[:, 1:] - shares[:, :1]
@@ -76,7 +76,7 @@ def _bagged(forest: Forest) -> TreeVotes:
 def _linear(model: Any, values: NDArray[np.floating]) -> LinearVotes:
     """Return the votes of f(x) = sum of w_j x_j + b; alphas are |w_j| times the largest |x_j|.
 
-    Half of it, since a vote is half the log-odds; so a logistic regression keeps its probabilities.
+    All of it is halved, since a vote is half the log-odds; so a logistic regression keeps its probabilities.
     """
     slopes = np.asarray(model.coef_, dtype=np.float64).ravel() / 2
     intercept = float(np.ravel(model.intercept_)[0]) / 2
@@ -107,7 +107,7 @@ def _scikit_learn(model: Any) -> TreeVotes:
     subsets = getattr(model, "estimators_features_", [np.arange(n_features)] * len(members))
     kept = [place for place, alpha in enumerate(alphas) if alpha != 0]
     trees = [_tree(members[place], subsets[place], n_features, model, hard) for place in kept]
-    # SAMME's vote f votes by its sign as 2 f does; half of it is AdaBoost's own alpha.
+    # A weight of SAMME is twice the alpha of AdaBoost; the sign of the vote is the same.
     return _signed((alphas[kept] / 2 if hard else alphas[kept]).astype(np.float64), Forest.concat(trees))
 
 
@@ -120,7 +120,7 @@ def _tree(member: Any, columns: NDArray[Any], n_features: int, model: Any, hard:
     tree = member.tree_
     inner = tree.children_left >= 0
     counts = np.zeros((tree.node_count, 2))
-    # A member may have seen one class only. Those of a forest know classes by their place, others by name.
+    # A member may have seen one class only. Members of a forest know classes by their codes, others by label.
     named = hard or member is model
     known = np.searchsorted(model.classes_, member.classes_) if named else member.classes_.astype(np.int64)
     counts[:, known] = tree.value[:, 0, :]

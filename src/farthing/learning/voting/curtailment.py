@@ -1,7 +1,7 @@
-"""Exact curtailment: a vote that stops asking as soon as the votes still out cannot change its sign.
+"""Exact curtailment: a vote that stops as soon as the remaining votes cannot change its sign.
 
-Scores are multiples of one power of two whose sums are exact, so bounds and sums have no rounding and do not
-depend on the order in which votes come in.
+Scores are multiples of one power of two, and their sums are exact. So bounds and sums are not rounded, and do
+not depend on the order of the votes.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _WORD_BITS = 64
 def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> NDArray[np.int64]:
     """Return the columns that the trees test, in the order in which to ask for them.
 
-    The column next in line is the one whose answer can move the vote furthest for its price beside the
-    columns before it. For stumps that is the distance between the bounds of all votes of the column; a test
-    inside a larger tree counts with twice the tree's vote and the share of training rows that reach it.
+    The next column is the one whose value can move the vote furthest per unit of its price, given the
+    columns before it. For stumps that is the distance between the bounds of all votes of the column. A test
+    inside a larger tree counts twice the weight of the tree, times the share of training rows that reach it.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def _by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: Co
 
 
 class Curtailment:
-    """A forest of votes made ready for curtailed walks and array calls.
+    """The bounds of a forest of votes, for curtailed walks and array calls.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Curtailment:
         budget: NDArray[np.float64] | None,
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return votes (n_rows, 1) and acquired (n_rows, n_features), as `CurtailedPolicy` gives them.
+        """Return votes (n_rows, 1) and acquired (n_rows, n_features); the same bits as `CurtailedPolicy`.
 
         Parameters
         ----------
@@ -155,13 +155,13 @@ class Curtailment:
 class CurtailedPolicy:
     """Ask for the features of a vote in a fixed order until its sign is certain.
 
-    Next comes the first column in the order that an unfinished tree waits for. A vote of zero counts as
+    The next column is the first one in the order that an unfinished tree needs. A vote of zero counts as
     negative.
 
     Parameters
     ----------
     curtailment : Curtailment
-        The forest, made ready.
+        The forest and its bounds.
     """
 
     def __init__(self, curtailment: Curtailment) -> None:
@@ -171,7 +171,8 @@ class CurtailedPolicy:
         self._scores = curtailment.predictor.scores[:, 0]
         self._nodes: NDArray[np.int64] = forest.offsets[:-1].copy()
         self._answers: dict[int, float] = {}
-        self._waiting: dict[int, list[int]] = {}  # trees by the place of the column they wait for
+        # Unfinished trees, by the place in the order of the column that they need next.
+        self._waiting: dict[int, list[int]] = {}
         self._low, self._high = curtailment.start
         self._seen = 0.0
         for tree, node in enumerate(self._nodes.tolist()):
@@ -181,16 +182,17 @@ class CurtailedPolicy:
                 self._seen += float(self._scores[node])
 
     def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the order is fixed
-        """Return the next column, None if the sign is certain or no tree waits."""
+        """Return the next column; None if the sign is certain or all trees are finished."""
         if self._low > 0 or self._high <= 0 or not self._waiting:
             return None
         return int(self._curtailment.order[min(self._waiting)])
 
     def hear(self, column: int, value: float) -> None:
-        """Let all trees that wait for the column go on."""
+        """Continue all trees that need the column."""
         plan = self._curtailment
         place = int(plan.position[column])
         self._answers[column] = value
+        # What the trees add from here on replaces the bounds that stood for them.
         self._low -= float(plan.shared_low[place])
         self._high -= float(plan.shared_high[place])
         for tree in self._waiting.pop(place):
@@ -200,7 +202,7 @@ class CurtailedPolicy:
             self._advance(tree)
 
     def output(self) -> NDArray[np.float64]:
-        """Return the sum of the votes seen, shape (1,)."""
+        """Return the sum of the finished votes, shape (1,)."""
         return np.array([self._seen])
 
     def _advance(self, tree: int) -> None:
@@ -227,25 +229,25 @@ class CurtailedPolicy:
 
 
 def check_order(order: NDArray[np.int64] | None, forest: Forest) -> None:
-    """Raise ValueError unless an order has each column that the trees test once, and no other."""
+    """Raise ValueError unless an order has each column that the trees test exactly once, and no other."""
     if order is None:
         return
     if forest.comparator != "<=" or forest.dtype != "float64":
         raise ValueError("curtailment needs trees that compare by <= in float64")
     tested = np.unique(forest.feature[forest.feature >= 0])
     if order.dtype != np.int64 or order.ndim != 1 or not np.array_equal(np.sort(order), tested):
-        raise ValueError("order_ must have each column that the trees test once, and no other")
+        raise ValueError("order must have each column that the trees test once, and no other")
 
 
 def _is_stump(forest: Forest) -> NDArray[np.bool_]:
-    """Say of each tree whether it is a single test, shape (n_trees,)."""
+    """Return whether each tree is a single test, shape (n_trees,)."""
     return np.asarray((forest.feature[forest.offsets[:-1]] >= 0) & (np.diff(forest.offsets) == 3))
 
 
 def _stump_bounds(
     forest: Forest, scores: NDArray[np.float64], stump: NDArray[np.bool_], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Try every answer that the stumps of a column can tell apart, a missing one among them."""
+    """Bound the sum of all stumps of each column, over all values that they tell apart and a missing one."""
     roots = forest.offsets[:-1][stump]
     bounds = np.zeros((2, len(order)))
     for place, column in enumerate(order.tolist()):

@@ -168,15 +168,15 @@ class EdgeBase(UnlabelledValidationMixin):
 
     def _task(self, rows: TrainingSet, design: LinearDesign, devices: Devices, prior: Floats) -> Task:
         return Task(
-            Blocks.of(design, devices, len(prior)),
-            rows.target,
-            self._loss_of(rows),
-            prior,
-            rows.weights / rows.weights.sum(),
-            message_prices(rows.costs),
-            float(self.tradeoff),
-            float(self.l2_regularization),
-            self.max_steps,
+            blocks=Blocks.of(design, devices, len(prior)),
+            target=rows.target,
+            loss_of=self._loss_of(rows),
+            prior=prior,
+            shares=rows.weights / rows.weights.sum(),
+            prices=message_prices(rows.costs),
+            tradeoff=float(self.tradeoff),
+            l2_regularization=float(self.l2_regularization),
+            max_steps=self.max_steps,
         )
 
     def _train(self, task: Task, limit: float, rng: np.random.RandomState) -> tuple[Floats, list[float]]:

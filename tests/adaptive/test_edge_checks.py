@@ -67,3 +67,17 @@ def test_a_broken_model_is_caught(broken: type[EdgeClassifier], name: str) -> No
     checks = dict(yield_checks(broken(max_steps=4, tradeoff=0.2, budget_share=0.5)))
     with pytest.raises(AssertionError):
         checks[name]()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "free is free: with zero costs, budgets and groups are idle",
+        "free is free: costs times a power of two give the same bits",
+    ],
+)
+def test_a_budget_share_is_free_of_units(name: str) -> None:
+    """The checks set a budget in money; a share of what all devices cost needs a case of its own."""
+    for share in (0.0, 0.5, 1.0):
+        model = EdgeClassifier(max_steps=8, tradeoff=0.2, budget_share=share)
+        dict(yield_checks(model))[name]()

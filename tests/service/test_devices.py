@@ -22,7 +22,9 @@ def fitted():
     X = rng.normal(size=(200, 3))
     y = (X[:, 0] + X[:, 2] > 0).astype(int)
     devices = {"wrist": [0, 1], "ankle": [2]}
-    return EdgeClassifier(devices, costs=[2.0, 1.0], budget_share=0.6, max_steps=20, random_state=0).fit(X, y), X
+    return EdgeClassifier(devices, costs=[2.0, 1.0], budget_share=0.6, max_steps=20, random_state=0).fit(
+        X, y
+    ), X
 
 
 def test_the_next_device_is_asked_until_all_have_answered(fitted):

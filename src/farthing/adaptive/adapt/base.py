@@ -174,7 +174,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
     # Predicting.
 
     def gate_scores(self, X: Any) -> Floats:
-        """Give the gate's score of each row, its log-odds of going to the expensive model.
+        """Return the gate's score of each row, its log-odds of going to the expensive model.
 
         Returns
         -------
@@ -187,7 +187,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         return scores
 
     def gate_proba(self, X: Any) -> Floats:
-        """Give the probability, by the gate, that each row should go to the expensive model.
+        """Return the probability, by the gate, that each row should go to the expensive model.
 
         Returns
         -------
@@ -196,7 +196,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         return np.asarray(expit(self.gate_scores(X)))
 
     def sent(self, X: Any) -> NDArray[np.bool_]:
-        """Say which rows the gate sends to the expensive model.
+        """Return which rows the gate sends to the expensive model.
 
         Returns
         -------

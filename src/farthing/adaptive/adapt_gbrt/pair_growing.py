@@ -70,7 +70,7 @@ class PairGrower:
     Parameters
     ----------
     miser : GreedyMiserClassifier
-        Not fitted: its parameters say how trees are grown and what features cost.
+        Not fitted: its parameters are the settings of the trees and the trade-off.
     rows : TrainingSet
         The training rows.
     problem : Problem

@@ -13,7 +13,7 @@ from farthing.learning.booster import Floats
 # Probabilities are kept this far from 0 and 1, since their log-odds are what the gate is fitted to.
 MARGIN: Final = 1e-6
 
-# Iterations of the method, of which the first may change the penalty rho, and where they stop.
+# The penalty rho at the start, the iterations, of which the first may change rho, and where they stop.
 _RHO: Final = 15.0
 _MAX_ITER: Final = 100
 _TUNING_ITER: Final = 50
@@ -70,7 +70,7 @@ def solve_q(excess: Floats, gate: Floats, shares: Floats, p_full: float) -> Floa
             # Balance the primal and the dual residual (Boyd et al. 2011, 3.4.1).
             change = 2.0 if primal > 10 * moved else 0.5 if moved > 10 * primal else 1.0
             rho, dual = rho * change, dual / change
-    # The iterations may leave the mean over p_full by the last digits, or by a row that is not convex.
+    # The mean may still exceed p_full by the last digits, or by a row whose problem is not convex.
     return project(logit(q), shares, p_full)[0]
 
 

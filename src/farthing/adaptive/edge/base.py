@@ -78,6 +78,7 @@ class Goal:
 class EdgeBase(UnlabelledValidationMixin):
     """Learns a gate and a local linear model for each device; see `EdgeModel`."""
 
+    model_type: ClassVar[type[EdgeModel]]
     asks = "devices"
     _parameter_constraints: ClassVar[dict[str, Any]] = EDGE_CONSTRAINTS
 
@@ -144,17 +145,7 @@ class EdgeBase(UnlabelledValidationMixin):
             rows, held_out = hold_out(rows, self.validation_fraction, lambda n, k: rng.permutation(n)[:k])
         shares = rows.weights / rows.weights.sum()
         design = LinearDesign.of(rows.values, rows.schema, shares, 1 + len(goal.prior))
-        task = Task(
-            Blocks.of(design, devices, len(goal.prior)),
-            rows.target,
-            self._loss_of(rows),
-            goal.prior,
-            shares,
-            message_prices(rows.costs),
-            float(self.tradeoff),
-            float(self.l2_regularization),
-            self.max_steps,
-        )
+        task = self._task(rows, design, devices, goal.prior)
         history: list[float] = []
         if share == np.inf and not task.opening_costs.any():
             params, threshold = task.start(), -np.inf
@@ -167,13 +158,25 @@ class EdgeBase(UnlabelledValidationMixin):
                 activation = "sigmoid" if self.training == "relaxed" else self.activation
                 threshold = task.best_threshold(params, ACTIVATIONS[activation])
             params = task.refit(params, threshold)
-        model_type: type[EdgeModel] = type(self).model_type  # type: ignore[assignment]
-        return model_type(
+        return self.model_type(
             **header,
             devices=devices,
             pairs=task.blocks.pairs(params, design.zeros, goal.scale),
             threshold=threshold,
             history=np.array(history, dtype=np.float64),
+        )
+
+    def _task(self, rows: TrainingSet, design: LinearDesign, devices: Devices, prior: Floats) -> Task:
+        return Task(
+            blocks=Blocks.of(design, devices, len(prior)),
+            target=rows.target,
+            loss_of=self._loss_of(rows),
+            prior=prior,
+            shares=rows.weights / rows.weights.sum(),
+            prices=message_prices(rows.costs),
+            tradeoff=float(self.tradeoff),
+            l2_regularization=float(self.l2_regularization),
+            max_steps=self.max_steps,
         )
 
     def _train(self, task: Task, limit: float, rng: np.random.RandomState) -> tuple[Floats, list[float]]:

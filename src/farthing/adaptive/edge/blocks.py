@@ -199,7 +199,7 @@ class Cloud:
     def refit(self, opened: Floats, start: Floats, max_steps: int) -> Floats:
         """Fit the local models again, to gates that stay as they are; return all parameters."""
         params = minimise(self.with_fixed_gates(opened), start, max_steps)
-        # The gates have no gradient here; whatever rounding did to them is undone.
+        # The L2 penalty has shrunk the gates as well, of which the loss knows nothing: they are restored.
         params.reshape(self.blocks.shape)[:, 0] = start.reshape(self.blocks.shape)[:, 0]
         return params
 

@@ -26,7 +26,7 @@ class DeviceWalk(Walk):
 
 
 class DevicePolicy:
-    """Want every device, in order; a silent one is heard as NaN.
+    """Want every device, in order; the answer of a silent one is NaN.
 
     Parameters
     ----------

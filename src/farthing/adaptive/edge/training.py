@@ -28,7 +28,7 @@ from farthing.learning.thresholds import SLACK
 LossOf: TypeAlias = Callable[[NDArray[Any], Floats], Loss]
 
 # Rows of a batch of Adam.
-_BATCH: Final = 100
+_BATCH_SIZE: Final = 100
 # Steps of L-BFGS between two projections, and levels at which a threshold is tried.
 _STEPS_PER_PROJECTION: Final = 5
 _LEVELS: Final = 41
@@ -135,8 +135,8 @@ def learn_direct(task: Task, activation: str) -> tuple[Floats, list[float]]:
     gate = ACTIVATIONS[activation]
     objective = task.objective(gate)
     start = task.start(float(gate.value(np.array(1.0))))
-    made = minimise(objective, start, task.max_steps)
-    return made, [objective(start)[0], objective(made)[0]]
+    params = minimise(objective, start, task.max_steps)
+    return params, [objective(start)[0], objective(params)[0]]
 
 
 def learn_by_adam(
@@ -151,7 +151,7 @@ def learn_by_adam(
     with one_blas_thread():
         for _ in range(n_epochs):
             order = rng.permutation(len(task.shares))
-            for rows in np.array_split(order, max(1, len(order) // _BATCH)):
+            for rows in np.array_split(order, max(1, len(order) // _BATCH_SIZE)):
                 _, slope = task.take(rows).objective(gate)(params)
                 params -= adam.step(slope)
             history.append(objective(params)[0])

@@ -9,7 +9,7 @@ import pytest
 from farthing import load
 from farthing.boosting import GradientBoostingRegressor, GreedyMiserClassifier
 from farthing.cascades import BranchingCascadeClassifier, EarlyExitClassifier, MiserCascadeClassifier
-from farthing.cascades.early_exit.base import exit_trees
+from farthing.cascades.early_exit.model import exit_trees
 from farthing.costs import CostSheet, Group
 from farthing.errors import FileError
 from farthing.store import read, write

@@ -130,9 +130,9 @@ class Exits:
         alone = np.where(np.arange(n_stages) >= np.arange(n_stages)[:, np.newaxis], ALWAYS, NEVER)
         points = self.best([*found, *alone])
         found = [thresholds for _, _, thresholds in points]
-        for (less, _, cheap), (more, _, dear) in pairwise(points):
+        for (less, _, low), (more, _, high) in pairwise(points):
             n_steps = min(_MOST_STEPS, int(np.ceil(np.log(more / less) / _STEP))) if less else _MOST_STEPS
-            found += [self.between(cheap, dear, step / n_steps) for step in range(1, n_steps)]
+            found += [self.between(low, high, step / n_steps) for step in range(1, n_steps)]
         return self.best(found)
 
     def best(self, found: Sequence[Floats]) -> list[ExitPoint]:
@@ -141,12 +141,25 @@ class Exits:
         places = pareto(np.array([point[0] for point in points]), -np.array([point[1] for point in points]))
         return [points[place] for place in places]
 
-    def between(self, cheap: Floats, dear: Floats, part: float) -> Floats:
-        """Return thresholds between two others, by rank; after the end of the cheap ones, the dear ones."""
-        moved = dear.copy()
-        for stage in range(len(cheap) - 1):
+    def between(self, low: Floats, high: Floats, part: float) -> Floats:
+        """Return thresholds between those of two budgets, by rank.
+
+        Parameters
+        ----------
+        low, high : ndarray of float64, shape (n_stages,)
+            Thresholds of a lower and a higher budget.
+        part : float
+            How far to go from the one to the other, 0 to 1.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_stages,)
+            From the stage on where all rows stop at the lower budget, those of the higher one.
+        """
+        moved = high.copy()
+        for stage in range(len(low) - 1):
             risks = self.risks[stage][self._orders[stage]]
-            ranks = np.searchsorted(risks, [cheap[stage], dear[stage]], side="right")
+            ranks = np.searchsorted(risks, [low[stage], high[stage]], side="right")
             rank = round((1 - part) * ranks[0] + part * ranks[1])
             moved[stage] = _threshold(risks, rank)
             if ranks[0] == len(risks):

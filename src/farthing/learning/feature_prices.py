@@ -20,7 +20,7 @@ def free_columns(costs: CostSheet) -> NDArray[np.int64]:
 
 
 def by_price(costs: CostSheet, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return columns from the cheapest alone to the dearest.
+    """Return columns by their price alone, the cheapest first.
 
     Examples
     --------

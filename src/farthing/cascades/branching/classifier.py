@@ -186,7 +186,7 @@ class BranchingCascadeClassifier(ContractClassifier):
         self.n_jobs = n_jobs
 
     def decision_function(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Floats:
-        """Give the scores behind the probabilities; parameters as in `predict`.
+        """Return the scores that the probabilities come from; parameters as in `predict`.
 
         Returns
         -------

@@ -65,12 +65,12 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
             self.look(progress, branch, rows)
         outputs = progress.outputs
         if budget is not None:
-            # A row that cannot pay for its whole branch may be refused features on the routes, too, and
-            # reach another branch.
-            poor = np.flatnonzero(self.costs.total_rows(acquired) > budget * SLACK)
-            if len(poor):
-                outputs[poor], acquired[poor] = walk_rows(
-                    self.policy, self.costs, values[poor], len(self.prior), budget=budget[poor]
+            # A row that cannot pay for its whole branch may also be refused features on the routes, and so
+            # reach another branch. Such rows are walked.
+            short = np.flatnonzero(self.costs.total_rows(acquired) > budget * SLACK)
+            if len(short):
+                outputs[short], acquired[short] = walk_rows(
+                    self.policy, self.costs, values[short], len(self.prior), budget=budget[short]
                 )
         return outputs, acquired
 

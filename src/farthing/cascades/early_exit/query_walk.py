@@ -70,7 +70,7 @@ class QueryWalk:
         self._settle()
 
     def refuse(self) -> None:
-        """Say that the feature of this document cannot be had, as in `Walk.refuse`."""
+        """Refuse the question: the feature of this document is not available, as in `Walk.refuse`."""
         self._asked("refuse").refuse()
         self._settle()
 

@@ -4,102 +4,23 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import BudgetedEstimator, ContractRegressor, RegressorModel, register
+from farthing.base import BudgetedEstimator, ContractRegressor, register
 from farthing.base.inputs import check_cap, check_caps
 from farthing.base.parameters import NON_NEGATIVE, at_least
 from farthing.boosting import GreedyMiserRanker, GreedyMiserRegressor
-from farthing.cascades.early_exit.base import CONSTRAINTS, EarlyExitBase, EarlyExitModel, is_made_of_trees
+from farthing.cascades.early_exit.base import CONSTRAINTS, EarlyExitBase
+from farthing.cascades.early_exit.model import is_made_of_trees
 from farthing.cascades.early_exit.query_walk import QueryWalk
+from farthing.cascades.early_exit.ranker_model import EarlyExitRankerModel
 from farthing.metrics import query_codes
 from farthing.table import encode
-from farthing.walks import Decisions, ForestPolicy, Policy, Walk
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
-    """Boosted trees that a document leaves once it is too far behind the best of its query.
-
-    Parameters
-    ----------
-    margin : float
-        How far a document may be behind at the first exit, in units of the score.
-    k : int
-        Documents that count.
-    """
-
-    margin: float
-    k: int
-
-    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
-        """Return the walk of a document without rivals, which never leaves."""
-        return ForestPolicy.of(self.inner.predictor)
-
-    def outputs(
-        self,
-        values: NDArray[np.floating],
-        *,
-        budget: NDArray[np.float64] | None = None,
-        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
-        n_threads: int = 1,
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Score the documents of one query; see `FittedModel.outputs`."""
-        return self.rank(values, budget, np.zeros(len(values), dtype=np.int64), n_threads)
-
-    def rank(
-        self,
-        values: NDArray[np.floating],
-        budget: NDArray[np.float64] | None,
-        query: NDArray[np.int64],
-        n_threads: int = 1,
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Score the documents of many queries, given the query of each row, shape (n_rows,)."""
-
-        def stays(
-            number: int, of: int, outputs: NDArray[np.float64], rows: NDArray[np.int64]
-        ) -> NDArray[np.bool_]:
-            kept = np.ones(len(rows), dtype=np.bool_)
-            order = np.argsort(query[rows], kind="stable")
-            bounds = np.flatnonzero(np.diff(query[rows][order])) + 1
-            for documents in np.split(order, bounds):
-                kept[documents] = self.keeps(number, of, outputs[documents])
-            return kept
-
-        return self.descend(values, budget, stays, n_threads)
-
-    def keeps(self, number: int, of: int, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which documents of one query go on after an exit, shape (n_documents,).
-
-        Parameters
-        ----------
-        number, of : int
-            The number of the exit, from 1, and of all exits.
-        outputs : ndarray of float64, shape (n_documents, n_outputs)
-            Raw outputs of the documents that are left.
-        """
-        scores = self.conclude(outputs)
-        if len(scores) <= self.k:
-            return np.ones(len(scores), dtype=np.bool_)
-        last = np.partition(scores, -self.k)[-self.k]
-        behind = scores <= last - self.margin * (of - number) / (of - 1)
-        # With a margin of zero, those that are level with the k-th best stay.
-        return np.asarray(~(behind & (scores < last)))
-
-    def check(self) -> None:
-        """Raise ValueError if the exits do not fit the boosted model."""
-        super().check()
-        if not isinstance(self.inner, RegressorModel):
-            raise TypeError(f"a {type(self.model).__name__} is no regressor or ranker")
-        if not 0 <= self.margin < np.inf:
-            raise ValueError(f"margin must be zero or more, and finite; got {self.margin!r}")
-        if self.k < 1:
-            raise ValueError(f"k must be at least 1; got {self.k}")
+from farthing.walks import Decisions, ForestPolicy, Walk
 
 
 @register(
@@ -246,7 +167,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
     def acquired(
         self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None
     ) -> NDArray[np.bool_]:
-        """Say what each document's prediction looks at, given its query; parameters as in `predict`.
+        """Return what each document's prediction looks at, given its query; parameters as in `predict`.
 
         Returns
         -------
@@ -255,7 +176,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         return self.decide(X, qid=qid, budget=budget, seeds=seeds).acquired
 
     def spend(self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
-        """Say what each document's prediction pays, given its query; parameters as in `predict`.
+        """Return what each document's prediction pays, given its query; parameters as in `predict`.
 
         Returns
         -------
@@ -264,7 +185,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         return self.decide(X, qid=qid, budget=budget, seeds=seeds).spent
 
     def decide(self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None) -> Decisions:  # noqa: ARG002
-        """Score, and say what was acquired and paid, in one pass; parameters as in `predict`.
+        """Score, and return what was acquired and paid, in one pass; parameters as in `predict`.
 
         Returns
         -------

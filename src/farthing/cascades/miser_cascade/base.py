@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, ClassVar, Final, Generic, Self, TypeVar
+from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,20 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from farthing.base import AnyBudgetMixin, BudgetKind, Frontier, Point, TrainingSet, ValidatedMixin
 from farthing.base.inputs import check_cap
 from farthing.cascades.miser_cascade.feature_chains import feature_chains
-from farthing.cascades.miser_cascade.gates import grow_gates, with_gate
 from farthing.cascades.miser_cascade.held_out_rows import held_out_folds, joined
 from farthing.cascades.miser_cascade.model import MiserCascadeModel, stages_of
 from farthing.cascades.miser_cascade.parameters import CONSTRAINTS
 from farthing.cascades.miser_cascade.readout import Readout
+from farthing.cascades.miser_cascade.stage_outputs import StageOutputs
 from farthing.cascades.miser_cascade.staged_model import owned_by_stage
 from farthing.learning.booster import Floats, TreeSettings
 from farthing.learning.exits import ALWAYS, NEVER, ExitPath, Exits
 from farthing.learning.losses import Loss
 from farthing.learning.out_of_fold import Columns, OutOfFoldBooster, OutOfFoldTrainer
 from farthing.trees import Forest
-
-# Exits are set by at most so many rows; more would move thresholds by less than the noise.
-_MOST_HELD_OUT: Final = 20_000
 
 ReadoutT = TypeVar("ReadoutT", bound=Readout)
 
@@ -124,7 +121,8 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
         sets, chains = self.feature_chains(trainer)
         boosters = [trainer.booster(columns) for columns in sets]
         readout = self._readout(trainer, boosters)
-        fields = self._set_exits(trainer, sets, _padded(chains), boosters, readout)
+        stages = StageOutputs.of(trainer, sets, boosters, readout, last=chains[0][-1])
+        fields = self._set_exits(trainer, sets, _padded(chains), readout, stages)
         return self._make_model(readout, fields).at(check_cap(self.budget), self.budget_kind)
 
     def feature_chains(self, trainer: OutOfFoldTrainer) -> tuple[list[Columns], list[list[int]]]:
@@ -149,30 +147,14 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
         trainer: OutOfFoldTrainer,
         sets: list[Columns],
         chains: NDArray[np.int64],
-        boosters: list[OutOfFoldBooster],
         readout: ReadoutT,
+        stages: StageOutputs,
     ) -> dict[str, Any]:
         """Set the exits of all budgets by held-out rows; return the fields of the model."""
         rows = trainer.rows
-        held_out = trainer.held_out[:: -(-len(trainer.held_out) // _MOST_HELD_OUT)]
-        target, weights = rows.target[held_out], rows.weights[held_out]
-        prior = trainer.loss.start(rows.target[trainer.final], rows.weights[trainer.final])
-        forests = [booster.forest for booster in boosters]
-        outputs = [
-            readout.read(place, np.ascontiguousarray(booster.held_out[:, held_out].T))
-            for place, booster in enumerate(boosters)
-        ]
-        if readout.gated:
-            errors = np.array([readout.errors(target, scores) for scores in outputs])
-            gates = grow_gates(trainer, held_out, sets, errors=errors, last=int(stages_of(chains[0])[-1]))
-            prior = np.append(prior, gates[0].forest.value[0, 0])
-            forests = [with_gate(f, gate.forest) for f, gate in zip(forests, gates, strict=True)]
-            outputs = [
-                np.column_stack([scores, gate.held_out[0, held_out]])
-                for scores, gate in zip(outputs, gates, strict=True)
-            ]
-        risks = np.array([readout.risks(each) for each in outputs])
-        errors = np.array([self._judge(readout, target, each) for each in outputs])
+        target, weights = rows.target[stages.held_out], rows.weights[stages.held_out]
+        risks = np.array([readout.risks(outputs) for outputs in stages.outputs])
+        errors = np.array([self._judge(readout, target, outputs) for outputs in stages.outputs])
         flags = np.array([np.isin(np.arange(len(rows.schema.names)), columns) for columns in sets])
         exits = []
         for chain in map(stages_of, chains):
@@ -181,11 +163,11 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
         path = ExitPath.of(exits)
         whole = stages_of(chains[0])
         return {
-            **rows.header(prior=prior),
-            "forest": Forest.concat(forests),
+            **rows.header(prior=stages.prior),
+            "forest": Forest.concat(stages.forests),
             "sets": flags,
-            "ends": np.cumsum([forest.n_trees for forest in forests], dtype=np.int64),
-            # All that the first chain has, until `MiserCascadeModel.at` chooses by the budget.
+            "ends": np.cumsum([forest.n_trees for forest in stages.forests], dtype=np.int64),
+            # The whole first chain, until `MiserCascadeModel.at` chooses by the budget.
             "chain": whole,
             "thresholds": np.append(np.full(len(whole) - 1, NEVER), ALWAYS),
             "chains": chains,

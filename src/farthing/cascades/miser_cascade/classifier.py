@@ -163,7 +163,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         self.error_costs = error_costs
 
     def decision_function(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Floats:
-        """Give the scores behind the probabilities; parameters as in `predict`.
+        """Return the scores that the probabilities come from; parameters as in `predict`.
 
         Returns
         -------

@@ -28,9 +28,9 @@ def feature_chains(trainer: OutOfFoldTrainer, n_stages: int) -> tuple[list[Colum
     """Return sets of columns, and the chains that lead through them.
 
     The first chain is that of `miser_order`, cut into stages of a common ratio in cost. The second is that of
-    `forward_order`. The others are for small budgets, where the feature that is best for its price is often
-    too dear: a miser with a hard budget buys what it can, stage by stage. After their ends these chains go on
-    with the sets of the first that cost more. Held-out rows choose the chain of each budget.
+    `forward_order`. The others are for small budgets, where the feature of the best gain per price is often
+    too expensive: a miser with a hard budget buys what it can, stage by stage. After their ends these chains
+    go on with the sets of the first that cost more. Held-out rows choose the chain of each budget.
 
     Parameters
     ----------
@@ -81,8 +81,8 @@ def miser_order(trainer: OutOfFoldTrainer, cap: float | None) -> Columns:
     """Return the columns in the order in which a miser of falling trade-off buys them.
 
     The trade-off starts so high that nothing is worth its price, and falls whenever a round of trees buys
-    nothing. Each purchase starts from what is owned already, which is free; so a feature that tells the same
-    as an owned one, only dearer, comes late or never. Free features come first.
+    nothing. Each purchase starts from what is owned already, which is free; so a feature that
+    repeats an owned one comes late or never. Free features come first.
 
     Parameters
     ----------

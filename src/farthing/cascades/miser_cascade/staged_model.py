@@ -122,7 +122,7 @@ class StagedModel(TreeModel):
         outputs[rows] = self.look(progress, place, rows)
         acquired[rows] = known
 
-    # What a stage owns and says.
+    # What a stage owns and answers.
 
     def owned(self, chain: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return what a row owns at each stage of a chain of sets, shape (n_stages, n_features)."""

@@ -1,0 +1,89 @@
+"""The fitted early exit for classes, and its walk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import ClassifierModel
+from farthing.cascades.early_exit.model import EarlyExitModel
+from farthing.costs import RowLedger
+from farthing.walks import ForestPolicy, Policy
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EarlyExitClassifierModel(EarlyExitModel, ClassifierModel):
+    """Boosted trees that a row leaves once its top class is likely enough.
+
+    Parameters
+    ----------
+    threshold : float
+        Probability of the top class above which a row leaves, 0 to 1.
+    """
+
+    threshold: float
+
+    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
+        """Return a walk from exit to exit."""
+        return ExitPolicy(self)
+
+    def outputs(
+        self,
+        values: NDArray[np.floating],
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Answer many rows, exit by exit; see `FittedModel.outputs`."""
+        return self.descend(
+            values, budget, lambda _number, _of, outputs, _rows: ~self.is_clear(outputs), n_threads
+        )
+
+    def is_clear(self, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return for which rows the top class is likely enough, shape (n_rows,)."""
+        return np.asarray(self.conclude(outputs).max(axis=1) > self.threshold)
+
+    def check(self) -> None:
+        """Raise ValueError if the exits do not fit the boosted model."""
+        super().check()
+        if not 0 <= self.threshold <= 1:
+            raise ValueError(f"threshold must lie between 0 and 1; got {self.threshold!r}")
+        if not isinstance(self.inner, ClassifierModel):
+            raise TypeError(f"a {type(self.model).__name__} is no classifier")
+        if not np.array_equal(self.inner.classes, self.classes):
+            raise ValueError("the classes must be those of the model within")
+
+
+class ExitPolicy:
+    """Walk the trees up to an exit, and on to the next one unless the top class is clear.
+
+    Parameters
+    ----------
+    model : EarlyExitClassifierModel
+        The boosted model with its exits.
+    """
+
+    def __init__(self, model: EarlyExitClassifierModel) -> None:
+        self._model = model
+        self._trees = ForestPolicy.of(model.inner.predictor)
+        self._exits = list(model.exits)
+        self._trees.end = self._exits.pop(0)
+
+    def wants(self, ledger: RowLedger) -> int | None:
+        """Return the next column of the trees, or None once the row leaves."""
+        while (column := self._trees.wants(ledger)) is None and self._exits:
+            if self._model.is_clear(self._trees.output()[np.newaxis])[0]:
+                return None
+            self._trees.end = self._exits.pop(0)
+        return column
+
+    def hear(self, column: int, value: float) -> None:
+        """Take the answer."""
+        self._trees.hear(column, value)
+
+    def output(self) -> NDArray[np.float64]:
+        """Return the raw output of the trees so far, shape (n_outputs,)."""
+        return self._trees.output()

@@ -127,13 +127,14 @@ class LinearTreeClassifier(ContractClassifier):
         means = np.where(known, values * rows.weights[:, np.newaxis], 0.0).sum(axis=0) / counts
         signs = np.where(rows.target == 1, 1.0, -1.0) * rows.weights
         offsets = np.where(known, values - means, 0.0)
+        variances = (offsets**2 * rows.weights[:, np.newaxis]).sum(axis=0) / counts
         slopes = (offsets * signs[:, np.newaxis]).sum(axis=0) / rows.weights.sum()
-        slopes /= np.maximum((offsets**2 * rows.weights[:, np.newaxis]).sum(axis=0) / counts, 1e-12)
+        slopes /= np.maximum(variances, 1e-12)
         prices = np.array([rows.costs.price(name) for name in rows.costs.features])
         # Deeper nodes are reached by fewer rows, so their columns may cost more.
         n_nodes = 2 ** (self.depth + 1) - 1
         level = np.log2(np.arange(1, n_nodes + 1)).astype(np.int64)
-        worth = np.abs(slopes) * np.sqrt(np.maximum((offsets**2).mean(axis=0), 0.0))
+        worth = np.abs(slopes) * np.sqrt(variances)
         kept = worth > self.tradeoff * prices / 2.0 ** level[:, np.newaxis]
         weights = np.where(kept, slopes, 0.0)
         share = np.clip(rows.prior()[-1] if rows.n_classes == 2 else 0.5, 1e-9, 1 - 1e-9)

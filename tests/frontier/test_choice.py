@@ -13,7 +13,7 @@ from farthing.frontier.scorers import Evaluation, brier
 
 
 def point(score, loss, spend=1.0, error=0.02, estimator=None, **params):
-    return Point("Method", params, spend, spend, score, error, loss, estimator)
+    return Point("Method", params, spend, spend, score, error, loss, estimator=estimator)
 
 
 def test_within_half_a_standard_error_the_least_loss_wins():

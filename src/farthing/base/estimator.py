@@ -161,9 +161,10 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return cap if self.budget_kind == "hard" else None
 
     def __getattr__(self, name: str) -> Any:
-        # Called for attributes that are not there: fields of the fitted model, by their name and "_".
-        if name.endswith("_") and not name.startswith("_") and "fitted_" in self.__dict__:
-            return getattr(self.fitted_, name[:-1])
+        # Called for attributes that are not there: fields and properties of the fitted model, by name and "_".
+        model, field = self.__dict__.get("fitted_"), name[:-1]
+        if model is not None and name.endswith("_") and _is_value(type(model), field):
+            return getattr(model, field)
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     # Predicting.
@@ -310,3 +311,9 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         # table to integers. Its own histogram boosting leaves it out, too.
         tags.target_tags.required = True
         return tags
+
+
+def _is_value(model_type: type, name: str) -> bool:
+    """Tell whether a name is that of a field or a property, rather than of a method."""
+    fields = getattr(model_type, "__dataclass_fields__", {})
+    return name in fields or isinstance(getattr(model_type, name, None), property)

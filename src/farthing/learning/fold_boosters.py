@@ -46,6 +46,7 @@ class FoldBoosters:
         """Return weighted negative gradients and hessians at held-out scores, both (n_outputs, n_rows)."""
         rows = self._trainer.rows
         gradients, hessians = self._trainer.loss.steps(rows.target, self._held_out())
+        # None stands for hessians of 1.
         curvature = np.ones_like(gradients) if hessians is None else hessians
         return gradients * rows.weights, curvature * rows.weights
 

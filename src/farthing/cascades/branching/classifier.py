@@ -200,6 +200,7 @@ class BranchingCascadeClassifier(ContractClassifier):
         rows = rows.reweighed(class_factors(self.class_weight, rows))
         costs, loss, threads = rows.costs, classification_loss(rows.n_classes), self.n_threads()
         cap = self.hard_cap()
+        # Without a budget a branch may buy everything.
         limit = costs.total(costs.features) if cap is None else cap
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31 - 1))
@@ -207,6 +208,7 @@ class BranchingCascadeClassifier(ContractClassifier):
         tree = self._grow_routing_tree(table, self.branch_share * limit)
         routes = with_branches(tree, loss, rows)
         branch_of = branch_numbers(Predictor(routes), rows.values, threads)
+        # One shuffle for all branches: which rows are left out of a large one depends on nothing else.
         shuffled = random.permutation(len(rows))
         branches = []
         for branch, leaf in enumerate(np.flatnonzero(tree.feature < 0).tolist()):
@@ -261,9 +263,10 @@ class BranchingCascadeClassifier(ContractClassifier):
         booster : Forest
         """
         factors: Floats = np.where(own, 1.0, self.outside_weight)
-        order = order[factors[order] > 0]
+        order = order[factors[order] > 0]  # rows of weight zero would only take time
         columns: list[int] = owned_columns(ledger).tolist()
         numbers = np.sort(order[: self.selection_rows])
+        # Features are chosen by held-out residuals, so each half of the rows is held out by the other.
         halves = table.trainer(numbers, factors, n_folds=2)
         columns += select_features(halves, table.coarse[:, numbers], ledger, n_candidates=self.n_candidates)
         numbers = np.sort(order[: self.growth_rows])

@@ -97,4 +97,5 @@ class EarlyExitBase(BudgetedEstimator):
         return self._wrapped(self._unfitted().fit_rows(rows, **options))
 
     def _cost_sheet(self, schema: Schema) -> CostSheet:
+        # Without costs of its own, the wrapper has those of the model within.
         return CostSheet.of(getattr(self._unfitted(), "costs", None), schema.names)

@@ -205,6 +205,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         held_out, rows = trainer.held_out, trainer.rows
         temperatures = np.ones(len(boosters))
         for place, booster in enumerate(boosters):
+            # Without a round the scores are the prior, which is calibrated already.
             if booster.n_rounds:
                 scores = np.ascontiguousarray(booster.held_out[:, held_out].T)
                 probabilities = scores_to_probabilities(scores, rows.n_classes)

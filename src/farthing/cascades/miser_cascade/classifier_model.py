@@ -60,6 +60,7 @@ class MiserCascadeClassifierModel(MiserCascadeModel, ClassifierModel):
     def at(self, cap: float | None, budget_kind: BudgetKind) -> Self:
         """Return the model of another budget; with error costs, None is the least cost of all together."""
         if cap is None and budget_kind == "mean" and self.error_costs is not None:
+            # Risk and spend are in the same unit, so the budget follows from their sum.
             cap = float(self.path_spend[np.argmin(self.path_risk + self.path_spend)])
         return super().at(cap, budget_kind)
 

@@ -45,6 +45,7 @@ class MiserCascadeModel(StagedModel):
         limit = np.inf if cap is None else cap * SLACK
         if budget_kind == "hard":
             number = self._best_chain(limit)
+            # No row stops by its risk; each goes on as long as it can pay.
             thresholds = np.full(self.chains.shape[1], NEVER)
         else:
             # The best within the mean budget; the cheapest if there is none.

@@ -65,6 +65,7 @@ class MiserCascadeRegressor(MiserCascadeBase[NumberReadout], ContractRegressor):
     --------
     The second feature matters only where the first is positive, and costs ten times as much.
 
+    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(600, 2))
     >>> y = 5 * (X[:, 0] > 0) * (X[:, 1] > 0)

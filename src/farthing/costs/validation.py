@@ -1,4 +1,4 @@
-"""Check the entries of a price list: names, amounts, and the containers they come in."""
+"""Validate the entries of a price list: names, amounts, and the containers they come in."""
 
 import math
 import reprlib
@@ -38,21 +38,21 @@ def brief(value: object) -> str:
 
 
 def nearest(name: object, names: Sequence[str]) -> str:
-    """Suggest what a misspelt name may have meant; empty when nothing is near.
+    """Suggest the name that was probably meant; empty if none is close.
 
     Examples
     --------
     >>> nearest("chole", ["age", "chol"])
     " (did you mean 'chol'?)"
     """
-    if not isinstance(name, str) or len(names) > 10_000:  # a search this long is no help
+    if not isinstance(name, str) or len(names) > 10_000:  # the search would take too long
         return ""
     found = get_close_matches(name, names, n=1)
     return f" (did you mean {found[0]!r}?)" if found else ""
 
 
 def amount(value: object, what: str) -> float:
-    """Return a finite float of at least zero, or say why ``what`` is none.
+    """Return a finite float of at least zero; the error for anything else names ``what``.
 
     Examples
     --------
@@ -87,14 +87,14 @@ def amount(value: object, what: str) -> float:
 
 
 def text(value: object, what: str) -> str:
-    """Return a plain ``str``, or say that ``what`` is none."""
+    """Return a ``str``; the error for anything else names ``what``."""
     if not isinstance(value, str):
         raise CostError(f"{what} is {brief(value)}, of type {type(value).__name__}; expected text")
     return str(value)
 
 
 def unique(names: Iterable[object], what: str = "feature") -> tuple[str, ...]:
-    """Return the names as a tuple, or say which is no text, or is given twice."""
+    """Return the names as a tuple; one that is not text or is given twice is an error."""
     if isinstance(names, str):
         raise CostError(f"expected a list of {what} names, got the single text {names!r}; write [{names!r}]")
     found: dict[str, None] = {}
@@ -107,7 +107,7 @@ def unique(names: Iterable[object], what: str = "feature") -> tuple[str, ...]:
 
 
 def fields(plain: object, expected: Mapping[str, type], what: str) -> dict[str, Any]:
-    """Return a dict with exactly the expected keys and types, or say how ``what`` differs."""
+    """Return a dict with exactly the expected keys and types; the error names ``what``."""
     if not isinstance(plain, dict) or set(plain) != set(expected):
         got = f"the keys {quoted(plain)}" if isinstance(plain, dict) else f"a {type(plain).__name__}"
         raise CostError(f"{what} is a dict with the keys {quoted(expected)}; got {got}")
@@ -119,21 +119,21 @@ def fields(plain: object, expected: Mapping[str, type], what: str) -> dict[str, 
 
 
 def is_named(costs: object) -> bool:
-    """Tell costs by name (a mapping, a Series with an index other than 0, 1, 2, ...) from costs by place."""
+    """Return whether costs have names: a mapping, or a Series with an index other than 0, 1, 2, ..."""
     if isinstance(costs, Mapping):
         return True
     return _is_series(costs) and list(costs.index) != list(range(len(costs.index)))  # type: ignore[attr-defined]
 
 
 def by_name(costs: Any) -> tuple[tuple[str, ...], list[object]]:
-    """Take the names and values of costs for which `is_named` is true."""
+    """Return the names and the values of costs that have names."""
     if isinstance(costs, Mapping):
         return unique(costs), list(costs.values())
     return unique(costs.index), list(costs)
 
 
-def by_place(costs: Any) -> list[object]:
-    """Take the values of a list, an array, or a Series without names."""
+def by_position(costs: Any) -> list[object]:
+    """Return the values of a list, an array, or a Series without names."""
     if isinstance(costs, (str, bytes)):
         raise CostError(f"costs is the text {brief(costs)}; to read a file, use CostSheet.read(path)")
     if hasattr(costs, "columns"):
@@ -143,7 +143,7 @@ def by_place(costs: Any) -> list[object]:
     if isinstance(costs, Sequence):
         return list(costs)
     if hasattr(costs, "__array__"):
-        # A masked entry becomes None, which is then missing by name.
+        # A masked entry becomes None, for which the error names the feature.
         array = costs if isinstance(costs, np.ma.MaskedArray) else np.asarray(costs)
         if array.ndim != 1:
             raise CostError(
@@ -156,8 +156,20 @@ def by_place(costs: Any) -> list[object]:
     )
 
 
+def named_values(costs: object) -> tuple[tuple[str, ...], list[object]]:
+    """Return the names and the values of costs in any container; without names they are x0, x1, ..."""
+    if is_named(costs):
+        features, values = by_name(costs)
+    else:
+        values = by_position(costs)
+        features = tuple(f"x{column}" for column in range(len(values)))
+    if not features:
+        raise CostError("the price list is empty; give the cost of at least one feature")
+    return features, values
+
+
 def _is_series(costs: object) -> bool:
-    """Recognise a pandas Series without pandas; ``list.index`` is a method, a Series has an attribute."""
+    """Recognise a pandas Series without importing pandas; the ``index`` of a list is a method."""
     return (
         hasattr(costs, "items")
         and not hasattr(costs, "columns")

@@ -155,7 +155,7 @@ class DeviceWalk(Walk):
             return
         column = self._asked("tell")
         self._told[self._sheet.features[column]] = None
-        self._inquiry.refuse()
+        self._row_walk.refuse()
 
 
 def speak(device: Mapping[str, Any], reading: Mapping[str, Any]) -> list[float] | None:

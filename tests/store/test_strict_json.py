@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farthing.store import text
+from farthing.store import strict_json
 
 plain_data = st.recursive(
     st.none()
@@ -22,7 +22,7 @@ plain_data = st.recursive(
 
 @given(plain_data)
 def test_round_trip(plain: Any) -> None:
-    back = text.loads(text.dumps(plain))
+    back = strict_json.loads(strict_json.dumps(plain))
     assert repr(back) == repr(plain)  # repr tells 1 from 1.0 and 0.0 from -0.0
 
 
@@ -51,19 +51,19 @@ def test_round_trip(plain: Any) -> None:
 )
 def test_refused(data: bytes, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        text.loads(data)
+        strict_json.loads(data)
 
 
 def test_brackets_in_strings_are_no_depth() -> None:
     names = ["[[[[" * 100, '\\"[[[' * 100, "\\\\[{" * 100, '"[' * 200, "(0, 1]"]
-    data = text.dumps({"names": names})
-    assert text.loads(data) == {"names": names}
-    assert text.loads(json.dumps(names).encode()) == names
+    data = strict_json.dumps({"names": names})
+    assert strict_json.loads(data) == {"names": names}
+    assert strict_json.loads(json.dumps(names).encode()) == names
 
 
 def test_the_deepest_allowed() -> None:
     data = b"[" * 128 + b"]" * 128
-    assert text.dumps(text.loads(data)) == data
+    assert strict_json.dumps(strict_json.loads(data)) == data
 
 
 def test_what_could_not_be_read_is_not_written() -> None:
@@ -71,4 +71,4 @@ def test_what_could_not_be_read_is_not_written() -> None:
     for _ in range(200):
         deep = [deep]
     with pytest.raises(ValueError, match="nested too deep"):
-        text.dumps(deep)
+        strict_json.dumps(deep)

@@ -1,4 +1,4 @@
-"""How an ensemble of trees is walked: tree by tree, in order."""
+"""The policy of an ensemble of trees: tree by tree, in order."""
 
 from __future__ import annotations
 
@@ -6,21 +6,22 @@ from collections.abc import Mapping
 from typing import Final, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from farthing.costs import RowLedger
 from farthing.trees import Forest, Predictor
+from farthing.typing import Floats, Integers
 
-# What is known of a feature, in the core's words: its value, or its value once it is asked for.
-_HEARD_OF: Final = 1
-_AT_HAND: Final = 2
+# States of a feature, as the compiled core has them: 0 is unknown.
+_TOLD: Final = 1  # its value may be used
+_AHEAD: Final = 2  # its value may be used, and the core reports that it was asked for
 
 
 class ForestPolicy:
     """Descend the trees of a forest one after another.
 
-    A tree that a missing value stops, that is unfinished or not begun counts with its current node. Trees
-    from ``end`` on do not count and are not walked; who makes a policy may set it, at first and at an end.
+    A tree that is stopped by a missing value, unfinished or not yet started counts with its current node.
+    Trees from ``end`` on do not count and are not walked; the owner of a policy may set it before the walk
+    and when the walk has ended.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class ForestPolicy:
     Attributes
     ----------
     end : int
-        Number of trees that are walked; at first all.
+        Number of trees to walk; initially all.
 
     Examples
     --------
@@ -52,7 +53,7 @@ class ForestPolicy:
     array([1.])
     """
 
-    def __init__(self, forest: Forest, scores: NDArray[np.float64], *, single_sums: bool = False) -> None:
+    def __init__(self, forest: Forest, scores: Floats, *, single_sums: bool = False) -> None:
         if scores.ndim != 2 or len(scores) != len(forest.feature):
             raise ValueError(f"scores must have shape ({len(forest.feature)}, width); got {scores.shape}")
         self._forest = forest
@@ -60,31 +61,31 @@ class ForestPolicy:
         self._single_sums = single_sums
         self.end = forest.n_trees
         self._tree = 0
-        self._nodes: NDArray[np.int64] = forest.offsets[:-1].copy()
+        self._nodes: Integers = forest.offsets[:-1].copy()
         self._values = np.zeros(forest.n_features)
-        self._hearsay = np.zeros(forest.n_features, dtype=np.uint8)
+        self._states = np.zeros(forest.n_features, dtype=np.uint8)
         self._column = -1
-        self._gone = -1  # the end up to which the trees have been descended
+        self._descended_to = -1  # the value of `end` at the last descent
 
     @classmethod
     def of(cls, ready: Predictor) -> Self:
-        """Walk the trees that a predictor was made for, with its scores and its sums."""
+        """Make a policy for the trees, the scores and the sums of a predictor."""
         return cls(ready.forest, ready.scores, single_sums=ready.single_sums)
 
-    def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - trees go their way whatever it costs
+    def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the path through a tree does not depend on prices
         """Return the column that the first unfinished tree tests next, None after the last tree."""
-        if self._gone != self.end:
+        if self._descended_to != self.end:
             self._descend()
         return None if self._column < 0 else self._column
 
     def hear(self, column: int, value: float) -> None:
-        """Go down the trees as far as this column leads, leaving those where the value says to stay."""
+        """Descend the trees as far as this column leads."""
         self._values[column] = value
-        self._hearsay[column] = _HEARD_OF
+        self._states[column] = _TOLD
         self._descend()
 
-    def hear_at_hand(self, answers: Mapping[int, float]) -> list[int]:
-        """Hear the answers that are wanted one after another, up to the first that is not there.
+    def hear_ahead(self, answers: Mapping[int, float]) -> list[int]:
+        """Take answers ahead, and descend up to the first column that has none.
 
         Parameters
         ----------
@@ -94,7 +95,7 @@ class ForestPolicy:
         Returns
         -------
         list of int
-            The columns that were wanted, in order; the others were not looked at.
+            The columns that were wanted, in order; the others were not used.
 
         Examples
         --------
@@ -103,27 +104,27 @@ class ForestPolicy:
         >>> stump = Forest.from_arrays(
         ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
         ...     value=[[0.0], [-1.0], [1.0]])
-        >>> ForestPolicy(stump, stump.value).hear_at_hand({0: 3.0, 1: 0.7})
+        >>> ForestPolicy(stump, stump.value).hear_ahead({0: 3.0, 1: 0.7})
         [1]
         """
-        hearsay = self._hearsay
+        states = self._states
         for column, value in answers.items():
-            if not hearsay[column]:
+            if not states[column]:
                 self._values[column] = value
-                hearsay[column] = _AT_HAND
+                states[column] = _AHEAD
         asked = self._descend()
         if len(asked) < len(answers):
-            hearsay[hearsay == _AT_HAND] = 0
+            states[states == _AHEAD] = 0
         return asked
 
     def _descend(self) -> list[int]:
         self._tree, self._column, asked = self._forest.compiled.descend(
-            self._values, self._hearsay, self._nodes, self._tree, self.end
+            self._values, self._states, self._nodes, self._tree, self.end
         )
-        self._gone = self.end
+        self._descended_to = self.end
         return asked
 
-    def output(self) -> NDArray[np.float64]:
+    def output(self) -> Floats:
         """Return the sum of the current nodes' scores, shape (n_outputs,).
 
         The compiled predictor makes the same additions in the same order, so that both give the same bits.

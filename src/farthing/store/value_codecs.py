@@ -1,4 +1,4 @@
-"""How Farthing's own value types are stored: a cost sheet, a schema, a forest."""
+"""Codecs of Farthing's own values: cost sheet, schema, forest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""JSON as the file format has it: strict, exact, and bounded before it is parsed."""
+"""Strict JSON for files and requests: exact numbers, no duplicates, bounded size."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-MOST_BYTES: Final = 2**24
-MOST_VALUES: Final = 2**21
-MOST_DEPTH: Final = 128
+MAX_BYTES: Final = 2**24
+MAX_VALUES: Final = 2**21
+MAX_DEPTH: Final = 128
 
-_LEAST_INT: Final = -(2**63)
-_MOST_INT: Final = 2**64 - 1
-_MOST_DIGITS: Final = 20  # of a 64-bit integer, its sign included
+_MIN_INT: Final = -(2**63)
+_MAX_INT: Final = 2**64 - 1
+_MAX_DIGITS: Final = 20  # of a 64-bit integer, its sign included
 
 
 def dumps(plain: object) -> bytes:
-    """Write plain data as compact UTF-8; the same data always gives the same bytes.
+    """Write JSON data as compact UTF-8; the same data always gives the same bytes.
 
     Raises
     ------
@@ -33,10 +33,10 @@ def dumps(plain: object) -> bytes:
 
 
 def loads(data: bytes) -> Any:
-    """Parse JSON, refusing what another parser might read otherwise.
+    """Parse JSON, refusing what parsers read in different ways.
 
-    Refused are duplicate keys, numbers that are not finite or integers of more than 64 bits, lone surrogates,
-    and texts over the bounds of size, number of values and depth.
+    Refused are duplicate keys, numbers that are not finite, integers of more than 64 bits, lone surrogates,
+    and text over the limits of size, number of values and depth.
 
     Raises
     ------
@@ -61,24 +61,24 @@ def loads(data: bytes) -> Any:
 
 def check_integer(value: int) -> int:
     """Return the integer if the file format can hold it: 64 bits, signed or not."""
-    if not _LEAST_INT <= value <= _MOST_INT:
+    if not _MIN_INT <= value <= _MAX_INT:
         raise ValueError("an integer must fit in 64 bits")
     return value
 
 
 def _check_bounds(data: bytes) -> None:
-    if len(data) > MOST_BYTES:
-        raise ValueError(f"JSON of {len(data)} bytes; at most {MOST_BYTES} are allowed")
+    if len(data) > MAX_BYTES:
+        raise ValueError(f"JSON of {len(data)} bytes; at most {MAX_BYTES} are allowed")
     # Every value but the first follows one of these, so their count bounds the objects a parser makes.
     opened = data.count(b"[") + data.count(b"{")
-    if data.count(b",") + opened > MOST_VALUES:
-        raise ValueError(f"JSON of too many values; at most {MOST_VALUES} are allowed")
-    if opened > MOST_DEPTH and _depth(data) > MOST_DEPTH:
-        raise ValueError(f"JSON nested too deep; at most {MOST_DEPTH} levels are allowed")
+    if data.count(b",") + opened > MAX_VALUES:
+        raise ValueError(f"JSON of too many values; at most {MAX_VALUES} are allowed")
+    if opened > MAX_DEPTH and _depth(data) > MAX_DEPTH:
+        raise ValueError(f"JSON nested too deep; at most {MAX_DEPTH} levels are allowed")
 
 
 def _depth(data: bytes) -> int:
-    """Return how deep brackets nest, those within strings left out, without recursion."""
+    """Return how deep brackets outside of strings nest, without recursion."""
     codes = np.frombuffer(data.replace(b"\\\\", b"").replace(b'\\"', b""), dtype=np.uint8)
     quoted = np.bitwise_xor.accumulate((codes == ord('"')).view(np.uint8)).astype(bool)
     codes = codes[~quoted] | 0x20  # [ and { differ in this bit only, as do ] and }
@@ -88,7 +88,7 @@ def _depth(data: bytes) -> int:
 
 
 def _integer(digits: str) -> int:
-    if len(digits) > _MOST_DIGITS:
+    if len(digits) > _MAX_DIGITS:
         raise ValueError("an integer must fit in 64 bits")
     return check_integer(int(digits))
 
@@ -112,7 +112,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-# Made once: a service parses a body for each request.
+# Made once, since a service parses a body for each request.
 _DECODER: Final = json.JSONDecoder(
     parse_int=_integer, parse_float=_finite, parse_constant=_refuse_constant, object_pairs_hook=_unique
 )

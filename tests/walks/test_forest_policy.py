@@ -12,7 +12,7 @@ from farthing.costs import CostSheet, Group, RowLedger
 from farthing.errors import TableError
 from farthing.forests import BudgetForestClassifier
 from farthing.trees import Forest
-from farthing.walks import REFUSED, ForestPolicy, Inquiry
+from farthing.walks import REFUSED, ForestPolicy, RowWalk
 
 # Tree 0: x0 <= 0 ? x1 <= 0 ? : leaf; missing goes left. Tree 1: x1 <= 5, missing stays. Tree 2: one leaf.
 FOREST = Forest.from_arrays(
@@ -31,12 +31,12 @@ SHEET = CostSheet([1, 2, 4])
 
 
 def inquire(answers: dict[int, float], budget: float | None = None) -> tuple[list[int], list[float]]:
-    inquiry = Inquiry(ForestPolicy(FOREST, FOREST.value), RowLedger(SHEET, budget))
+    row_walk = RowWalk(ForestPolicy(FOREST, FOREST.value), RowLedger(SHEET, budget))
     asked = []
-    while (column := inquiry.column) is not None:
+    while (column := row_walk.column) is not None:
         asked.append(column)
-        inquiry.buy(answers[column])
-    return asked, inquiry.output().tolist()
+        row_walk.buy(answers[column])
+    return asked, row_walk.output().tolist()
 
 
 @pytest.mark.parametrize(
@@ -128,12 +128,12 @@ def test_the_compiled_descent_is_that_of_one_step_at_a_time(budget: float | None
     for row in values[:60]:
         both = []
         for policy in (ForestPolicy(forest, forest.value), OneStepAtATime(forest)):
-            inquiry = Inquiry(policy, RowLedger(CostSheet([1.0] * 4), budget), {1: row[1]})
+            row_walk = RowWalk(policy, RowLedger(CostSheet([1.0] * 4), budget), {1: row[1]})
             asked = []
-            while (column := inquiry.column) is not None:
-                asked.append((column, inquiry.output().tolist()))
-                inquiry.buy(row[column])
-            both.append((asked, inquiry.output().tolist(), inquiry.looked.tolist()))
+            while (column := row_walk.column) is not None:
+                asked.append((column, row_walk.output().tolist()))
+                row_walk.buy(row[column])
+            both.append((asked, row_walk.output().tolist(), row_walk.looked.tolist()))
         assert both[0] == both[1]
 
 

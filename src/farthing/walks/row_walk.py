@@ -1,4 +1,4 @@
-"""The rules of a walk, in columns and encoded values; walks and array calls both run on them."""
+"""The rules of a walk in terms of columns and encoded values; walks and array calls share them."""
 
 from __future__ import annotations
 
@@ -6,31 +6,31 @@ from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from farthing.costs import RowLedger
+from farthing.typing import Flags, Floats
 from farthing.walks.policy import Policy
 
 
-class Inquiry:
-    """One row's questions to a policy's end.
+class RowWalk:
+    """The walk of one row under a policy.
 
-    A column already answered is answered again without a question; a column that the budget cannot bear is
-    refused without a question. So a question put is always new and affordable.
+    A column wanted again gets the same answer, without a question. A column over the budget is refused,
+    without a question. So every question is new and affordable.
 
     Parameters
     ----------
     policy : Policy
         A fresh policy, for this row only.
     ledger : RowLedger
-        The row's account; owns what ``known`` holds.
+        The account of the row; it owns what is in ``known``.
     known : mapping of int to float, optional
         Encoded values of the columns owned from the start.
 
     Attributes
     ----------
     column : int or None
-        The column in question; None at the end.
+        The column asked for; None at the end.
     looked : ndarray of bool, shape (n_features,)
         What the prediction has looked at: columns bought, and known columns that the policy wanted.
     """
@@ -39,15 +39,15 @@ class Inquiry:
         self.policy = policy
         self.ledger = ledger
         self.column: int | None = None
-        self.looked: NDArray[np.bool_] = np.zeros(len(ledger.sheet.features), dtype=np.bool_)
+        self.looked: Flags = np.zeros(len(ledger.sheet.features), dtype=np.bool_)
         self._known = frozenset(known or ())
         self._answers: dict[int, Any] = dict(known or {})
-        #: Whether the policy can hear answers before it wants them, and say which it wanted.
-        self.hears_ahead = hasattr(policy, "hear_at_hand")
+        #: Whether the policy takes answers before it wants them, and returns which it wanted.
+        self.hears_ahead = hasattr(policy, "hear_ahead")
         self._advance()
 
     def buy(self, value: Any) -> None:
-        """Answer the question with an encoded value, as a rule a number, and pay for it."""
+        """Answer the question with an encoded value, usually a number, and pay for it."""
         column = self._asked()
         self.ledger.buy(column)
         self.looked[column] = True
@@ -57,18 +57,18 @@ class Inquiry:
         """Answer the question with a refusal: missing, and free."""
         self._answer(self._asked(), np.nan)
 
-    def answer_at_hand(self, values: Mapping[int, float], refused: Collection[int] = ()) -> list[int]:
-        """Answer all at once, from what is at hand, up to the first question that it does not hold.
+    def answer_ahead(self, values: Mapping[int, float], refused: Collection[int] = ()) -> list[int]:
+        """Answer in one call all questions up to the first one that ``values`` does not answer.
 
-        Nothing happens unless the policy can hear answers ahead (``hear_at_hand``), and the budget bears all
-        that is at hand, so that it bears any part of it in any order.
+        Nothing happens unless the policy takes answers ahead (``hear_ahead``) and the budget covers all of
+        them: then it covers any subset, in any order, and no question has to be checked by itself.
 
         Parameters
         ----------
         values : mapping of int to float
             Encoded values by column; NaN for those refused.
         refused : collection of int
-            Which of them are refusals, and so are free.
+            Which of them are refusals, which are free.
 
         Returns
         -------
@@ -79,7 +79,7 @@ class Inquiry:
             return []
         if self.ledger.budget is not None and not self.ledger.affords_all(set(values).difference(refused)):
             return []
-        wanted = self.policy.hear_at_hand({**values, **self._answers})  # type: ignore[attr-defined]
+        wanted = self.policy.hear_ahead({**values, **self._answers})  # type: ignore[attr-defined]
         answered = [column for column in wanted if column not in self._known]
         bought = [column for column in answered if column not in refused] if refused else answered
         self.ledger.buy_all(bought)
@@ -91,17 +91,17 @@ class Inquiry:
         return answered
 
     def resume(self) -> None:
-        """Look for a question again, at an end that the policy has since been moved on from."""
+        """Ask the policy again, after it was changed at the end of the walk."""
         if self.column is None:
             self._advance()
 
-    def output(self) -> NDArray[np.float64]:
+    def output(self) -> Floats:
         """Return the policy's raw output so far, shape (n_outputs,)."""
         return self.policy.output()
 
     def _asked(self) -> int:
         if self.column is None:
-            raise RuntimeError("the inquiry has ended")
+            raise RuntimeError("the walk has ended")
         return self.column
 
     def _answer(self, column: int, value: Any) -> None:
@@ -110,7 +110,7 @@ class Inquiry:
         self._advance()
 
     def _advance(self) -> None:
-        """Go on to the next question that only the world can answer."""
+        """Advance to the next question that needs an answer from outside."""
         while (column := self.policy.wants(self.ledger)) is not None:
             if column not in self._answers:
                 if self.ledger.affords(column):

@@ -1,4 +1,4 @@
-"""Whom a load trusts: names of types that a part of a file may be built of, beyond what is always safe."""
+"""Types that the user trusts while a file is loaded, beyond those that are always safe."""
 
 from __future__ import annotations
 
@@ -31,5 +31,5 @@ def trusting(names: Sequence[str]) -> Iterator[None]:
 
 
 def trusted_names() -> tuple[str, ...]:
-    """Return what the load under way trusts."""
+    """Return the names of the types that the current load trusts."""
     return _TRUSTED.get()

@@ -1,4 +1,4 @@
-"""Save and load the state of a model: its kind and what it has learned, as one file."""
+"""Save and load the state of a model as one file."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import os
 from collections.abc import Mapping
 
 from farthing.errors import FileError
-from farthing.store import text, values  # noqa: F401  (values registers its codecs)
+from farthing.store import strict_json, value_codecs  # noqa: F401  (value_codecs registers its types)
 from farthing.store.archive import read_archive, write_archive
 from farthing.store.codec import decode, encode
 
 
 def write(path: str | os.PathLike[str], kind: str, state: Mapping[str, object]) -> None:
-    """Save a state. The same state always gives the same bytes, and a failure leaves the old file as it was.
+    """Save a state. The same state always gives the same bytes; a failure leaves the old file unchanged.
 
     Parameters
     ----------
     path : path-like
-        Where to; an existing file is replaced.
+        The file; an existing one is replaced.
     kind : str
-        What it is the state of: the name of a registered class.
+        The name of the registered class of the model.
     state : dict
         Values by name. Anything with a codec: numbers, strings, lists, tuples, dicts, NumPy arrays and
         scalars, CostSheet, Schema, Forest, and what `register_codec` added.
@@ -38,11 +38,11 @@ def write(path: str | os.PathLike[str], kind: str, state: Mapping[str, object]) 
     ('Prior', {'params': {'budget': None}, 'fitted': {'prior_': [0.25, 0.75]}})
     """
     plain, arrays = encode(state)
-    write_archive(path, kind, text.dumps(plain), arrays)
+    write_archive(path, kind, strict_json.dumps(plain), arrays)
 
 
 def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, object]]:
-    """Load what `write` saved, running nothing that the file says.
+    """Load what `write` saved, without running any code from the file.
 
     Parameters
     ----------
@@ -54,15 +54,15 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, object]]:
     kind : str
         As it was given to `write`; the caller looks it up among the classes it knows.
     state : dict
-        Equal to what was given to `write`, bit for bit. It is for the caller to check that the values are
-        those of a sound model; each of them is sound in itself.
+        Equal to what was given to `write`, bit for bit. Each value is valid in itself; the caller checks that
+        together they make a valid model.
 
     Raises
     ------
     FileError
         If the file is not one that `write` could have made.
     FileNotFoundError
-        If there is none.
+        If there is no such file.
     """
     kind, plain, arrays = read_archive(path)
     if not isinstance(plain, dict) or "$" in plain:

@@ -1,4 +1,4 @@
-"""The array calls of any method, from its policy: one inquiry a row."""
+"""The array calls of any method, from its policy: one walk per row."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet, RowLedger
-from farthing.walks.inquiry import Inquiry
+from farthing.typing import Flags, Floats, Integers
 from farthing.walks.policy import Policy
+from farthing.walks.row_walk import RowWalk
 
 
 def walk_rows(
@@ -18,15 +19,15 @@ def walk_rows(
     values: NDArray[np.floating],
     n_outputs: int,
     *,
-    budget: NDArray[np.float64] | None = None,
-    seeds: NDArray[np.int64] | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    budget: Floats | None = None,
+    seeds: Integers | None = None,
+) -> tuple[Floats, Flags]:
     """Walk every row of a table to its end.
 
     Parameters
     ----------
     policy_of : callable
-        From a seed, or None for the model's own, to a fresh policy.
+        Takes a seed, or None for that of the model, and returns a new policy.
     sheet : CostSheet
         Prices, in the order of the columns.
     values : ndarray, shape (n_rows, n_features)
@@ -49,9 +50,9 @@ def walk_rows(
     acquired = np.empty(values.shape, dtype=np.bool_)
     for row, entries in enumerate(values):
         policy = policy_of(None if seeds is None else int(seeds[row]))
-        inquiry = Inquiry(policy, RowLedger(sheet, None if budget is None else float(budget[row])))
-        while inquiry.column is not None:
-            inquiry.buy(float(entries[inquiry.column]))
-        outputs[row] = inquiry.output()
-        acquired[row] = inquiry.ledger.bought
+        row_walk = RowWalk(policy, RowLedger(sheet, None if budget is None else float(budget[row])))
+        while row_walk.column is not None:
+            row_walk.buy(float(entries[row_walk.column]))
+        outputs[row] = row_walk.output()
+        acquired[row] = row_walk.ledger.bought
     return outputs, acquired

@@ -45,7 +45,6 @@ SOFT = Loss(_soft_start, logistic_steps, soft_values)
     trials=[
         {"n_trees": 5, "gamma": 0.2, "p_full": 0.8, "n_alternations": 2, "leaf": "gradient", "n_folds": 2}
     ],
-    check_defaults=False,  # a forest and hundreds of trees, for each of a hundred small fits
 )
 @documented(TEXTS)
 class AdaptGbrtClassifier(AdaptClassifier):

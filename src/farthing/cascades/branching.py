@@ -60,7 +60,6 @@ from farthing.walks import Policy, walk_rows
             "reader": NetworkReader(n_units=8, n_steps=5, by_branch=True, learn_rows=60, n_levels=3),
         },
     ],
-    check_defaults=False,  # sixty rounds, for each of a hundred small fits
 )
 class BranchingCascadeClassifier(TreesMixin, ContractClassifier):
     """Routes that buy the first features row by row, and at each end a booster with purchases of its own.

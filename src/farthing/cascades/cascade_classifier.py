@@ -36,7 +36,6 @@ Exit: TypeAlias = Literal["confidence", "learned"]
             "curtail": True,
         },
     ],
-    check_defaults=False,  # twenty boosters and five folds, for each of a hundred small fits
 )
 @documented(TEXTS)
 class MiserCascadeClassifier(MiserCascade, ContractClassifier):

@@ -20,7 +20,6 @@ from farthing.cascades.nursery import Booster, Nursery
     auto=cascade_auto,
     rank=1,
     trials=[{"n_stages": 2, "n_trees": 3, "max_depth": 2, "n_folds": 2, "learning_rate": 0.5}],
-    check_defaults=False,  # as for classes
 )
 @documented(TEXTS)
 class MiserCascadeRegressor(MiserCascade, ContractRegressor):

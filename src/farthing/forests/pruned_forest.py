@@ -29,7 +29,6 @@ _PARTS: Final = 4
     auto={"penalty": [0.1, 1.0, 3.0, 10.0], "max_features": [None]},
     rank=3,
     trials=[{"max_trees": 5, "penalty": 0.1, "max_features": None}],
-    check_defaults=False,  # forty trees for each of a hundred small fits
 )
 class PrunedForestClassifier(AimedMixin, TreesMixin, ContractClassifier):
     """A forest grown at the prices of its features and pruned to a mean budget.

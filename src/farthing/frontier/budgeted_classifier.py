@@ -33,7 +33,6 @@ from farthing.frontier.scoring import ErrorCosts
             "calibrate": True,
         },
     ],
-    check_defaults=False,
 )
 @documented({"parameters": PARAMETERS.format(scoring="str, scorer or ErrorCosts")})
 class BudgetedClassifier(FrontDoor, ContractClassifier):

@@ -17,7 +17,6 @@ from farthing.frontier.parts import Part
 
 @register(
     trials=[{"methods": [GreedyMiserRegressor(n_trees=4)], "budget": "60%", "cv": 2}],
-    check_defaults=False,
 )
 @documented({"parameters": PARAMETERS.format(scoring="str or scorer")})
 class BudgetedRegressor(FrontDoor, ContractRegressor):

@@ -38,7 +38,6 @@ def _grid(ground: Any) -> dict[str, list[Any]]:
         {"estimator": _SMALL, "n_neighbors": "exact", "alpha": 0.02, "confidence": 1.0},
         {"estimator": _SMALL, "n_neighbors": 9, "alpha": 0.1, "unmeasured": "missing"},
     ],
-    check_defaults=False,
 )
 @documented(NEIGHBORS)
 class MarginNeighborsClassifier(NeighborhoodClassifier):

@@ -12,7 +12,6 @@ from farthing.neighbors.neighborhoods import NEIGHBORS, NeighborhoodClassifier
 
 @register(
     trials=[{"estimator": AdaBoostClassifier(n_rounds=20), "n_neighbors": 9, "confidence": 0.8}],
-    check_defaults=False,
 )
 @documented(NEIGHBORS)
 class RandomOrderClassifier(NeighborhoodClassifier):

@@ -20,7 +20,6 @@ from farthing.neighbors.standard import Standard
 
 @register(
     trials=[{"alpha": 0.02}],
-    check_defaults=False,
 )
 @documented(TEXTS)
 class ValueOfClassifier(AcquiringClassifier):

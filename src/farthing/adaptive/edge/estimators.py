@@ -21,7 +21,6 @@ _QUICK = {"max_steps": 8, "n_alternations": 2}
 
 @register(
     trials=[{"tradeoff": 0.2, **_QUICK}],
-    check_defaults=False,  # two hundred steps, for each of hundreds of small fits
 )
 @documented({"shared": SHARED.format(**CLASSES), "attributes": ATTRIBUTES})
 class EdgeClassifier(EdgeModel, ContractClassifier):
@@ -92,7 +91,6 @@ class EdgeClassifier(EdgeModel, ContractClassifier):
 
 @register(
     trials=[{"training": "projected", "activation": "relu", "tradeoff": 0.05, **_QUICK}],
-    check_defaults=False,
 )
 @documented({"shared": SHARED.format(**NUMBERS), "attributes": ATTRIBUTES})
 class EdgeRegressor(EdgeModel, ContractRegressor):

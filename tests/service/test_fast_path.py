@@ -1,4 +1,4 @@
-"""The layers around the router: the short way to a step, bodies that are late, answers in one piece."""
+"""The layers around the router: the fast path of a step, late bodies, coalesced writes."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from farthing.service import Settings, create_app
-from farthing.service.begun import Begun
-from farthing.service.wire import JoinedTransport
+from farthing.service.coalesced_writes import CoalescingTransport
+from farthing.service.eager_coroutine import EagerCoroutine
 
 
 async def call(app: Any, path: str, body: bytes, chunks: int = 1, **more: Any) -> tuple[int, Any, list[Any]]:
@@ -53,16 +53,16 @@ async def call(app: Any, path: str, body: bytes, chunks: int = 1, **more: Any) -
         b"[]",
     ],
 )
-def test_the_short_way_answers_as_the_router_does(models: Path, body: bytes) -> None:
+def test_the_fast_path_answers_as_the_router_does(models: Path, body: bytes) -> None:
     app = create_app(Settings(sources=(str(models),)))
 
     async def both() -> list[Any]:
-        short = [await call(app, "/v1/models/heart/next", body, chunks) for chunks in (1, 3)]
+        fast = [await call(app, "/v1/models/heart/next", body, chunks) for chunks in (1, 3)]
         routed = await call(app, "/there/v1/models/heart/next", body, root_path="/there")
-        return [*short, routed]
+        return [*fast, routed]
 
-    short, in_pieces, routed = asyncio.run(both())
-    assert short == in_pieces == routed
+    fast, in_pieces, routed = asyncio.run(both())
+    assert fast == in_pieces == routed
 
 
 @pytest.mark.parametrize("path", ["/v1/models//next", "/v1/models/a/b/next", "/v1/models/liver/next"])
@@ -84,19 +84,19 @@ def test_work_that_need_not_wait_is_done_at_once() -> None:
         return 8
 
     async def main() -> None:
-        assert Begun(quick()).result == 7
+        assert EagerCoroutine(quick()).result == 7
         event = asyncio.Event()
-        begun = Begun(slow(event))
-        assert not begun.done
+        eager = EagerCoroutine(slow(event))
+        assert not eager.done
         asyncio.get_running_loop().call_soon(event.set)
-        assert await begun == 8
-        late = asyncio.ensure_future(_await(Begun(slow(asyncio.Event()))))
+        assert await eager == 8
+        late = asyncio.ensure_future(_await(EagerCoroutine(slow(asyncio.Event()))))
         await asyncio.sleep(0)
         late.cancel()
         assert await late == -1
 
-    async def _await(begun: Begun[int]) -> int:
-        return await begun
+    async def _await(eager: EagerCoroutine[int]) -> int:
+        return await eager
 
     asyncio.run(main())
 
@@ -117,14 +117,14 @@ class Pieces:
 def test_an_answer_goes_out_in_one_piece_and_in_order() -> None:
     async def main() -> None:
         pieces = Pieces()
-        joined = JoinedTransport(pieces, asyncio.get_running_loop())
-        joined.write(b"a")
-        joined.write(b"b")
+        coalescing = CoalescingTransport(pieces, asyncio.get_running_loop())
+        coalescing.write(b"a")
+        coalescing.write(b"b")
         assert pieces.sent == []
         await asyncio.sleep(0)
-        joined.write(b"c" * 100_000)  # too much to hold
-        joined.write(b"d")
-        joined.close()
+        coalescing.write(b"c" * 100_000)  # too much to hold
+        coalescing.write(b"d")
+        coalescing.close()
         await asyncio.sleep(0)
         assert pieces.sent == [b"ab", b"c" * 100_000, b"d", b"closed"]
 

@@ -1,4 +1,4 @@
-"""What a service tells about a model: features, prices, groups, and where on the frontier it was chosen."""
+"""The description of a model for clients: features, prices, groups, and its point on the frontier."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from farthing.base import BudgetedEstimator
 
 
 def describe(model: BudgetedEstimator) -> dict[str, Any]:
-    """Return a model's description as plain values.
+    """Return the description of a model as JSON values.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def describe(model: BudgetedEstimator) -> dict[str, Any]:
     Returns
     -------
     dict
-        The fields of ``ModelInfo`` but its name, version and fault.
+        The fields of ``ModelInfo``, without name, version and fault.
 
     Examples
     --------
@@ -61,9 +61,9 @@ def describe(model: BudgetedEstimator) -> dict[str, Any]:
 
 
 def frontier_point(model: object) -> dict[str, Any] | None:
-    """Return the point of the frontier that a front door chose, ``chosen_``, as plain values, or None.
+    """Return the point of the frontier that a sweep chose, ``chosen_``, as JSON values, or None.
 
-    Beside the point, its mean spend and its score there is the budget it was chosen under, and of which kind.
+    It has the point's mean spend and score, and the budget it was chosen for, with its kind.
 
     Examples
     --------
@@ -76,25 +76,25 @@ def frontier_point(model: object) -> dict[str, Any] | None:
     point = getattr(model, "chosen_", None)
     if point is None:
         return None
-    under = {name: getattr(model, name, None) for name in ("budget", "kind")}
-    return {name: _plain(value) for name, value in under.items()} | dict(_plain(point))
+    chosen_for = {name: getattr(model, name, None) for name in ("budget", "kind")}
+    return {name: _to_json(value) for name, value in chosen_for.items()} | dict(_to_json(point))
 
 
-def _plain(value: Any) -> Any:
-    """Return what JSON can hold of a value; anything else as its text."""
+def _to_json(value: Any) -> Any:
+    """Return a value as JSON values; what has no equivalent becomes its text."""
     if is_dataclass(value) and not isinstance(value, type):
         value = {field.name: getattr(value, field.name) for field in fields(value) if field.repr}
     if isinstance(value, Mapping):
-        return {str(name): _plain(item) for name, item in value.items()}
+        return {str(name): _to_json(item) for name, item in value.items()}
     if isinstance(value, np.ndarray | np.generic):
         value = value.tolist()
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [_to_json(item) for item in value]
     if isinstance(value, float):
         return _finite(value)
     return value if value is None or isinstance(value, str | int | bool) else str(value)
 
 
 def _finite(number: float | None) -> float | None:
-    """Return a number that JSON can hold; no limit is None."""
+    """Return a finite number, or None for what JSON cannot write."""
     return number if number is not None and np.isfinite(number) else None

@@ -14,7 +14,7 @@ import farthing
 from farthing import BudgetedClassifier
 from farthing.forests import BudgetTreeClassifier
 from farthing.service import Settings
-from farthing.service.describe import frontier_point
+from farthing.service.model_description import frontier_point
 
 
 def ask(http: httpx.Client, name: str = "heart", **body: Any) -> dict[str, Any]:
@@ -83,16 +83,16 @@ def test_a_group_is_paid_once(http: httpx.Client, models: Path) -> None:
             assert sum(prices) == pytest.approx(model.costs_.total(asked[name]))
 
 
-def test_seeds_draw_other_lots_and_the_same_seed_the_same(http: httpx.Client, models: Path) -> None:
-    model = farthing.load(models / "lots.farthing")
+def test_other_seeds_ask_otherwise_and_the_same_seed_the_same(http: httpx.Client, models: Path) -> None:
+    model = farthing.load(models / "stochastic.farthing")
     firsts = set()
     for seed in range(12):
-        question = ask(http, "lots", seed=seed)["ask"]
-        assert question == ask(http, "lots", seed=seed)["ask"]
+        question = ask(http, "stochastic", seed=seed)["ask"]
+        assert question == ask(http, "stochastic", seed=seed)["ask"]
         assert question["feature"] == model.walk(seed=seed).ask.feature
         firsts.add(question["feature"])
     assert len(firsts) > 1
-    assert ask(http, "lots")["ask"]["feature"] == model.walk().ask.feature
+    assert ask(http, "stochastic")["ask"]["feature"] == model.walk().ask.feature
 
 
 def test_a_regressor_has_no_classes_and_an_unseen_category_is_named(http: httpx.Client) -> None:
@@ -122,7 +122,7 @@ def test_bulk_rows_are_consultations(http: httpx.Client, models: Path) -> None:
 
 def test_models_are_listed_and_described(http: httpx.Client, models: Path) -> None:
     listed = http.get("/v1/models").json()
-    assert [model["name"] for model in listed["models"]] == ["colour", "forest", "heart", "lots"]
+    assert [model["name"] for model in listed["models"]] == ["colour", "forest", "heart", "stochastic"]
     assert listed["faults"] == {}
     about = http.get("/v1/models/heart").json()
     sheet = farthing.load(models / "heart.farthing").costs_
@@ -139,7 +139,7 @@ def test_models_are_listed_and_described(http: httpx.Client, models: Path) -> No
     assert (colours["kind"], colours["categories"]) == ("categorical", ["blue", "green", "red"])
     response = http.get("/v1/models/liver")
     assert response.status_code == 404
-    assert "there are: colour, forest, heart, lots" in response.json()["detail"]
+    assert "there are: colour, forest, heart, stochastic" in response.json()["detail"]
 
 
 def test_the_point_of_the_frontier_is_told(tmp_path: Path) -> None:

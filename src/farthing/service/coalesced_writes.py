@@ -1,4 +1,4 @@
-"""How answers go over the wire: head and body in one piece, so that a client wakes up once."""
+"""Send the head and the body of a response in one write, so that the client wakes up once."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-# More than this is not held back.
-_MOST: Final = 2**16
+# More bytes than this are not held back.
+_MAX_HELD: Final = 2**16
 
 
-class JoinedProtocol(HttpToolsProtocol):
-    """HTTP as uvicorn has it, which writes an answer's head and then its body, on a joined transport."""
+class CoalescingProtocol(HttpToolsProtocol):
+    """uvicorn's HTTP protocol, which writes head and body separately, on a coalescing transport."""
 
     def connection_made(self, transport: Any) -> None:
-        """Begin a connection."""
-        super().connection_made(JoinedTransport(transport, self.loop))  # type: ignore[arg-type]
+        """Start a connection."""
+        super().connection_made(CoalescingTransport(transport, self.loop))  # type: ignore[arg-type]
 
 
-class JoinedTransport:
-    """A transport that sends what is written within one turn of the loop in one piece.
+class CoalescingTransport:
+    """A transport that sends all writes of one iteration of the event loop together.
 
     Parameters
     ----------
     transport : asyncio.Transport
-        It does everything else.
+        The transport that sends; all other calls go to it.
     loop : event loop
 
     Examples
@@ -34,9 +34,9 @@ class JoinedTransport:
     ...     def write(self, data):
     ...         print(bytes(data))
     >>> async def answer():
-    ...     joined = JoinedTransport(Pieces(), asyncio.get_running_loop())
-    ...     joined.write(b"head ")
-    ...     joined.write(b"and body")
+    ...     coalescing = CoalescingTransport(Pieces(), asyncio.get_running_loop())
+    ...     coalescing.write(b"head ")
+    ...     coalescing.write(b"and body")
     ...     await asyncio.sleep(0)
     >>> asyncio.run(answer())
     b'head and body'
@@ -51,15 +51,15 @@ class JoinedTransport:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Send data at the end of this turn of the loop."""
+        """Send data at the end of this iteration of the event loop."""
         if not self._held:
             self._loop.call_soon(self._flush)
         self._held += data
-        if len(self._held) > _MOST:
+        if len(self._held) > _MAX_HELD:
             self._flush()
 
     def close(self) -> None:
-        """Send what is held and close."""
+        """Send what is held back, and close."""
         self._flush()
         self._transport.close()
 

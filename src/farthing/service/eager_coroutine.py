@@ -1,4 +1,4 @@
-"""A coroutine that is begun at once, in the hope that it need not wait."""
+"""A coroutine that is started at once, since it often finishes without waiting."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any, Generic, TypeVar
 Made = TypeVar("Made")
 
 
-class Begun(Generic[Made]):
-    """Run a coroutine up to where it first waits; awaiting this goes on from there.
+class EagerCoroutine(Generic[Made]):
+    """Run a coroutine up to its first wait; awaiting this object continues from there.
 
-    A limit of time is dear to set up, and most bodies have arrived before they are read.
+    A timeout is expensive to set up, and most request bodies have arrived before they are read.
 
     Parameters
     ----------
@@ -20,16 +20,16 @@ class Begun(Generic[Made]):
     Attributes
     ----------
     done : bool
-        Whether it came to its end without waiting.
+        Whether it has finished.
     result : object
-        What it made, if it is done.
+        What it returned, if it is done.
 
     Examples
     --------
     >>> async def quick():
     ...     return 7
-    >>> begun = Begun(quick())
-    >>> begun.done, begun.result
+    >>> eager = EagerCoroutine(quick())
+    >>> eager.done, eager.result
     (True, 7)
     """
 
@@ -43,18 +43,18 @@ class Begun(Generic[Made]):
             self.done, self.result = True, end.value
 
     def __await__(self) -> Generator[Any, Any, Made]:
-        """Go on from where the coroutine waits."""
+        """Continue from where the coroutine waits."""
         while not self.done:
             try:
-                heard = yield self._awaited
+                sent = yield self._awaited
             except BaseException as error:
                 self._resume(self._work.throw, error)
             else:
-                self._resume(self._work.send, heard)
+                self._resume(self._work.send, sent)
         return self.result
 
-    def _resume(self, how: Any, given: Any) -> None:
+    def _resume(self, resume: Any, value: Any) -> None:
         try:
-            self._awaited = how(given)
+            self._awaited = resume(value)
         except StopIteration as end:
             self.done, self.result = True, end.value

@@ -1,4 +1,4 @@
-"""From the bytes of a request to plain values, or to a list of what is wrong and where."""
+"""Parse the body of a request strictly, and name the field at fault if it fails."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from farthing.store.text import loads
+from farthing.store.strict_json import loads
 
 Place: TypeAlias = tuple[str | int, ...]
 
-MOST_PROBLEMS: Final = 20
-_MOST_TEXT: Final = 300
+MAX_PROBLEMS: Final = 20
+_MAX_TEXT: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,34 +24,34 @@ class Problem:
     Attributes
     ----------
     place : tuple of str and int
-        Where in the body: names of fields and places in lists, outermost first.
+        Where in the body: field names and list positions, outermost first.
     message : str
         What is wrong and what to do.
     kind : str
-        A short name of the kind of problem, for programs.
+        A short code of the kind of problem, for programs.
     """
 
     place: Place
     message: str
     kind: str = "value"
 
-    def plain(self) -> dict[str, Any]:
-        """Return the problem as the answer to a request holds it."""
-        short = [part[:_MOST_TEXT] if isinstance(part, str) else part for part in self.place]
-        return {"loc": ["body", *short], "msg": self.message[:_MOST_TEXT], "type": self.kind}
+    def to_json(self) -> dict[str, Any]:
+        """Return the problem as an item of the answer's ``detail``."""
+        short = [part[:_MAX_TEXT] if isinstance(part, str) else part for part in self.place]
+        return {"loc": ["body", *short], "msg": self.message[:_MAX_TEXT], "type": self.kind}
 
 
 class BadRequestError(Exception):
-    """A request that cannot be answered, with the status of the answer and the problems to name in it."""
+    """A request that cannot be answered: the HTTP status of the answer, and the problems."""
 
     def __init__(self, status: int, problems: list[Problem]) -> None:
         super().__init__(status)
         self.status = status
-        self.problems = problems[:MOST_PROBLEMS]
+        self.problems = problems[:MAX_PROBLEMS]
 
 
 def parse(data: bytes) -> Any:
-    """Parse a body as strictly as a model file: no key twice, no NaN, no number beyond the doubles.
+    """Parse a body as strictly as a model file: no duplicate key, no NaN, no number out of range.
 
     Parameters
     ----------
@@ -61,12 +61,12 @@ def parse(data: bytes) -> Any:
     Returns
     -------
     object
-        Plain values.
+        What the JSON stands for.
 
     Raises
     ------
     BadRequestError
-        With status 422 if a field can be blamed, 400 if it is no JSON at all.
+        With status 422 if a field is at fault, 400 if the body is not JSON at all.
 
     Examples
     --------
@@ -81,32 +81,32 @@ def parse(data: bytes) -> Any:
     try:
         return loads(data)
     except (ValueError, RecursionError) as error:
-        problems = _blame(data)
+        problems = _find_faults(data)
         if problems:
             raise BadRequestError(422, problems) from None
-        said = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
-        raise BadRequestError(400, [Problem((), f"the body is not sound JSON: {said}", "json")]) from None
+        reason = "it is nested too deep" if isinstance(error, RecursionError) else str(error)
+        raise BadRequestError(400, [Problem((), f"the body is not valid JSON: {reason}", "json")]) from None
 
 
-class _Wrong:
-    """Stands in a parsed body for what strict JSON does not allow."""
+class _Invalid:
+    """Placeholder in a parsed body for a value that strict JSON does not allow."""
 
     def __init__(self, message: str, kind: str) -> None:
         self.message = message
         self.kind = kind
 
 
-def _blame(data: bytes) -> list[Problem]:
-    """Parse once more, more leniently, to find the fields at fault."""
+def _find_faults(data: bytes) -> list[Problem]:
+    """Parse once more, leniently, to find the fields at fault."""
     try:
         plain = json.loads(
             data.decode("utf-8"),
             parse_int=_integer,
             parse_float=_float,
-            parse_constant=lambda name: _Wrong(f"{name} is not JSON; send null if it is missing", "number"),
+            parse_constant=lambda name: _Invalid(f"{name} is not JSON; send null if it is missing", "number"),
             object_pairs_hook=_pairs,
         )
-        return [problem for problem, _ in zip(_faults(plain, ()), range(MOST_PROBLEMS), strict=False)]
+        return [problem for problem, _ in zip(_faults(plain, ()), range(MAX_PROBLEMS), strict=False)]
     except (ValueError, RecursionError):
         return []
 
@@ -114,23 +114,27 @@ def _blame(data: bytes) -> list[Problem]:
 def _integer(digits: str) -> object:
     if len(digits) <= 20 and -(2**63) <= int(digits) < 2**64:
         return 0
-    return _Wrong("the integer does not fit in 64 bits", "number")
+    return _Invalid("the integer does not fit in 64 bits", "number")
 
 
 def _float(digits: str) -> object:
-    return 0.0 if math.isfinite(float(digits)) else _Wrong("the number is beyond the doubles", "number")
+    return (
+        0.0
+        if math.isfinite(float(digits))
+        else _Invalid("the number is out of the range of a double", "number")
+    )
 
 
 def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         counts = Counter(name for name, _ in pairs)
-        found |= {name: _Wrong(f"{name!r} stands here twice", "twice") for name in counts if counts[name] > 1}
+        found |= {name: _Invalid(f"{name!r} is given twice", "twice") for name in counts if counts[name] > 1}
     return found
 
 
 def _faults(plain: Any, place: Place) -> Iterator[Problem]:
-    if isinstance(plain, _Wrong):
+    if isinstance(plain, _Invalid):
         yield Problem(place, plain.message, plain.kind)
     elif isinstance(plain, str):
         if not _is_text(plain):

@@ -1,24 +1,22 @@
-"""Walks over a service: the interface of a local walk, one request a step."""
+"""Walks over a service: the interface of a local walk, with one request per step."""
 
 from __future__ import annotations
 
 import math
 import sys
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from farthing.base.inputs import check_cap, check_seed
 from farthing.errors import ServiceError, TableError, WalkError
+from farthing.service.schemas import JsonObject
 from farthing.table.values import ODD, plain, show
 from farthing.walks import REFUSED, Ask, Decision, Refusal
 
-Plain: TypeAlias = dict[str, Any]
 
-
-class Script:
-    """What a walk over a service knows: what was given and told, and the last answer. It sends nothing.
+class RemoteWalkState:
+    """The state of a walk over a service: what was given and told, and the last answer. It sends nothing.
 
     Parameters
     ----------
@@ -33,7 +31,7 @@ class Script:
         self._budget = check_cap(budget)
         self._seed = check_seed(seed)
         self._told: dict[str, object | Refusal] = {}
-        self._last: Plain = {}
+        self._last: JsonObject = {}
 
     @property
     def ask(self) -> Ask | None:
@@ -43,17 +41,17 @@ class Script:
 
     @property
     def decision(self) -> Decision:
-        """The prediction as of now; valid at any moment, final when `ask` is None."""
+        """The prediction so far; valid at any time, final when `ask` is None."""
         return to_decision(self._last["decision"])
 
     @property
     def spent(self) -> float:
-        """What was paid so far."""
+        """The spend so far."""
         return float(self._last["spent"])
 
     @property
     def left(self) -> float | None:
-        """What the budget still holds; None without a budget."""
+        """What is left of the budget; None without a budget."""
         if self._last["left"] is None:
             return None
         return math.inf if self._budget == math.inf else float(self._last["left"])
@@ -65,21 +63,21 @@ class Script:
 
     @property
     def version(self) -> str:
-        """The version of the model that the walk goes through."""
+        """The version of the model."""
         return str(self._last["version"])
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(ask={self.ask!r}, spent={self.spent!r}, left={self.left!r})"
 
     def _with(self, verb: str, value: object) -> dict[str, object | Refusal]:
-        """Return all answers with one more, to the open question."""
+        """Return the answers so far, and one more to the open question."""
         ask = self.ask
         if ask is None:
             raise WalkError(f"{verb} was called, but the walk has ended and asks for nothing")
         return {**self._told, ask.feature: value}
 
-    def _request(self, told: Mapping[str, object | Refusal]) -> Plain:
-        """Return the body that asks for the step after these answers."""
+    def _request(self, told: Mapping[str, object | Refusal]) -> JsonObject:
+        """Return the body of the request for the step after these answers."""
         return {
             "given": self._given,
             "known": {name: to_json(name, value) for name, value in told.items() if value is not REFUSED},
@@ -89,66 +87,66 @@ class Script:
             "seed": self._seed,
         }
 
-    def _take(self, told: dict[str, object | Refusal], answer: Plain) -> None:
-        """Go on to a step that the service answered with."""
+    def _update(self, told: dict[str, object | Refusal], answer: JsonObject) -> None:
+        """Take an answer of the service as the new state."""
         if self._last and answer["version"] != self._last["version"]:
-            raise ServiceError("the model was replaced while it was walked through; start a new walk")
+            raise ServiceError("the model was replaced during the walk; start a new walk")
         self._told, self._last = told, answer
 
 
-class RemoteWalk(Script):
+class RemoteWalk(RemoteWalkState):
     """A walk over a service; `Client.walk` makes it.
 
     Parameters
     ----------
     send : callable
-        From the body of a step's request to its answer.
+        Takes the body of a request for a step and returns the answer.
     given, budget, seed
         As in a local walk.
     """
 
     def __init__(
         self,
-        send: Callable[[Plain], Plain],
+        send: Callable[[JsonObject], JsonObject],
         given: Mapping[str, object],
         budget: float | None,
         seed: int | None,
     ) -> None:
         super().__init__(given, budget, seed)
         self._send = send
-        self._go({})
+        self._advance({})
 
     def tell(self, value: object) -> None:
         """Answer the question and pay for it; a value that its column cannot hold is a TableError."""
-        self._go(self._with("tell", value))
+        self._advance(self._with("tell", value))
 
     def refuse(self) -> None:
-        """Say that the feature cannot be had."""
-        self._go(self._with("refuse", REFUSED))
+        """Refuse: the feature is not available."""
+        self._advance(self._with("refuse", REFUSED))
 
     def replay(self, answers: Mapping[str, object]) -> None:
-        """Answer from ``answers`` up to the first question that they do not hold; `REFUSED` refuses."""
+        """Answer from ``answers`` up to the first question without one; `REFUSED` refuses."""
         while (ask := self.ask) is not None and ask.feature in answers:
             self.tell(answers[ask.feature])
 
-    def _go(self, told: dict[str, object | Refusal]) -> None:
-        self._take(told, self._send(self._request(told)))
+    def _advance(self, told: dict[str, object | Refusal]) -> None:
+        self._update(told, self._send(self._request(told)))
 
 
-class AsyncRemoteWalk(Script):
-    """A walk over a service whose verbs are awaited; ``await AsyncClient.walk(...)`` makes it.
+class AsyncRemoteWalk(RemoteWalkState):
+    """A walk over a service whose calls are awaited; ``await AsyncClient.walk(...)`` makes it.
 
     Parameters
     ----------
     send : coroutine function
-        From the body of a step's request to its answer.
+        Takes the body of a request for a step and returns the answer.
     given, budget, seed
         As in a local walk.
     """
 
     def __init__(
         self,
-        send: Callable[[Plain], Awaitable[Plain]],
+        send: Callable[[JsonObject], Awaitable[JsonObject]],
         given: Mapping[str, object],
         budget: float | None,
         seed: int | None,
@@ -157,29 +155,29 @@ class AsyncRemoteWalk(Script):
         self._send = send
 
     async def start(self) -> AsyncRemoteWalk:
-        """Ask for the first question."""
-        await self._go({})
+        """Get the first question."""
+        await self._advance({})
         return self
 
     async def tell(self, value: object) -> None:
         """Answer the question and pay for it; a value that its column cannot hold is a TableError."""
-        await self._go(self._with("tell", value))
+        await self._advance(self._with("tell", value))
 
     async def refuse(self) -> None:
-        """Say that the feature cannot be had."""
-        await self._go(self._with("refuse", REFUSED))
+        """Refuse: the feature is not available."""
+        await self._advance(self._with("refuse", REFUSED))
 
     async def replay(self, answers: Mapping[str, object]) -> None:
-        """Answer from ``answers`` up to the first question that they do not hold; `REFUSED` refuses."""
+        """Answer from ``answers`` up to the first question without one; `REFUSED` refuses."""
         while (ask := self.ask) is not None and ask.feature in answers:
             await self.tell(answers[ask.feature])
 
-    async def _go(self, told: dict[str, object | Refusal]) -> None:
-        self._take(told, await self._send(self._request(told)))
+    async def _advance(self, told: dict[str, object | Refusal]) -> None:
+        self._update(told, await self._send(self._request(told)))
 
 
 def to_json(name: str, value: object) -> object:
-    """Return a value of any library as JSON has it; what is missing is None, what a device says a list.
+    """Return a value of any library as JSON: missing is None, the message of a device is a list.
 
     Examples
     --------
@@ -199,8 +197,8 @@ def to_json(name: str, value: object) -> object:
     return reduced
 
 
-def to_decision(answer: Plain) -> Decision:
-    """Return a decision as the service put it into JSON."""
+def to_decision(answer: JsonObject) -> Decision:
+    """Return the decision in an answer of the service."""
     classes = answer["classes"]
     return Decision(
         prediction=answer["prediction"],

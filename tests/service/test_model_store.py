@@ -13,7 +13,7 @@ import pytest
 from tests.serving import running
 
 from farthing.forests import BudgetTreeClassifier
-from farthing.service import Settings, Shelf
+from farthing.service import ModelStore, Settings
 from farthing.service.server import check
 
 
@@ -21,21 +21,21 @@ def save(path: Path, *, costs: float = 1.0) -> None:
     BudgetTreeClassifier(costs=[costs, costs]).fit(np.eye(2), ["no", "yes"]).save(path)
 
 
-def price(shelf: Shelf, name: str = "tree") -> float:
-    return float(shelf.books[name].about["features"][0]["cost"])
+def price(store: ModelStore, name: str = "tree") -> float:
+    return float(store.models[name].description["features"][0]["cost"])
 
 
 def test_a_changed_file_takes_the_old_ones_place(tmp_path: Path) -> None:
     told = []
     save(tmp_path / "tree.farthing")
-    shelf = Shelf([str(tmp_path)], lambda name, fault: told.append((name, fault)))
-    before = shelf.books
+    store = ModelStore([str(tmp_path)], lambda name, fault: told.append((name, fault)))
+    before = store.models
     save(tmp_path / "tree.farthing", costs=5)
-    shelf.refresh()
-    assert price(shelf) == 5.0
-    assert before["tree"].about["features"][0]["cost"] == 1.0, "who holds the old state keeps it whole"
-    assert before["tree"].version != shelf.books["tree"].version
-    shelf.refresh()
+    store.refresh()
+    assert price(store) == 5.0
+    assert before["tree"].description["features"][0]["cost"] == 1.0, "who holds the old state keeps it whole"
+    assert before["tree"].version != store.models["tree"].version
+    store.refresh()
     assert told == [("tree", None), ("tree", None)], "what did not change is not loaded again"
 
 
@@ -43,35 +43,35 @@ def test_a_changed_file_takes_the_old_ones_place(tmp_path: Path) -> None:
 def test_a_bad_file_is_reported_and_the_old_model_stays(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "tree.farthing"
     save(path)
-    shelf = Shelf([str(path)])
-    held = shelf.books["tree"]
+    store = ModelStore([str(path)])
+    held = store.models["tree"]
     whole = path.read_bytes()
     if damage == "gone":
         path.unlink()
     else:
         path.write_bytes(whole[:-30] if damage == "cut" else b"something else")
-    shelf.refresh()
-    assert shelf.books["tree"] is held
+    store.refresh()
+    assert store.models["tree"] is held
     said = {"cut": "not a Farthing model, or one cut short", "other": "not a Farthing model", "gone": "gone"}
-    assert said[damage] in shelf.faults["tree"]
-    assert str(tmp_path) not in shelf.faults["tree"], "a path is nobody's business"
+    assert said[damage] in store.faults["tree"]
+    assert str(tmp_path) not in store.faults["tree"], "a path is nobody's business"
     path.write_bytes(whole)
-    shelf.refresh()
-    assert shelf.faults == {}
+    store.refresh()
+    assert store.faults == {}
 
 
 def test_files_come_and_go_in_a_folder(tmp_path: Path) -> None:
-    shelf = Shelf([str(tmp_path)])
-    assert shelf.books == {}
+    store = ModelStore([str(tmp_path)])
+    assert store.models == {}
     save(tmp_path / "one.farthing")
     (tmp_path / "two.farthing").write_bytes(b"")
     (tmp_path / "notes.txt").write_text("not looked at")
-    shelf.refresh()
-    assert (sorted(shelf.books), sorted(shelf.faults)) == (["one"], ["two"])
+    store.refresh()
+    assert (sorted(store.models), sorted(store.faults)) == (["one"], ["two"])
     (tmp_path / "one.farthing").rename(tmp_path / "three.farthing")
     (tmp_path / "two.farthing").unlink()
-    shelf.refresh()
-    assert (sorted(shelf.books), shelf.faults) == (["three"], {})
+    store.refresh()
+    assert (sorted(store.models), store.faults) == (["three"], {})
 
 
 def test_names(tmp_path: Path) -> None:
@@ -80,15 +80,15 @@ def test_names(tmp_path: Path) -> None:
     other.mkdir()
     shutil.copy(tmp_path / "tree.farthing", other / "tree.farthing")
     file = str(tmp_path / "tree.farthing")
-    assert sorted(Shelf([file, f"second={file}"]).books) == ["second", "tree"]
+    assert sorted(ModelStore([file, f"second={file}"]).models) == ["second", "tree"]
     with pytest.raises(ValueError, match="two models are named 'tree'"):
-        Shelf([file, str(other / "tree.farthing")])
+        ModelStore([file, str(other / "tree.farthing")])
     with pytest.raises(ValueError, match="cannot be the name of a model"):
-        Shelf([f"a b={file}"])
+        ModelStore([f"a b={file}"])
     with pytest.raises(FileNotFoundError, match=r"no file or folder .*nothing\.farthing"):
-        Shelf([str(tmp_path / "nothing.farthing")])
-    both = Shelf([str(tmp_path), str(other)])
-    assert sorted(both.books) == ["tree"]
+        ModelStore([str(tmp_path / "nothing.farthing")])
+    both = ModelStore([str(tmp_path), str(other)])
+    assert sorted(both.models) == ["tree"]
     assert "two models of this name" in both.faults["tree"]
     (other / "tree.farthing").unlink()
     both.refresh()
@@ -106,7 +106,7 @@ def test_labels_that_json_cannot_hold_are_a_fault(tmp_path: Path) -> None:
     model = BudgetTreeClassifier().fit(np.eye(2), [0.0, 1.0])
     model.classes_ = np.array([0.0, np.inf])
     model.save(tmp_path / "endless.farthing")
-    assert "the model cannot be served" in Shelf([str(tmp_path)]).faults["endless"]
+    assert "the model cannot be served" in ModelStore([str(tmp_path)]).faults["endless"]
 
 
 def test_requests_see_the_old_model_or_the_new_one_and_nothing_between(tmp_path: Path) -> None:

@@ -17,10 +17,12 @@ from farthing.cli.output import AsJson
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def reproduce(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="The experiment; left out, they are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Name of the experiment; by default all are listed.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run an experiment of the source tree; what follows its name is passed on, such as --quick."""
+    """Run an experiment of the source tree; further arguments, such as --quick, are passed on."""
     found = experiments(Path.cwd())
     if not found:
         raise fail("the experiments come with the source tree: run this in its folder")
@@ -37,7 +39,7 @@ def reproduce(
 
 
 def experiments(folder: Path) -> dict[str, str]:
-    """Return the experiments of a source tree that can be run, with the first line of their text."""
+    """Return the experiments of a source tree by name, with the first line of their docstrings."""
     found = {}
     for file in sorted((folder / "experiments").glob("*.py")):
         text = file.read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Tables too large to bundle: read from a folder, or fetched from OpenML."""
+"""Tables that are not bundled: read from a folder, or fetched from OpenML."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sklearn.datasets import fetch_openml
 from farthing.costs import CostSheet
 from farthing.datasets.catalogue import BUNDLED, CATALOGUE, Entry
 from farthing.datasets.dataset import Dataset
+from farthing.typing import Integers
 
 FOLDER = "FARTHING_DATA"
 # The columns of a stored table that are not features.
@@ -51,7 +52,7 @@ def load_table(name: str, *, data_home: str | os.PathLike[str] | None = None) ->
     ImportError
         If pandas or pyarrow is missing.
     OSError
-        If the table is neither in the folder nor to be had from OpenML.
+        If the table is neither in the folder nor available from OpenML.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def _folder() -> Path | None:
 
 
 def _path(name: str) -> Path | None:
-    """Find the file of a table; a name that would lead out of the folder is nobody's."""
+    """Return the file of a table, or None; a name that leads out of the folder has none."""
     folder = _folder()
     if folder is None or Path(name).name != name:
         return None
@@ -126,7 +127,7 @@ def _fetch(name: str, entry: Entry, data_home: str | os.PathLike[str] | None) ->
     number, title = entry.openml
     try:
         found = fetch_openml(data_id=number, as_frame=True, parser="auto", data_home=data_home)
-    except (OSError, ValueError) as error:  # no network; or OpenML's answer is not what it should be
+    except (OSError, ValueError) as error:  # no network, or a malformed answer of OpenML
         raise OSError(
             f"The table {name!r} could not be downloaded from OpenML (data set {number}): {error}. "
             f"Either try again with a network, or read a local copy. {_where_to_put(name)}"
@@ -156,7 +157,7 @@ def _dataset(
     costs: CostSheet,
     *,
     split: NDArray[np.str_] | None = None,
-    queries: NDArray[np.int64] | None = None,
+    queries: Integers | None = None,
 ) -> Dataset:
     unknown = "not recorded"
     entry = CATALOGUE.get(name, Entry(f"The table {name}.", unknown, unknown, unknown))
@@ -176,13 +177,13 @@ def _dataset(
 
 
 def _labels(column: Any) -> NDArray[Any]:
-    """Read a target column as numbers, or as text if it holds anything else."""
+    """Return a target column as numbers, or as text if it is not numeric."""
     values = np.asarray(column)
     return values.astype(np.str_) if values.dtype.kind not in "iufb" else values
 
 
 def _published_split(name: str, entry: Entry, y: NDArray[Any]) -> NDArray[np.str_] | None:
-    """Lay the published split over a downloaded table, if its rows come in the published order."""
+    """Return the published split of a downloaded table, if its rows are in the published order."""
     if not entry.parts:
         return None
     labels, sizes = zip(*entry.parts, strict=True)

@@ -35,9 +35,10 @@ from benchmarks.measure import Line
 from farthing.base import load
 from farthing.datasets import load_heart_disease
 from farthing.forests import BudgetForestClassifier
-from farthing.service.body import parse
+from farthing.service.request_body import parse
+from farthing.service.request_limits import Limits
 from farthing.service.schemas import NextRequest
-from farthing.service.steps import Limits, next_step
+from farthing.service.walk_steps import next_step
 
 WORKERS, CONNECTIONS, SECONDS, TURNS = 2, 16, 1.0, 5
 # A worker that is slow to start on a busy machine is not a dead one; the service has this from itself.

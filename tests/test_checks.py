@@ -91,7 +91,7 @@ class WalksWith(StumpListClassifier):
 class ChargesRefusals(WalksWith):
     class walk_class(Walk):  # noqa: N801
         def refuse(self) -> None:
-            self._inquiry.buy(np.nan)
+            self._row_walk.buy(np.nan)
 
 
 class ForgetsKnown(StumpListClassifier):
@@ -256,7 +256,7 @@ BROKEN = [
     (AsksTheFullPrice, "account: a walk balances at every step"),
     (Overspends, "budgets: no row goes over its budget"),
     (ForgetsItsBudget, "budgets: the budget parameter holds on every row, seen or not"),
-    (KnowsNoPrior, "budgets: with nothing affordable the prior, for nothing"),
+    (KnowsNoPrior, "budgets: when nothing is affordable the prior is predicted and nothing is spent"),
     (TakesAnyBudget, "budgets: what cannot be a budget is refused"),
     (CountsItsBudget, "free is free: with zero costs, budgets and groups are idle"),
     (FearsPrices, "free is free: a trade-off of zero is zero costs"),

@@ -70,12 +70,12 @@ def test_values_of_the_thesis():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"grades": [1, 2], "scores": [1.0]}, "one number a document"),
+        ({"grades": [1, 2], "scores": [1.0]}, "one number per document"),
         ({"grades": [], "scores": []}, "at least one"),
         ({"grades": [-1], "scores": [1.0]}, "zero or more"),
         ({"grades": [1, 0], "scores": [1.0, np.nan]}, "row 1"),
         ({"grades": [1], "scores": [1.0], "k": 0}, "k must be"),
-        ({"grades": [1], "scores": [1.0], "qid": [1, 2]}, "one query a row"),
+        ({"grades": [1], "scores": [1.0], "qid": [1, 2]}, "one query per row"),
     ],
 )
 def test_what_is_no_ranking_is_refused(arguments, message):

@@ -1,23 +1,23 @@
-"""The exceptions that Farthing raises and the warnings that it gives, all in one place.
+"""The exceptions and warnings of Farthing.
 
 ::
 
     FarthingError
-    +-- CostError     (ValueError)  a price list that is not one
+    +-- CostError     (ValueError)  a price list that is not valid
     +-- TableError    (ValueError)  a table that does not fit: columns, types, values
     +-- BudgetError   (ValueError)  a budget below what has to be bought in any case
-    +-- WalkError     (RuntimeError) a walk told or refused when it asks for nothing
-    +-- RoundError    (RuntimeError) a gate on line that is told a label out of turn
+    +-- WalkError     (RuntimeError) an answer to a walk that asks for nothing
+    +-- RoundError    (RuntimeError) an online gate that is told a label out of turn
     +-- FileError     (ValueError)  a file that is not an intact Farthing model
-    +-- ModelImportError (ValueError) a model of another library that cannot be brought over
-    +-- ServiceError  (RuntimeError) a service that did not answer, or not as it should
+    +-- ModelImportError (ValueError) a model of another library that cannot be imported
+    +-- ServiceError  (RuntimeError) a service that did not answer as expected
 
     BudgetWarning     (UserWarning) a budget so small that a model predicts without any feature
 """
 
 
 class FarthingError(Exception):
-    """The root of everything that Farthing raises on purpose."""
+    """Base class of all exceptions of Farthing."""
 
 
 class CostError(FarthingError, ValueError):
@@ -33,11 +33,11 @@ class BudgetError(FarthingError, ValueError):
 
 
 class WalkError(FarthingError, RuntimeError):
-    """A walk was told or refused an answer while it asks for nothing."""
+    """``tell`` or ``refuse`` was called on a walk that asks for nothing."""
 
 
 class RoundError(FarthingError, RuntimeError):
-    """A gate that learns on line was told a label that it does not wait for, or asked while it waits."""
+    """An online gate was told a label that it does not wait for, or asked while it waits for one."""
 
 
 class FileError(FarthingError, ValueError):
@@ -45,7 +45,7 @@ class FileError(FarthingError, ValueError):
 
 
 class ModelImportError(FarthingError, ValueError):
-    """A model of another library cannot be brought over: its kind, tests or output have no equal here."""
+    """A model of another library cannot be imported: its kind, splits or output have no equivalent here."""
 
 
 class ServiceError(FarthingError, RuntimeError):

@@ -1,7 +1,7 @@
-"""How good a ranking is: grades in, scores in, one number a query out.
+"""Metrics of rankings: grades and scores in, one number per query out.
 
-Documents that a model gives the same score have no order. Both metrics here are the mean over all orders of
-such ties, so that the order of the rows never matters and nothing is gained by scoring everything alike.
+Documents with the same score are tied. Both metrics are the mean over all orders of the ties, so the order of
+the rows does not matter and equal scores for all documents gain nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import itertools
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from farthing.typing import Floats, Integers
 
 __all__ = ["ndcg", "ndcg_by_query", "prefix_precision", "prefix_precision_by_query"]
 
@@ -26,7 +27,7 @@ def ndcg(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> float:
     return float(ndcg_by_query(grades, scores, qid=qid, k=k).mean())
 
 
-def ndcg_by_query(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> NDArray[np.float64]:
+def ndcg_by_query(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> Floats:
     """Return the normalised discounted cumulative gain of the first k documents of each query.
 
     The gain of grade g at position j is ``(2**g - 1) / log2(j + 1)``; the sum is divided by that of the best
@@ -37,7 +38,7 @@ def ndcg_by_query(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> N
     grades : array, shape (n_rows,)
         Relevance, at least zero; zero is irrelevant.
     scores : array, shape (n_rows,)
-        What the model says; larger is better.
+        Scores of the model; larger is better.
     qid : array, shape (n_rows,), optional
         The query of each document, in any order; None is one query.
     k : int
@@ -54,15 +55,15 @@ def ndcg_by_query(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> N
     array([1., 0.])
     """
     _check_k(k)
-    places = _Places(grades, scores, qid)
-    gains = np.exp2(places.grades) - 1
-    reached = _tied_means(places, gains) * _discounts(places.position, k)
+    ranking = _Ranking(grades, scores, qid)
+    gains = np.exp2(ranking.grades) - 1
+    reached = _tied_means(ranking, gains) * _discounts(ranking.position, k)
     # The same sum with the documents of each query in their best order.
-    best = np.lexsort((-gains, places.query))
-    ideal = gains[best] * _discounts(places.position, k)
-    n_queries = places.n_queries
-    best_sums = np.bincount(places.query, weights=ideal, minlength=n_queries)
-    sums = np.bincount(places.query, weights=reached, minlength=n_queries)
+    best = np.lexsort((-gains, ranking.query))
+    ideal = gains[best] * _discounts(ranking.position, k)
+    n_queries = ranking.n_queries
+    best_sums = np.bincount(ranking.query, weights=ideal, minlength=n_queries)
+    sums = np.bincount(ranking.query, weights=reached, minlength=n_queries)
     return np.where(best_sums > 0, sums / np.where(best_sums > 0, best_sums, 1.0), 1.0)
 
 
@@ -77,9 +78,7 @@ def prefix_precision(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -
     return float(prefix_precision_by_query(grades, scores, qid=qid, k=k).mean())
 
 
-def prefix_precision_by_query(
-    grades: Any, scores: Any, *, qid: Any = None, k: int = 5
-) -> NDArray[np.float64]:
+def prefix_precision_by_query(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> Floats:
     """Return the precision@k of Nan's thesis: (j - 1) / k if the first irrelevant document is at position j.
 
     It is 1 if the first k documents are relevant, all of them if the query has fewer.
@@ -100,16 +99,16 @@ def prefix_precision_by_query(
     array([0.2, 1. ])
     """
     _check_k(k)
-    places = _Places(grades, scores, qid)
-    relevant = places.grades > 0
-    # With m tied documents of which r are relevant, the next one after a relevant ones is relevant with the
-    # chance (r - a) / (m - a), given that all before it were.
-    size = np.bincount(places.tie)[places.tie]
-    hits = np.bincount(places.tie, weights=relevant)[places.tie]
-    before = places.position - places.tie_start
+    ranking = _Ranking(grades, scores, qid)
+    relevant = ranking.grades > 0
+    # Of m tied documents r are relevant. After a relevant ones, the next is relevant with probability
+    # (r - a) / (m - a).
+    size = np.bincount(ranking.tie)[ranking.tie]
+    hits = np.bincount(ranking.tie, weights=relevant)[ranking.tie]
+    before = ranking.position - ranking.tie_start
     chance = np.maximum(hits - before, 0.0) / (size - before)
-    scores_by_query = np.empty(places.n_queries)
-    starts = np.append(np.flatnonzero(places.position == 0), len(chance))
+    scores_by_query = np.empty(ranking.n_queries)
+    starts = np.append(np.flatnonzero(ranking.position == 0), len(chance))
     for query, (start, stop) in enumerate(itertools.pairwise(starts.tolist())):
         run = np.cumprod(chance[start : min(start + k, stop)])
         # A query that ends before k positions does not break the run.
@@ -117,7 +116,7 @@ def prefix_precision_by_query(
     return scores_by_query
 
 
-class _Places:
+class _Ranking:
     """Documents in the order of their queries, then of their scores; all attributes have shape (n_rows,)."""
 
     def __init__(self, grades: Any, scores: Any, qid: Any) -> None:
@@ -125,7 +124,7 @@ class _Places:
         said = np.asarray(scores, dtype=np.float64)
         if given.ndim != 1 or said.shape != given.shape or not len(given):
             raise ValueError(
-                "grades and scores must be one number a document, at least one; "
+                "grades and scores must be one number per document, at least one; "
                 f"got shapes {given.shape} and {said.shape}"
             )
         if not np.isfinite(given).all() or given.min() < 0:
@@ -142,16 +141,16 @@ class _Places:
         ranked = said[order]
         rows = np.arange(len(order))
         first = np.append(True, self.query[1:] != self.query[:-1])
-        fresh = first | np.append(True, ranked[1:] != ranked[:-1])
+        new_tie = first | np.append(True, ranked[1:] != ranked[:-1])
         query_start = np.maximum.accumulate(np.where(first, rows, 0))
         #: Place within the query, from 0.
         self.position = rows - query_start
         #: Number of the set of tied documents, and the position where it begins.
-        self.tie = np.cumsum(fresh) - 1
-        self.tie_start = np.maximum.accumulate(np.where(fresh, rows, 0)) - query_start
+        self.tie = np.cumsum(new_tie) - 1
+        self.tie_start = np.maximum.accumulate(np.where(new_tie, rows, 0)) - query_start
 
 
-def query_codes(qid: Any, n_rows: int) -> NDArray[np.int64]:
+def query_codes(qid: Any, n_rows: int) -> Integers:
     """Return the queries as numbers from 0 in the order of their ids, shape (n_rows,); None is one query.
 
     Examples
@@ -163,16 +162,16 @@ def query_codes(qid: Any, n_rows: int) -> NDArray[np.int64]:
         return np.zeros(n_rows, dtype=np.int64)
     ids = np.asarray(qid)
     if ids.shape != (n_rows,):
-        raise ValueError(f"qid must have one query a row, shape ({n_rows},); got {ids.shape}")
+        raise ValueError(f"qid must have one query per row, shape ({n_rows},); got {ids.shape}")
     return np.unique(ids, return_inverse=True)[1].astype(np.int64)
 
 
-def _tied_means(places: _Places, gains: NDArray[np.float64]) -> NDArray[np.float64]:
-    means = np.bincount(places.tie, weights=gains) / np.bincount(places.tie)
-    return np.asarray(means[places.tie])
+def _tied_means(ranking: _Ranking, gains: Floats) -> Floats:
+    means = np.bincount(ranking.tie, weights=gains) / np.bincount(ranking.tie)
+    return np.asarray(means[ranking.tie])
 
 
-def _discounts(position: NDArray[np.int64], k: int) -> NDArray[np.float64]:
+def _discounts(position: Integers, k: int) -> Floats:
     return np.where(position < k, 1 / np.log2(position + 2.0), 0.0)
 
 

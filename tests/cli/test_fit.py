@@ -196,7 +196,7 @@ class TestAsk:
         code, out, _ = run("ask", model, given="30\nBonn\n0.2\n30\n30\n")
         assert code == 0
         assert "Decision:" in out
-        assert re.search(r"spent 0.00 EUR; belief: (yes|no) \d+%", out)
+        assert re.search(r"spent 0.00 EUR; prediction: (yes|no) \d+%", out)
 
     def test_a_refused_test_costs_nothing(self, run, model):
         code, out, _ = run("ask", model, "--json", given="?\n?\n?\n?\n")

@@ -47,13 +47,13 @@ def test_confusion_counts_every_row_once(heart, summary):
 
 def test_the_walks_are_those_of_the_model(heart, model, summary):
     spend = model.spend(heart.X)
-    assert [story.spent for story in summary.stories] == [
+    assert [trace.spent for trace in summary.traces] == [
         spend.min(),
         np.sort(spend)[len(spend) // 2],
         spend.max(),
     ]
-    for story in summary.stories:
-        assert sum(step.price for step in story.steps) == pytest.approx(story.spent)
+    for trace in summary.traces:
+        assert sum(step.price for step in trace.steps) == pytest.approx(trace.spent)
 
 
 def test_larger_budgets_score_no_less(summary):

@@ -20,7 +20,7 @@ HEART = load_heart_disease()
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a folder of four models: heart, forest, lots (draws lots), colour (has categories)."""
+    """Return a folder of four models: heart, forest, stochastic, colour (has categories)."""
     folder = tmp_path_factory.mktemp("models")
     X, y = HEART.X, HEART.y
     tree = BudgetTreeClassifier(
@@ -31,8 +31,8 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> Path:
         costs=HEART.costs, cost_rule="penalty", tradeoff=0.0, n_estimators=10, random_state=0
     )
     forest.fit(X[2:], y[2:]).save(folder / "forest.farthing")
-    lots = AdaBoostRSClassifier(budget=200, costs=HEART.costs, random_state=0)
-    lots.fit(X[2:], y[2:]).save(folder / "lots.farthing")
+    sampled = AdaBoostRSClassifier(budget=200, costs=HEART.costs, random_state=0)
+    sampled.fit(X[2:], y[2:]).save(folder / "stochastic.farthing")
     rng = np.random.default_rng(0)
     mixed = np.empty((60, 2), dtype=object)
     mixed[:, 0] = rng.choice(["red", "green", "blue"], size=60)

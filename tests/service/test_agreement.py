@@ -13,7 +13,9 @@ from tests.serving import running
 
 import farthing
 from farthing.base import get, registered, trials
-from farthing.checks.trial import CATEGORICAL, NAMES, TOTAL, fit, problems, row_of, source_of
+from farthing.checks.fitting import fit
+from farthing.checks.problems import Problem, problems
+from farthing.checks.walking import source_of
 from farthing.service import AsyncClient, Client, Settings
 from farthing.walks import REFUSED, Decision
 
@@ -22,18 +24,18 @@ N_ROWS = 3
 
 
 @pytest.fixture(scope="module")
-def fitted(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Any, Any]]:
-    """Return a model of every method at its defaults, on a table with text, and rows to predict."""
+def fitted() -> dict[str, tuple[Any, Problem]]:
+    """Return a model of every method, at its last trial settings, on a problem with text."""
     made = {}
     for name in METHODS:
         estimator = trials(name)[-1]
-        problem = list(problems(estimator))[1]
-        made[name] = (fit(estimator, problem), problem.fresh)
+        problem = problems(estimator)[1]
+        made[name] = (fit(estimator, problem), problem)
     return made
 
 
 @pytest.fixture(scope="module")
-def url(fitted: dict[str, tuple[Any, Any]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def url(fitted: dict[str, tuple[Any, Problem]], tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the address of a service of all these models."""
     folder = tmp_path_factory.mktemp("every")
     for name, (model, _) in fitted.items():
@@ -44,14 +46,15 @@ def url(fitted: dict[str, tuple[Any, Any]], tmp_path_factory: pytest.TempPathFac
 
 @pytest.mark.parametrize("name", METHODS)
 def test_walks_over_the_service_are_local_walks(name: str, fitted: Any, url: str) -> None:
-    model, fresh = fitted[name]
+    model, problem = fitted[name]
     rng = np.random.default_rng(5)
     with Client(url, name) as client:
         for row in range(N_ROWS):
-            source = source_of(model, fresh, row)
-            for options in ({}, {"budget": 0.6 * TOTAL}, {"seed": 11 + row, "known": {"x0": source["x0"]}}):
-                lacks = {feature for feature in NAMES if rng.random() < 0.2}
-                answers = {feature: source[feature] for feature in NAMES if feature not in lacks}
+            source = source_of(model, problem, row)
+            seeded = {"seed": 11 + row, "known": {"x0": source["x0"]}}
+            for options in ({}, {"budget": 0.6 * problem.total}, seeded):
+                lacks = {feature for feature in problem.names if rng.random() < 0.2}
+                answers = {feature: source[feature] for feature in problem.names if feature not in lacks}
                 assert steps(client, answers, options) == steps(model, answers, options)
 
 
@@ -67,36 +70,38 @@ def steps(model: Any, answers: dict[str, Any], options: dict[str, Any]) -> list[
 
 @pytest.mark.parametrize("name", METHODS)
 def test_bulk_predictions_are_those_of_the_model(name: str, fitted: Any, url: str) -> None:
-    model, fresh = fitted[name]
-    rows = [source_of(model, fresh, row) for row in range(len(fresh))]
+    model, problem = fitted[name]
+    rows = [source_of(model, problem, row) for row in range(len(problem.fresh))]
     with Client(url, name) as client:
-        got = client.predict(rows, budget=0.6 * TOTAL)
-    expected = model.decide(fresh, budget=0.6 * TOTAL)
+        got = client.predict(rows, budget=0.6 * problem.total)
+    expected = model.decide(problem.fresh, budget=0.6 * problem.total)
     assert [made.prediction for made in got] == expected.prediction.tolist()
     assert [made.spent for made in got] == expected.spent.tolist()
     assert [made.acquired for made in got] == [
-        tuple(np.array(NAMES)[bought].tolist()) for bought in expected.acquired
+        tuple(np.array(problem.names)[bought].tolist()) for bought in expected.acquired
     ]
     if expected.probabilities is not None:
         assert [list(made.probabilities.values()) for made in got] == expected.probabilities.tolist()
 
 
 def test_consult_takes_a_model_and_a_client_alike(fitted: Any, url: str) -> None:
-    model, fresh = fitted["BudgetTreeClassifier"]
-    source = row_of(fresh, 0)
+    model, problem = fitted["BudgetTreeClassifier"]
+    source = problem.row(0)
     with Client(url, "BudgetTreeClassifier") as client:
         assert farthing.consult(client, source) == farthing.consult(model, source)
 
     async def several() -> list[Decision]:
         async with AsyncClient(url, "BudgetTreeClassifier") as client:
-            rows = [row_of(fresh, row) for row in range(8)]
+            rows = [problem.row(row) for row in range(8)]
             return list(await asyncio.gather(*(farthing.aconsult(client, row, budget=2) for row in rows)))
 
-    expected = [farthing.consult(model, row_of(fresh, row), budget=2) for row in range(8)]
+    expected = [farthing.consult(model, problem.row(row), budget=2) for row in range(8)]
     assert asyncio.run(several()) == expected
 
 
 def test_the_table_has_text() -> None:
     """Otherwise the tests above would not send any."""
-    problem = list(problems(trials("BudgetTreeClassifier")[0]))[1]
-    assert any(isinstance(row_of(problem.fresh, row)[NAMES[CATEGORICAL]], str) for row in range(N_ROWS))
+    problem = problems(trials("BudgetTreeClassifier")[0])[1]
+    assert problem.categorical is not None
+    text = problem.names[problem.categorical]
+    assert any(isinstance(problem.row(row)[text], str) for row in range(N_ROWS))

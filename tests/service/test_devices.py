@@ -9,11 +9,13 @@ from typer.testing import CliRunner
 
 from farthing.adaptive import AdaptLinClassifier, EdgeClassifier, OnlineGate
 from farthing.cli.commands import app
-from farthing.service.body import BadRequestError
-from farthing.service.describe import describe
+from farthing.service.bulk_predictions import predict_rows
+from farthing.service.model_description import describe
+from farthing.service.model_store import ModelStore
+from farthing.service.request_body import BadRequestError
+from farthing.service.request_limits import Limits
 from farthing.service.schemas import NextRequest, PredictRequest
-from farthing.service.shelf import Shelf
-from farthing.service.steps import Limits, next_step, predict_rows
+from farthing.service.walk_steps import next_step
 
 
 @pytest.fixture(scope="module")
@@ -75,12 +77,12 @@ def test_a_gate_on_line_is_not_put_on_the_shelf(tmp_path):
     gate.save(tmp_path / "gate.farthing")
     run = CliRunner().invoke(app, ["ask", str(tmp_path / "gate.farthing")])
     assert run.exit_code == 1
-    shelf = Shelf([str(tmp_path)])
-    assert not shelf.books
-    assert "functions" in shelf.faults["gate"]  # that no file can hold
+    store = ModelStore([str(tmp_path)])
+    assert not store.models
+    assert "functions" in store.faults["gate"]  # that no file can hold
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 2))
     adapt = AdaptLinClassifier(GaussianNB(), n_alternations=1, random_state=0).fit(X, X[:, 0] > 0)
     OnlineGate(adapt).save(tmp_path / "gate.farthing")
-    shelf.refresh()
-    assert "no model of a table" in shelf.faults["gate"]
+    store.refresh()
+    assert "no model of a table" in store.faults["gate"]

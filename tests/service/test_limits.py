@@ -19,10 +19,12 @@ from tests.serving import running
 
 from farthing.forests import BudgetTreeClassifier
 from farthing.service import Settings, create_app
-from farthing.service.body import BadRequestError, parse
+from farthing.service.bulk_predictions import predict_rows
 from farthing.service.logs import JsonFormatter
+from farthing.service.request_body import BadRequestError, parse
+from farthing.service.request_limits import Limits, RequestTimeoutError
 from farthing.service.schemas import NextRequest, PredictRequest
-from farthing.service.steps import Limits, TooLongError, next_step, predict_rows
+from farthing.service.walk_steps import next_step
 
 NEXT = "/v1/models/heart/next"
 JSON = {"content-type": "application/json"}
@@ -148,9 +150,9 @@ def test_a_slow_model_runs_out_of_time(models: Path) -> None:
 
     model = farthing.load(models / "heart.farthing")
     late = Limits(max_seconds=-1)
-    with pytest.raises(TooLongError):
+    with pytest.raises(RequestTimeoutError):
         next_step(model, NextRequest(known={"cp": 1}), late)
-    with pytest.raises(TooLongError):
+    with pytest.raises(RequestTimeoutError):
         predict_rows(model, PredictRequest(rows=[{}]), late)
 
 
@@ -169,10 +171,10 @@ class Slow(BudgetTreeClassifier):
 
 def slow_app(models: Path, settings: Settings, pause: float = 0.0, secret: Any = None) -> Any:
     app = create_app(settings)
-    book = app.state.shelf.books["heart"]
+    served = app.state.store.models["heart"]
     model = Slow()
-    model.__dict__.update(book.model.__dict__, pause=pause, secret=secret)
-    book.model, book.pace = model, pause
+    model.__dict__.update(served.model.__dict__, pause=pause, secret=secret)
+    served.model, served.step_seconds = model, pause
     return app
 
 
@@ -282,7 +284,7 @@ def test_counts(models: Path) -> None:
 def test_long_texts_are_cut() -> None:
     with pytest.raises(BadRequestError) as caught:
         parse(b'{"' + b"x" * 10_000 + b'": NaN}')
-    plain = caught.value.problems[0].plain()
+    plain = caught.value.problems[0].to_json()
     assert len(json.dumps(plain)) < 1000
 
 

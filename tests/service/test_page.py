@@ -115,7 +115,7 @@ def test_a_consultation_by_clicks(page: Any) -> None:
 def test_refuse_undo_and_missing(page: Any) -> None:
     before = text(page, "#bars")
     page.click("#refuse")
-    expect(page, 'tr[data-feature="cp"]', "cannot be had")
+    expect(page, 'tr[data-feature="cp"]', "not available")
     assert text(page, "#spent") == "0 CAD"
     page.click("#undo")
     expect(page, "#feature", "cp")
@@ -147,7 +147,7 @@ def test_by_keys_alone(page: Any) -> None:
     page.keyboard.press("u")
     expect(page, "#feature", "ca")
     page.keyboard.press("r")
-    expect(page, 'tr[data-feature="ca"]', "cannot be had")
+    expect(page, 'tr[data-feature="ca"]', "not available")
     page.keyboard.press("n")
     expect(page, "#feature", "cp")
     page.keyboard.press("d")
@@ -218,7 +218,7 @@ def test_a_regressor_and_a_desk_in_the_dark(browser: Any, http: httpx.Client) ->
 def test_a_token_is_asked_for(browser: Any, models: Path) -> None:
     settings = Settings(sources=(str(models / "heart.farthing"),), token="open")
     with running(settings) as url, watched(browser, url) as page:
-        expect(page, "#error", "The service asks for its token.")
+        expect(page, "#error", "The service needs a token.")
         page.fill("#token", "open")
         page.press("#token", "Enter")
         expect(page, "#feature", "cp")

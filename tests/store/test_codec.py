@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 
 from farthing.costs import CostSheet, Group
 from farthing.errors import FileError
-from farthing.store import codec, text
+from farthing.store import codec, strict_json
 from farthing.store.codec import decode, encode, register_codec
 from farthing.table import Column, Schema
 from farthing.trees import Forest
@@ -23,7 +23,7 @@ from farthing.trees import Forest
 def round_trip(value: Any) -> Any:
     plain, arrays = encode({"value": value})
     copies = {name: array.copy() for name, array in arrays.items()}
-    return decode(text.loads(text.dumps(plain)), copies)["value"]
+    return decode(strict_json.loads(strict_json.dumps(plain)), copies)["value"]
 
 
 def same(one: Any, two: Any) -> bool:  # noqa: PLR0911
@@ -89,7 +89,7 @@ def test_order_and_byte_order_do_not_matter() -> None:
 
 def test_equal_states_give_equal_bytes() -> None:
     state = {"b": np.arange(3), "a": (1, {"x": np.float32(2)})}
-    assert text.dumps(encode(state)[0]) == text.dumps(encode(dict(state))[0])
+    assert strict_json.dumps(encode(state)[0]) == strict_json.dumps(encode(dict(state))[0])
 
 
 def small_forest() -> Forest:
@@ -168,21 +168,21 @@ FOREST_FIELDS = encode({"forest": small_forest()})[0]["forest"]["fields"]
         ({"$": "pickle"}, "x is of an unknown type, 'pickle'"),
         ({"$": None}, "unknown type"),
         ({"$": ["tuple"]}, "unknown type"),
-        ({"$": "tuple"}, "x is not a sound tuple"),
+        ({"$": "tuple"}, "x is not a valid tuple"),
         ({"$": "tuple", "items": {}}, "expected a list; got dict"),
-        ({"$": "tuple", "items": [], "self": 1}, "not a sound tuple"),
-        ({"$": "float", "value": "1e5"}, "not a sound float"),
-        ({"$": "float", "value": []}, "not a sound float"),
+        ({"$": "tuple", "items": [], "self": 1}, "not a valid tuple"),
+        ({"$": "float", "value": "1e5"}, "not a valid float"),
+        ({"$": "float", "value": []}, "not a valid float"),
         ({"$": "dict", "items": [[1, 2], [1, 3]]}, "a key occurs twice"),
         ({"$": "dict", "items": [[[1], 2]]}, "got list"),
-        ({"$": "dict", "items": [[1]]}, "not a sound dict"),
+        ({"$": "dict", "items": [[1]]}, "not a valid dict"),
         ({"$": "scalar", "dtype": "<f8", "value": "00"}, "wrong bytes"),
         ({"$": "scalar", "dtype": "|b1", "value": "02"}, "wrong bytes"),
         ({"$": "scalar", "dtype": "|O8", "value": "0000000000000000"}, "unknown dtype"),
         ({"$": "scalar", "dtype": "<f8", "value": 5}, "must be a string"),
         ({"$": "array", "entry": "arrays/099.bin"}, "no array 'arrays/099.bin' is left"),
         ({"$": "array", "entry": ["a"]}, "is left"),
-        ({"$": "objects", "shape": [3], "items": []}, "not a sound objects"),
+        ({"$": "objects", "shape": [3], "items": []}, "not a valid objects"),
         ({"$": "objects", "shape": [-1], "items": []}, "integers of at least 0"),
         ({"$": "objects", "shape": [0, 2**40], "items": []}, "no dimension over"),
         ({"$": "objects", "shape": [1], "items": [[]]}, "got list"),
@@ -190,15 +190,15 @@ FOREST_FIELDS = encode({"forest": small_forest()})[0]["forest"]["fields"]
         ({"$": "strings", "shape": [1], "items": [1], "width": 1}, "strings only"),
         ({"$": "strings", "shape": [1], "items": ["a"], "width": 2**31}, "is over 67108864 bytes"),
         ({"$": "path", "value": 5}, "a path must be a string"),
-        ({"$": "Schema", "fields": {"columns": 1, "named": True}}, "not a sound Schema"),
+        ({"$": "Schema", "fields": {"columns": 1, "named": True}}, "not a valid Schema"),
         ({"$": "Schema", "columns": []}, "fields and nothing else"),
         ({"$": "Schema", "fields": []}, "fields and nothing else"),
-        ({"$": "CostSheet", "fields": {}}, "not a sound CostSheet"),
-        ({"$": "Forest", "fields": FOREST_FIELDS | {"__class__": 1}}, "not a sound Forest"),
+        ({"$": "CostSheet", "fields": {}}, "not a valid CostSheet"),
+        ({"$": "Forest", "fields": FOREST_FIELDS | {"__class__": 1}}, "not a valid Forest"),
         ({"$": "Forest", "fields": FOREST_FIELDS | {"left": [1, -1, -1]}}, "left must be a NumPy array"),
     ],
 )
-def test_unsound_data_is_a_file_error(plain: Any, message: str) -> None:
+def test_malformed_data_is_a_file_error(plain: Any, message: str) -> None:
     arrays = encode({"forest": small_forest()})[1]  # those that FOREST_FIELDS refers to
     with pytest.raises(FileError, match=message):
         decode({"x": plain}, arrays)
@@ -207,7 +207,7 @@ def test_unsound_data_is_a_file_error(plain: Any, message: str) -> None:
 def test_a_forest_that_would_loop_is_a_file_error() -> None:
     plain, arrays = encode({"forest": small_forest()})
     arrays[plain["forest"]["fields"]["right"]["entry"]] = np.array([0, -1, -1])
-    with pytest.raises(FileError, match=r"forest is not a sound Forest: right must come after its parent"):
+    with pytest.raises(FileError, match=r"forest is not a valid Forest: right must come after its parent"):
         decode(plain, arrays)
 
 
@@ -238,5 +238,5 @@ def test_codecs_can_be_registered(monkeypatch: pytest.MonkeyPatch) -> None:
         register_codec("tuple", Strange, lambda _: {}, lambda _: Strange())
     with pytest.raises(ValueError, match="Half has a codec already, with the tag 'Half'"):
         register_codec("Other", Half, fields, lambda _: Half(1))
-    with pytest.raises(FileError, match="not a sound Half"):
+    with pytest.raises(FileError, match="not a valid Half"):
         decode({"x": {"$": "Half", "fields": {}}}, {})

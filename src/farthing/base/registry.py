@@ -30,8 +30,6 @@ class Entry:
         Methods of a lower one are tried first.
     trials : tuple of mappings
         Settings, besides the defaults, at which the contract is to be checked.
-    check_defaults : bool
-        Whether it is to be checked at the defaults, too.
     """
 
     method: type
@@ -39,7 +37,6 @@ class Entry:
     auto: Grid | bool = True
     rank: int = LAST
     trials: tuple[Mapping[str, Any], ...] = ()
-    check_defaults: bool = True
 
 
 _ENTRIES: dict[str, Entry] = {}
@@ -51,7 +48,6 @@ def register(
     auto: Grid | bool = True,
     rank: int = LAST,
     trials: Sequence[Mapping[str, Any]] = (),
-    check_defaults: bool = True,
 ) -> Callable[[Method], Method]:
     """Enter a class in the registry, under its own name.
 
@@ -67,8 +63,6 @@ def register(
     trials : sequence of mappings
         Settings, besides the defaults, at which the contract is to be checked: one for each branch of the
         method that walks, pays or predicts in a way of its own.
-    check_defaults : bool
-        Whether the contract is to be checked at the defaults, too; no for what tries many others by default.
 
     Returns
     -------
@@ -93,7 +87,7 @@ def register(
                 f"a method named {name!r} is already registered by {present.method.__module__}; "
                 f"rename the one of {method.__module__}, since files are loaded by this name"
             )
-        _ENTRIES[name] = Entry(method, grid, auto, rank, tuple(trials), check_defaults)
+        _ENTRIES[name] = Entry(method, grid, auto, rank, tuple(trials))
         return method
 
     return enter
@@ -123,10 +117,9 @@ def rank(name: str) -> int:
 
 
 def trials(name: str) -> tuple[Any, ...]:
-    """Return estimators at each setting that the contract is to be checked at, the defaults among them."""
+    """Return an estimator at each setting that the contract is checked at; the first has the defaults."""
     entry = _entry(name)
-    first = (entry.method(),) if entry.check_defaults else ()
-    return (*first, *(entry.method(**settings) for settings in entry.trials))
+    return (entry.method(), *(entry.method(**settings) for settings in entry.trials))
 
 
 def registered() -> tuple[str, ...]:

@@ -1,45 +1,65 @@
-"""The contract as checks: what every estimator of Farthing keeps, for any estimator that wants to keep it.
+"""The contract as checks: the invariants that every estimator of Farthing keeps, for any estimator.
 
 With pytest::
 
     @pytest.mark.parametrize(("name", "check"), yield_checks(MyClassifier()))
     def test_contract(name, check):
         check()
+
+One module per invariant: blindness, walk_agreement, account, budgets, free_is_free, round_trip, repeatable,
+scikit_learn_checks. The problems they run on are in problems.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
-# Each enters its checks, in the order of the design.
-from farthing.checks import blindness, one_truth, account, free, keeping, scikit_learn  # isort: skip  # noqa: F401
-from farthing.checks.entry import CHECKS, ROWS_ALONE, Models, rate_of
+# Each module adds its checks when it is imported; the order is that of the invariants.
+from farthing.checks import blindness  # isort: skip  # noqa: F401
+from farthing.checks import walk_agreement  # isort: skip  # noqa: F401
+from farthing.checks import account  # isort: skip  # noqa: F401
+from farthing.checks import budgets  # isort: skip  # noqa: F401
+from farthing.checks import free_is_free  # isort: skip
+from farthing.checks import round_trip  # isort: skip  # noqa: F401
+from farthing.checks import repeatable  # isort: skip  # noqa: F401
+from farthing.checks import scikit_learn_checks  # isort: skip  # noqa: F401
+from farthing.checks.fitting import CheckedEstimator, tradeoff_of
+from farthing.checks.problems import Tables, problems
+from farthing.checks.suite import CHECKS
 
 __all__ = ["yield_checks"]
 
-Check: TypeAlias = Callable[[], None]
 
-
-def yield_checks(estimator: Any, *, plain: Any = None) -> Iterator[tuple[str, Check]]:
+def yield_checks(
+    estimator: Any, *, plain: Any = None, tables: Tables = "all", refits: bool = True
+) -> Iterator[tuple[str, Callable[[], None]]]:
     """Yield the checks of the contract for an estimator, each with its name.
 
     Parameters
     ----------
     estimator : estimator
         An instance; it is cloned, never changed. The checks set ``costs``, ``budget``, ``tradeoff``,
-        ``random_state`` and ``n_jobs`` where it has them and leave its other parameters alone. A class that
-        has another name for its trade-off gives it as ``_tradeoff``. A class whose ``budget`` caps every row
-        says so by ``_hard_budget = True``; one whose rows are not predicted one by
-        one, since its unit is a query, by ``_rows_alone = False``: it is exempt from the checks of row
-        independence. One whose ``budget`` is a share of what everything costs says
-        ``_budget_is_share = True``. One that asks devices, not columns, says ``_asks_columns = False``, and
-        has ``messages``: its walks are told what devices say, and it may look at the messages of those that
-        speak alone.
+        ``random_state`` and ``n_jobs`` where it has them and leave its other parameters alone. A class
+        describes itself by class attributes:
+
+        - ``_tradeoff``, the name of its trade-off, if it is not "tradeoff";
+        - ``_hard_budget = True`` if its ``budget`` caps every row;
+        - ``_budget_is_share = True`` if its ``budget`` is a share of what all features cost;
+        - ``_rows_alone = False`` if rows are not predicted one by one, since its unit is a query. It is
+          exempt from the checks of row independence;
+        - ``_asks_columns = False`` if its walks ask devices and not columns. It has ``messages``, and a
+          prediction may depend on the messages of devices that speak and on no others.
     plain : estimator, optional
         A model that knows no costs; if given, the estimator must predict what it predicts once all costs are
         zero.
+    tables : {"all", "narrow", "small"}
+        What to check on. "all": floats, text and numbers, and a table with more columns than a machine word
+        has bits. "narrow": the first two. "small": one of few rows, for an estimator that is slow to fit.
+    refits : bool
+        Whether to include the checks that fit the estimator some twenty times more, beside those that look
+        at one model per table.
 
     Yields
     ------
@@ -61,16 +81,16 @@ def yield_checks(estimator: Any, *, plain: Any = None) -> Iterator[tuple[str, Ch
     AssertionError: DecisionTreeClassifier has no acquired(): it does not keep the contract
     """
     has = {name for name, value in estimator.get_params().items() if name != "tradeoff" or value is not None}
-    if rate_of(estimator) is not None:
+    if tradeoff_of(estimator) is not None:
         has.add("tradeoff")
-    models = Models(estimator)
-    for name, holds, needed in CHECKS:
-        if name in ROWS_ALONE and not getattr(estimator, "_rows_alone", True):
+    checked = CheckedEstimator(estimator, problems(estimator, tables))
+    for check in CHECKS:
+        if check.row_independence and not getattr(estimator, "_rows_alone", True):
             continue
-        if has.issuperset(needed):
-            yield name, partial(holds, models)
+        if has.issuperset(check.needed) and (refits or not check.refits):
+            yield check.name, partial(check.run, checked)
     if plain is not None:
         yield (
             "free is free: with zero costs it is the plain model",
-            partial(free.check_plain, estimator, plain),
+            partial(free_is_free.check_plain, checked, plain),
         )

@@ -1,4 +1,4 @@
-"""The contract, 1: a prediction does not depend on what it did not buy."""
+"""Invariant 1, blindness: a prediction does not depend on what was not acquired."""
 
 from __future__ import annotations
 
@@ -6,56 +6,52 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from farthing.checks.entry import model_check
-from farthing.checks.trial import (
-    CATEGORICAL,
-    NAMES,
-    Problem,
-    answers_of,
-    assert_raises,
-    assert_same,
-    budgets,
-    hears_devices,
-    overwritten,
-)
+from farthing.checks.outputs import assert_raises, assert_same, outputs_of
+from farthing.checks.problems import Problem
+from farthing.checks.suite import model_check
+from farthing.checks.walking import asks_devices, overwritten
+from farthing.typing import Flags
 
 
 @model_check("blindness: entries not acquired may be anything")
 def _check_blind(model: Any, problem: Problem) -> None:
-    for budget in budgets(len(problem.fresh)):
-        expected = answers_of(model, problem.fresh, budget=budget)
+    for budget in problem.budgets():
+        expected = outputs_of(model, problem.fresh, budget=budget)
         hidden = ~expected["acquired"]
+        # Out of range, another plausible value, and missing; for text an unseen and a seen category.
         for number, text in ((1e6, "unseen"), (-3.5, "ash"), (np.nan, None)):
-            X = overwritten(model, problem.fresh, hidden, number, text)
-            got = answers_of(model, X, budget=budget)
+            X = overwritten(model, problem, hidden, number, text)
+            got = outputs_of(model, X, budget=budget)
             assert_same(got, expected, f"with {number} in entries not acquired, budget={budget}")
 
 
 @model_check("blindness: only acquired entries are validated")
 def _check_validates_acquired(model: Any, problem: Problem) -> None:
-    expected = answers_of(model, problem.fresh)
-    if hears_devices(model):
-        _check_validates_heard(model, problem, expected["acquired"])
+    expected = outputs_of(model, problem.fresh)
+    if asks_devices(model):
+        _check_validates_messages(model, problem, expected["acquired"])
         return
     X = problem.fresh.astype(object)
-    numeric = np.arange(len(NAMES)) != CATEGORICAL
+    numeric = np.array([column != problem.categorical for column in range(len(problem.names))])
     X[~expected["acquired"] & numeric] = "text"
     try:
-        got = answers_of(model, X)
+        got = outputs_of(model, X)
     except ValueError as error:
         raise AssertionError(f"an entry that is not acquired was validated: {error}") from error
     assert_same(got, expected, "with text in entries not acquired")
     for row, column in np.argwhere(expected["acquired"] & numeric)[:1]:
+        X = problem.fresh.astype(object)  # one bad entry, so that the error can name no other
         X[row, column] = "text"
-        assert_raises(ValueError, partial(model.predict, X), "text in a numeric column", NAMES[column])
+        assert_raises(
+            ValueError, partial(model.predict, X), "text in a numeric column", problem.names[column]
+        )
 
 
-def _check_validates_heard(model: Any, problem: Problem, acquired: NDArray[np.bool_]) -> None:
-    """Gates of devices read all of a table; what the cloud must not look at is what silent ones say."""
+def _check_validates_messages(model: Any, problem: Problem, acquired: Flags) -> None:
+    """Check that a bad message is refused. Gates read the whole table, so only messages can be hidden."""
     for row, device in np.argwhere(acquired)[:1]:
-        odd = np.zeros(acquired.shape, dtype=np.bool_)
-        odd[row, device] = True
-        sent = overwritten(model, problem.fresh, odd, np.nan, None)
-        assert_raises(ValueError, partial(model.predict, sent), "a message of NaN", NAMES[device])
+        bad = np.zeros(acquired.shape, dtype=np.bool_)
+        bad[row, device] = True
+        sent = overwritten(model, problem, bad, np.nan, None)
+        assert_raises(ValueError, partial(model.predict, sent), "a message of NaN", problem.names[device])

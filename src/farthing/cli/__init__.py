@@ -1,4 +1,4 @@
-"""The command line: ``farthing COMMAND``, one file a command."""
+"""The command line: ``farthing COMMAND``, one file per command."""
 
 import sys
 

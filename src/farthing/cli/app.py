@@ -1,4 +1,4 @@
-"""The command ``farthing``; each subcommand is a file of this package that registers itself on `app`."""
+"""The command ``farthing``; each file of this package registers its subcommand on `app`."""
 
 from __future__ import annotations
 

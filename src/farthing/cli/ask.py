@@ -1,4 +1,4 @@
-"""``farthing ask``: a consultation at the terminal, one test at a time."""
+"""``farthing ask``: an interactive prediction in the terminal, one feature at a time."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def ask(
     known: Annotated[
         list[str] | None, typer.Option(help="name=value, known from the start and free; may be repeated.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(help="For models that draw lots.")] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of a stochastic model.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Ask for the tests that a model wants, and decide.
+    """Ask for the features that a model wants, one at a time, and decide.
 
-    Answer with a value; with ? if the test cannot be had, which costs nothing; with an empty line if it was
-    done and gave nothing; with stop to end here.
+    Answer with a value; with ? if the feature is not available, which costs nothing; with an empty line if it
+    was measured but is missing; with stop to end here.
     """
     with clear_errors():
         fitted = load_model(model)
@@ -36,10 +36,12 @@ def ask(
         walk = fitted.walk(seed=seed, budget=budget, known=start)
     unit = f" {fitted.costs_.unit}" if fitted.costs_.unit else ""
     while (question := walk.ask) is not None:
-        typer.echo(f"spent {walk.spent:.2f}{unit}; belief: {belief(walk.decision)}", err=as_json)
+        typer.echo(
+            f"spent {walk.spent:.2f}{unit}; prediction: {summarize_decision(walk.decision)}", err=as_json
+        )
         group = f", of {question.group}" if question.group else ""
         try:
-            said = typer.prompt(
+            typed = typer.prompt(
                 f"{question.feature} ({question.price:.2f}{unit}{group})",
                 default="",
                 show_default=False,
@@ -48,13 +50,13 @@ def ask(
         except typer.Abort:
             typer.echo("", err=as_json)
             break
-        if said.strip() == "stop":
+        if typed.strip() == "stop":
             break
-        if said.strip() == "?":
+        if typed.strip() == "?":
             walk.refuse()
             continue
         try:
-            walk.tell(value_of(said, columns[question.feature]))
+            walk.tell(value_of(typed, columns[question.feature]))
         except (FarthingError, ValueError) as error:
             typer.echo(f"  {error}", err=True)
     decision = walk.decision
@@ -68,29 +70,29 @@ def ask(
         "finished": walk.ask is None,
     }
     bought = ", ".join(decision.acquired) or "nothing"
-    text = f"Decision: {belief(decision)}\nSpent {decision.spent:.2f}{unit} on {bought}."
+    text = f"Decision: {summarize_decision(decision)}\nSpent {decision.spent:.2f}{unit} on {bought}."
     emit(payload, text, as_json=as_json)
 
 
-def belief(decision: Any) -> str:
-    """Say what is held for likely, the most likely first."""
+def summarize_decision(decision: Any) -> str:
+    """Return the most likely labels with their probabilities, or the predicted number."""
     if decision.probabilities is None:
         return f"{decision.prediction:.4g}"
     ranked = sorted(decision.probabilities.items(), key=lambda item: -item[1])[:3]
-    return ", ".join(f"{label} {chance:.0%}" for label, chance in ranked)
+    return ", ".join(f"{label} {probability:.0%}" for label, probability in ranked)
 
 
-def value_of(said: str, column: Any) -> Any:
-    """Return what was typed as a value of a column: a number, a category, or None for nothing.
+def value_of(typed: str, column: Any) -> Any:
+    """Return the value of a column that was typed: a number, a category, or None for an empty line.
 
-    What is typed for a device is its message, numbers with commas between them; nothing is its silence.
+    For a device it is the message, numbers separated by commas; an empty line means that it is silent.
 
     Examples
     --------
     >>> value_of(" 4.5 ", Column("age", "numeric")), value_of("", Column("age", "numeric"))
     (4.5, None)
     """
-    text = said.strip()
+    text = typed.strip()
     if not text:
         return None
     if not isinstance(column, Column):  # a device, whose message is a list of numbers
@@ -98,16 +100,16 @@ def value_of(said: str, column: Any) -> Any:
     if column.is_categorical:
         by_name = {str(category): category for category in column.categories}
         if text not in by_name:
-            raise ValueError(f"{column.name} is one of {', '.join(by_name)}, or ? if it cannot be had")
+            raise ValueError(f"{column.name} is one of {', '.join(by_name)}, or ? if it is not available")
         return by_name[text]
     try:
         return float(text)
     except ValueError:
-        raise ValueError(f"{column.name} is a number; got {text!r}. Type ? if it cannot be had") from None
+        raise ValueError(f"{column.name} is a number; got {text!r}. Type ? if it is not available") from None
 
 
 def _pair(item: str, columns: dict[str, Column]) -> tuple[str, Any]:
-    name, equals, said = item.partition("=")
+    name, equals, typed = item.partition("=")
     if not equals or name not in columns:
         raise ValueError(f"--known takes name=value, with a name among {', '.join(columns)}; got {item!r}")
-    return name, value_of(said, columns[name])
+    return name, value_of(typed, columns[name])

@@ -1,4 +1,4 @@
-"""``farthing audit``: what a model spends, also one of LightGBM or XGBoost."""
+"""``farthing audit``: what a model spends, including models of LightGBM and XGBoost."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def audit(
         Path, typer.Argument(help="A model of Farthing, or of LightGBM (.txt) or XGBoost (.json, .ubj).")
     ],
     table: Annotated[
-        Path, typer.Argument(help="A CSV or Parquet file; columns unknown to the model are left out.")
+        Path, typer.Argument(help="A CSV or Parquet file; columns that the model does not know are ignored.")
     ],
     costs: Annotated[Path | None, typer.Option(help="The price list: TOML, JSON or CSV.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what a model spends on a table: on average, by feature and by group."""
+    """Show what a model spends on a table: on average, by feature and by group."""
     with clear_errors():
         fitted = _read(model)
         frame = for_model(read_table(table), fitted)

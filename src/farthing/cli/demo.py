@@ -1,4 +1,4 @@
-"""``farthing demo``: heart disease at a budget of 100 dollars, from the price list to a consultation."""
+"""``farthing demo``: heart disease at a budget of 100 dollars, from the price list to one patient."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import typer
 
 from farthing.base import load
 from farthing.cli.app import app
-from farthing.cli.ask import belief
+from farthing.cli.ask import summarize_decision
 from farthing.cli.fit import fit
 from farthing.cli.output import AsJson, clear_errors, emit
 from farthing.costs import CostSheet
@@ -25,10 +25,10 @@ def demo(
     folder: Annotated[
         Path, typer.Argument(help="Where to write the table, prices, model and report.")
     ] = Path("farthing-demo"),
-    jobs: Annotated[int, typer.Option(help="Fits side by side; -1 is all cores.")] = -1,
+    jobs: Annotated[int, typer.Option(help="Number of parallel jobs; -1 uses all cores.")] = -1,
     as_json: AsJson = False,
 ) -> None:
-    """Fit heart disease at a budget of 100 dollars a patient, write a report, and consult for one patient."""
+    """Fit heart disease at a budget of 100 dollars per patient, write a report, and predict one patient."""
     with clear_errors():
         heart = load_heart_disease()
         folder.mkdir(parents=True, exist_ok=True)
@@ -57,24 +57,23 @@ def demo(
     if as_json:
         return
     walk, patient = load(model).walk(), heart.X.iloc[PATIENT]
-    typer.echo(
-        f"\nOne patient, whom the model has not seen. Belief before any test: {belief(walk.decision)}\n"
-    )
+    prior = summarize_decision(walk.decision)
+    typer.echo(f"\nOne patient, whom the model has not seen. Prediction before any test: {prior}\n")
     while (question := walk.ask) is not None:
         answer = patient[question.feature]
         walk.tell(answer)
         meaning = heart.meanings.get(question.feature, "")
         typer.echo(
             f"{question.feature:>9} = {answer!s:<6} {question.price:>7.2f}   spent {walk.spent:>7.2f}   "
-            f"{belief(walk.decision):<18} {meaning}"
+            f"{summarize_decision(walk.decision):<18} {meaning}"
         )
     decision = walk.decision
     emit({}, f"\nDisease: {decision.prediction}, for {decision.spent:.2f} {heart.costs.unit}. "
-         f"In truth: {disease[PATIENT]}. Open {report} in a browser.", as_json=False)  # fmt: skip
+         f"True label: {disease[PATIENT]}. Open {report} in a browser.", as_json=False)  # fmt: skip
 
 
 def _price_list(sheet: CostSheet) -> dict[str, Any]:
-    """Return a cost sheet as a JSON price list has it."""
+    """Return a cost sheet as the content of a JSON price list."""
     groups = {
         name: {"cost": group.cost, "members": list(group.members)} for name, group in sheet.groups.items()
     }

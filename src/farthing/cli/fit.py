@@ -19,15 +19,15 @@ Costs = Annotated[Path | None, typer.Option(help="The price list: TOML, JSON or 
 Methods = Annotated[
     str,
     typer.Option(
-        help="Methods to try, by name, with commas; auto is some that suit most tables, all is all."
+        help="Names of the methods to try, separated by commas; auto is a good selection, all is all."
     ),
 ]
-Scoring = Annotated[str | None, typer.Option(help="A scorer of scikit-learn by name.")]
-TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which no new fit is begun.")]
+Scoring = Annotated[str | None, typer.Option(help="Name of a scikit-learn scorer.")]
+TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which no new fit is started.")]
 MemoryFolder = Annotated[
-    Path | None, typer.Option(help="A folder that remembers what is done, to go on after an interruption.")
+    Path | None, typer.Option(help="Folder for intermediate results, to continue after an interruption.")
 ]
-Jobs = Annotated[int, typer.Option(help="Fits side by side; -1 is all cores.")]
+Jobs = Annotated[int, typer.Option(help="Number of parallel jobs; -1 uses all cores.")]
 
 
 @app.command()
@@ -38,11 +38,11 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
     budget: Annotated[
         str | None, typer.Option(help="What a row may spend: a number, or a share such as 20%.")
     ] = None,
-    kind: Annotated[str, typer.Option(help="mean: of all rows; hard: of every row.")] = "mean",
+    kind: Annotated[str, typer.Option(help="mean: on average over the rows; hard: on every row.")] = "mean",
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the model.")] = Path(
         "model.farthing"
     ),
-    report: Annotated[Path | None, typer.Option(help="Where to write a page on the model, HTML.")] = None,
+    report: Annotated[Path | None, typer.Option(help="Where to write an HTML report.")] = None,
     methods: Methods = "auto",
     scoring: Scoring = None,
     calibrate: Annotated[bool, typer.Option("--calibrate", help="Calibrate the probabilities.")] = False,
@@ -109,7 +109,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
 
 
 def method_list(methods: str) -> Any:
-    """Return the methods of a list with commas."""
+    """Return the methods in a comma-separated list."""
     return "auto" if methods == "auto" else [name.strip() for name in methods.split(",") if name.strip()]
 
 

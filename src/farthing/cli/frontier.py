@@ -1,4 +1,4 @@
-"""``farthing frontier``: what every method pays and scores on a table."""
+"""``farthing frontier``: the spend and the score of every method on a table."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def frontier(  # noqa: PLR0917 - typer takes the options from here
     costs: Costs = None,
     methods: Methods = "auto",
     scoring: Scoring = None,
-    folds: Annotated[int | None, typer.Option(help="Folds to judge by; left out, one split.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Where to draw it: PNG, SVG or PDF.")] = None,
+    folds: Annotated[int | None, typer.Option(help="Number of folds; by default one split.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Where to save the plot: PNG, SVG or PDF.")] = None,
     points: Annotated[Path | None, typer.Option(help="Where to write all points, CSV.")] = None,
     time_limit: TimeLimit = None,
     memory: MemoryFolder = None,

@@ -19,12 +19,13 @@ def predict(
     model: Annotated[Path, typer.Argument(help="A model file.")],
     table: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="Where to write the predictions, CSV; - prints.")
+        Path | None,
+        typer.Option("--output", "-o", help="CSV file for the predictions; - is standard output."),
     ] = None,
     budget: Annotated[float | None, typer.Option(help="What each row may spend.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict every row, and say what it paid and for which features."""
+    """Predict every row, with its spend and the features it acquired."""
     with clear_errors():
         import pandas as pd  # noqa: PLC0415 - only the command line needs it
 

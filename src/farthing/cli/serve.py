@@ -16,10 +16,10 @@ def serve(  # noqa: PLR0917 - typer takes the options from here
         list[str], typer.Argument(help="Model files, folders of *.farthing files, or name=file.")
     ],
     host: Annotated[
-        str, typer.Option(help="Address to bind to; only this machine can reach the default.")
+        str, typer.Option(help="Address to bind to; the default is reachable from this machine only.")
     ] = ("127.0.0.1"),
-    port: Annotated[int, typer.Option(help="Port to bind to; 0 is any free one.")] = 8000,
-    workers: Annotated[int, typer.Option(help="Processes that answer.")] = 1,
+    port: Annotated[int, typer.Option(help="Port to bind to; 0 is any free port.")] = 8000,
+    workers: Annotated[int, typer.Option(help="Number of processes.")] = 1,
     token: Annotated[
         str | None,
         typer.Option(
@@ -30,11 +30,11 @@ def serve(  # noqa: PLR0917 - typer takes the options from here
         list[str] | None,
         typer.Option(help="Web origin that may call from a browser (CORS); may be repeated."),
     ] = None,
-    max_body: Annotated[int, typer.Option(help="Bytes of a request's body.")] = 4 * 2**20,
-    max_rows: Annotated[int, typer.Option(help="Rows of one bulk prediction.")] = 10_000,
+    max_body: Annotated[int, typer.Option(help="Largest request body in bytes.")] = 4 * 2**20,
+    max_rows: Annotated[int, typer.Option(help="Most rows in a bulk prediction.")] = 10_000,
     max_seconds: Annotated[float, typer.Option(help="Seconds for one request.")] = 10.0,
     reload_seconds: Annotated[
-        float, typer.Option(help="How often files are looked at for changes; 0 is never.")
+        float, typer.Option(help="Interval of the check for changed files; 0 is never.")
     ] = 1.0,
     strict_categories: Annotated[
         bool, typer.Option("--strict-categories", help="Refuse categories unseen in fitting.")
@@ -43,7 +43,7 @@ def serve(  # noqa: PLR0917 - typer takes the options from here
 ) -> None:
     """Serve models over HTTP: ask for the next feature, predict in bulk, or open the page in a browser.
 
-    Files are reloaded when they change; a bad one is reported and the old one stays.
+    Files are reloaded when they change; a bad file is reported and the old model stays.
     """
     try:
         from farthing.service import Settings, server  # noqa: PLC0415 - only this command needs the extra
@@ -67,5 +67,5 @@ def serve(  # noqa: PLR0917 - typer takes the options from here
         server.check(settings)
     except (FarthingError, ValueError, OSError) as error:
         raise fail(error) from None
-    typer.echo(f"Serving on http://{host}:{port}/ (Ctrl+C ends it)", err=True)
+    typer.echo(f"Serving on http://{host}:{port}/ (Ctrl+C to stop)", err=True)
     server.serve(settings)

@@ -18,7 +18,7 @@ def read_table(path: Path) -> Any:
     Parameters
     ----------
     path : Path
-        Ending in .csv, .csv.gz or .parquet.
+        A .csv, .csv.gz or .parquet file.
     """
     try:
         import pandas as pd  # noqa: PLC0415 - only the command line needs it
@@ -50,7 +50,7 @@ def read_table(path: Path) -> Any:
 def split_target(frame: Any, target: str) -> tuple[Any, Any]:
     """Return the features and the target of a table.
 
-    Labels come as text or whole numbers; other numbers are numbers.
+    Labels are text or integers.
     """
     if target not in frame.columns:
         near = difflib.get_close_matches(target, frame.columns, n=1)
@@ -69,7 +69,7 @@ def split_target(frame: Any, target: str) -> tuple[Any, Any]:
 
 
 def is_label(y: Any) -> bool:
-    """Tell whether a target has classes: text, truth values, or at most twenty whole numbers."""
+    """Return whether a target is a class label: text, booleans, or at most twenty different integers."""
     if y.dtype.kind in "OUSb":
         return True
     values = np.unique(y)
@@ -84,6 +84,6 @@ def read_costs(path: Path | None, names: list[str]) -> tuple[CostSheet, str | No
 
 
 def for_model(frame: Any, model: Any) -> Any:
-    """Leave out the columns that a model does not know, the target say, if the others are all there."""
+    """Drop the columns that a model does not know, such as the target, if all others are there."""
     known = list(model.schema_.names)
     return frame[known] if set(known) <= set(frame.columns) else frame

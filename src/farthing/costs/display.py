@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 # A longer sheet shows its first and last rows only.
-_MOST_ROWS, _HEAD, _TAIL = 24, 12, 6
-_WIDEST_NAME = 40
+_MAX_ROWS, _HEAD, _TAIL = 24, 12, 6
+_MAX_NAME = 40
 
 
 def render(
@@ -14,7 +14,7 @@ def render(
     n_groups: int,
     unit: str,
 ) -> str:
-    """Draw one line a feature: its own cost, and its group with the shared cost.
+    """Return one line per feature: its own cost, and its group with the shared cost.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def render(
     title += f", in {_printable(unit)}" if unit else ""
 
     shown = list(range(len(features)))
-    if len(shown) > _MOST_ROWS:
+    if len(shown) > _MAX_ROWS:
         shown = shown[:_HEAD] + shown[-_TAIL:]
     groups = [groups[j] for j in shown]
     numbers = _numbers([own[j] for j in shown] + [group[1] if group else 0.0 for group in groups])
@@ -48,7 +48,7 @@ def render(
 
 
 def _align(columns: Sequence[Sequence[str]]) -> list[str]:
-    """Pad texts to the right (even columns), numbers to the left (odd ones)."""
+    """Align text to the left (even columns) and numbers to the right (odd columns)."""
     widths = [max(map(len, column)) for column in columns]
     lines = []
     for cells in zip(*columns, strict=True):
@@ -61,7 +61,7 @@ def _align(columns: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _numbers(values: Sequence[float]) -> list[str]:
-    """Write amounts with the same few decimals when these lose nothing, else with six digits each."""
+    """Format amounts with the same few decimals if that is exact, else with six significant digits."""
     for decimals in range(5):
         if all(value < 1e9 and round(value, decimals) == value for value in values):
             return [f"{value:.{decimals}f}" for value in values]
@@ -70,7 +70,7 @@ def _numbers(values: Sequence[float]) -> list[str]:
 
 def _printable(name: str) -> str:
     plain = name if name.isprintable() and name.strip() == name != "" else repr(name)
-    return plain if len(plain) <= _WIDEST_NAME else plain[: _WIDEST_NAME - 3] + "..."
+    return plain if len(plain) <= _MAX_NAME else plain[: _MAX_NAME - 3] + "..."
 
 
 def _count(number: int, noun: str) -> str:

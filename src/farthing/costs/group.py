@@ -3,18 +3,18 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from farthing.costs.entries import amount, nearest, quoted, text, unique
+from farthing.costs.validation import amount, nearest, quoted, text, unique
 from farthing.errors import CostError
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A cost that several features share: the first of them to be bought pays it, the others do not.
+    """A cost that several features share: the first one bought pays it, the others do not.
 
     Parameters
     ----------
     cost : float
-        The shared cost, in the unit of the sheet; each member has its own cost besides.
+        The shared cost, in the unit of the sheet; each member also has its own cost.
     members : iterable of str
         The features that share it, at least one.
 
@@ -35,14 +35,14 @@ class Group:
 
 
 def as_group(name: str, entry: object) -> Group:
-    """Take a `Group`, a pair ``(cost, members)`` or a mapping with these keys; errors name the group."""
+    """Return a `Group`, made from a pair ``(cost, members)`` or a mapping if need be; errors name it."""
     if isinstance(entry, Group):
         return entry
     if isinstance(entry, Mapping):
-        strange = [key for key in entry if key not in ("cost", "members")]
+        unknown = [key for key in entry if key not in ("cost", "members")]
         absent = [key for key in ("cost", "members") if key not in entry]
-        if strange or absent:
-            fault = f"lacks {quoted(absent)}" if absent else f"has the unknown entry {quoted(strange)}"
+        if unknown or absent:
+            fault = f"lacks {quoted(absent)}" if absent else f"has the unknown entry {quoted(unknown)}"
             raise CostError(f"group {name!r} {fault}; expected 'cost' and 'members'")
         cost, members = entry["cost"], entry["members"]
     elif isinstance(entry, (tuple, list)) and len(entry) == 2:
@@ -56,7 +56,7 @@ def as_group(name: str, entry: object) -> Group:
 
 
 def as_groups(groups: object, index: Mapping[str, int]) -> dict[str, Group]:
-    """Take the groups of a sheet whose features stand in ``index``; their members come in its order."""
+    """Return the groups of a sheet, with their members in the order of ``index``."""
     if groups is None:
         return {}
     if not isinstance(groups, Mapping):
@@ -88,7 +88,7 @@ def _members(members: object) -> tuple[str, ...]:
         raise CostError(
             f"the members of a group are of type {type(members).__name__}; expected a list of features"
         )
-    if isinstance(members, (set, frozenset)):  # a set has no order of its own, and a value object needs one
+    if isinstance(members, (set, frozenset)):  # a set has no order, and equal sheets need the same one
         members = sorted(members, key=lambda name: text(name, "a feature name"))
     found = unique(members)
     if not found:

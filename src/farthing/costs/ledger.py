@@ -6,19 +6,17 @@ from collections.abc import Collection, Iterable
 from numbers import Real
 
 import numpy as np
-import numpy.typing as npt
 
+from farthing.costs.budget import spending_limit
 from farthing.costs.sheet import CostSheet
-
-# A budget may be passed by this part of itself, the rounding of a long sum.
-_SLACK = 1e-12
+from farthing.typing import Flags
 
 
 class RowLedger:
     """The account of one row: what it owns, what it has spent, within which budget.
 
-    Features go by their column in the sheet. The account has the bits of the sheet's own sums: ``spent`` is
-    ``sheet.total(bought, owned=known)`` at every moment, whatever the order of the purchases.
+    Features are given as columns of the sheet. Sums have the bits of those of the sheet: ``spent`` is always
+    ``sheet.total(bought, owned=known)``, whatever the order of the purchases.
 
     Parameters
     ----------
@@ -60,32 +58,32 @@ class RowLedger:
         self,
         sheet: CostSheet,
         budget: float | None = None,
-        known: Iterable[int] | Iterable[str] | npt.NDArray[np.bool_] = (),
+        known: Iterable[int] | Iterable[str] | Flags = (),
     ) -> None:
         self.sheet = sheet
         self.budget = _checked_budget(budget)
-        #: The budget with its allowance for rounding, infinite without a budget.
-        self.limit = math.inf if self.budget is None else self.budget * (1 + _SLACK)
+        #: The budget with its slack for rounding; infinite without a budget.
+        self.limit = spending_limit(self.budget)
         self._own: list[float] = sheet.own.tolist()
         self._shared: list[float] = sheet.shared.tolist()
         self._group_of: list[int] = sheet.group_of.tolist()
-        # Bytes rather than arrays: single entries are used often, and arrays can look at their memory.
+        # Bytes, not arrays: access to single entries is faster, and NumPy can view them.
         self._owned = bytearray(len(self._own))
         self._bought = bytearray(len(self._own))
-        self._paid = bytearray(len(self._shared))  # the groups that an owned feature touches
+        self._paid = bytearray(len(self._shared))  # groups with an owned feature
         self._columns: list[int] = []  # bought, in the order of the sheet
-        self._places: list[int] = []  # groups whose shared cost this row paid, in order
+        self._places: list[int] = []  # groups whose shared cost the row paid, in order
         self._spent = 0.0
         for column in _known_columns(sheet, known):
-            self._own_up(column)
+            self._set_owned(column)
 
     @property
-    def owned(self) -> npt.NDArray[np.bool_]:
+    def owned(self) -> Flags:
         """What the row owns, known or bought: a read-only view, (n_features,), that follows the ledger."""
         return _view(self._owned)
 
     @property
-    def bought(self) -> npt.NDArray[np.bool_]:
+    def bought(self) -> Flags:
         """What the row paid for: a read-only view, (n_features,), that follows the ledger."""
         return _view(self._bought)
 
@@ -127,7 +125,7 @@ class RowLedger:
         return price
 
     def affords_all(self, columns: Collection[int]) -> bool:
-        """Tell whether the row could buy all of these columns and stay within its budget."""
+        """Return whether the row can buy all of these columns within its budget."""
         if self.budget is None:
             return True
         unpaid = {column for column in columns if not self._owned[column]}
@@ -143,7 +141,7 @@ class RowLedger:
         return spent <= self.limit
 
     def affords(self, column: int) -> bool:
-        """Tell whether the row could buy a column and stay within its budget."""
+        """Return whether the row can buy a column within its budget."""
         return self.budget is None or self._spent_with(column) <= self.limit
 
     def buy(self, column: int) -> None:
@@ -152,7 +150,7 @@ class RowLedger:
         Raises
         ------
         ValueError
-            If the budget does not allow it; `affords` tells beforehand.
+            If the budget does not allow it; call `affords` first.
         """
         if self._owned[column]:
             return
@@ -172,7 +170,7 @@ class RowLedger:
         Raises
         ------
         ValueError
-            If the budget does not allow it; `affords_all` tells beforehand.
+            If the budget does not allow it; call `affords_all` first.
 
         Examples
         --------
@@ -205,9 +203,9 @@ class RowLedger:
             insort(self._places, place)
         insort(self._columns, column)
         self._bought[column] = True
-        self._own_up(column)
+        self._set_owned(column)
 
-    def _own_up(self, column: int) -> None:
+    def _set_owned(self, column: int) -> None:
         self._owned[column] = True
         place = self._group_of[column]
         if place >= 0:
@@ -238,17 +236,15 @@ def _checked_budget(budget: object) -> float | None:
         return None
     if isinstance(budget, bool) or not isinstance(budget, Real):
         got = type(budget).__name__
-        # One kind of error for every budget that is none.
+        # ValueError, so that all invalid budgets raise the same error.
         raise ValueError(f"the budget is of type {got}; expected a number or None")  # noqa: TRY004
     if math.isnan(budget) or budget < 0:
         raise ValueError(f"the budget is {budget}; expected a number of at least zero, or None for no limit")
     return float(budget)
 
 
-def _known_columns(
-    sheet: CostSheet, known: Iterable[int] | Iterable[str] | npt.NDArray[np.bool_]
-) -> list[int]:
-    """Return the columns that are known, whichever way they are given."""
+def _known_columns(sheet: CostSheet, known: Iterable[int] | Iterable[str] | Flags) -> list[int]:
+    """Return the known columns, given as columns, names or a mask."""
     n_features = len(sheet.features)
     if isinstance(known, np.ndarray) and known.dtype == np.bool_:
         if known.shape != (n_features,):
@@ -268,7 +264,7 @@ def _known_columns(
     return columns
 
 
-def _view(flags: bytearray) -> npt.NDArray[np.bool_]:
+def _view(flags: bytearray) -> Flags:
     view = np.frombuffer(flags, dtype=np.bool_)
     view.flags.writeable = False
     return view

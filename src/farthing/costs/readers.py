@@ -1,4 +1,4 @@
-"""Read a price list from a file, as the plain arguments of the sheet's constructor.
+"""Read a price list from a file, as the arguments of the constructor of `CostSheet`.
 
 TOML and JSON hold what the constructor takes::
 
@@ -11,7 +11,8 @@ TOML and JSON hold what the constructor takes::
     cost = 2.10
     members = ["chol", "fbs"]
 
-CSV has the price of a feature bought alone, and which part of it a group shares; other columns are ignored::
+CSV has the price of a feature bought alone, and the part of it that its group shares; other columns are
+ignored::
 
     feature,cost,group,group_cost
     age,1.00,,
@@ -30,11 +31,11 @@ from decimal import Context, Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from farthing.costs.entries import amount, brief, quoted
 from farthing.costs.group import Group
+from farthing.costs.validation import amount, brief, quoted
 from farthing.errors import CostError
 
-# Digits enough for the exact difference of any two doubles; what is left is one rounding, to a double.
+# Enough digits for the exact difference of any two doubles, so that the only rounding is the last one.
 _EXACT = Context(prec=1100)
 _CSV_COLUMNS = ("feature", "cost", "group", "group_cost")
 
@@ -48,13 +49,13 @@ class PriceList(NamedTuple):
 
 
 def read_prices(path: str | os.PathLike[str]) -> PriceList:
-    """Read a ``.toml``, ``.json`` or ``.csv`` file; errors are left to the caller to prefix with its name."""
+    """Read a ``.toml``, ``.json`` or ``.csv`` file; the caller adds the name of the file to errors."""
     file = Path(path)
     parse = _PARSERS.get(file.suffix.lower())
     if parse is None:
         raise CostError(f"the ending {file.suffix!r} is unknown; expected {', '.join(_PARSERS)}")
     try:
-        content = file.read_bytes().decode("utf-8-sig")  # spreadsheets like to write a byte order mark
+        content = file.read_bytes().decode("utf-8-sig")  # spreadsheets write a byte order mark
     except UnicodeDecodeError as error:
         raise CostError(
             f"the file is not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
@@ -71,12 +72,12 @@ def parse_toml(content: str) -> PriceList:
     {'age': 1, 'chol': 7.27}
     """
     try:
-        # With a last line break, a fault on the last line is reported by its number too.
+        # With a final line break, an error on the last line is reported with its number too.
         return _arguments(tomllib.loads(content + "\n"))
     except RecursionError:
         raise CostError("the TOML is nested too deeply to be a price list") from None
     except tomllib.TOMLDecodeError as error:
-        # A key given twice is reported by its place only, so show the line: it has the feature's name.
+        # A duplicate key is reported by its position only; the line shows the name of the feature.
         place = re.search(r"at line (\d+)", str(error))
         lines = content.splitlines()
         line = lines[int(place[1]) - 1].strip() if place and int(place[1]) <= len(lines) else ""
@@ -146,10 +147,10 @@ def _arguments(document: object) -> PriceList:
     """Check the outermost level of a TOML or JSON document."""
     if not isinstance(document, dict) or "costs" not in document:
         raise CostError("there is no entry 'costs'; put the features and their own costs under it")
-    strange = [key for key in document if key not in PriceList._fields]
-    if strange:
+    unknown = [key for key in document if key not in PriceList._fields]
+    if unknown:
         raise CostError(
-            f"unknown entry {quoted(strange)}; expected 'costs', 'groups' and 'unit' "
+            f"unknown entry {quoted(unknown)}; expected 'costs', 'groups' and 'unit' "
             "(a feature belongs under 'costs')"
         )
     return PriceList(document["costs"], document.get("groups"), document.get("unit", ""))
@@ -167,7 +168,7 @@ def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
 def _csv_rows(content: str) -> Iterator[dict[str, str]]:
     """Yield the four columns of each row; a column or cell that is absent is empty.
 
-    Only the feature's name keeps its outer blanks: it must equal the name in the table, and some have them.
+    Only the name of the feature keeps surrounding blanks, since it must equal the name in the table.
     """
     reader = csv.reader(io.StringIO(content, newline=""), strict=True)
     try:
@@ -220,10 +221,10 @@ def _shared_part(feature: str, cost: Decimal, group: str, group_cost: str) -> De
 
 
 def _decimal(cell: str, what: str) -> Decimal:
-    """Parse a cell as the decimal it is written as; `amount` says what is wrong with it."""
+    """Parse a cell as an exact decimal; `amount` raises the errors."""
     try:
         number = Decimal(cell) if cell else None
     except InvalidOperation:
         raise CostError(f"{what} is {brief(cell)}; expected a plain number such as 7.27") from None
     amount(number, what)
-    return number or Decimal(0)  # zero without its sign
+    return number or Decimal(0)  # without the sign of -0

@@ -1,20 +1,23 @@
 """The price list: what each feature costs, alone and together."""
 
+from __future__ import annotations
+
 import os
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from farthing.costs import entries
+from farthing.costs import plain_data, validation
 from farthing.costs.display import render
 from farthing.costs.group import Group, as_groups
 from farthing.costs.readers import read_prices
 from farthing.errors import CostError
+from farthing.typing import Flags, Floats, Integers
 
-# Rows of a mask that are summed together: their bytes stay in the cache while the columns go by.
+# Rows of a mask that are summed together: a block stays in the cache while the columns are added.
 _BLOCK = 4096
 
 
@@ -31,7 +34,7 @@ class CostSheet:
         The own cost of each feature, finite and at least zero. Without names (an array, a list, a Series with
         the index 0, 1, 2, ...) the features are called ``x0``, ``x1``, ...
     groups : mapping of str to Group, optional
-        The shared costs; a pair ``(cost, members)`` or a mapping with these keys will do for a `Group`.
+        The shared costs; each a `Group`, a pair ``(cost, members)`` or a mapping with these keys.
         A feature is in at most one group.
     unit : str
         What the numbers are, for display: ``"USD"``, ``"ms"``.
@@ -47,7 +50,7 @@ class CostSheet:
     shared : ndarray of shape (n_groups,), float64, read-only
         The shared costs.
     group_of : ndarray of shape (n_features,), int64, read-only
-        The place of each feature's group in ``group_names``, -1 without a group.
+        The index of the group of each feature in ``group_names``, -1 without a group.
     groups : mapping of str to Group
         The groups by name, their members in the order of the sheet.
     unit : str
@@ -85,22 +88,24 @@ class CostSheet:
     )
 
     features: tuple[str, ...]
-    own: npt.NDArray[np.float64]
+    own: Floats
     group_names: tuple[str, ...]
-    shared: npt.NDArray[np.float64]
-    group_of: npt.NDArray[np.int64]
+    shared: Floats
+    group_of: Integers
     unit: str
     _index: dict[str, int]
     _groups: Mapping[str, Group]
-    # Twins of own, shared and group_of as Python numbers, which `total` adds faster than NumPy's scalars.
+    # Copies of own, shared and group_of as Python numbers, which add faster than NumPy scalars.
     _values: tuple[tuple[float, ...], tuple[float, ...]]
     _places: tuple[int, ...]
     _hash: int
 
     def __init__(self, costs: Any, groups: Mapping[str, Any] | None = None, unit: str = "") -> None:
-        features, values = _named_values(costs)
+        if isinstance(costs, CostSheet):
+            raise CostError("costs is a CostSheet already; use it as it is")
+        features, values = validation.named_values(costs)
         own = tuple(
-            entries.amount(value, f"the cost of {name!r}")
+            validation.amount(value, f"the cost of {name!r}")
             for name, value in zip(features, values, strict=True)
         )
         index = {name: column for column, name in enumerate(features)}
@@ -117,7 +122,7 @@ class CostSheet:
         put("group_names", tuple(found))
         put("shared", _frozen(shared, np.float64))
         put("group_of", _frozen(places, np.int64))
-        put("unit", entries.text(unit, "the unit"))
+        put("unit", validation.text(unit, "the unit"))
         put("_index", index)
         put("_groups", MappingProxyType(found))
         put("_values", (own, shared))
@@ -139,7 +144,7 @@ class CostSheet:
         >>> CostSheet.uniform(["age", "sex"]).total(["age", "sex"])
         2.0
         """
-        return cls(dict.fromkeys(entries.unique(names), 1.0))
+        return cls(dict.fromkeys(validation.unique(names), 1.0))
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, unit: str | None = None) -> Self:
@@ -162,14 +167,14 @@ class CostSheet:
             raise CostError(f"{os.fspath(path)}: {error}") from None
 
     @classmethod
-    def of(cls, costs: Any, names: Iterable[str]) -> "CostSheet":
-        """Make the sheet of a table from whatever a user gave as ``costs=``.
+    def of(cls, costs: CostsLike, names: Iterable[str]) -> CostSheet:
+        """Make the sheet of a table from the ``costs=`` of a user.
 
         Parameters
         ----------
         costs : None, CostSheet, mapping, Series, array, list, str or path-like
-            None is a cost of 1 each. A sheet, a mapping, a Series or a file is matched by name; an array or
-            a list by place.
+            None is a cost of 1 each. A sheet, a mapping, a Series or a file is matched by name, an array or a
+            list by position.
         names : iterable of str
             The columns of the table.
 
@@ -178,19 +183,19 @@ class CostSheet:
         >>> CostSheet.of({"sex": 2, "age": 1}, ["age", "sex"]).own
         array([1., 2.])
         """
-        columns = entries.unique(names, "column")
+        columns = validation.unique(names, "column")
         if costs is None:
             return cls.uniform(columns)
         if isinstance(costs, CostSheet):
             return costs.align(columns)
         if isinstance(costs, (str, os.PathLike)):
             return cls.read(costs).align(columns)
-        if entries.is_named(costs):
+        if validation.is_named(costs):
             return cls(costs).align(columns)
-        values = entries.by_place(costs)
+        values = validation.by_position(costs)
         if len(values) != len(columns):
             raise CostError(
-                f"{len(values)} costs for a table of {len(columns)} columns ({entries.quoted(columns)}); "
+                f"{len(values)} costs for a table of {len(columns)} columns ({validation.quoted(columns)}); "
                 "give one cost for each column, in their order, or a mapping by name"
             )
         return cls(dict(zip(columns, values, strict=True)))
@@ -202,18 +207,18 @@ class CostSheet:
 
     def total(
         self,
-        features: Iterable[str] | npt.NDArray[np.bool_],
-        owned: Iterable[str] | npt.NDArray[np.bool_] = (),
+        features: Iterable[str] | Flags,
+        owned: Iterable[str] | Flags = (),
     ) -> float:
-        """Return what a set of features costs to one who owns another set.
+        """Return the cost of a set of features, given that another set is owned.
 
         Own costs are added one by one in the order of the sheet, then the shared costs in the order of the
-        groups, so that every account of the same set has the same bits.
+        groups, so that the total of a set always has the same bits.
 
         Parameters
         ----------
         features, owned : iterable of str, or bool array of shape (n_features,)
-            Sets of features; one that is in both costs nothing, nor does a group that ``owned`` touches.
+            Sets of features. A feature in both costs nothing, nor does a group with a member in ``owned``.
 
         Examples
         --------
@@ -223,11 +228,11 @@ class CostSheet:
         """
         return self._charge(self._columns(features), self._columns(owned))
 
-    def price(self, feature: str, owned: Iterable[str] | npt.NDArray[np.bool_] = ()) -> float:
-        """Return what one more feature costs to one who owns a set: ``total([feature], owned)``."""
+    def price(self, feature: str, owned: Iterable[str] | Flags = ()) -> float:
+        """Return the cost of one more feature, given that a set is owned: ``total([feature], owned)``."""
         return self._charge({self.column(feature)}, self._columns(owned))
 
-    def total_rows(self, acquired: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    def total_rows(self, acquired: npt.ArrayLike) -> Floats:
         """Return the total of each row's features, bit for bit as `total` gives it.
 
         Parameters
@@ -256,7 +261,7 @@ class CostSheet:
         totals = np.zeros(mask.shape[0])
         for start in range(0, mask.shape[0], _BLOCK):
             block, sums = mask[start : start + _BLOCK], totals[start : start + _BLOCK]
-            # Where a row lacks the feature it adds 0.0, which changes no bit of the sum.
+            # A row without the feature adds 0.0, which does not change the sum.
             for column, cost in enumerate(own):
                 if cost:
                     sums += block[:, column] * cost
@@ -264,7 +269,7 @@ class CostSheet:
                 sums += block[:, columns].any(axis=1) * cost
         return totals
 
-    def scaled(self, factor: float) -> "CostSheet":
+    def scaled(self, factor: float) -> CostSheet:
         """Return the sheet with every cost times a factor, exactly so for a power of two.
 
         Examples
@@ -272,36 +277,36 @@ class CostSheet:
         >>> CostSheet([1, 2]).scaled(0.5).own
         array([0.5, 1. ])
         """
-        times = entries.amount(factor, "the factor of a scaled sheet")
+        times = validation.amount(factor, "the factor of a scaled sheet")
         own, shared = self._values
         return self._with(own=[cost * times for cost in own], shared=[cost * times for cost in shared])
 
-    def align(self, names: Iterable[str]) -> "CostSheet":
+    def align(self, names: Iterable[str]) -> CostSheet:
         """Return the sheet in the order of a table's columns; the groups keep their order.
 
         Raises
         ------
         CostError
-            When a column has no cost, or a feature of the sheet is no column.
+            If a column has no cost, or a feature of the sheet is not a column.
 
         Examples
         --------
         >>> CostSheet({"age": 1, "sex": 2}).align(["sex", "age"]).features
         ('sex', 'age')
         """
-        columns = entries.unique(names, "column")
+        columns = validation.unique(names, "column")
         if columns == self.features:
             return self
         wanted = set(columns)
         faults = []
         if missing := [name for name in columns if name not in self._index]:
             faults.append(
-                f"no cost is given for the column {entries.quoted(missing)}; add it, 0 if it is free"
+                f"no cost is given for the column {validation.quoted(missing)}; add it, 0 if it is free"
             )
         if extra := [name for name in self.features if name not in wanted]:
-            hint = entries.nearest(extra[0], missing or columns)
+            hint = validation.nearest(extra[0], missing or columns)
             faults.append(
-                f"the price list has {entries.quoted(extra)}, which is no column of the table{hint}; "
+                f"the price list has {validation.quoted(extra)}, which is no column of the table{hint}; "
                 "remove or rename it"
             )
         if faults:
@@ -310,41 +315,19 @@ class CostSheet:
         return CostSheet({name: own[self._index[name]] for name in columns}, self._groups, self.unit)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the sheet as plain lists, numbers and text, from which `from_dict` makes an equal one.
+        """Return the sheet as lists, numbers and strings, for `from_dict`.
 
         Examples
         --------
         >>> CostSheet([1], unit="ms").to_dict()
         {'features': ['x0'], 'costs': [1.0], 'groups': [], 'unit': 'ms'}
         """
-        own, _ = self._values
-        return {
-            "features": list(self.features),
-            "costs": list(own),
-            # Lists, since a mapping may lose its order on the way through a file, and order counts here.
-            "groups": [
-                {"name": name, "cost": group.cost, "members": list(group.members)}
-                for name, group in self._groups.items()
-            ],
-            "unit": self.unit,
-        }
+        return plain_data.to_dict(self.features, self._values[0], self._groups, self.unit)
 
     @classmethod
     def from_dict(cls, plain: Any) -> Self:
-        """Make a sheet of what `to_dict` returned; anything else is a `CostError`."""
-        expected = {"features": list, "costs": list, "groups": list, "unit": str}
-        plain = entries.fields(plain, expected, "a stored sheet")
-        features = entries.unique(plain["features"])
-        if len(features) != len(plain["costs"]):
-            raise CostError(f"a stored sheet has {len(features)} features, but {len(plain['costs'])} costs")
-        for group in plain["groups"]:
-            entries.fields(group, {"name": str, "cost": float, "members": list}, "a stored group")
-        names = entries.unique((group["name"] for group in plain["groups"]), "group")
-        groups = {
-            name: Group(group["cost"], group["members"])
-            for name, group in zip(names, plain["groups"], strict=True)
-        }
-        return cls(dict(zip(features, plain["costs"], strict=True)), groups, plain["unit"])
+        """Make a sheet from what `to_dict` returned; anything else is a `CostError`."""
+        return cls(*plain_data.from_dict(plain))
 
     def __repr__(self) -> str:
         own, _ = self._values
@@ -378,7 +361,7 @@ class CostSheet:
     def _identity(self) -> tuple[object, ...]:
         return self.features, self._values, self._places, self.group_names, self.unit
 
-    def _with(self, own: Iterable[float], shared: Iterable[float]) -> "CostSheet":
+    def _with(self, own: Iterable[float], shared: Iterable[float]) -> CostSheet:
         """Return a sheet with the same names and other costs."""
         groups = {
             name: (cost, group.members)
@@ -387,7 +370,7 @@ class CostSheet:
         return CostSheet(dict(zip(self.features, own, strict=True)), groups, self.unit)
 
     def _charge(self, wanted: set[int], owned: set[int]) -> float:
-        """Add up the price of columns; the order of the additions is part of the contract with the core."""
+        """Add up the price of columns; the compiled core adds in the same order, to give the same bits."""
         own, shared = self._values
         spent = 0.0
         unpaid = sorted(wanted - owned if owned else wanted)
@@ -403,8 +386,8 @@ class CostSheet:
                 spent += shared[place]
         return spent
 
-    def _columns(self, features: Iterable[str] | npt.NDArray[np.bool_]) -> set[int]:
-        """Return the places of features that are given by name or as a mask."""
+    def _columns(self, features: Iterable[str] | Flags) -> set[int]:
+        """Return the columns of features that are given by name or as a mask."""
         if isinstance(features, np.ndarray) and features.dtype == np.bool_:
             if features.shape != (len(self.features),):
                 raise CostError(
@@ -419,13 +402,13 @@ class CostSheet:
         index = self._index
         try:
             return {index[name] for name in features}
-        except KeyError as error:  # it carries the name, which an iterator could not give again
+        except KeyError as error:  # the error holds the name; an iterator is exhausted by now
             raise self._unknown(error.args[0]) from None
         except TypeError:
             raise self._unknown(features) from None
 
     def column(self, feature: str) -> int:
-        """Return the place of a feature in the sheet."""
+        """Return the column of a feature in the sheet."""
         try:
             return self._index[feature]
         except (KeyError, TypeError):
@@ -433,27 +416,21 @@ class CostSheet:
 
     def _unknown(self, feature: object) -> CostError:
         if isinstance(feature, str):
-            hint = entries.nearest(feature, self.features) or f"; it has {entries.quoted(self.features)}"
+            hint = (
+                validation.nearest(feature, self.features) or f"; it has {validation.quoted(self.features)}"
+            )
             return CostError(f"feature {feature!r} is not in the cost sheet{hint}")
         return CostError(
-            f"{entries.brief(feature)}, of type {type(feature).__name__}, is no feature of the cost sheet; "
+            f"{validation.brief(feature)}, of type {type(feature).__name__}, "
+            "is no feature of the cost sheet; "
             f"give names, or a bool array of shape ({len(self.features)},)"
         )
 
 
-def _named_values(costs: object) -> tuple[tuple[str, ...], list[object]]:
-    if isinstance(costs, CostSheet):
-        raise CostError("costs is a CostSheet already; use it as it is")
-    if entries.is_named(costs):
-        features, values = entries.by_name(costs)
-    else:
-        values = entries.by_place(costs)
-        features = tuple(f"x{column}" for column in range(len(values)))
-    if not features:
-        raise CostError("the price list is empty; give the cost of at least one feature")
-    return features, values
+CostsLike: TypeAlias = CostSheet | Mapping[str, float] | npt.ArrayLike | os.PathLike[str] | None
+"""What `CostSheet.of` accepts, and so every ``costs=``: None is a cost of 1 each, a text is a path."""
 
 
 def _frozen(values: Iterable[float], dtype: type[Any]) -> npt.NDArray[Any]:
-    """Return an array over immutable bytes, which no flag makes writable."""
+    """Return an array over immutable bytes, which cannot be made writable."""
     return np.frombuffer(np.array(list(values), dtype=dtype).tobytes(), dtype=dtype)

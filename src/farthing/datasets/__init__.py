@@ -1,4 +1,4 @@
-"""Tables to try things on: five small ones with their real price lists, and a loader for larger ones."""
+"""Example tables: five small ones with real price lists, and a loader for larger ones."""
 
 from farthing.datasets.bundled import (
     load_bupa_liver,
@@ -8,7 +8,7 @@ from farthing.datasets.bundled import (
     load_thyroid,
 )
 from farthing.datasets.dataset import Dataset
-from farthing.datasets.large import load_table
+from farthing.datasets.external import load_table
 
 __all__ = [
     "Dataset",

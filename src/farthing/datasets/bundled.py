@@ -1,8 +1,8 @@
 """The five medical tables that come with the package, with what each test costs.
 
-The prices are those that Peter Turney took from the fee schedule of the Ontario Health Insurance Program
-and gave to the UCI repository in 1995, in Canadian dollars. Tests that share a procedure (a blood sample, a
-run on the treadmill) are groups: the first of them pays for the procedure, the others only for themselves.
+The prices are in Canadian dollars, from the fee schedule of the Ontario Health Insurance Program. Peter
+Turney compiled them for the UCI repository in 1995. Tests that share a procedure (a blood sample, a run on
+the treadmill) are groups: the first one bought pays for the procedure, the others only for themselves.
 The names of the groups are ours; the price lists call them A, B and C.
 """
 
@@ -15,11 +15,11 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from farthing.costs import CostSheet
 from farthing.datasets.columns import ColumnNote, read_code, read_notes, read_rows
 from farthing.datasets.dataset import Dataset
+from farthing.typing import Floats
 
 UNIT = "CAD"
 UCI = "UCI Machine Learning Repository"
@@ -31,8 +31,8 @@ PRICES = (
 
 
 @dataclass(frozen=True)
-class _Card:
-    """Where a table comes from, in words."""
+class _Source:
+    """Description and source of a table."""
 
     name: str
     description: str
@@ -63,7 +63,7 @@ def load_heart_disease(*, frame: bool | None = None) -> Dataset:
     >>> data.X.shape, int(data.y.sum())
     ((303, 13), 139)
     """
-    card = _Card(
+    source = _Source(
         name="heart_disease",
         description=(
             "Patients of the Cleveland Clinic who were sent for an angiogram: do they have heart disease? "
@@ -74,7 +74,7 @@ def load_heart_disease(*, frame: bool | None = None) -> Dataset:
             f"A. Janosi, W. Steinbrunn, M. Pfisterer, R. Detrano (1989), Heart Disease, {UCI}. {PRICES}"
         ),
     )
-    return _load(card, frame)
+    return _load(source, frame)
 
 
 def load_pima_diabetes(*, zeros_missing: bool = True, frame: bool | None = None) -> Dataset:
@@ -86,7 +86,7 @@ def load_pima_diabetes(*, zeros_missing: bool = True, frame: bool | None = None)
     Parameters
     ----------
     zeros_missing : bool, default=True
-        Read those impossible zeros, 652 in all, as missing. False keeps them, as older papers do.
+        Whether to read these impossible zeros, 652 in all, as missing; older papers keep them.
     frame : bool, optional
         As in `load_heart_disease`.
 
@@ -100,7 +100,7 @@ def load_pima_diabetes(*, zeros_missing: bool = True, frame: bool | None = None)
     >>> data.X.shape, int(np.isnan(data.X).sum())
     ((768, 8), 652)
     """
-    card = _Card(
+    source = _Source(
         name="pima_diabetes",
         description=(
             "Women of Pima heritage near Phoenix, Arizona: diabetes within five years? Glucose and insulin "
@@ -116,7 +116,7 @@ def load_pima_diabetes(*, zeros_missing: bool = True, frame: bool | None = None)
         ),
     )
     unmeasured = ("glucose", "pressure", "triceps", "insulin", "mass") if zeros_missing else ()
-    return _load(card, frame, unmeasured)
+    return _load(source, frame, unmeasured)
 
 
 def load_hepatitis(*, frame: bool | None = None) -> Dataset:
@@ -139,7 +139,7 @@ def load_hepatitis(*, frame: bool | None = None) -> Dataset:
     >>> data.X.shape, int((data.y == "LIVE").sum())
     ((155, 19), 123)
     """
-    card = _Card(
+    source = _Source(
         name="hepatitis",
         description=(
             "Patients with hepatitis: do they live? The five assays share the price of drawing blood; that "
@@ -147,13 +147,13 @@ def load_hepatitis(*, frame: bool | None = None) -> Dataset:
         ),
         citation=f"Hepatitis (1983), donated by G. Gong, {UCI}. {PRICES}",
     )
-    return _load(card, frame)
+    return _load(source, frame)
 
 
 def load_bupa_liver(*, frame: bool | None = None) -> Dataset:
     """Load the BUPA liver table: 345 men, 5 blood tests of 7.27 or 9.86 dollars.
 
-    The target is 1 for three or more half-pints of alcohol a day, else 0, the use of Forsyth and of Turney.
+    The target is 1 for three or more half-pints of alcohol a day, else 0, as in Forsyth and Turney.
     The column ``selector`` of the source, often mistaken for a target, is only a split and is left out.
 
     Parameters
@@ -171,7 +171,7 @@ def load_bupa_liver(*, frame: bool | None = None) -> Dataset:
     >>> data.X.shape, int(data.y.sum())
     ((345, 5), 176)
     """
-    card = _Card(
+    source = _Source(
         name="bupa_liver",
         description=(
             "Men screened by BUPA: does the blood tell who drinks? All five tests share the price of drawing "
@@ -181,7 +181,7 @@ def load_bupa_liver(*, frame: bool | None = None) -> Dataset:
             f"Liver Disorders (1990), BUPA Medical Research Ltd., donated by R. S. Forsyth, {UCI}. {PRICES}"
         ),
     )
-    return _load(card, frame)
+    return _load(source, frame)
 
 
 def load_thyroid(*, frame: bool | None = None) -> Dataset:
@@ -204,7 +204,7 @@ def load_thyroid(*, frame: bool | None = None) -> Dataset:
     >>> load_thyroid(frame=False)
     Dataset(thyroid: 7200 rows, 20 features, train 3772, test 3428)
     """
-    card = _Card(
+    source = _Source(
         name="thyroid",
         description=(
             "Patients screened for thyroid disease (the version called ann-thyroid, with scaled values): how "
@@ -212,13 +212,13 @@ def load_thyroid(*, frame: bool | None = None) -> Dataset:
         ),
         citation=f"R. Quinlan (1986), Thyroid Disease, {UCI}. {PRICES}",
     )
-    return _load(card, frame)
+    return _load(source, frame)
 
 
-def _load(card: _Card, frame: bool | None, zeros_missing: tuple[str, ...] = ()) -> Dataset:
-    rows = read_rows(f"{card.name}.csv")
-    notes = read_notes(card.name)
-    sheet = _read_costs(card.name)
+def _load(source: _Source, frame: bool | None, zeros_missing: tuple[str, ...] = ()) -> Dataset:
+    rows = read_rows(f"{source.name}.csv")
+    notes = read_notes(source.name)
+    sheet = _read_costs(source.name)
     names = sheet.features
     values = np.column_stack([_numbers(rows, name, name in zeros_missing) for name in names])
     as_frame = _wants_frame(frame)
@@ -226,12 +226,12 @@ def _load(card: _Card, frame: bool | None, zeros_missing: tuple[str, ...] = ()) 
         X=_frame(values, names, notes) if as_frame else values,
         y=np.array([read_code(row["target"]) for row in rows]),
         costs=sheet if as_frame else _by_position(sheet),
-        name=card.name,
+        name=source.name,
         feature_names=names,
-        description=card.description,
-        source=card.source,
-        licence=card.licence,
-        citation=card.citation,
+        description=source.description,
+        source=source.source,
+        licence=source.licence,
+        citation=source.citation,
         meanings=MappingProxyType({name: note.meaning for name, note in notes.items()}),
         codes=MappingProxyType({name: note.codes for name, note in notes.items() if note.codes}),
         split=np.array([row["split"] for row in rows]) if "split" in rows[0] else None,
@@ -261,21 +261,21 @@ def _by_position(sheet: CostSheet) -> CostSheet:
     return CostSheet(own, groups, unit=sheet.unit)
 
 
-def _numbers(rows: list[dict[str, str]], name: str, zero_missing: bool) -> NDArray[np.float64]:
+def _numbers(rows: list[dict[str, str]], name: str, zero_missing: bool) -> Floats:
     column = np.array([float(row[name]) if row[name] else np.nan for row in rows])
     if zero_missing:
         column[column == 0] = np.nan
     return column
 
 
-def _frame(values: NDArray[np.float64], names: tuple[str, ...], notes: dict[str, ColumnNote]) -> Any:
+def _frame(values: Floats, names: tuple[str, ...], notes: dict[str, ColumnNote]) -> Any:
     import pandas as pd  # noqa: PLC0415  pandas is optional
 
     columns: dict[str, Any] = {}
     for j, name in enumerate(names):
         column = values[:, j]
         if notes[name].nominal:
-            # Codes that are whole numbers, with NaN for missing, in the order of the notes.
+            # Integer codes in the order of the notes, NaN for missing.
             columns[name] = pd.Categorical(column, categories=list(notes[name].codes))
         elif np.all(column == np.floor(column)):
             columns[name] = column.astype(np.int64)

@@ -1,4 +1,4 @@
-"""What the columns of the bundled tables mean: the file ``tables/columns.csv``."""
+"""Descriptions of the columns of the bundled tables, from ``tables/columns.csv``."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class ColumnNote:
 
 
 def read_rows(file_name: str) -> list[dict[str, str]]:
-    """Read a bundled CSV file as one mapping of column to text for each line."""
+    """Read a bundled CSV file as one mapping from column to text per line."""
     text = (files("farthing.datasets") / "tables" / file_name).read_text(encoding="utf-8")
     return list(csv.DictReader(text.splitlines()))
 
 
 def read_notes(table: str) -> dict[str, ColumnNote]:
-    """Read what is written about the columns of one bundled table, its target among them.
+    """Read the notes on the columns of one bundled table, including its target.
 
     Examples
     --------
@@ -51,5 +51,5 @@ def _codes(text: str) -> Mapping[Code, str]:
 
 
 def read_code(text: str) -> Code:
-    """Read a code: a whole number where it is one, else the text itself."""
+    """Return a code as an integer if it is one, else as text."""
     return int(text) if text.isdecimal() else text

@@ -1,4 +1,4 @@
-"""A table with its target, its price list, and where it comes from."""
+"""A table with its target, its price list and its source."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet
+from farthing.typing import Flags, Integers
 
 Code = int | str
 PARTS = ("train", "validation", "test")
@@ -41,9 +42,9 @@ class Dataset:
     description, source, licence, citation : str
         What the table is, who published it, on what terms, and how to cite it.
     meanings : mapping of str to str
-        What each column, ``"target"`` among them, says; empty if nobody wrote it down.
+        Meaning of each column, including ``"target"``; empty if it is not documented.
     codes : mapping of str to mapping
-        For columns with coded values, ``"target"`` among them: what each code stands for.
+        For columns with coded values, including ``"target"``: the meaning of each code.
     split : array of str (rows,) or None
         The published split, ``"train"``, ``"validation"`` or ``"test"`` for each row, if there is one.
     queries : int64 array (rows,) or None
@@ -73,7 +74,7 @@ class Dataset:
     meanings: Mapping[str, str] = field(default_factory=_nothing)
     codes: Mapping[str, Mapping[Code, str]] = field(default_factory=_nothing)
     split: NDArray[np.str_] | None = None
-    queries: NDArray[np.int64] | None = None
+    queries: Integers | None = None
 
     def __repr__(self) -> str:
         text = f"Dataset({self.name}: {len(self.y)} rows, {len(self.feature_names)} features"
@@ -83,13 +84,13 @@ class Dataset:
             text += f", {len(np.unique(self.queries))} queries"
         return text + ")"
 
-    def mask(self, part: str) -> NDArray[np.bool_]:
-        """Say which rows belong to a part of the published split.
+    def mask(self, part: str) -> Flags:
+        """Return which rows belong to a part of the published split.
 
         Parameters
         ----------
         part : {"train", "validation", "test"}
-            The part. One that the split does not have is empty.
+            The part; empty if the split does not have it.
 
         Returns
         -------
@@ -111,7 +112,7 @@ class Dataset:
         return np.asarray(self.split == part, dtype=np.bool_)
 
     def part(self, part: str) -> Dataset:
-        """Take the rows of one part of the published split.
+        """Return the rows of one part of the published split.
 
         Parameters
         ----------
@@ -121,7 +122,7 @@ class Dataset:
         Returns
         -------
         Dataset
-            The same table with those rows only, in their order.
+            The table with these rows only, in the same order.
 
         Examples
         --------

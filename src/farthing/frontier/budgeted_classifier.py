@@ -30,7 +30,6 @@ from farthing.learning.calibration import temper, temperature_of
             "calibrate": True,
         },
     ],
-    check_defaults=False,
 )
 @documented({"parameters": PARAMETERS.format(scoring="str, scorer or ErrorCosts")})
 class BudgetedClassifier(BudgetedBase, ContractClassifier):

@@ -16,7 +16,6 @@ from farthing.frontier.data_split import SweepRows
 
 @register(
     trials=[{"methods": [GreedyMiserRegressor(n_estimators=4)], "budget": "60%", "cv": 2}],
-    check_defaults=False,
 )
 @documented({"parameters": PARAMETERS.format(scoring="str or scorer")})
 class BudgetedRegressor(BudgetedBase, ContractRegressor):

@@ -1,4 +1,4 @@
-"""A model on one page: summarize, draw, render; the page needs no network."""
+"""A report on a model as one HTML page: summarize, plot, render."""
 
 from farthing.report.audit import Audit, audit
 from farthing.report.render import render, write_report

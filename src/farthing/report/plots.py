@@ -1,4 +1,4 @@
-"""The charts of the page as SVG, once for light paper and once for dark."""
+"""The charts of the report as SVG, in a light and a dark theme."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from matplotlib.figure import Figure
 
 from farthing.report.summary import Summary
 
-_MOST_BARS: Final = 15
-# Eight colours that are told apart with any eyesight, on light and on dark (Okabe and Ito).
+_MAX_BARS: Final = 15
+# Eight colours that colour-blind readers can tell apart, on light and dark backgrounds (Okabe and Ito).
 _COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8c8c00", "#888888")
 _MARKS: Final = "os^Dvphd"
 
 
 @dataclass(frozen=True)
 class Theme:
-    """Ink and lines."""
+    """Colours of text, lines and highlights."""
 
     ink: str
     faint: str
@@ -34,14 +34,14 @@ DARK: Final = Theme("#ececec", "#454545", "#ff8a80")
 
 @dataclass(frozen=True)
 class Chart:
-    """One chart in both themes, with what it says in words."""
+    """One chart in both themes, with a description."""
 
     light: str
     dark: str
     alt: str
 
 
-def draw(paint: Callable[[Any, Theme], None], alt: str, *, height: float = 3.4) -> Chart:
+def draw_chart(paint: Callable[[Any, Theme], None], alt: str, *, height: float = 3.4) -> Chart:
     """Paint a chart in both themes.
 
     Parameters
@@ -49,7 +49,7 @@ def draw(paint: Callable[[Any, Theme], None], alt: str, *, height: float = 3.4) 
     paint : callable
         Gets matplotlib axes and a theme.
     alt : str
-        What the chart says, for those who do not see it.
+        Description of the chart, for screen readers.
     height : float
         In inches; the width is 7.
     """
@@ -57,7 +57,7 @@ def draw(paint: Callable[[Any, Theme], None], alt: str, *, height: float = 3.4) 
 
 
 def frontier_chart(summary: Summary) -> Chart:
-    """Draw all points by method, the efficient line, the chosen point and the dearest model."""
+    """Draw all points by method, the Pareto front, the chosen point and the most expensive model."""
 
     def paint(axes: Any, theme: Theme) -> None:
         for place, method in enumerate(summary.frontier.methods):
@@ -80,9 +80,12 @@ def frontier_chart(summary: Summary) -> Chart:
             where="post",
             color=theme.ink,
             linewidth=1.1,
-            label="efficient",
+            label="Pareto front",
         )
-        for point, mark, name in ((summary.full, "X", "dearest model"), (summary.chosen, "*", "chosen")):
+        for point, mark, name in (
+            (summary.full, "X", "most expensive model"),
+            (summary.chosen, "*", "chosen"),
+        ):
             axes.scatter(
                 [point.spend], [point.score], s=110, marker=mark, color=theme.accent, zorder=5, label=name,
                 edgecolors=theme.ink, linewidths=0.6,
@@ -92,45 +95,43 @@ def frontier_chart(summary: Summary) -> Chart:
         scores = [p.score for p in summary.frontier.points if not np.isnan(p.score)]
         low = max(min(scores), float(np.quantile(scores, 0.02)))
         axes.set_ylim(low - 0.02 * (max(scores) - low), max(scores) + 0.08 * (max(scores) - low) + 1e-12)
-        axes.set(xlabel=_with_unit("mean spend of a row", summary.unit), ylabel=summary.score_name)
+        axes.set(xlabel=_with_unit("mean spend per row", summary.unit), ylabel=summary.score_name)
         axes.legend(
             fontsize=7.5, frameon=False, labelcolor=theme.ink, loc="upper left", bbox_to_anchor=(1.0, 1.02)
         )
 
     chosen = summary.chosen
-    return draw(
+    return draw_chart(
         paint,
         f"Score against mean spend for {len(summary.frontier)} models. The chosen one spends "
-        f"{summary.money(chosen.spend)} at a score of {chosen.score:.3f}; the dearest spends "
+        f"{summary.money(chosen.spend)} at a score of {chosen.score:.3f}; the most expensive spends "
         f"{summary.money(summary.full.spend)} at {summary.full.score:.3f}.",
         height=4.0,
     )
 
 
 def money_chart(summary: Summary) -> Chart:
-    """Draw what a row pays for each feature and group, in the mean."""
+    """Draw the mean cost per row of each feature and group."""
     paid = [(p.feature, p.mean_cost) for p in summary.purchases]
     paid += [(f"{name} (shared)", cost) for name, _, cost in summary.group_costs]
-    paid = sorted((item for item in paid if item[1] > 0), key=lambda item: -item[1])[:_MOST_BARS]
+    paid = sorted((item for item in paid if item[1] > 0), key=lambda item: -item[1])[:_MAX_BARS]
 
     def paint(axes: Any, theme: Theme) -> None:
         names = [name for name, _ in reversed(paid)]
         axes.barh(names, [cost for _, cost in reversed(paid)], color=_COLOURS[0])
-        axes.set(xlabel=_with_unit("mean cost of a row", summary.unit))
+        axes.set(xlabel=_with_unit("mean cost per row", summary.unit))
         axes.grid(visible=False, axis="y")
         axes.tick_params(axis="y", colors=theme.ink)
 
     text = ", ".join(f"{name} {summary.money(cost)}" for name, cost in paid[:5]) or "nothing is bought"
-    return draw(
-        paint, f"Where the money goes, in the mean over the rows: {text}.", height=0.8 + 0.26 * len(paid)
-    )
+    return draw_chart(paint, f"Mean cost per row by feature: {text}.", height=0.8 + 0.26 * len(paid))
 
 
 def bought_chart(summary: Summary) -> Chart:
-    """Draw which share of the rows buys each feature, by budget."""
+    """Draw the share of rows that buy each feature, by budget."""
     shares = np.array([line.shares for line in summary.lines]).T
     used = np.flatnonzero(shares.max(axis=1) > 0)
-    used = used[np.argsort(-shares[used].sum(axis=1), kind="stable")][: 2 * _MOST_BARS]
+    used = used[np.argsort(-shares[used].sum(axis=1), kind="stable")][: 2 * _MAX_BARS]
     names = [summary.purchases[k].feature for k in used]
 
     def paint(axes: Any, theme: Theme) -> None:
@@ -144,45 +145,49 @@ def bought_chart(summary: Summary) -> Chart:
             axes.text(column, row, f"{share:.0%}", ha="center", va="center", fontsize=7, color=colour)
         del theme
 
-    return draw(
+    return draw_chart(
         paint,
-        "Share of the rows that buy each feature, by budget; the numbers are in the table below.",
+        "Share of rows that buy each feature, by budget; the table below has the numbers.",
         height=0.9 + 0.25 * max(len(names), 1),
     )
 
 
 def calibration_chart(summary: Summary) -> Chart:
-    """Draw how often the label given is right, by how likely it was held."""
+    """Draw the accuracy of the predicted label by its predicted probability."""
     found = summary.calibration
     assert found is not None
 
     def paint(axes: Any, theme: Theme) -> None:
         low = 1 / len(summary.classes)
-        axes.plot([low, 1], [low, 1], color=theme.ink, linewidth=0.8, linestyle=":", label="as it should be")
+        axes.plot(
+            [low, 1], [low, 1], color=theme.ink, linewidth=0.8, linestyle=":", label="perfectly calibrated"
+        )
         sizes = 12 + 120 * np.array(found.counts) / max(found.counts)
-        axes.plot(found.believed, found.happened, color=_COLOURS[0], linewidth=1)
-        axes.scatter(found.believed, found.happened, s=sizes, color=_COLOURS[0], label="this model")
-        axes.set(xlabel="probability of the label given", ylabel="share that is right", ylim=(0, 1.03))
+        axes.plot(found.predicted, found.observed, color=_COLOURS[0], linewidth=1)
+        axes.scatter(found.predicted, found.observed, s=sizes, color=_COLOURS[0], label="this model")
+        axes.set(xlabel="probability of the predicted label", ylabel="accuracy", ylim=(0, 1.03))
         axes.legend(fontsize=8, frameon=False, labelcolor=theme.ink)
 
-    gaps = np.abs(np.array(found.believed) - np.array(found.happened))
+    gaps = np.abs(np.array(found.predicted) - np.array(found.observed))
     mean = float(np.average(gaps, weights=found.counts))
-    return draw(paint, f"Calibration on rows not learned from; the mean gap is {mean:.3f}.", height=3.2)
+    return draw_chart(paint, f"Calibration on held-out rows; the mean gap is {mean:.3f}.", height=3.2)
 
 
 def scatter_chart(summary: Summary) -> Chart:
-    """Draw predicted against true numbers."""
+    """Draw predicted against true values."""
     assert summary.scatter is not None
-    truth, said = summary.scatter
+    truth, predicted = summary.scatter
 
     def paint(axes: Any, theme: Theme) -> None:
-        axes.scatter(truth, said, s=8, alpha=0.5, color=_COLOURS[0], linewidths=0)
-        ends = [min(truth.min(), said.min()), max(truth.max(), said.max())]
+        axes.scatter(truth, predicted, s=8, alpha=0.5, color=_COLOURS[0], linewidths=0)
+        ends = [min(truth.min(), predicted.min()), max(truth.max(), predicted.max())]
         axes.plot(ends, ends, color=theme.ink, linewidth=0.8, linestyle=":")
         axes.set(xlabel=f"true {summary.target}", ylabel="predicted")
 
-    tie = float(np.corrcoef(truth, said)[0, 1]) if truth.std() and said.std() else 0.0
-    return draw(paint, f"Predicted against true values on rows not learned from; correlation {tie:.3f}.")
+    correlation = float(np.corrcoef(truth, predicted)[0, 1]) if truth.std() and predicted.std() else 0.0
+    return draw_chart(
+        paint, f"Predicted against true values on held-out rows; correlation {correlation:.3f}."
+    )
 
 
 def _with_unit(text: str, unit: str) -> str:

@@ -1,4 +1,4 @@
-"""The page: charts and tables in one file that needs no network."""
+"""The report: charts and tables in one HTML file that needs no network."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from farthing.report.summary import Summary, summarize
 
 
 def render(summary: Summary) -> str:
-    """Return the page as HTML.
+    """Return the report as HTML.
 
     Needs matplotlib and jinja2: ``pip install 'farthing[report]'``.
 
     Parameters
     ----------
     summary : Summary
-        What to say.
+        The content of the report.
     """
     try:
         import jinja2  # noqa: PLC0415 - optional
@@ -50,7 +50,7 @@ def render(summary: Summary) -> str:
 def write_report(
     path: PathLike, model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: str = "target"
 ) -> None:
-    """Write the page of a fitted model to a file; parameters as in `summarize`."""
+    """Write the report of a fitted model to a file; parameters as in `summarize`."""
     page = render(summarize(model, X, y, title=title, target=target))
     Path(path).write_text(page, encoding="utf-8")
 

@@ -1,4 +1,4 @@
-"""All that the page says, as plain values."""
+"""The content of the report as values."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from farthing.report.audit import audit
 from farthing.frontier import Frontier, Point
 from farthing.frontier.budgeted_base import BudgetedBase
-from farthing.report.audit import audit
+from farthing.typing import Floats, Integers
 
 SHARES: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _FOLDS: Final = 5
@@ -24,13 +25,13 @@ _BINS: Final = 10
 
 @dataclass(frozen=True)
 class Purchase:
-    """A feature of the price list, and what becomes of it."""
+    """A feature of the price list, and how often it is bought."""
 
     feature: str
     group: str
-    price: float  # from an empty purse, the shared part included
-    share: float  # of the rows that buy it
-    mean_cost: float  # what a row pays for it alone, in the mean
+    price: float  # bought alone, with its shared cost
+    share: float  # of rows that buy it
+    mean_cost: float  # own cost per row, on average
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class BudgetLine:
 
     budget: float
     point: Point | None
-    shares: tuple[float, ...]  # of the rows that buy each feature, in the order of the price list
+    shares: tuple[float, ...]  # of rows that buy each feature, in the order of the price list
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,12 @@ class Step:
     answer: str
     price: float
     spent: float
-    belief: str
+    prediction: str
 
 
 @dataclass(frozen=True)
-class Story:
-    """One row's walk from the first question to the decision."""
+class WalkTrace:
+    """The walk of one row from the first question to the decision."""
 
     title: str
     prior: str
@@ -67,16 +68,16 @@ class Story:
 
 @dataclass(frozen=True)
 class Calibration:
-    """How often the class held for likely is the true one, by how likely; on rows not learned from."""
+    """Accuracy of the predicted label by its predicted probability, on held-out rows."""
 
-    believed: tuple[float, ...]
-    happened: tuple[float, ...]
+    predicted: tuple[float, ...]
+    observed: tuple[float, ...]
     counts: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What the page shows.
+    """What the report shows.
 
     Attributes
     ----------
@@ -85,7 +86,7 @@ class Summary:
     n_rows, n_features : int
         Size of the table.
     budget : float or None
-        What was asked for.
+        The budget that was set.
     kind : str
         "mean" or "hard".
     frontier : Frontier
@@ -93,7 +94,7 @@ class Summary:
     chosen : Point
         The model.
     full : Point
-        The dearest of the efficient points' rivals: the point of the highest mean spend.
+        The point with the highest mean spend.
     lines : tuple of BudgetLine
         The table of budgets.
     purchases : tuple of Purchase
@@ -101,14 +102,14 @@ class Summary:
     group_costs : tuple of (name, shared cost, mean cost of a row)
         The groups.
     classes : tuple of str
-        Labels; empty for numbers.
+        Labels; empty for a regressor.
     confusion : ndarray of int64, shape (n_classes, n_classes), or None
-        True by predicted, on rows not learned from.
+        True by predicted, on held-out rows.
     calibration : Calibration or None
-        For classes.
+        None for a regressor.
     scatter : pair of ndarrays or None
-        True and predicted numbers, on rows not learned from.
-    stories : tuple of Story
+        True and predicted values, on held-out rows.
+    traces : tuple of WalkTrace
         Three walks.
     """
 
@@ -128,24 +129,21 @@ class Summary:
     purchases: tuple[Purchase, ...]
     group_costs: tuple[tuple[str, float, float], ...]
     classes: tuple[str, ...]
-    confusion: NDArray[np.int64] | None
+    confusion: Integers | None
     calibration: Calibration | None
-    scatter: tuple[NDArray[np.float64], NDArray[np.float64]] | None
-    stories: tuple[Story, ...]
+    scatter: tuple[Floats, Floats] | None
+    traces: tuple[WalkTrace, ...]
 
     def money(self, amount: float) -> str:
-        """Return an amount with its unit.
-
-        Amounts of a hundred and more have no decimals.
-        """
+        """Return an amount as text; amounts of a hundred and more have no decimals."""
         return f"{amount:.0f}" if amount >= 100 or amount == 0 else f"{amount:.2f}"
 
 
 def summarize(model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: str = "target") -> Summary:
-    """Gather what the page says of a fitted `BudgetedClassifier` or `BudgetedRegressor`.
+    """Gather the content of the report on a fitted `BudgetedClassifier` or `BudgetedRegressor`.
 
-    The models of the other budgets are fitted for it, and the chosen one on folds, for calibration and
-    confusion on rows that it did not learn from.
+    Models for other budgets are fitted for it, and the chosen one on folds, for calibration and confusion on
+    held-out rows.
 
     Parameters
     ----------
@@ -160,12 +158,14 @@ def summarize(model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: s
     """
     check_is_fitted(model)
     if not hasattr(model, "frontier_"):
-        raise ValueError("this model came from a file, which keeps no frontier: fit it again for a report")
+        raise ValueError(
+            "this model was loaded from a file, which does not hold the frontier: fit it again for a report"
+        )
     truth = np.asarray(y)
     frontier, chosen, sheet = model.frontier_, model.chosen_, model.costs_
     account = audit(model.model_, X)
     names = [sheet.group_names[g] if g >= 0 else "" for g in sheet.group_of]
-    said = _held_out(chosen, X, truth)
+    predicted = _held_out(chosen, X, truth)
     classifies = is_classifier(model)
     labels = model.classes_ if classifies else np.array([])
     return Summary(
@@ -191,21 +191,21 @@ def summarize(model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: s
             for name, cost, share in zip(sheet.group_names, sheet.shared, account.group_share, strict=True)
         ),
         classes=tuple(map(str, labels.tolist())),
-        confusion=_confusion(labels, truth, said) if classifies else None,
-        calibration=_calibration(labels, truth, said) if classifies and said.shape[1] > 1 else None,
-        scatter=None if classifies else (truth.astype(np.float64), said[:, 0]),
-        stories=_stories(model, X, truth),
+        confusion=_confusion(labels, truth, predicted) if classifies else None,
+        calibration=_calibration(labels, truth, predicted) if classifies and predicted.shape[1] > 1 else None,
+        scatter=None if classifies else (truth.astype(np.float64), predicted[:, 0]),
+        traces=_traces(model, X, truth),
     )
 
 
 def _asked(model: BudgetedBase) -> float | None:
-    from farthing.frontier.budgeted_base import budget_of  # noqa: PLC0415 - beside its only use
+    from farthing.frontier.budgeted_base import budget_of  # noqa: PLC0415 - used here only
 
     return budget_of(model.budget, model.costs_)
 
 
-def _held_out(chosen: Point, X: Any, y: NDArray[Any]) -> NDArray[np.float64]:
-    """Return probabilities, or numbers as one column, for rows when they were not learned from."""
+def _held_out(chosen: Point, X: Any, y: NDArray[Any]) -> Floats:
+    """Return out-of-fold probabilities, or predicted values as one column."""
     estimator = clone(chosen.estimator)
     if is_classifier(estimator):
         least = int(np.unique(y, return_counts=True)[1].min())
@@ -225,17 +225,17 @@ def _line(budget: float, model: BudgetedBase, X: Any, y: NDArray[Any]) -> Budget
     return BudgetLine(budget, point, tuple(fitted.acquired(X).mean(axis=0).tolist()))
 
 
-def _confusion(labels: NDArray[Any], y: NDArray[Any], said: NDArray[np.float64]) -> NDArray[np.int64]:
-    counts: NDArray[np.int64] = np.zeros((len(labels), len(labels)), dtype=np.int64)
-    np.add.at(counts, (np.searchsorted(labels, y), np.argmax(said, axis=1)), 1)
+def _confusion(labels: NDArray[Any], y: NDArray[Any], predicted: Floats) -> Integers:
+    counts: Integers = np.zeros((len(labels), len(labels)), dtype=np.int64)
+    np.add.at(counts, (np.searchsorted(labels, y), np.argmax(predicted, axis=1)), 1)
     return counts
 
 
-def _calibration(labels: NDArray[Any], y: NDArray[Any], said: NDArray[np.float64]) -> Calibration:
-    """Bin the probability of the label given, and see how often it is right."""
-    top = said.max(axis=1)
-    right = labels[np.argmax(said, axis=1)] == y
-    low = 1 / said.shape[1]
+def _calibration(labels: NDArray[Any], y: NDArray[Any], predicted: Floats) -> Calibration:
+    """Bin the probability of the predicted label, and compute the accuracy in each bin."""
+    top = predicted.max(axis=1)
+    right = labels[np.argmax(predicted, axis=1)] == y
+    low = 1 / predicted.shape[1]
     places = np.minimum(((top - low) / (1 - low) * _BINS).astype(int), _BINS - 1)
     filled = [place for place in range(_BINS) if (places == place).any()]
     return Calibration(
@@ -245,36 +245,36 @@ def _calibration(labels: NDArray[Any], y: NDArray[Any], said: NDArray[np.float64
     )
 
 
-def _stories(model: BudgetedBase, X: Any, y: NDArray[Any]) -> tuple[Story, ...]:
-    """Walk the rows that pay the least, the median and the most."""
+def _traces(model: BudgetedBase, X: Any, y: NDArray[Any]) -> tuple[WalkTrace, ...]:
+    """Walk the rows with the least, the median and the highest spend."""
     spend = model.spend(X)
     order = np.argsort(spend, kind="stable")
     rows = dict.fromkeys([int(order[0]), int(order[len(order) // 2]), int(order[-1])])
-    titles = ("A row that pays the least", "A row in the middle", "A row that pays the most")
-    return tuple(_story(title, model, X, row, y[row]) for title, row in zip(titles, rows, strict=False))
+    titles = ("Row with the lowest spend", "Row with the median spend", "Row with the highest spend")
+    return tuple(_trace(title, model, X, row, y[row]) for title, row in zip(titles, rows, strict=False))
 
 
-def _story(title: str, model: BudgetedBase, X: Any, row: int, truth: Any) -> Story:
+def _trace(title: str, model: BudgetedBase, X: Any, row: int, truth: Any) -> WalkTrace:
     record = _safe_indexing(X, [row])
     names = model.costs_.features
     values = record.to_numpy()[0] if hasattr(record, "to_numpy") else np.asarray(record)[0]
     answers = dict(zip(names, values, strict=True))
     walk = model.walk()
-    prior = _belief(walk.decision)
+    prior = _prediction(walk.decision)
     steps = []
     while (ask := walk.ask) is not None:
         walk.tell(answers[ask.feature])
         answer = answers[ask.feature]
-        steps.append(Step(ask.feature, _answer(answer), ask.price, walk.spent, _belief(walk.decision)))
+        steps.append(Step(ask.feature, _answer(answer), ask.price, walk.spent, _prediction(walk.decision)))
     decision = walk.decision
-    return Story(title, prior, tuple(steps), _label(decision.prediction), _label(truth), decision.spent)
+    return WalkTrace(title, prior, tuple(steps), _label(decision.prediction), _label(truth), decision.spent)
 
 
-def _belief(decision: Any) -> str:
+def _prediction(decision: Any) -> str:
     if decision.probabilities is None:
         return f"{decision.prediction:.4g}"
-    label, chance = max(decision.probabilities.items(), key=lambda item: item[1])
-    return f"{label}: {chance:.0%}"
+    label, probability = max(decision.probabilities.items(), key=lambda item: item[1])
+    return f"{label}: {probability:.0%}"
 
 
 def _answer(value: Any) -> str:

@@ -1,32 +1,32 @@
-"""The service: ask for the next feature over HTTP, and a page to try it.
+"""Models over HTTP: a client asks for the next feature; a page to try it.
 
 ::
 
-    settings -> shelf: the models, reloaded when files change
-    request  -> body: strict JSON -> steps: one pure function a call -> answer
-    guard around all of it: token, log line, counts; shortcut: a step passes the router by
-    client, remote: the other side, whose walks are those of a local model
+    settings -> model_store: the models, reloaded when their files change
+    request -> middleware (token, log, metrics) -> fast_path or router -> request_handler
+        -> request_body (strict JSON) -> request_checks -> walk_steps or bulk_predictions -> answer
+    client, remote_walk: the other side, with the interface of a local model
 """
 
 try:
     from farthing.service.app import app_from_environment, create_app
     from farthing.service.client import AsyncClient, Client
-    from farthing.service.remote import AsyncRemoteWalk, RemoteWalk
+    from farthing.service.remote_walk import AsyncRemoteWalk, RemoteWalk
     from farthing.service.server import serve
 except ImportError as error:  # pragma: no cover - depends on what is installed
     raise ImportError(
         f"farthing.service needs more than farthing itself ({error}): pip install 'farthing[serve]'"
     ) from error
+from farthing.service.model_store import ModelStore
 from farthing.service.settings import Settings
-from farthing.service.shelf import Shelf
 
 __all__ = [
     "AsyncClient",
     "AsyncRemoteWalk",
     "Client",
+    "ModelStore",
     "RemoteWalk",
     "Settings",
-    "Shelf",
     "app_from_environment",
     "create_app",
     "serve",

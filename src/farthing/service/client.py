@@ -1,4 +1,4 @@
-"""A client for a service, whose walks are used like local ones."""
+"""Clients of a service; their walks are used like those of a local model."""
 
 from __future__ import annotations
 
@@ -11,35 +11,36 @@ from urllib.parse import quote
 import httpx
 
 from farthing.errors import ServiceError, TableError
-from farthing.service.remote import AsyncRemoteWalk, Plain, RemoteWalk, to_decision, to_json
+from farthing.service.remote_walk import AsyncRemoteWalk, RemoteWalk, to_decision, to_json
+from farthing.service.schemas import JsonObject
 from farthing.walks import Decision
 
-# A worker that was lost is replaced in about this time.
+# Seconds before each new attempt; a worker that died is replaced in about their sum.
 _WAITS: Final = (0.0, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
-# A request that was sent and not answered in time would only be late again.
-_LATE: Final = (httpx.ReadTimeout, httpx.WriteTimeout, httpx.PoolTimeout)
+# A request that timed out would only time out again, so it is not repeated.
+_TIMEOUTS: Final = (httpx.ReadTimeout, httpx.WriteTimeout, httpx.PoolTimeout)
 
 
-class _Caller:
-    """What both clients share: addresses, bodies, and what an answer means."""
+class _BaseClient:
+    """What both clients share: paths, bodies, retries."""
 
     def __init__(self, model: str | None, retries: int) -> None:
         self._model = model
         self._retries = retries
 
     def _waits(self) -> Iterator[float]:
-        """Yield how long to wait before each new attempt."""
+        """Yield the seconds to wait before each new attempt."""
         for attempt in range(self._retries):
             yield _WAITS[min(attempt, len(_WAITS) - 1)]
 
     def _path(self, name: str, rest: str = "") -> str:
         return f"/v1/models/{quote(name, safe='')}{rest}"
 
-    def _rows(self, rows: Sequence[Mapping[str, object]], budget: Any, seeds: Any) -> Plain:
-        plain = [{name: to_json(name, value) for name, value in row.items()} for row in rows]
-        return {"rows": plain, "budget": budget, "seeds": seeds}
+    def _rows(self, rows: Sequence[Mapping[str, object]], budget: Any, seeds: Any) -> JsonObject:
+        encoded = [{name: to_json(name, value) for name, value in row.items()} for row in rows]
+        return {"rows": encoded, "budget": budget, "seeds": seeds}
 
-    def _only(self, listed: Plain) -> str:
+    def _only_name(self, listed: JsonObject) -> str:
         names = [model["name"] for model in listed["models"]]
         if len(names) != 1:
             raise ServiceError(
@@ -48,10 +49,10 @@ class _Caller:
         return str(names[0])
 
 
-class Client(_Caller):
+class Client(_BaseClient):
     """A service as a model: its `walk` has the interface of a local walk, so `farthing.consult` takes it.
 
-    Calls are pure, so one that broke with its connection is sent again.
+    Calls have no side effects, so one whose connection broke is sent again.
 
     Parameters
     ----------
@@ -64,9 +65,9 @@ class Client(_Caller):
     timeout : float
         Seconds to wait for an answer.
     retries : int
-        How often a call is sent again after its connection broke.
+        How often a call is repeated after its connection broke.
     transport : httpx.BaseTransport, optional
-        Another way to reach the service than the network.
+        Used in place of the network, for example in tests.
 
     Examples
     --------
@@ -91,12 +92,12 @@ class Client(_Caller):
             base_url=url, headers=_headers(token), timeout=timeout, transport=transport, trust_env=False
         )
 
-    def models(self) -> list[Plain]:
+    def models(self) -> list[JsonObject]:
         """List the models of the service."""
-        listed: list[Plain] = self._call("GET", "/v1/models")["models"]
+        listed: list[JsonObject] = self._call("GET", "/v1/models")["models"]
         return listed
 
-    def about(self) -> Plain:
+    def about(self) -> JsonObject:
         """Describe the model: features, prices, groups, unit, method."""
         return self._call("GET", self._path(self._name()))
 
@@ -118,18 +119,18 @@ class Client(_Caller):
         Parameters
         ----------
         rows : sequence of mappings
-            Features by name; what a row leaves out is refused.
+            Features by name; what a row leaves out counts as refused.
         budget : float or list of float, optional
             What each row may spend.
         seeds : int or list of int, optional
-            For models that draw lots.
+            Seeds of stochastic models.
 
         Returns
         -------
         list of Decision
         """
-        made = self._call("POST", self._path(self._name(), "/predict"), self._rows(rows, budget, seeds))
-        return [to_decision(decision) for decision in made["decisions"]]
+        answer = self._call("POST", self._path(self._name(), "/predict"), self._rows(rows, budget, seeds))
+        return [to_decision(decision) for decision in answer["decisions"]]
 
     def close(self) -> None:
         """Close the connections."""
@@ -143,10 +144,10 @@ class Client(_Caller):
 
     def _name(self) -> str:
         if self._model is None:
-            self._model = self._only(self._call("GET", "/v1/models"))
+            self._model = self._only_name(self._call("GET", "/v1/models"))
         return self._model
 
-    def _call(self, method: str, path: str, body: Plain | None = None) -> Plain:
+    def _call(self, method: str, path: str, body: JsonObject | None = None) -> JsonObject:
         waits = self._waits()
         while True:
             try:
@@ -156,15 +157,15 @@ class Client(_Caller):
             time.sleep(wait)
 
 
-class AsyncClient(_Caller):
-    """`Client` for coroutines: every verb is awaited, and `farthing.aconsult` takes it.
+class AsyncClient(_BaseClient):
+    """`Client` for asyncio: every call is awaited, and `farthing.aconsult` takes it.
 
     Parameters
     ----------
     url, model, token, timeout, retries
         As in `Client`.
     transport : httpx.AsyncBaseTransport, optional
-        Another way to reach the service than the network.
+        Used in place of the network, for example in tests.
 
     Examples
     --------
@@ -189,12 +190,12 @@ class AsyncClient(_Caller):
             base_url=url, headers=_headers(token), timeout=timeout, transport=transport, trust_env=False
         )
 
-    async def models(self) -> list[Plain]:
+    async def models(self) -> list[JsonObject]:
         """List the models of the service."""
-        listed: list[Plain] = (await self._call("GET", "/v1/models"))["models"]
+        listed: list[JsonObject] = (await self._call("GET", "/v1/models"))["models"]
         return listed
 
-    async def about(self) -> Plain:
+    async def about(self) -> JsonObject:
         """Describe the model: features, prices, groups, unit, method."""
         return await self._call("GET", self._path(await self._name()))
 
@@ -207,7 +208,7 @@ class AsyncClient(_Caller):
         """Start the lazy prediction of one row; parameters as in a local ``model.walk``."""
         path = self._path(await self._name(), "/next")
 
-        async def send(body: Plain) -> Plain:
+        async def send(body: JsonObject) -> JsonObject:
             return await self._call("POST", path, body)
 
         return await AsyncRemoteWalk(send, known or {}, budget, seed).start()
@@ -217,8 +218,8 @@ class AsyncClient(_Caller):
     ) -> list[Decision]:
         """Predict rows in bulk; parameters as in `Client.predict`."""
         path = self._path(await self._name(), "/predict")
-        made = await self._call("POST", path, self._rows(rows, budget, seeds))
-        return [to_decision(decision) for decision in made["decisions"]]
+        answer = await self._call("POST", path, self._rows(rows, budget, seeds))
+        return [to_decision(decision) for decision in answer["decisions"]]
 
     async def close(self) -> None:
         """Close the connections."""
@@ -232,10 +233,10 @@ class AsyncClient(_Caller):
 
     async def _name(self) -> str:
         if self._model is None:
-            self._model = self._only(await self._call("GET", "/v1/models"))
+            self._model = self._only_name(await self._call("GET", "/v1/models"))
         return self._model
 
-    async def _call(self, method: str, path: str, body: Plain | None = None) -> Plain:
+    async def _call(self, method: str, path: str, body: JsonObject | None = None) -> JsonObject:
         waits = self._waits()
         while True:
             try:
@@ -250,26 +251,26 @@ def _headers(token: str | None) -> dict[str, str]:
 
 
 def _wait(error: httpx.TransportError, waits: Iterator[float]) -> float:
-    """Return how long to wait before the next attempt, or raise if there is none."""
-    wait = None if isinstance(error, _LATE) else next(waits, None)
+    """Return the seconds to wait before the next attempt, or raise if there is none."""
+    wait = None if isinstance(error, _TIMEOUTS) else next(waits, None)
     if wait is None:
         raise ServiceError(f"the service cannot be reached: {type(error).__name__}: {error}") from error
     return wait
 
 
-def _answer(response: httpx.Response) -> Plain:
-    """Return what a response holds, or raise the error that it stands for."""
+def _answer(response: httpx.Response) -> JsonObject:
+    """Return the body of a response, or raise the error that it stands for."""
     try:
-        plain: Plain = response.json()
+        body: JsonObject = response.json()
     except ValueError:
-        plain = {"detail": response.text[:200]}
+        body = {"detail": response.text[:200]}
     if response.status_code == 200:
-        return plain
-    detail = plain.get("detail")
+        return body
+    detail = body.get("detail")
     if response.status_code == 422 and isinstance(detail, list):
-        raise TableError("; ".join(f"{_place(item['loc'])}: {item['msg']}" for item in detail))
+        raise TableError("; ".join(f"{_location(item['loc'])}: {item['msg']}" for item in detail))
     raise ServiceError(f"the service answered {response.status_code}: {detail}")
 
 
-def _place(loc: Sequence[object]) -> str:
+def _location(loc: Sequence[object]) -> str:
     return ".".join(map(str, loc[1:])) or "body"

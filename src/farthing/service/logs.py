@@ -1,7 +1,7 @@
-"""Logs as lines of JSON, with no feature value in them.
+"""Logs as lines of JSON, without the values of features.
 
-What a client sent is never part of a line: not the body, not the query, not the text of an error, which may
-quote a value. Of an unexpected error a line holds its type and the places it came through.
+Nothing that a client sent goes into a line: not the body, not the query, not the message of an error, which
+may quote a value. An unexpected error is logged with its type and its traceback, without its message.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOGGER: Final = logging.getLogger("farthing.service")
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: time, level, event, and the fields that the call gave in ``extra``.
+    """One JSON object per line: time, level, event, and the fields of the record.
 
     Examples
     --------
@@ -40,7 +40,7 @@ class JsonFormatter(logging.Formatter):
         return _encode(line)
 
 
-# Made once: a line is written for each request.
+# Made once, since every request writes a line.
 _encode = json.JSONEncoder(default=str).encode
 
 
@@ -50,7 +50,7 @@ def _second(since: int) -> str:
 
 
 def trace(error: BaseException) -> dict[str, Any]:
-    """Return the type of an error and where it came through, without its text.
+    """Return the type of an error and its traceback, without its message.
 
     Examples
     --------
@@ -67,15 +67,15 @@ def trace(error: BaseException) -> dict[str, Any]:
     }
 
 
-# What all our records have in common.
+# The attributes that all records have in common.
 _COMMON: Final = vars(logging.LogRecord(LOGGER.name, logging.INFO, "", 0, "", (), None))
 
 
 def log(level: int, event: str, now: float | None = None, /, **fields: Any) -> None:
-    """Write one line; ``now`` is when it happened, in seconds since the epoch, if that is not now."""
+    """Write one line; ``now`` is the time of the event in seconds since the epoch, by default the present."""
     if LOGGER.isEnabledFor(level):
-        # Neither LOGGER.log, which looks for the line of the call, nor LogRecord(), which asks for process,
-        # thread and more: each takes longer than the line itself.
+        # Not LOGGER.log, which looks up the line of the call, nor LogRecord(), which looks up process, thread
+        # and more: each takes longer than writing the line.
         record = logging.LogRecord.__new__(logging.LogRecord)
         created = time.time() if now is None else now
         record.__dict__.update(
@@ -91,7 +91,7 @@ def log(level: int, event: str, now: float | None = None, /, **fields: Any) -> N
 
 
 def configuration(level: str) -> dict[str, Any]:
-    """Return the settings of ``logging`` for a process that serves: everything as JSON to standard error."""
+    """Return the ``logging`` configuration of a serving process: everything as JSON to standard error."""
     handled = {"handlers": ["lines"], "level": level.upper(), "propagate": False}
     return {
         "version": 1,

@@ -1,4 +1,4 @@
-"""The page at ``/``: one file with its own style and script, which may talk to this service only."""
+"""The page at ``/``: one file with its own style and script, which can connect to this service only."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from starlette.responses import Response
 
 @cache
 def _page() -> tuple[bytes, dict[str, str]]:
-    """Return the page and the headers that bind it: only its own script and style run."""
+    """Return the page and its headers; by their policy only its own script and style run."""
     data = (files(__package__) / "page.html").read_bytes()
     hashes = {
-        tag: f"'sha256-{base64.b64encode(hashlib.sha256(_inside(data, tag)).digest()).decode()}'"
+        tag: f"'sha256-{base64.b64encode(hashlib.sha256(_content(data, tag)).digest()).decode()}'"
         for tag in ("script", "style")
     }
     policy = (
@@ -33,13 +33,13 @@ def _page() -> tuple[bytes, dict[str, str]]:
 
 
 def page() -> Response:
-    """Return the answer to a request for the page."""
+    """Return the response with the page."""
     data, headers = _page()
     return Response(data, media_type="text/html; charset=utf-8", headers=headers)
 
 
-def _inside(data: bytes, tag: str) -> bytes:
-    """Return what stands within the only element of a kind."""
+def _content(data: bytes, tag: str) -> bytes:
+    """Return the content of the only element with a tag."""
     found = re.findall(rf"<{tag}>(.*?)</{tag}>".encode(), data, re.DOTALL)
     if len(found) != 1:
         raise ValueError(f"the page must have one <{tag}>; it has {len(found)}")

@@ -1,12 +1,15 @@
-"""What goes over the wire: the requests as they are checked, the answers as they are documented."""
+"""Requests and answers as pydantic models: requests are validated by them, answers documented."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-_NUMBERS = {"type": "array", "items": {"type": "number"}}  # what a device says
+JsonObject: TypeAlias = dict[str, Any]
+"""An object as JSON has it: a mapping with names as keys."""
+
+_NUMBERS = {"type": "array", "items": {"type": "number"}}  # the message of a device
 _SCALARS = {"anyOf": [{"type": "number"}, {"type": "string"}, {"type": "boolean"}, {"type": "null"}]}
 Value = Annotated[Any, WithJsonSchema({"anyOf": [*_SCALARS["anyOf"], _NUMBERS]})]
 Label = Annotated[Any, WithJsonSchema({"anyOf": _SCALARS["anyOf"][:3]})]
@@ -16,7 +19,7 @@ Seed = Annotated[int, Field(ge=0, le=2**63 - 1)]
 
 
 class Request(BaseModel):
-    """The base of all requests: strict types, and no field that is not known."""
+    """The base of all requests: strict types, no unknown fields."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
@@ -37,26 +40,26 @@ class NextRequest(Request):
     )
     known: dict[str, Value] = Field(
         default_factory=dict,
-        description="Answers to questions asked; null was measured, is missing, and is paid for.",
+        description="Answers to questions asked; null is a measured, missing value, and is paid for.",
     )
-    refused: list[str] = Field(default_factory=list, description="Features that cannot be had.")
+    refused: list[str] = Field(default_factory=list, description="Features that are not available.")
     budget: Budget | None = Field(
         default=None, description="What may be spent; null is the model's own budget."
     )
-    seed: Seed | None = Field(default=None, description="For models that draw lots; null is the model's own.")
+    seed: Seed | None = Field(default=None, description="For stochastic models; null is the model's own.")
 
 
 class PredictRequest(Request):
-    """Rows to predict, each as a walk fed from it would."""
+    """Rows to predict, each as its own walk would decide."""
 
     rows: list[dict[str, Value]] = Field(
-        description="Features by name. null was measured and is missing; what is left out cannot be had.",
+        description="Features by name. null is a measured, missing value; what is left out is not available.",
         min_length=1,
     )
     budget: Budget | list[Budget] | None = Field(
-        default=None, description="One for all rows, or one for each."
+        default=None, description="One for all rows, or one per row."
     )
-    seeds: Seed | list[Seed] | None = Field(default=None, description="One for all rows, or one for each.")
+    seeds: Seed | list[Seed] | None = Field(default=None, description="One for all rows, or one per row.")
 
 
 class Answer(BaseModel):
@@ -70,7 +73,7 @@ class Question(Answer):
 
     feature: str
     price: float = Field(description="What the answer adds to the spend.")
-    group: str | None = Field(description="The group whose shared cost the feature takes part in.")
+    group: str | None = Field(description="The group whose shared cost the feature is part of.")
 
 
 class DecisionAnswer(Answer):
@@ -78,13 +81,13 @@ class DecisionAnswer(Answer):
 
     prediction: Label = Field(description="A class label, or a number.")
     classes: list[Label] | None = Field(description="The labels; null for a regressor.")
-    probabilities: list[float] | None = Field(description="One for each of the classes.")
+    probabilities: list[float] | None = Field(description="One per class.")
     spent: float
     acquired: list[str] = Field(description="What was paid for, in the order of the price list.")
 
 
 class NextAnswer(Answer):
-    """The next question, and the decision so far, valid at any moment."""
+    """The next question, and the decision so far, which is valid at any time."""
 
     ask: Question | None = Field(description="null when the model has decided.")
     decision: DecisionAnswer
@@ -112,14 +115,14 @@ class Feature(Answer):
     """A column of the model's table."""
 
     name: str
-    kind: str = Field(description="numeric or categorical; device, if it is one, and says a list of numbers")
+    kind: str = Field(description="numeric, categorical, or device, whose message is a list of numbers")
     categories: list[Label]
     cost: float = Field(description="Its own cost, without a group's.")
     group: str | None
 
 
 class SharedCost(Answer):
-    """A cost that several features share; the first of them pays it."""
+    """A cost that several features share; the first one bought pays it."""
 
     name: str
     cost: float
@@ -127,19 +130,19 @@ class SharedCost(Answer):
 
 
 class ModelSummary(Answer):
-    """A model in the list of all."""
+    """A model in the list of models."""
 
     name: str
     method: str
     version: str
     n_features: int
     fault: str | None = Field(
-        description="Why the file as it is now could not be loaded; an older one serves."
+        description="Why the current file could not be loaded; the model from an earlier one is served."
     )
 
 
 class ModelList(Answer):
-    """All models, and the files that are none."""
+    """All models, and the files that could not be loaded."""
 
     models: list[ModelSummary]
     faults: dict[str, str] = Field(description="By name: why a file could not be loaded.")
@@ -155,12 +158,12 @@ class ModelInfo(ModelSummary):
     features: list[Feature]
     groups: list[SharedCost]
     frontier: dict[str, Any] | None = Field(
-        description="The point of the frontier that the model was chosen at: spend, score, and more."
+        description="The point of the frontier at which the model was chosen: spend, score, and more."
     )
 
 
 class Health(Answer):
-    """Whether there is a model to answer with."""
+    """Whether the service has a model."""
 
     status: str
     models: int
@@ -170,7 +173,7 @@ class Health(Answer):
 class ProblemAnswer(Answer):
     """One thing that is wrong with a request."""
 
-    loc: list[str | int] = Field(description='Where: "body", then names of fields and places in lists.')
+    loc: list[str | int] = Field(description='Where: "body", then field names and list positions.')
     msg: str
     type: str
 

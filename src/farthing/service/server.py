@@ -8,27 +8,27 @@ import tempfile
 import uvicorn
 
 from farthing.errors import FileError
+from farthing.service.coalesced_writes import CoalescingProtocol
 from farthing.service.logs import configuration
 from farthing.service.metrics import FOLDER
+from farthing.service.model_store import ModelStore
 from farthing.service.settings import Settings
-from farthing.service.shelf import Shelf
-from farthing.service.wire import JoinedProtocol
 
 
-def check(settings: Settings) -> Shelf:
-    """Load the models once, to say before the start what would go wrong.
+def check(settings: Settings) -> ModelStore:
+    """Load the models once, to find errors before the service starts.
 
     Raises
     ------
     FileError
-        If a file that was named one by one is not an intact model.
+        If a file that was listed by itself is not an intact model.
     ValueError, FileNotFoundError
-        If a source is none.
+        If a source is not valid or does not exist.
     """
-    shelf = Shelf(settings.sources)
-    for name in sorted(shelf.single & set(shelf.faults)):
-        raise FileError(f"{name}: {shelf.faults[name]}")
-    return shelf
+    store = ModelStore(settings.sources)
+    for name in sorted(store.single_files & set(store.faults)):
+        raise FileError(f"{name}: {store.faults[name]}")
+    return store
 
 
 def serve(settings: Settings) -> None:
@@ -41,26 +41,26 @@ def serve(settings: Settings) -> None:
     Raises
     ------
     FileError
-        If a file that was named one by one is not an intact model.
+        If a file that was listed by itself is not an intact model.
     """
     check(settings)
     settings.to_environment()
     with tempfile.TemporaryDirectory(prefix="farthing-metrics-") as folder:
         if settings.workers > 1:
-            os.environ[FOLDER] = folder  # before a worker starts: the counts are set up on import
+            os.environ[FOLDER] = folder  # before a worker starts: the metrics read it on import
         try:
             uvicorn.run(
                 "farthing.service.app:app_from_environment",
                 factory=True,
-                http=JoinedProtocol,
+                http=CoalescingProtocol,
                 host=settings.host,
                 port=settings.port,
                 workers=settings.workers,
-                access_log=False,  # the application writes its own lines, without paths and queries
+                access_log=False,  # the application logs without paths and queries
                 server_header=False,
                 log_config=configuration(settings.log_level),
                 timeout_keep_alive=30,
-                # A worker that is slow to start on a busy machine is not a dead one.
+                # A worker may be slow to start on a busy machine without being dead.
                 timeout_worker_healthcheck=30,
             )
         finally:

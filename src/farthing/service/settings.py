@@ -1,4 +1,4 @@
-"""How a service is set up, as one value that crosses to its workers through the environment."""
+"""The settings of a service; its workers receive them through the environment."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ VARIABLE: Final = "FARTHING_SERVICE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a service serves, where, and within which limits.
+    """What a service serves, where, and with which limits.
 
     Parameters
     ----------
     sources : tuple of str
-        Model files, folders of ``*.farthing`` files, or ``name=file``; otherwise a file's name without its
-        ending is the model's name.
+        Model files, folders of ``*.farthing`` files, or ``name=file``. By default the name of a model is that
+        of its file without the suffix.
     host : str
-        Address to bind to; only this machine can reach the default.
+        Address to bind to; the default can be reached from this machine only.
     port : int
-        Port to bind to; 0 is any free one.
+        Port to bind to; 0 is any free port.
     workers : int
-        Processes that answer.
+        Number of processes.
     token : str, optional
-        What clients must send as ``Authorization: Bearer ...``; None asks for nothing.
+        Bearer token that clients must send; None needs no token.
     origins : tuple of str
         Web origins other than its own from which a browser may call (CORS); none by default.
     max_body : int
-        Bytes of a request's body.
+        Largest body of a request, in bytes.
     max_rows : int
-        Rows of one bulk prediction.
+        Largest number of rows in a bulk prediction.
     max_seconds : float
-        Time for one request, its body included.
+        Time for one request, including its body.
     reload_seconds : float
-        How often files are looked at for changes; 0 is never.
+        Interval at which files are checked for changes; 0 is never.
     strict_categories : bool
         Whether a category unseen in fitting is an error. By default it counts as missing, as in a local walk,
         and the answer names it.
@@ -74,21 +74,21 @@ class Settings:
             raise ValueError("token must be ASCII text and not empty; leave it out to ask for none")
         if self.log_level not in ("debug", "info", "warning", "error"):
             raise ValueError(f"log_level must be debug, info, warning or error; got {self.log_level!r}")
-        for name in ("sources", "origins"):  # JSON knows no tuples
+        for name in ("sources", "origins"):  # JSON has no tuples
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def to_environment(self) -> None:
-        """Leave the settings where `from_environment` finds them, in this process and its children."""
+        """Write the settings to the environment of this process and its children."""
         os.environ[VARIABLE] = json.dumps(asdict(self))
 
     @classmethod
     def from_environment(cls) -> Self:
-        """Take the settings that `to_environment` left.
+        """Read the settings that `to_environment` wrote.
 
         Raises
         ------
         ValueError
-            If there are none, or they are no settings.
+            If there are none, or they are not valid.
         """
         text = os.environ.get(VARIABLE)
         if text is None:

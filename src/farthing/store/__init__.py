@@ -1,10 +1,10 @@
-"""Models as files: one zip of JSON and raw arrays, written whole or not at all, read without trust.
+"""Models as files: one zip of JSON and raw arrays, written atomically and read without running code.
 
 The format is documented in ``docs/file-format.md``.
 """
 
 from farthing.store.codec import DATA_ERRORS, register_codec
-from farthing.store.model import read, write
-from farthing.store.trust import trusted_names, trusting
+from farthing.store.model_file import read, write
+from farthing.store.trusted_types import trusted_names, trusting
 
 __all__ = ["DATA_ERRORS", "read", "register_codec", "trusted_names", "trusting", "write"]

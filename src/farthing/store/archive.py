@@ -1,8 +1,8 @@
-"""The container: a zip of stored entries whose sizes and checksums are all known before they are read.
+"""The container: a zip of uncompressed entries, whose sizes and checksums are checked as they are read.
 
 ::
 
-    manifest.json     format, version, kind, and what every other entry must be
+    manifest.json     format, version, kind, and checksum and shape of every other entry
     model.json        the values (see codec.py)
     arrays/000.bin    raw elements, little-endian, C order
     ...
@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.errors import FileError
-from farthing.store import text
+from farthing.store import strict_json
 from farthing.store.codec import ARRAY_DTYPES, array_name, check_shape
 
 FORMAT: Final = "farthing"
@@ -36,8 +36,8 @@ MODEL: Final = "model.json"
 _CHUNK: Final = 2**20
 _LOCAL_HEADER: Final = 30  # bytes, without the name
 _END_RECORD: Final = 22  # bytes, without a comment
-_MOST_ENTRIES: Final = 2**16
-# zipfile raises all of these, depending on which byte is wrong.
+_MAX_ENTRIES: Final = 2**16
+# zipfile raises any of these, depending on which byte is damaged.
 _ZIP_ERRORS: Final = (
     zipfile.BadZipFile,
     zipfile.LargeZipFile,
@@ -55,9 +55,9 @@ _ZIP_ERRORS: Final = (
 def write_archive(
     path: str | os.PathLike[str], kind: str, model: bytes, arrays: Mapping[str, NDArray[Any]]
 ) -> None:
-    """Write a file whole or not at all: a new file takes the old one's place when it is complete."""
-    if len(arrays) + 2 > _MOST_ENTRIES:
-        raise ValueError(f"a model of {len(arrays)} arrays cannot be saved; a file holds {_MOST_ENTRIES - 2}")
+    """Write a file atomically: a complete new file replaces the old one."""
+    if len(arrays) + 2 > _MAX_ENTRIES:
+        raise ValueError(f"a model of {len(arrays)} arrays cannot be saved; a file holds {_MAX_ENTRIES - 2}")
     raw = {MODEL: memoryview(model)} | {name: _raw(array) for name, array in arrays.items()}
     entries: dict[str, dict[str, Any]] = {name: {"sha256": _sha256(data)} for name, data in raw.items()}
     for name, array in arrays.items():
@@ -73,7 +73,7 @@ def write_archive(
     temporary = f"{target}.{secrets.token_hex(8)}.tmp"
     try:
         with open(temporary, "xb") as stream:
-            _write_zip(stream, {MANIFEST: memoryview(text.dumps(manifest))} | raw)
+            _write_zip(stream, {MANIFEST: memoryview(strict_json.dumps(manifest))} | raw)
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, target)
@@ -86,7 +86,7 @@ def write_archive(
 def _write_zip(stream: IO[bytes], raw: Mapping[str, memoryview]) -> None:
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
         for name, data in raw.items():
-            # A fixed date, system and mode: the same model gives the same bytes, whenever and wherever.
+            # Fixed date, system and mode, so that the same model gives the same bytes anywhere.
             info = zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))
             info.create_system = 3
             info.external_attr = 0o644 << 16
@@ -109,7 +109,7 @@ def _library_version() -> str:
 
 
 def read_archive(path: str | os.PathLike[str]) -> tuple[str, Any, dict[str, NDArray[Any]]]:
-    """Read a file, checking each size before the memory for it is taken.
+    """Read a file, checking each size before memory is allocated for it.
 
     Returns
     -------
@@ -123,9 +123,9 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[str, Any, dict[str, NDAr
     Raises
     ------
     FileError
-        If anything in the file is not as the format says.
+        If anything in the file breaks the format.
     FileNotFoundError
-        If there is none.
+        If there is no such file.
     """
     with open(path, "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
@@ -138,7 +138,9 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[str, Any, dict[str, NDAr
         except _ZIP_ERRORS as error:
             raise FileError(f"{os.fspath(path)} is not an intact Farthing model: {error}") from error
         except OSError as error:
-            if error.errno != errno.EINVAL:  # a seek to where no byte can be is the file's fault
+            if (
+                error.errno != errno.EINVAL
+            ):  # EINVAL is a seek to a negative offset, which a damaged file asks for
                 raise
             raise FileError(f"{os.fspath(path)} is not an intact Farthing model: {error}") from error
 
@@ -161,7 +163,7 @@ def _read(archive: zipfile.ZipFile, size: int) -> tuple[str, Any, dict[str, NDAr
 
 
 def _check_end(stream: IO[bytes]) -> None:
-    """Check that the file ends as a zip without a comment does, before a search for another end starts."""
+    """Check that the file ends as a zip without a comment, before zipfile searches for another end."""
     stream.seek(max(0, stream.seek(0, os.SEEK_END) - _END_RECORD))
     end = stream.read(_END_RECORD)
     if len(end) < _END_RECORD or not end.startswith(b"PK\x05\x06") or not end.endswith(b"\x00\x00"):
@@ -169,15 +171,15 @@ def _check_end(stream: IO[bytes]) -> None:
 
 
 def _check_layout(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    """Return the entries by name if they are plain, distinct, and lie one after another in the file."""
+    """Return the entries by name, if they are uncompressed, distinct and do not overlap."""
     listed = archive.infolist()
     infos = {info.filename: info for info in listed}
     if len(infos) < len(listed):
         raise FileError("two entries have the same name")
-    if len(listed) > _MOST_ENTRIES:
-        raise FileError(f"{len(listed)} entries; at most {_MOST_ENTRIES} are allowed")
+    if len(listed) > _MAX_ENTRIES:
+        raise FileError(f"{len(listed)} entries; at most {_MAX_ENTRIES} are allowed")
     if listed and min(info.header_offset for info in listed) != 0:
-        raise FileError("something stands before the first entry")
+        raise FileError("there is data before the first entry")
     end = 0
     for info in sorted(listed, key=lambda info: info.header_offset):
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
@@ -206,12 +208,12 @@ def _check_manifest(manifest: Any) -> tuple[str, dict[str, Any]]:
     if not isinstance(kind, str) or not isinstance(entries, dict):
         raise FileError("the manifest has no kind or no entries")
     if set(manifest) != {"format", "version", "kind", "farthing", "entries"}:
-        raise FileError(f"the manifest has not the keys of version {VERSION}: {sorted(manifest)[:8]}")
+        raise FileError(f"the manifest does not have the keys of version {VERSION}: {sorted(manifest)[:8]}")
     return kind, entries
 
 
 def _checksum(name: str, entry: Any, *others: str) -> str:
-    """Return the checksum that the manifest gives for an entry, which must say nothing but what it should."""
+    """Return the checksum of an entry in the manifest, which must have exactly the expected keys."""
     if not isinstance(entry, dict) or set(entry) != {"sha256", *others}:
         raise FileError(f"the manifest must give {['sha256', *others]} for {name}, and no more")
     if not isinstance(entry["sha256"], str):
@@ -220,15 +222,17 @@ def _checksum(name: str, entry: Any, *others: str) -> str:
 
 
 def _read_json(archive: zipfile.ZipFile, info: zipfile.ZipInfo, checksum: str | None) -> Any:
-    if info.file_size > text.MOST_BYTES:
-        raise FileError(f"{info.filename} has {info.file_size} bytes; at most {text.MOST_BYTES} are allowed")
+    if info.file_size > strict_json.MAX_BYTES:
+        raise FileError(
+            f"{info.filename} has {info.file_size} bytes; at most {strict_json.MAX_BYTES} are allowed"
+        )
     data = archive.read(info)
     if checksum is not None and _sha256(data) != checksum:
         raise FileError(f"the checksum of {info.filename} is wrong: the file was damaged or altered")
     try:
-        return text.loads(data)
+        return strict_json.loads(data)
     except (ValueError, RecursionError) as error:
-        raise FileError(f"{info.filename} is not sound JSON: {error}") from error
+        raise FileError(f"{info.filename} is not valid JSON: {error}") from error
 
 
 def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, entry: Any) -> NDArray[Any]:

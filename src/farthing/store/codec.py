@@ -1,13 +1,13 @@
-"""Python values to plain JSON data and raw arrays, and back.
+"""Encode Python values as JSON data and raw arrays, and decode them.
 
-What JSON has (null, booleans, numbers, strings, lists, objects with string keys) stands for itself. Anything
-else is an object whose key ``"$"`` names what it is::
+What JSON has (null, booleans, numbers, strings, lists, objects with string keys) is itself. Anything else is
+an object whose key ``"$"`` names its type::
 
     (1, nan)                 {"$": "tuple", "items": [1, {"$": "float", "value": "nan"}]}
     np.array([0.5, 2.0])     {"$": "array", "entry": "arrays/000.bin"}
     CostSheet(...)           {"$": "CostSheet", "fields": {...}}
 
-Other packages teach it their own types with `register_codec`.
+Other packages add their own types with `register_codec`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.errors import FileError
-from farthing.store.text import MOST_DEPTH, check_integer
+from farthing.store.strict_json import MAX_DEPTH, check_integer
 
 T = TypeVar("T")
 
@@ -32,12 +32,12 @@ ARRAY_DTYPES: Final = frozenset(
 """The element types an array in a file may have, in NumPy's notation."""
 
 DATA_ERRORS: Final = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
-"""What code raises that is fed data of a wrong shape; reading a file turns these into FileError."""
+"""What decoding raises for malformed data; reading a file turns these into FileError."""
 
 _TAG: Final = "$"
 _NOT_FINITE: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
-_MOST_STRING_BYTES: Final = 2**26
-_MOST_DIMENSIONS: Final = 8
+_MAX_STRING_BYTES: Final = 2**26
+_MAX_DIMENSIONS: Final = 8
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def register_codec(
     encode: Callable[[T], Mapping[str, object]],
     decode: Callable[[dict[str, Any]], T],
 ) -> None:
-    """Teach the store a type; a second time with the same tag and type replaces the first.
+    """Add a type; the same tag and type given again replace the first.
 
     Parameters
     ----------
@@ -67,10 +67,10 @@ def register_codec(
     cls : type
         The type; subclasses that have no codec of their own are encoded by this one too.
     encode : callable
-        Gives the value's fields by name, of any types that the store knows.
+        Returns the fields of the value by name, of any types that have a codec.
     decode : callable
-        Makes the value of these fields. They come from a file that may be hostile: it must check all that it
-        relies on, and raise ValueError, TypeError or KeyError. It must not run what the fields name.
+        Makes the value from these fields. They may come from a hostile file: it must check all that it relies
+        on, raise ValueError, TypeError or KeyError, and never run code that the fields name.
 
     Examples
     --------
@@ -94,12 +94,12 @@ def register_codec(
 
 
 def array_name(index: int) -> str:
-    """Return the name in the file of the array that was met as number ``index``."""
+    """Return the name in the file of array number ``index``."""
     return f"arrays/{index:03d}.bin"
 
 
 def encode(state: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Turn a dict into plain JSON data and the arrays it refers to, by their names.
+    """Encode a dict as JSON data and the arrays it refers to, by their names.
 
     Raises
     ------
@@ -113,13 +113,13 @@ def encode(state: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, NDArr
 
 
 class _Encoder:
-    """Collects the arrays while it walks the values; ``where`` is the path of attributes to a value."""
+    """Collects the arrays while it visits the values; ``where`` is the path to a value, for messages."""
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
 
     def plain(self, value: Any, where: str, depth: int) -> Any:
-        if depth > MOST_DEPTH:
+        if depth > MAX_DEPTH:
             raise ValueError(f"{where[:80]}... is nested too deep to save, or contains itself")
         if (method := _PLAIN.get(type(value))) is not None:
             return method(self, value, where, depth)
@@ -185,12 +185,12 @@ class _Encoder:
             raise TypeError(f"{where} cannot be saved: an array of {value.dtype}")
         check_shape(value.shape)
         name = array_name(len(self.arrays))
-        # reshape: ascontiguousarray makes one dimension of none
+        # reshape, since ascontiguousarray gives an array without dimensions one
         self.arrays[name] = np.ascontiguousarray(value, dtype=little).reshape(value.shape)
         return {_TAG: "array", "entry": name}
 
     def _strings(self, value: NDArray[Any], where: str) -> dict[str, Any]:
-        """Arrays of labels: text goes to JSON, since files have no element type for it."""
+        """Encode an array of labels; text goes to JSON, since array entries have no dtype for it."""
         check_shape(value.shape)
         items = value.reshape(-1).tolist()
         for item in items:
@@ -233,12 +233,12 @@ _PLAIN: Final[dict[type, Callable[[_Encoder, Any, str, int], Any]]] = {
 
 
 def decode(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict[str, Any]:
-    """Turn plain data and the arrays it refers to back into a dict of values.
+    """Decode JSON data and the arrays it refers to into a dict of values.
 
     Raises
     ------
     FileError
-        If the data is anything that `encode` does not give; each array must be referred to exactly once.
+        If `encode` could not have made the data; each array must be referred to exactly once.
     """
     decoder = _Decoder(arrays)
     state = {key: decoder.value(item, key) for key, item in plain.items()}
@@ -267,7 +267,7 @@ class _Decoder:
         except FileError:
             raise
         except DATA_ERRORS as error:
-            raise FileError(f"{where} is not a sound {str(tag)[:40]}: {error}") from error
+            raise FileError(f"{where} is not a valid {str(tag)[:40]}: {error}") from error
 
     def _registered(self, tag: Any, body: dict[str, Any], where: str) -> object:
         codec = _by_tag.get(tag) if isinstance(tag, str) else None
@@ -351,11 +351,11 @@ _BUILT_IN: Final[dict[str, Callable[..., Any]]] = {
 def check_shape(shape: Any) -> tuple[int, ...]:
     """Return a shape if the file format can hold it.
 
-    An empty array costs nothing to make whatever its other dimensions; these are bounded too, so that no code
-    that trusts them makes a large one.
+    An empty array takes no memory whatever its other dimensions. These are bounded too, since other code may
+    allocate by them.
     """
-    if len(shape) > _MOST_DIMENSIONS:
-        raise ValueError(f"an array must have at most {_MOST_DIMENSIONS} dimensions; got {len(shape)}")
+    if len(shape) > _MAX_DIMENSIONS:
+        raise ValueError(f"an array must have at most {_MAX_DIMENSIONS} dimensions; got {len(shape)}")
     if not all(type(length) is int and length >= 0 for length in shape):
         raise ValueError("the lengths of an array must be integers of at least 0")
     if 0 in shape and max(shape) > 2**20:
@@ -364,9 +364,9 @@ def check_shape(shape: Any) -> tuple[int, ...]:
 
 
 def _check_string_bytes(width: int, count: int) -> None:
-    if 4 * width * count > _MOST_STRING_BYTES:
+    if 4 * width * count > _MAX_STRING_BYTES:
         raise ValueError(
-            f"an array of {count} strings of {width} characters is over {_MOST_STRING_BYTES} bytes; "
+            f"an array of {count} strings of {width} characters is over {_MAX_STRING_BYTES} bytes; "
             "use dtype=object"
         )
 
@@ -378,7 +378,7 @@ def _list(value: Any) -> list[Any]:
 
 
 def _label(value: Any) -> Any:
-    """Return a value that may stand in an array of labels or as a key."""
+    """Return a value that may be a label or a key."""
     if value is not None and type(value) not in (bool, int, float, str):
         raise TypeError(f"expected a number, a string or null; got {type(value).__name__}")
     return value

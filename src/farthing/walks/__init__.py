@@ -1,11 +1,11 @@
-"""The lazy view of a prediction: Ask, Walk, Decision, consult."""
+"""Lazy predictions: Ask, Walk, Decision, consult."""
 
 from farthing.walks.consult import AsyncSource, AsyncWalkable, Source, Steps, Walkable, aconsult, consult
 from farthing.walks.decision import REFUSED, Ask, Decision, Decisions, Refusal
-from farthing.walks.descent import ForestPolicy
-from farthing.walks.inquiry import Inquiry
+from farthing.walks.forest_policy import ForestPolicy
 from farthing.walks.policy import Policy
-from farthing.walks.rows import walk_rows
+from farthing.walks.row_walk import RowWalk
+from farthing.walks.table_walk import walk_rows
 from farthing.walks.walk import Conclude, Walk
 
 __all__ = [
@@ -17,9 +17,9 @@ __all__ = [
     "Decision",
     "Decisions",
     "ForestPolicy",
-    "Inquiry",
     "Policy",
     "Refusal",
+    "RowWalk",
     "Source",
     "Steps",
     "Walk",

@@ -1,4 +1,4 @@
-"""Run a walk to its end over a source of answers."""
+"""Run a walk to its end with answers from a source."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from farthing.walks.decision import REFUSED, Ask, Decision
 
 
 class Steps(Protocol):
-    """The part of a walk that a consultation uses: a local `Walk`, or one over a service."""
+    """What `consult` needs of a walk; a local `Walk` and one over a service have it."""
 
     @property
     def ask(self) -> Ask | None:
@@ -19,7 +19,7 @@ class Steps(Protocol):
 
     @property
     def decision(self) -> Decision:
-        """The prediction as of now."""
+        """The prediction so far."""
         ...
 
     def tell(self, value: object) -> None:
@@ -50,7 +50,7 @@ class AsyncSteps(Protocol):
 
     @property
     def decision(self) -> Decision:
-        """The prediction as of now."""
+        """The prediction so far."""
         ...
 
     def tell(self, value: object) -> Awaitable[None]:
@@ -72,10 +72,10 @@ class AsyncWalkable(Protocol):
 
 
 class Record(Protocol):
-    """A row whose fields have names: a dict, a pandas Series."""
+    """A row with named fields: a dict, a pandas Series."""
 
     def __getitem__(self, name: Any, /) -> Any:
-        """Return the field of a name, or raise KeyError."""
+        """Return the field with a name, or raise KeyError."""
         ...
 
     def keys(self) -> Any:
@@ -102,10 +102,10 @@ def consult(
     model : fitted model
         Anything with ``walk``.
     source : callable or mapping
-        From a feature's name to its value. A callable returns ``farthing.REFUSED`` for what cannot be had;
-        what a mapping (a dict, a pandas Series) does not hold is refused.
+        From the name of a feature to its value. A callable returns ``farthing.REFUSED`` for a feature that is
+        not available; what a mapping (a dict, a pandas Series) lacks is refused.
     seed : int, optional
-        For models that draw lots.
+        Seed of a stochastic model.
     budget : float, optional
         What may be spent on this row.
     known : mapping of str to object, optional
@@ -168,7 +168,7 @@ async def aconsult(
     seed, budget, known
         As in `consult`.
     source : coroutine function, callable or mapping
-        From a feature's name to its value.
+        From the name of a feature to its value.
 
     Returns
     -------
@@ -176,19 +176,19 @@ async def aconsult(
         Prediction, probabilities, spend and what was acquired.
     """
     fetch = _fetcher(source)
-    walk = await _reached(model.walk(seed=seed, budget=budget, known=known))
+    walk = await _awaited(model.walk(seed=seed, budget=budget, known=known))
     while (ask := walk.ask) is not None:
-        await _reached(walk.tell(await _reached(fetch(ask.feature))))
+        await _awaited(walk.tell(await _awaited(fetch(ask.feature))))
     return walk.decision  # type: ignore[no-any-return]
 
 
-async def _reached(given: Any) -> Any:
-    """Await what can be awaited."""
+async def _awaited(given: Any) -> Any:
+    """Await a value if it is awaitable."""
     return await given if inspect.isawaitable(given) else given
 
 
 def _fetcher(source: Any) -> Callable[[str], object]:
-    """Return a function that gives a feature's value or `REFUSED`."""
+    """Return a function from the name of a feature to its value or `REFUSED`."""
     if callable(source):
         return source  # type: ignore[no-any-return]
     if not hasattr(source, "__getitem__") or not hasattr(source, "keys"):

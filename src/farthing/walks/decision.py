@@ -1,4 +1,4 @@
-"""What a walk asks and what it decides, as plain values."""
+"""Questions and decisions of a walk, as values."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final, Literal
 
-import numpy as np
 from numpy.typing import NDArray
+
+from farthing.typing import Flags, Floats
 
 
 class Refusal(Enum):
@@ -20,7 +21,7 @@ class Refusal(Enum):
 
 
 REFUSED: Final[Literal[Refusal.REFUSED]] = Refusal.REFUSED
-"""The answer "this one cannot be had": the feature counts as missing and costs nothing."""
+"""The answer "not available": the feature counts as missing and costs nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Ask:
     price : float
         What the answer adds to the spend; the shared cost of a group only if the group is not paid yet.
     group : str or None
-        The group whose shared cost the feature takes part in.
+        The group whose shared cost the feature is part of.
     """
 
     feature: str
@@ -53,9 +54,9 @@ class Decision:
     probabilities : dict or None
         Probability of each class; None for a regressor.
     spent : float
-        What was paid, by the cost sheet.
+        The spend, by the cost sheet.
     acquired : tuple of str
-        What was paid for, in the order of the cost sheet; what was known from the start is not among them.
+        What was paid for, in the order of the cost sheet, without what was known from the start.
     """
 
     prediction: Any
@@ -81,6 +82,6 @@ class Decisions:
     """
 
     prediction: NDArray[Any]
-    probabilities: NDArray[np.float64] | None
-    spent: NDArray[np.float64]
-    acquired: NDArray[np.bool_]
+    probabilities: Floats | None
+    spent: Floats
+    acquired: Flags

@@ -1,21 +1,19 @@
-"""What a method says about one row: the column it needs next, and its answer so far."""
+"""The interface between a method and its walks: the column needed next, and the output so far."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from farthing.costs import RowLedger
+from farthing.typing import Floats
 
 
 class Policy(Protocol):
-    """The part of a lazy prediction that differs from method to method.
+    """The part of a walk that differs between methods.
 
-    A policy belongs to one row. It is never told a value that it did not want, so it cannot peek. What it
-    wants must be a pure function of the model, the seed, the ledger and the answers so far, and each answer
-    must bring it nearer its end. A column wanted again is heard again, with the same value and for nothing.
+    A policy belongs to one row. It sees no value that it did not want, so it cannot depend on one. What it
+    wants must be a pure function of the model, the seed, the ledger and the answers so far, and it must end
+    after finitely many answers. A column wanted again is answered again, with the same value, for free.
     """
 
     def wants(self, ledger: RowLedger) -> int | None:
@@ -40,6 +38,6 @@ class Policy(Protocol):
         """
         ...
 
-    def output(self) -> NDArray[np.float64]:
+    def output(self) -> Floats:
         """Return the raw output, shape (n_outputs,), as if the walk ended now."""
         ...

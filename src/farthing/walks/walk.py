@@ -1,4 +1,4 @@
-"""The lazy view of a prediction: one row, one feature at a time."""
+"""The lazy prediction of one row, one feature at a time."""
 
 from __future__ import annotations
 
@@ -7,33 +7,33 @@ from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from farthing.costs import CostSheet, RowLedger
 from farthing.errors import WalkError
 from farthing.table import Schema
+from farthing.typing import Flags, Floats
 from farthing.walks.decision import REFUSED, Ask, Decision, Refusal
-from farthing.walks.inquiry import Inquiry
 from farthing.walks.policy import Policy
+from farthing.walks.row_walk import RowWalk
 
-Conclude: TypeAlias = Callable[[NDArray[np.float64], NDArray[np.bool_]], tuple[Any, dict[Any, float] | None]]
+Conclude: TypeAlias = Callable[[Floats, Flags], tuple[Any, dict[Any, float] | None]]
 """Raw outputs (1, n_outputs) and columns looked at (1, n_features) to (prediction, probabilities or None)."""
 
 
-class Answers(Protocol):
-    """What a walk knows of its answers: a `Schema`, or what stands in for one."""
+class AnswerSchema(Protocol):
+    """What a walk needs of a `Schema`; devices have a substitute."""
 
     def index(self, name: str) -> int:
-        """Return the place of what is asked for, or raise TableError."""
+        """Return the column with a name, or raise TableError."""
         ...
 
     def encode_value(self, column: int, value: object, /) -> Any:
-        """Return an answer as the policy hears it, or raise TableError."""
+        """Return an answer as the policy takes it, or raise TableError."""
         ...
 
 
 class Walk:
-    """A prediction that asks for what it needs, one feature at a time; models make it in ``model.walk()``.
+    """A prediction that asks for what it needs, one feature at a time; ``model.walk()`` makes it.
 
     The next question is a pure function of the model, the seed and the answers so far, so a walk can be
     resumed anywhere by giving a new one the same answers (`replay`).
@@ -41,15 +41,15 @@ class Walk:
     Parameters
     ----------
     policy : Policy
-        What the model wants to know of this row.
+        What the model wants to know about this row.
     schema : Schema
-        Names and types of the columns, or what stands in for them.
+        Names and types of the columns.
     sheet : CostSheet
         Prices, in the order of the columns.
     conclude : callable
-        From the raw output and what was looked at to the prediction and the probabilities.
+        Takes the raw output and the columns looked at; returns the prediction and the probabilities.
     budget : float, optional
-        What may be spent; a question over it is refused by the walk itself. None is no limit.
+        What may be spent; the walk refuses a question over it by itself. None is no limit.
     known : mapping of str to object, optional
         Features owned from the start, which cost nothing and are never asked for.
 
@@ -80,7 +80,7 @@ class Walk:
     def __init__(
         self,
         policy: Policy,
-        schema: Answers,
+        schema: AnswerSchema,
         sheet: CostSheet,
         conclude: Conclude,
         *,
@@ -94,18 +94,18 @@ class Walk:
         self._told: dict[str, object] = {}
         owned = _encode_known(schema, known or {})
         ledger = RowLedger(sheet, self._budget, tuple(owned))
-        self._inquiry = Inquiry(policy, ledger, owned)
+        self._row_walk = RowWalk(policy, ledger, owned)
 
     @property
     def ask(self) -> Ask | None:
         """The feature wanted next and its price; None when the walk has ended."""
-        column = self._inquiry.column
+        column = self._row_walk.column
         if column is None:
             return None
         group = int(self._sheet.group_of[column])
         return Ask(
             feature=self._sheet.features[column],
-            price=float(self._inquiry.ledger.price(column)),
+            price=float(self._row_walk.ledger.price(column)),
             group=self._sheet.group_names[group] if group >= 0 else None,
         )
 
@@ -124,27 +124,27 @@ class Walk:
         column = self._asked("tell")
         encoded = self._schema.encode_value(column, value)
         self._told[self._sheet.features[column]] = value
-        self._inquiry.buy(encoded)
+        self._row_walk.buy(encoded)
 
     def refuse(self) -> None:
-        """Say that the feature cannot be had: it counts as missing, costs nothing, and is not asked again."""
+        """Refuse: the feature is not available. It counts as missing, is free, and is not asked for again."""
         column = self._asked("refuse")
         self._told[self._sheet.features[column]] = REFUSED
-        self._inquiry.refuse()
+        self._row_walk.refuse()
 
     def replay(self, answers: Mapping[str, object], watch: Callable[[], None] | None = None) -> None:
-        """Answer from ``answers`` up to the first question that they do not hold; `REFUSED` refuses.
+        """Answer from ``answers`` up to the first question without one; `REFUSED` refuses.
 
-        ``watch`` is called after each answer, or several, and may raise to make an end of it.
+        ``watch`` is called after each batch of answers, and may raise to stop the replay.
         """
-        features, inquiry, schema = self._sheet.features, self._inquiry, self._schema
-        # A mapping of another type may have to measure what it is asked for.
+        features, row_walk, schema = self._sheet.features, self._row_walk, self._schema
+        # Only a dict holds its answers already; another mapping may have to measure each one it is asked for.
         ready: dict[int, float] = {}
-        if type(answers) is dict and inquiry.hears_ahead and isinstance(schema, Schema):
+        if type(answers) is dict and row_walk.hears_ahead and isinstance(schema, Schema):
             ready = _encodable(schema, answers)
         refused = {column for column in ready if answers[features[column]] is REFUSED}
-        while (column := inquiry.column) is not None and features[column] in answers:
-            done = inquiry.answer_at_hand(ready, refused)
+        while (column := row_walk.column) is not None and features[column] in answers:
+            done = row_walk.answer_ahead(ready, refused)
             for answered in done:
                 self._told[features[answered]] = answers[features[answered]]
             if not done:
@@ -153,36 +153,36 @@ class Walk:
                 watch()
 
     def resume(self) -> None:
-        """Look for a question again, for those who have moved on the policy of a walk that had ended."""
-        self._inquiry.resume()
+        """Ask the policy again, after it was changed at the end of the walk."""
+        self._row_walk.resume()
 
     @property
     def answers(self) -> dict[str, object | Refusal]:
-        """What was told or refused so far, in that order: all that another walk needs to go on from here."""
+        """What was told or refused so far, in order: all that another walk needs to continue from here."""
         return dict(self._told)
 
     @property
     def spent(self) -> float:
-        """What was paid so far: ``sheet.total`` of what was acquired."""
-        return float(self._inquiry.ledger.spent)
+        """The spend so far: ``sheet.total`` of what was acquired."""
+        return float(self._row_walk.ledger.spent)
 
     @property
     def left(self) -> float | None:
-        """What the budget still holds; None without a budget."""
+        """What is left of the budget; None without a budget."""
         return None if self._budget is None else max(0.0, self._budget - self.spent)
 
     @property
     def decision(self) -> Decision:
-        """The prediction as of now; valid at any moment, final when `ask` is None."""
-        inquiry = self._inquiry
-        prediction, probabilities = self._conclude(inquiry.output()[np.newaxis], inquiry.looked[np.newaxis])
-        return Decision(prediction, probabilities, self.spent, inquiry.ledger.names)
+        """The prediction so far; valid at any time, final when `ask` is None."""
+        row_walk = self._row_walk
+        prediction, probabilities = self._conclude(row_walk.output()[np.newaxis], row_walk.looked[np.newaxis])
+        return Decision(prediction, probabilities, self.spent, row_walk.ledger.names)
 
     def __repr__(self) -> str:
         return f"Walk(ask={self.ask!r}, spent={self.spent!r}, left={self.left!r})"
 
     def _asked(self, verb: str) -> int:
-        column = self._inquiry.column
+        column = self._row_walk.column
         if column is None:
             raise WalkError(
                 f"{verb} was called, but the walk has ended and asks for nothing; "
@@ -191,14 +191,14 @@ class Walk:
         return column
 
 
-def _encode_known(schema: Answers, known: Mapping[str, object]) -> dict[int, Any]:
+def _encode_known(schema: AnswerSchema, known: Mapping[str, object]) -> dict[int, Any]:
     """Return encoded values by column."""
     columns = {schema.index(name): value for name, value in known.items()}
     return {column: schema.encode_value(column, value) for column, value in columns.items()}
 
 
 def _encodable(schema: Schema, answers: Mapping[str, object]) -> dict[int, float]:
-    """Return the answers by column, encoded, but those that cannot be told: they err when asked for."""
+    """Return the encoded answers by column, without invalid ones, which raise when they are asked for."""
     values: dict[int, float] = {}
     for name, answer in answers.items():
         if name in schema:

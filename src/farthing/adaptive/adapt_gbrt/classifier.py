@@ -28,7 +28,6 @@ from farthing.boosting import GreedyMiserClassifier
             "n_folds": 2,
         }
     ],
-    check_defaults=False,  # a forest and hundreds of trees, for each of a hundred small fits
 )
 @documented(TEXTS)
 class AdaptGbrtClassifier(AdaptClassifier):

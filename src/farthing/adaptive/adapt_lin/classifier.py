@@ -25,7 +25,6 @@ from farthing.learning.proximal_descent import SmoothLoss, proximal_descent
     grid={"tradeoff": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
     auto=False,
     trials=[{"expensive": GaussianNB(), "p_full": 0.9, "n_alternations": 3}],
-    check_defaults=False,  # a forest on folds, for each of a hundred small fits
 )
 @documented(TEXTS)
 class AdaptLinClassifier(LinearAdapt):

@@ -23,7 +23,6 @@ _QUICK = {"max_steps": 8, "n_alternations": 2}
 
 @register(
     trials=[{"tradeoff": 0.2, **_QUICK}],
-    check_defaults=False,  # two hundred steps, for each of hundreds of small fits
 )
 @documented(CLASSIFIER_TEXTS)
 class EdgeClassifier(EdgeBase, ContractClassifier):
@@ -86,7 +85,6 @@ class EdgeClassifier(EdgeBase, ContractClassifier):
 
 @register(
     trials=[{"training": "projected", "activation": "relu", "tradeoff": 0.05, **_QUICK}],
-    check_defaults=False,
 )
 @documented(REGRESSOR_TEXTS)
 class EdgeRegressor(EdgeBase, ContractRegressor):

@@ -49,7 +49,6 @@ from farthing.trees import Forest, Grower, Predictor
             "budget": 6.0,
         },
     ],
-    check_defaults=False,  # sixty rounds, for each of a hundred small fits
 )
 class BranchingCascadeClassifier(ContractClassifier):
     """A routing tree that buys the first features row by row, and a booster with its own features per leaf.

@@ -41,7 +41,6 @@ Exit: TypeAlias = Literal["confidence", "learned"]
             "curtail": True,
         },
     ],
-    check_defaults=False,  # twenty boosters and five folds, for each of a hundred small fits
 )
 @documented(TEXTS)
 class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier):

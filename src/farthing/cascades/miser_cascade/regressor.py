@@ -43,7 +43,6 @@ class MiserCascadeRegressorModel(MiserCascadeModel, RegressorModel):
     auto=cascade_auto,
     rank=1,
     trials=[{"n_stages": 2, "n_estimators": 3, "max_depth": 2, "n_folds": 2, "learning_rate": 0.5}],
-    check_defaults=False,  # as for classes
 )
 @documented(TEXTS)
 class MiserCascadeRegressor(MiserCascadeBase[NumberReadout], ContractRegressor):

@@ -78,7 +78,6 @@ class PrunedForestModel(ClassCountModel):
     auto={"growth_tradeoff": [0.1, 1.0, 3.0, 10.0], "max_features": [None]},
     rank=3,
     trials=[{"n_estimators": 5, "growth_tradeoff": 0.1, "max_features": None}],
-    check_defaults=False,  # forty trees for each of a hundred small fits
 )
 class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
     """A forest that is grown with the prices of its features in mind and pruned to a mean budget.

@@ -39,7 +39,6 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
         {"estimator": _SMALL, "n_neighbors": "exact", "tradeoff": 0.02, "confidence": 1.0},
         {"estimator": _SMALL, "n_neighbors": 9, "tradeoff": 0.1, "unmeasured": "missing"},
     ],
-    check_defaults=False,
 )
 @documented(NEIGHBORS)
 class MarginNeighborsClassifier(NeighborhoodClassifier):

@@ -20,7 +20,6 @@ class RandomOrderModel(NeighborhoodModel):
 
 @register(
     trials=[{"estimator": AdaBoostClassifier(n_estimators=20), "n_neighbors": 9, "confidence": 0.8}],
-    check_defaults=False,
 )
 @documented(NEIGHBORS)
 class RandomOrderClassifier(NeighborhoodClassifier):

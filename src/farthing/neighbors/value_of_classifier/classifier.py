@@ -76,7 +76,6 @@ class ValueOfClassifierModel(AcquisitionModel):
 
 @register(
     trials=[{"tradeoff": 0.02}],
-    check_defaults=False,
 )
 @documented(TEXTS)
 class ValueOfClassifier(AcquiringClassifier):

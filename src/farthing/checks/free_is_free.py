@@ -1,0 +1,74 @@
+"""Invariant 5, free is free: without costs or without a trade-off, a model is the cost-blind one."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone, is_classifier
+
+from farthing.checks.fitting import CheckedEstimator, budget_parameter, tradeoff_name, tradeoff_of
+from farthing.checks.outputs import assert_same, outputs_of
+from farthing.checks.problems import Problem
+from farthing.checks.suite import estimator_check
+from farthing.errors import BudgetError
+
+
+@estimator_check("free is free: with zero costs, budgets and groups are idle", "costs")
+def check_zero_costs(checked: CheckedEstimator, problem: Problem) -> None:
+    """Check that nothing is paid, and that neither a budget nor a group changes a bit."""
+    free = checked.fit(problem, costs=problem.free_sheet, budget=None)
+    expected = outputs_of(free, problem.fresh)
+    assert not expected["spend"].any(), "something was paid with zero costs"
+    for budget in (None, 0.0, 1.0):
+        model = checked.fit(problem, costs=problem.free_groups, budget=budget)
+        assert_same(outputs_of(model, problem.fresh), expected, f"with zero costs and budget={budget}")
+        got = outputs_of(model, problem.fresh, budget=0.0)
+        assert_same(got, expected, "with zero costs and a budget of zero at prediction")
+
+
+@estimator_check("free is free: a trade-off of zero is zero costs", "costs", "tradeoff", wide=True)
+def check_zero_tradeoff(checked: CheckedEstimator, problem: Problem) -> None:
+    """Check that prices without a trade-off give the bits of the model without prices."""
+    without_costs = checked.fit(problem, costs=problem.free_sheet, budget=None)
+    without_tradeoff = checked.fit(problem, budget=None, **{tradeoff_name(checked.estimator): 0.0})
+    expected = outputs_of(without_costs, problem.fresh)
+    got = outputs_of(without_tradeoff, problem.fresh)
+    del expected["spend"], got["spend"]
+    assert_same(got, expected, "between a trade-off of zero and costs of zero")
+
+
+@estimator_check("free is free: costs times a power of two give the same bits", "costs")
+def check_scale(checked: CheckedEstimator, problem: Problem) -> None:
+    """Check that costs and budget times s, and the trade-off over s, give the same bits."""
+    tradeoff, name = tradeoff_of(checked.estimator), tradeoff_name(checked.estimator)
+    tradeoffs = [{}] if tradeoff is None else [{name: tradeoff}, {name: 0.3}]
+    cases = itertools.product(tradeoffs, (False, True))
+    for (setting, capped), s in zip(cases, itertools.cycle((0.25, 1024.0, 1024.0, 0.25)), strict=False):
+        budget = budget_parameter(checked.estimator, problem) if capped else None
+        try:
+            model = checked.fit(problem, budget=budget, **setting)
+        except BudgetError:
+            continue  # a mean budget below what has to be bought in any case
+        scaled = checked.fit(
+            problem,
+            costs=problem.sheet.scaled(s),
+            budget=budget_parameter(checked.estimator, problem, s) if capped else None,
+            **{name: value / s for name, value in setting.items()},
+        )
+        for cap in problem.budgets():
+            expected = outputs_of(model, problem.fresh, budget=cap)
+            expected["spend"] = expected["spend"] * s
+            got = outputs_of(scaled, problem.fresh, budget=None if cap is None else cap * s)
+            assert_same(got, expected, f"with costs and budget={budget} times {s}, {setting} over {s}")
+
+
+def check_plain(checked: CheckedEstimator, plain: Any) -> None:
+    """Compare an estimator whose features cost nothing with a model that knows no costs."""
+    problem = checked.problems[0]
+    model = checked.fit(problem, costs=problem.free_sheet, budget=None)
+    twin = clone(plain).fit(problem.X, problem.y)
+    got, expected = model.predict(problem.fresh), twin.predict(problem.fresh)
+    close = np.array_equal if is_classifier(model) else np.allclose
+    assert close(got, expected), f"with zero costs it predicts {got}, the plain model {expected}"

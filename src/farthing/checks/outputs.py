@@ -1,0 +1,48 @@
+"""What the array calls of a model return, compared bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Outputs: TypeAlias = dict[str, NDArray[Any]]
+"""From the name of an array call to what it returned."""
+
+
+def outputs_of(model: Any, X: Any, **options: Any) -> Outputs:
+    """Return what all the array calls that the model has return for a table."""
+    calls = ("predict", "acquired", "spend", "predict_proba", "decision_function")
+    return {call: getattr(model, call)(X, **options) for call in calls if hasattr(model, call)}
+
+
+def assert_same(got: Outputs, expected: Outputs, when: str) -> None:
+    """Check that two outputs are equal in every bit."""
+    for call, right in expected.items():
+        left = got[call]
+        assert left.shape == right.shape, f"{call} has shape {left.shape}, not {right.shape}, {when}"
+        if _same_bits(left, right):
+            continue
+        wrong = [row for row in range(len(right)) if not _same_bits(left[row], right[row])]
+        assert not wrong, f"{call} differs on row {wrong[0]}, {left[wrong[0]]} for {right[wrong[0]]}, {when}"
+
+
+def _same_bits(left: Any, right: Any) -> bool:
+    left, right = np.asarray(left), np.asarray(right)
+    if left.dtype.kind == right.dtype.kind == "f":
+        # Bytes, since NaN differs from itself and 0.0 equals -0.0.
+        return bool(left.astype(np.float64).tobytes() == right.astype(np.float64).tobytes())
+    return bool(np.array_equal(left, right))
+
+
+def assert_raises(kind: type[Exception], call: Callable[[], object], what: str, naming: str = "") -> None:
+    """Check that a call raises an error of a type, with a message that names something."""
+    message = None
+    try:
+        call()
+    except kind as error:
+        message = str(error)
+    assert message is not None, f"{what} raised no error"
+    assert naming in message, f"the error for {what} does not name {naming}: {message}"

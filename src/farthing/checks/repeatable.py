@@ -1,0 +1,38 @@
+"""Invariant 7, repeatable: the same seed gives the same model, on any run and any number of threads."""
+
+from __future__ import annotations
+
+import copy
+
+from farthing.checks.fitting import CheckedEstimator, fit
+from farthing.checks.outputs import assert_same, outputs_of
+from farthing.checks.problems import Problem
+from farthing.checks.suite import estimator_check
+
+
+@estimator_check("repeatable: the same fit twice gives the same bits")
+def _check_repeats(checked: CheckedEstimator, problem: Problem) -> None:
+    model = checked.fit(problem)
+    expected = outputs_of(model, problem.fresh)
+    assert_same(outputs_of(model, problem.fresh), expected, "when predicted twice")
+    assert_same(outputs_of(fit(model, problem), problem.fresh), expected, "when fitted by a clone")
+    # A copy, since other checks share the model; what it learned before must not tell in the second fit.
+    again = copy.deepcopy(model).fit(problem.X, problem.y)
+    assert_same(outputs_of(again, problem.fresh), expected, "when fitted again")
+
+
+@estimator_check("repeatable: any number of threads gives the same bits", "n_jobs")
+def _check_threads(checked: CheckedEstimator, problem: Problem) -> None:
+    expected = outputs_of(checked.fit(problem, n_jobs=1), problem.fresh)
+    for n_jobs in (2, 3):
+        got = outputs_of(checked.fit(problem, n_jobs=n_jobs), problem.fresh)
+        assert_same(got, expected, f"between n_jobs=1 and n_jobs={n_jobs}")
+
+
+@estimator_check("repeatable: a variant is what a fit with its parameters gives")
+def _check_variants(checked: CheckedEstimator, problem: Problem) -> None:
+    model = checked.fit(problem)
+    found = list(model.variants()) if hasattr(model, "variants") else []
+    for params, variant in found[:: max(1, len(found) // 3)]:
+        again = fit(model, problem, **params)
+        assert_same(outputs_of(variant, problem.fresh), outputs_of(again, problem.fresh), f"for {params}")

@@ -1,0 +1,167 @@
+"""Invariant 2, one truth: walks, array calls and any order of rows or columns give the same."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import pickle
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from farthing.checks.fitting import CheckedEstimator, fit, sheet_of
+from farthing.checks.outputs import assert_raises, assert_same, outputs_of
+from farthing.checks.problems import Problem
+from farthing.checks.suite import estimator_check, model_check
+from farthing.checks.walking import (
+    answer,
+    assert_decides,
+    budget_of_row,
+    run_to_end,
+    source_of,
+    uninformative_answer,
+)
+from farthing.costs import within_budget
+from farthing.errors import WalkError
+from farthing.walks import REFUSED
+
+
+@model_check("one truth: a walk fed from a row gives what the array calls give", row_independence=True)
+def _check_walk_is_row(model: Any, problem: Problem) -> None:
+    n_rows = len(problem.fresh)
+    every_seeds: list[Any] = [None]
+    if "seeds" in inspect.signature(model.predict).parameters:
+        every_seeds.append(np.arange(n_rows) + 11)
+    for budget in problem.budgets():
+        for seeds in every_seeds:
+            options: dict[str, Any] = {} if seeds is None else {"seeds": seeds}
+            outputs = outputs_of(model, problem.fresh, budget=budget, **options)
+            for row in range(n_rows):
+                seed = None if seeds is None else int(seeds[row])
+                cap = budget_of_row(budget, row)
+                walk = model.walk(seed=seed, budget=cap)
+                run_to_end(walk, source_of(model, problem, row))
+                assert_decides(walk, model, problem, outputs, row, when=f"budget={cap}, seed={seed}")
+
+
+@model_check("one truth: decide is the other array calls in one pass")
+def _check_decide(model: Any, problem: Problem) -> None:
+    if not hasattr(model, "decide"):
+        return
+    for budget in problem.budgets():
+        outputs = outputs_of(model, problem.fresh, budget=budget)
+        decided = model.decide(problem.fresh, budget=budget)
+        got = {"predict": decided.prediction, "spend": decided.spent, "acquired": decided.acquired}
+        if "predict_proba" in outputs:
+            got["predict_proba"] = decided.probabilities
+        assert_same(got, {call: outputs[call] for call in got}, "between decide and the single calls")
+
+
+@model_check("one truth: a row is the same alone and among others", row_independence=True)
+def _check_row_alone(model: Any, problem: Problem) -> None:
+    kinds = problem.budgets()
+    for turn, budget in enumerate(kinds):
+        outputs = outputs_of(model, problem.fresh, budget=budget)
+        for row in range(turn, len(problem.fresh), len(kinds)):  # every row once, the budgets in turn
+            alone = outputs_of(model, problem.fresh[row : row + 1], budget=budget_of_row(budget, row))
+            expected = {call: array[row : row + 1] for call, array in outputs.items()}
+            assert_same(alone, expected, f"when row {row} is predicted alone, budget={budget}")
+
+
+@estimator_check("one truth: arrays and frames, columns in any order")
+def _check_frames(checked: CheckedEstimator, problem: Problem) -> None:
+    expected = outputs_of(checked.fit(problem), problem.fresh)
+    seen, fresh = _by_name(problem, problem.X), _by_name(problem, problem.fresh)
+    for library in ("pandas", "polars"):
+        try:
+            frame = importlib.import_module(library).DataFrame
+        except ImportError:
+            continue
+        model = fit(checked.estimator, replace(problem, X=frame(seen)))
+        assert list(model.feature_names_in_) == list(problem.names), "feature_names_in_ are not the columns"
+        assert_same(outputs_of(model, frame(fresh)), expected, f"between an array and a {library} frame")
+        turned = frame(dict(reversed(fresh.items())))
+        assert_same(outputs_of(model, turned), expected, f"with the columns of {library} in another order")
+        renamed = frame({"x9" if name == "x4" else name: column for name, column in fresh.items()})
+        assert_raises(ValueError, partial(model.predict, renamed), "a frame without x4", "x4")
+
+
+def _by_name(problem: Problem, X: Any) -> dict[str, list[Any]]:
+    """Return a table as lists by name, from which any library makes a frame."""
+    return {name: X[:, column].tolist() for column, name in enumerate(problem.names)}
+
+
+@model_check("one truth: a refused feature is missing, free and not asked again")
+def _check_refusals(model: Any, problem: Problem) -> None:
+    untouched = model.walk().decision
+    for row in range(len(problem.fresh)):
+        for kept in (problem.names[::2], problem.names[1::2], ()):
+            told = source_of(model, problem, row)
+            source = {name: value for name, value in told.items() if name in kept}
+            walk = model.walk()
+            run_to_end(walk, source)
+            decision = walk.decision
+            assert set(decision.acquired) <= set(kept), f"refused features are in {decision.acquired}"
+            due = sheet_of(model, problem).total(decision.acquired)
+            assert decision.spent == due, "a refused feature was charged"
+            if not kept:
+                assert decision == untouched, f"all refused gives {decision}, nothing asked {untouched}"
+
+
+@model_check("one truth: known features are free and not asked")
+def _check_known(model: Any, problem: Problem) -> None:
+    budget, half = 0.5 * problem.total, len(problem.names) // 2
+    for row in range(len(problem.fresh)):
+        source = source_of(model, problem, row)
+        for names in (problem.names[:half], problem.names[half:], problem.names):
+            walk = model.walk(known={name: source[name] for name in names}, budget=budget)
+            asked = dict(run_to_end(walk, source))
+            decision = walk.decision
+            assert not set(asked) & set(names), f"known features were asked for: {sorted(asked)}"
+            assert not set(decision.acquired) & set(names), f"known features are in {decision.acquired}"
+            due = sheet_of(model, problem).total(decision.acquired, owned=names)
+            assert decision.spent == due, f"{decision.spent} was charged for {due} beside what is known"
+            assert within_budget(due, budget), f"{due} is over the budget of the walk"
+    assert_raises(ValueError, partial(model.walk, known={"x77": 1.0}), "an unknown name", "x77")
+
+
+@model_check("one truth: a walk resumes anywhere from its answers")
+def _check_resumes(model: Any, problem: Problem) -> None:
+    copy = pickle.loads(pickle.dumps(model))
+    for row in range(0, len(problem.fresh), 3):
+        told = source_of(model, problem, row)
+        lacking = problem.names[row % len(problem.names)]
+        source = {name: value for name, value in told.items() if name != lacking}
+        walk, log = model.walk(seed=row, budget=0.8 * problem.total), []
+        while (ask := walk.ask) is not None:
+            log.append((ask.feature, source.get(ask.feature, REFUSED)))
+            answer(walk, log[-1][1])
+            resumed = copy.walk(seed=row, budget=0.8 * problem.total)
+            for feature, value in log:
+                assert resumed.ask is not None, f"a walk with the same answers ended before {feature!r}"
+                asked = resumed.ask.feature
+                assert asked == feature, f"the same answers led to {asked!r}, then to {feature!r}"
+                answer(resumed, value)
+            assert (resumed.ask, resumed.decision) == (walk.ask, walk.decision), (
+                f"after {log} one walk is at {walk.ask}, {walk.decision}, another at "
+                f"{resumed.ask}, {resumed.decision}"
+            )
+
+
+@model_check("one truth: a bad answer changes nothing, and the end takes none")
+def _check_bad_answers(model: Any, problem: Problem) -> None:
+    walk = model.walk()
+    text = None if problem.categorical is None else problem.names[problem.categorical]
+    while (ask := walk.ask) is not None and ask.feature == text:
+        walk.refuse()  # text is a good answer there
+    if ask is not None:
+        before = walk.decision
+        assert_raises(ValueError, lambda: walk.tell("text"), "text for a number", ask.feature)
+        assert (walk.ask, walk.decision) == (ask, before), "a bad answer moved the walk"
+        walk.tell(uninformative_answer(model))
+        assert walk.decision.acquired == (ask.feature,), "an answer that says nothing was not paid for"
+    run_to_end(walk, source_of(model, problem, 0))
+    assert_raises(WalkError, lambda: walk.tell(1.0), "tell at the end of a walk")
+    assert_raises(WalkError, walk.refuse, "refuse at the end of a walk")

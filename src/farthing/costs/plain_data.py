@@ -1,0 +1,49 @@
+"""A cost sheet as lists, numbers and strings, as files and pickles hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from farthing.costs import validation
+from farthing.costs.group import Group
+from farthing.errors import CostError
+
+
+def to_dict(
+    features: Iterable[str], own: Iterable[float], groups: Mapping[str, Group], unit: str
+) -> dict[str, Any]:
+    """Return the content of a sheet.
+
+    Examples
+    --------
+    >>> to_dict(["x0"], [1.0], {}, "ms")
+    {'features': ['x0'], 'costs': [1.0], 'groups': [], 'unit': 'ms'}
+    """
+    return {
+        "features": list(features),
+        "costs": list(own),
+        # Lists, since the order of the groups matters and a mapping in a file may lose it.
+        "groups": [
+            {"name": name, "cost": group.cost, "members": list(group.members)}
+            for name, group in groups.items()
+        ],
+        "unit": unit,
+    }
+
+
+def from_dict(plain: Any) -> tuple[dict[str, float], dict[str, Group], str]:
+    """Return costs, groups and unit from what `to_dict` returned; anything else is a `CostError`."""
+    expected = {"features": list, "costs": list, "groups": list, "unit": str}
+    plain = validation.fields(plain, expected, "a stored sheet")
+    features = validation.unique(plain["features"])
+    if len(features) != len(plain["costs"]):
+        raise CostError(f"a stored sheet has {len(features)} features, but {len(plain['costs'])} costs")
+    for group in plain["groups"]:
+        validation.fields(group, {"name": str, "cost": float, "members": list}, "a stored group")
+    names = validation.unique((group["name"] for group in plain["groups"]), "group")
+    groups = {
+        name: Group(group["cost"], group["members"])
+        for name, group in zip(names, plain["groups"], strict=True)
+    }
+    return dict(zip(features, plain["costs"], strict=True)), groups, plain["unit"]

@@ -1,0 +1,85 @@
+"""A fast path for steps of a walk, past the router, which takes longer than the step itself."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from farthing.service.request_body import BadRequestError
+from farthing.service.request_handler import RequestHandler
+from farthing.service.request_limits import RequestTimeoutError
+
+NEXT_PATH: Final = "/v1/models/{name}/next"
+_BEFORE, _AFTER = NEXT_PATH.split("{name}")
+_JSON: Final = (b"content-type", b"application/json")
+
+# Errors that are the client's, or a lack of time; any other is a fault of the service.
+REQUEST_ERRORS: Final = (HTTPException, BadRequestError, RequestTimeoutError, TimeoutError, ClientDisconnect)
+
+
+class FastPath:
+    """Answers requests for a step exactly as the route does, and passes on all others.
+
+    Parameters
+    ----------
+    app : ASGI application
+        Answers all other requests.
+    handler : RequestHandler
+    route : object
+        The route of a step, for the log and the metrics; its ``path`` is `NEXT_PATH`.
+    """
+
+    def __init__(self, app: ASGIApp, handler: RequestHandler, route: object) -> None:
+        self._app = app
+        self._handler = handler
+        self._route = route
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        name = _model_of_step(scope)
+        if name is None:
+            await self._app(scope, receive, send)
+            return
+        scope["route"] = self._route
+        try:
+            body = await self._handler.next_step(name, scope, receive)
+        except REQUEST_ERRORS as error:
+            await error_response(error)(scope, receive, send)
+            return
+        length = (b"content-length", b"%d" % len(body))
+        await send({"type": "http.response.start", "status": 200, "headers": [_JSON, length]})
+        await send({"type": "http.response.body", "body": body})
+
+
+def error_response(error: Exception) -> Response:
+    """Return the response for a request that failed.
+
+    Examples
+    --------
+    >>> error_response(HTTPException(404, "there is no such model")).body
+    b'{"detail":"there is no such model"}'
+    """
+    if isinstance(error, ClientDisconnect):
+        return Response(status_code=400)  # the client is gone and will not read it
+    status, headers = 503, None
+    detail: Any = "the request took too long; send fewer rows"
+    if isinstance(error, BadRequestError):
+        status, detail = error.status, [item.to_json() for item in error.problems]
+    elif isinstance(error, HTTPException):
+        status, detail, headers = error.status_code, error.detail, error.headers
+    return JSONResponse({"detail": detail}, status_code=status, headers=headers)
+
+
+def _model_of_step(scope: Scope) -> str | None:
+    """Return the name of the model if the request is for a step, else None."""
+    if scope["type"] != "http" or scope["method"] != "POST" or scope.get("root_path"):
+        return None
+    path: str = scope["path"]
+    if not (path.startswith(_BEFORE) and path.endswith(_AFTER)):
+        return None
+    name = path[len(_BEFORE) : -len(_AFTER)]
+    return name if name and "/" not in name else None

@@ -1,0 +1,100 @@
+"""The description of a model for clients: features, prices, groups, and its point on the frontier."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from farthing.base import BudgetedEstimator
+
+
+def describe(model: BudgetedEstimator) -> dict[str, Any]:
+    """Return the description of a model as JSON values.
+
+    Parameters
+    ----------
+    model : fitted model
+
+    Returns
+    -------
+    dict
+        The fields of ``ModelInfo``, without name, version and fault.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from farthing.forests import BudgetTreeClassifier
+    >>> model = BudgetTreeClassifier(costs=[2, 5]).fit(np.eye(2), ["no", "yes"])
+    >>> about = describe(model)
+    >>> about["method"], about["classes"], about["total"]
+    ('BudgetTreeClassifier', ['no', 'yes'], 7.0)
+    >>> about["features"][1]
+    {'name': 'x1', 'kind': 'numeric', 'categories': [], 'cost': 5.0, 'group': None}
+    """
+    sheet = model.costs_
+    features = [
+        {
+            **column.to_dict(),
+            "cost": float(sheet.own[position]),
+            "group": sheet.group_names[place] if (place := int(sheet.group_of[position])) >= 0 else None,
+        }
+        for position, column in enumerate(model._questions.columns)
+    ]
+    classes = getattr(model, "classes_", None)
+    return {
+        "method": type(model).__name__,
+        "n_features": len(features),
+        "unit": sheet.unit,
+        "budget": _finite(model.budget_),
+        "total": sheet.total(sheet.features),
+        "classes": None if classes is None else classes.tolist(),
+        "features": features,
+        "groups": [
+            {"name": name, "cost": group.cost, "members": list(group.members)}
+            for name, group in sheet.groups.items()
+        ],
+        "frontier": frontier_point(model),
+    }
+
+
+def frontier_point(model: object) -> dict[str, Any] | None:
+    """Return the point of the frontier that a sweep chose, ``chosen_``, as JSON values, or None.
+
+    It has the point's mean spend and score, and the budget it was chosen for, with its kind.
+
+    Examples
+    --------
+    >>> class Chosen:
+    ...     budget, kind = "20%", "mean"
+    ...     chosen_ = {"method": "BudgetTreeClassifier", "spend": np.float64(31.5)}
+    >>> frontier_point(Chosen())
+    {'budget': '20%', 'kind': 'mean', 'method': 'BudgetTreeClassifier', 'spend': 31.5}
+    """
+    point = getattr(model, "chosen_", None)
+    if point is None:
+        return None
+    chosen_for = {name: getattr(model, name, None) for name in ("budget", "kind")}
+    return {name: _to_json(value) for name, value in chosen_for.items()} | dict(_to_json(point))
+
+
+def _to_json(value: Any) -> Any:
+    """Return a value as JSON values; what has no equivalent becomes its text."""
+    if is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value) if field.repr}
+    if isinstance(value, Mapping):
+        return {str(name): _to_json(item) for name, item in value.items()}
+    if isinstance(value, np.ndarray | np.generic):
+        value = value.tolist()
+    if isinstance(value, list | tuple):
+        return [_to_json(item) for item in value]
+    if isinstance(value, float):
+        return _finite(value)
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
+
+
+def _finite(number: float | None) -> float | None:
+    """Return a finite number, or None for what JSON cannot write."""
+    return number if number is not None and np.isfinite(number) else None

@@ -1,0 +1,207 @@
+"""The models of a service, by name; each is replaced as a whole when its file changes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, TypeAlias
+
+from farthing.base import BudgetedEstimator, load_model
+from farthing.errors import FileError
+from farthing.service.model_description import describe
+from farthing.service.request_limits import Limits
+from farthing.service.schemas import JsonObject, NextRequest
+from farthing.service.walk_steps import next_step
+
+SUFFIX: Final = ".farthing"
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+FileStamp: TypeAlias = tuple[int, int, int]
+OnLoad: TypeAlias = Callable[[str, str | None], None]
+"""Called with the name of a model and what is wrong with its file, or None when it was loaded."""
+
+
+@dataclass(slots=True)
+class ServedModel:
+    """A model that is being served.
+
+    Attributes
+    ----------
+    name : str
+        The name in the URL.
+    model : fitted model
+    version : str
+        Of its file: the first 16 digits of a SHA-256.
+    description : dict
+        Features, prices and more, for clients.
+    step_seconds : float
+        How long a step of a walk takes: a moving average.
+    """
+
+    name: str
+    model: BudgetedEstimator
+    version: str
+    description: JsonObject
+    step_seconds: float = 0.0
+
+
+class ModelStore:
+    """Models from files and folders.
+
+    Parameters
+    ----------
+    sources : iterable of str
+        Files, folders of ``*.farthing`` files, or ``name=file``.
+    on_load : callable, optional
+        Called for each file that was loaded, or could not be.
+
+    Attributes
+    ----------
+    models : dict of str to ServedModel
+        The models by name. The dictionary is replaced, never changed, so a reader sees one state.
+    faults : dict of str to str
+        By name, why the current file could not be loaded.
+
+    Raises
+    ------
+    ValueError
+        If two sources have the same name, or a name is not valid.
+    FileNotFoundError
+        If a file or folder does not exist at the start.
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np
+    >>> from farthing.forests import BudgetTreeClassifier
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> BudgetTreeClassifier().fit(np.eye(2), [0, 1]).save(folder / "tree.farthing")
+    >>> store = ModelStore([str(folder)])
+    >>> store.models["tree"].description["method"]
+    'BudgetTreeClassifier'
+    >>> _ = (folder / "tree.farthing").write_bytes(b"not a model")
+    >>> store.refresh()
+    >>> sorted(store.models), store.faults["tree"][:20]
+    (['tree'], 'not a Farthing model')
+    """
+
+    def __init__(self, sources: Iterable[str], on_load: OnLoad | None = None) -> None:
+        self.models: dict[str, ServedModel] = {}
+        self.faults: dict[str, str] = {}
+        self._on_load = on_load or (lambda _name, _fault: None)
+        self._files: dict[str, Path] = {}
+        self._folders: list[Path] = []
+        self._stamps: dict[str, FileStamp | None] = {}
+        self._broken: dict[str, str] = {}
+        for source in sources:
+            self._add(source)
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Load the files that changed; a bad one is reported, and the model loaded before stays."""
+        models = dict(self.models)
+        files, rejected = self._find_files()
+        for name in (set(models) | set(self._broken)) - set(files):  # removed from its folder
+            models.pop(name, None)
+            self._broken.pop(name, None)
+            self._stamps.pop(name, None)
+        for name, path in files.items():
+            stamp = _file_stamp(path)
+            if stamp == self._stamps.get(name, ()):
+                continue
+            self._stamps[name] = stamp
+            try:
+                models[name] = read_model(name, path)
+                self._broken.pop(name, None)
+            except (FileError, OSError) as error:
+                self._broken[name] = _without_path(error, path)
+            self._on_load(name, self._broken.get(name))
+        for name in set(rejected) - set(self.faults):
+            self._on_load(name, rejected[name])
+        self.models, self.faults = models, self._broken | rejected
+
+    @property
+    def single_files(self) -> frozenset[str]:
+        """Names of the models whose files were listed one by one, not found in a folder."""
+        return frozenset(self._files)
+
+    def _add(self, source: str) -> None:
+        if os.path.isdir(source):
+            self._folders.append(Path(source))
+            return
+        name, sign, file = source.partition("=")
+        if not sign or os.path.exists(source):
+            name, file = Path(source).name.removesuffix(SUFFIX), source
+        if not _NAME.fullmatch(name):
+            raise ValueError(
+                f"{name!r} cannot be the name of a model; use letters, digits, '.', '_' and '-', or name=file"
+            )
+        if name in self._files:
+            raise ValueError(f"two models are named {name!r}; name one of them otherwise: other={file}")
+        if not os.path.exists(file):
+            raise FileNotFoundError(f"there is no file or folder {file}")
+        self._files[name] = Path(file)
+
+    def _find_files(self) -> tuple[dict[str, Path], dict[str, str]]:
+        """Return the files by name, and by name why others are left out."""
+        files, rejected = dict(self._files), {}
+        for folder in self._folders:
+            for path in sorted(folder.glob(f"*{SUFFIX}")):
+                name = path.name.removesuffix(SUFFIX)
+                if not _NAME.fullmatch(name):
+                    rejected[name] = "the file's name cannot be the name of a model"
+                elif name in files:
+                    rejected[name] = (
+                        f"there are two models of this name; the one of {folder.name} is left out"
+                    )
+                else:
+                    files[name] = path
+        return files, rejected
+
+
+def read_model(name: str, path: Path) -> ServedModel:
+    """Load a model and run its first step, so that every model in the store can answer.
+
+    Raises
+    ------
+    FileError
+        If the file is not an intact model, or its answers cannot be written as JSON.
+    """
+    model = load_model(path)
+    version = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    try:
+        next_step(
+            model, NextRequest(), Limits()
+        )  # warms up caches of the model, so that the second one is timed
+        start = time.perf_counter()
+        step = next_step(model, NextRequest(), Limits())
+        step_seconds = time.perf_counter() - start
+        description = describe(model)
+        json.dumps([step, description], allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise FileError(f"{path}: the model cannot be served: {error}") from error
+    return ServedModel(name, model, version, description, step_seconds)
+
+
+def _file_stamp(path: Path) -> FileStamp | None:
+    """Return what changes when a file does; None if it does not exist."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino
+
+
+def _without_path(error: Exception, path: Path) -> str:
+    """Return the message of an error without the path of the file, which clients need not know."""
+    if isinstance(error, FileNotFoundError):
+        return "the file is gone"
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    text = str(error).replace(f"{path}: ", "").replace(str(path), path.name)
+    return text.replace(str(path.parent), "")

@@ -1,0 +1,208 @@
+"""Walks over a service: the interface of a local walk, with one request per step."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+
+import numpy as np
+
+from farthing.base.inputs import check_cap, check_seed
+from farthing.errors import ServiceError, TableError, WalkError
+from farthing.service.schemas import JsonObject
+from farthing.table.values import ODD, plain, show
+from farthing.walks import REFUSED, Ask, Decision, Refusal
+
+
+class RemoteWalkState:
+    """The state of a walk over a service: what was given and told, and the last answer. It sends nothing.
+
+    Parameters
+    ----------
+    given : mapping of str to object
+        Features owned from the start.
+    budget : float, optional
+    seed : int, optional
+    """
+
+    def __init__(self, given: Mapping[str, object], budget: float | None, seed: int | None) -> None:
+        self._given = {name: to_json(name, value) for name, value in given.items()}
+        self._budget = check_cap(budget)
+        self._seed = check_seed(seed)
+        self._told: dict[str, object | Refusal] = {}
+        self._last: JsonObject = {}
+
+    @property
+    def ask(self) -> Ask | None:
+        """The feature wanted next and its price; None when the walk has ended."""
+        ask = self._last["ask"]
+        return None if ask is None else Ask(**ask)
+
+    @property
+    def decision(self) -> Decision:
+        """The prediction so far; valid at any time, final when `ask` is None."""
+        return to_decision(self._last["decision"])
+
+    @property
+    def spent(self) -> float:
+        """The spend so far."""
+        return float(self._last["spent"])
+
+    @property
+    def left(self) -> float | None:
+        """What is left of the budget; None without a budget."""
+        if self._last["left"] is None:
+            return None
+        return math.inf if self._budget == math.inf else float(self._last["left"])
+
+    @property
+    def answers(self) -> dict[str, object | Refusal]:
+        """What was told or refused so far, in that order."""
+        return dict(self._told)
+
+    @property
+    def version(self) -> str:
+        """The version of the model."""
+        return str(self._last["version"])
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(ask={self.ask!r}, spent={self.spent!r}, left={self.left!r})"
+
+    def _with(self, verb: str, value: object) -> dict[str, object | Refusal]:
+        """Return the answers so far, and one more to the open question."""
+        ask = self.ask
+        if ask is None:
+            raise WalkError(f"{verb} was called, but the walk has ended and asks for nothing")
+        return {**self._told, ask.feature: value}
+
+    def _request(self, told: Mapping[str, object | Refusal]) -> JsonObject:
+        """Return the body of the request for the step after these answers."""
+        return {
+            "given": self._given,
+            "known": {name: to_json(name, value) for name, value in told.items() if value is not REFUSED},
+            "refused": [name for name, value in told.items() if value is REFUSED],
+            # JSON has no infinity, and null is the model's own budget.
+            "budget": sys.float_info.max if self._budget == math.inf else self._budget,
+            "seed": self._seed,
+        }
+
+    def _update(self, told: dict[str, object | Refusal], answer: JsonObject) -> None:
+        """Take an answer of the service as the new state."""
+        if self._last and answer["version"] != self._last["version"]:
+            raise ServiceError("the model was replaced during the walk; start a new walk")
+        self._told, self._last = told, answer
+
+
+class RemoteWalk(RemoteWalkState):
+    """A walk over a service; `Client.walk` makes it.
+
+    Parameters
+    ----------
+    send : callable
+        Takes the body of a request for a step and returns the answer.
+    given, budget, seed
+        As in a local walk.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[JsonObject], JsonObject],
+        given: Mapping[str, object],
+        budget: float | None,
+        seed: int | None,
+    ) -> None:
+        super().__init__(given, budget, seed)
+        self._send = send
+        self._advance({})
+
+    def tell(self, value: object) -> None:
+        """Answer the question and pay for it; a value that its column cannot hold is a TableError."""
+        self._advance(self._with("tell", value))
+
+    def refuse(self) -> None:
+        """Refuse: the feature is not available."""
+        self._advance(self._with("refuse", REFUSED))
+
+    def replay(self, answers: Mapping[str, object]) -> None:
+        """Answer from ``answers`` up to the first question without one; `REFUSED` refuses."""
+        while (ask := self.ask) is not None and ask.feature in answers:
+            self.tell(answers[ask.feature])
+
+    def _advance(self, told: dict[str, object | Refusal]) -> None:
+        self._update(told, self._send(self._request(told)))
+
+
+class AsyncRemoteWalk(RemoteWalkState):
+    """A walk over a service whose calls are awaited; ``await AsyncClient.walk(...)`` makes it.
+
+    Parameters
+    ----------
+    send : coroutine function
+        Takes the body of a request for a step and returns the answer.
+    given, budget, seed
+        As in a local walk.
+    """
+
+    def __init__(
+        self,
+        send: Callable[[JsonObject], Awaitable[JsonObject]],
+        given: Mapping[str, object],
+        budget: float | None,
+        seed: int | None,
+    ) -> None:
+        super().__init__(given, budget, seed)
+        self._send = send
+
+    async def start(self) -> AsyncRemoteWalk:
+        """Get the first question."""
+        await self._advance({})
+        return self
+
+    async def tell(self, value: object) -> None:
+        """Answer the question and pay for it; a value that its column cannot hold is a TableError."""
+        await self._advance(self._with("tell", value))
+
+    async def refuse(self) -> None:
+        """Refuse: the feature is not available."""
+        await self._advance(self._with("refuse", REFUSED))
+
+    async def replay(self, answers: Mapping[str, object]) -> None:
+        """Answer from ``answers`` up to the first question without one; `REFUSED` refuses."""
+        while (ask := self.ask) is not None and ask.feature in answers:
+            await self.tell(answers[ask.feature])
+
+    async def _advance(self, told: dict[str, object | Refusal]) -> None:
+        self._update(told, await self._send(self._request(told)))
+
+
+def to_json(name: str, value: object) -> object:
+    """Return a value of any library as JSON: missing is None, the message of a device is a list.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> to_json("chol", np.float32(0.5)), to_json("chol", float("nan")), to_json("wrist", np.ones(2))
+    (0.5, None, [1.0, 1.0])
+    """
+    if isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1:
+        return [to_json(name, number) for number in value]
+    reduced = plain(value)
+    if reduced is ODD:
+        raise TableError(
+            f"column {name!r}: got {show(value)}, expected a number, a string, a boolean, or None if missing"
+        )
+    if isinstance(reduced, float) and math.isinf(reduced):
+        raise TableError(f"column {name!r}: an infinite number cannot be sent to a service")
+    return reduced
+
+
+def to_decision(answer: JsonObject) -> Decision:
+    """Return the decision in an answer of the service."""
+    classes = answer["classes"]
+    return Decision(
+        prediction=answer["prediction"],
+        probabilities=None if classes is None else dict(zip(classes, answer["probabilities"], strict=True)),
+        spent=float(answer["spent"]),
+        acquired=tuple(answer["acquired"]),
+    )

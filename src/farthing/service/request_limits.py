@@ -1,0 +1,46 @@
+"""What one request may take: time and rows."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+
+
+class RequestTimeoutError(Exception):
+    """A request took longer than it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Limits of one request.
+
+    Attributes
+    ----------
+    max_seconds : float
+        Time for the request.
+    max_rows : int
+        Rows of a bulk prediction.
+    strict_categories : bool
+        Whether a category unseen in fitting is an error.
+    """
+
+    max_seconds: float = math.inf
+    max_rows: int = 10_000
+    strict_categories: bool = False
+
+
+@dataclass(slots=True)
+class Deadline:
+    """The time by which a request must be answered, checked between questions and between chunks of rows.
+
+    Work in a thread cannot be cancelled from outside, so it has to look at the clock itself.
+    """
+
+    seconds: float
+    start: float = field(default_factory=time.perf_counter)
+
+    def check(self) -> None:
+        """Raise RequestTimeoutError if the time is up."""
+        if time.perf_counter() - self.start > self.seconds:
+            raise RequestTimeoutError

@@ -1,0 +1,68 @@
+"""One step of a walk as a pure function: all that is known goes in, the next question comes out."""
+
+from __future__ import annotations
+
+from farthing.base import BudgetedEstimator
+from farthing.service.request_checks import check_next
+from farthing.service.request_limits import Deadline, Limits
+from farthing.service.schemas import JsonObject, NextRequest
+from farthing.walks import REFUSED, Decision
+
+
+def next_step(model: BudgetedEstimator, request: NextRequest, limits: Limits) -> JsonObject:
+    """Replay a walk over what a client knows, up to the first question without an answer.
+
+    Parameters
+    ----------
+    model : fitted model
+    request : NextRequest
+        All that the client knows.
+    limits : Limits
+
+    Returns
+    -------
+    dict
+        The fields of ``NextAnswer``, without the version.
+
+    Raises
+    ------
+    BadRequestError
+        If a feature is unknown or given twice, or a value does not fit its column.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from farthing.forests import BudgetTreeClassifier
+    >>> model = BudgetTreeClassifier(costs=[2, 5]).fit(np.eye(2), ["no", "yes"])
+    >>> next_step(model, NextRequest(known={"x1": 1}), Limits())["ask"]
+    {'feature': 'x0', 'price': 2.0, 'group': None}
+    >>> step = next_step(model, NextRequest(known={"x0": 0, "x1": 1}), Limits())
+    >>> step["ask"], step["decision"]["prediction"], step["spent"], step["unused"]
+    (None, 'yes', 2.0, ['x1'])
+    """
+    unseen = check_next(model._questions, request, limits.strict_categories)
+    deadline = Deadline(limits.max_seconds)
+    walk = model.walk(seed=request.seed, budget=request.budget, known=request.given)
+    answers = request.known | dict.fromkeys(request.refused, REFUSED) if request.refused else request.known
+    walk.replay(answers, deadline.check)
+    ask, used, decision = walk.ask, walk.answers, walk.decision
+    return {
+        "ask": None if ask is None else {"feature": ask.feature, "price": ask.price, "group": ask.group},
+        "decision": decision_to_json(decision),
+        "spent": decision.spent,
+        "left": walk.left,
+        "unused": [name for name in request.known if name not in used],
+        "unseen": unseen,
+    }
+
+
+def decision_to_json(decision: Decision) -> JsonObject:
+    """Return a decision as the fields of ``DecisionAnswer``."""
+    likely = decision.probabilities
+    return {
+        "prediction": decision.prediction,
+        "classes": None if likely is None else list(likely),
+        "probabilities": None if likely is None else list(likely.values()),
+        "spent": decision.spent,
+        "acquired": list(decision.acquired),
+    }

@@ -1,0 +1,132 @@
+"""The policy of an ensemble of trees: tree by tree, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, Self
+
+import numpy as np
+
+from farthing.costs import RowLedger
+from farthing.trees import Forest, Predictor
+from farthing.typing import Floats, Integers
+
+# States of a feature, as the compiled core has them: 0 is unknown.
+_TOLD: Final = 1  # its value may be used
+_AHEAD: Final = 2  # its value may be used, and the core reports that it was asked for
+
+
+class ForestPolicy:
+    """Descend the trees of a forest one after another.
+
+    A tree that is stopped by a missing value, unfinished or not yet started counts with its current node.
+    Trees from ``end`` on do not count and are not walked; the owner of a policy may set it before the walk
+    and when the walk has ended.
+
+    Parameters
+    ----------
+    forest : Forest
+        The trees.
+    scores : ndarray of float64, shape (n_nodes, width)
+        What each node adds to the output, in place of its value.
+    single_sums : bool
+        Whether the sum is rounded to float32 after each tree.
+
+    Attributes
+    ----------
+    end : int
+        Number of trees to walk; initially all.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from farthing.costs import CostSheet, RowLedger
+    >>> from farthing.trees import Forest
+    >>> stump = Forest.from_arrays(
+    ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+    ...     value=[[0.0], [-1.0], [1.0]])
+    >>> policy = ForestPolicy(stump, stump.value)
+    >>> policy.wants(RowLedger(CostSheet([1, 1])))
+    1
+    >>> policy.hear(1, 0.7)
+    >>> policy.output()
+    array([1.])
+    """
+
+    def __init__(self, forest: Forest, scores: Floats, *, single_sums: bool = False) -> None:
+        if scores.ndim != 2 or len(scores) != len(forest.feature):
+            raise ValueError(f"scores must have shape ({len(forest.feature)}, width); got {scores.shape}")
+        self._forest = forest
+        self._scores = np.ascontiguousarray(scores, dtype=np.float64)
+        self._single_sums = single_sums
+        self.end = forest.n_trees
+        self._tree = 0
+        self._nodes: Integers = forest.offsets[:-1].copy()
+        self._values = np.zeros(forest.n_features)
+        self._states = np.zeros(forest.n_features, dtype=np.uint8)
+        self._column = -1
+        self._descended_to = -1  # the value of `end` at the last descent
+
+    @classmethod
+    def of(cls, ready: Predictor) -> Self:
+        """Make a policy for the trees, the scores and the sums of a predictor."""
+        return cls(ready.forest, ready.scores, single_sums=ready.single_sums)
+
+    def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the path through a tree does not depend on prices
+        """Return the column that the first unfinished tree tests next, None after the last tree."""
+        if self._descended_to != self.end:
+            self._descend()
+        return None if self._column < 0 else self._column
+
+    def hear(self, column: int, value: float) -> None:
+        """Descend the trees as far as this column leads."""
+        self._values[column] = value
+        self._states[column] = _TOLD
+        self._descend()
+
+    def hear_ahead(self, answers: Mapping[int, float]) -> list[int]:
+        """Take answers ahead, and descend up to the first column that has none.
+
+        Parameters
+        ----------
+        answers : mapping of int to float
+            Encoded values by column.
+
+        Returns
+        -------
+        list of int
+            The columns that were wanted, in order; the others were not used.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from farthing.trees import Forest
+        >>> stump = Forest.from_arrays(
+        ...     n_features=2, feature=[1, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+        ...     value=[[0.0], [-1.0], [1.0]])
+        >>> ForestPolicy(stump, stump.value).hear_ahead({0: 3.0, 1: 0.7})
+        [1]
+        """
+        states = self._states
+        for column, value in answers.items():
+            if not states[column]:
+                self._values[column] = value
+                states[column] = _AHEAD
+        asked = self._descend()
+        if len(asked) < len(answers):
+            states[states == _AHEAD] = 0
+        return asked
+
+    def _descend(self) -> list[int]:
+        self._tree, self._column, asked = self._forest.compiled.descend(
+            self._values, self._states, self._nodes, self._tree, self.end
+        )
+        self._descended_to = self.end
+        return asked
+
+    def output(self) -> Floats:
+        """Return the sum of the current nodes' scores, shape (n_outputs,).
+
+        The compiled predictor makes the same additions in the same order, so that both give the same bits.
+        """
+        return self._forest.compiled.total(self._scores, self._nodes, self.end, self._single_sums)

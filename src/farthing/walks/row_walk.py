@@ -1,0 +1,122 @@
+"""The rules of a walk in terms of columns and encoded values; walks and array calls share them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from farthing.costs import RowLedger
+from farthing.typing import Flags, Floats
+from farthing.walks.policy import Policy
+
+
+class RowWalk:
+    """The walk of one row under a policy.
+
+    A column wanted again gets the same answer, without a question. A column over the budget is refused,
+    without a question. So every question is new and affordable.
+
+    Parameters
+    ----------
+    policy : Policy
+        A fresh policy, for this row only.
+    ledger : RowLedger
+        The account of the row; it owns what is in ``known``.
+    known : mapping of int to float, optional
+        Encoded values of the columns owned from the start.
+
+    Attributes
+    ----------
+    column : int or None
+        The column asked for; None at the end.
+    looked : ndarray of bool, shape (n_features,)
+        What the prediction has looked at: columns bought, and known columns that the policy wanted.
+    """
+
+    def __init__(self, policy: Policy, ledger: RowLedger, known: Mapping[int, Any] | None = None) -> None:
+        self.policy = policy
+        self.ledger = ledger
+        self.column: int | None = None
+        self.looked: Flags = np.zeros(len(ledger.sheet.features), dtype=np.bool_)
+        self._known = frozenset(known or ())
+        self._answers: dict[int, Any] = dict(known or {})
+        #: Whether the policy takes answers before it wants them, and returns which it wanted.
+        self.hears_ahead = hasattr(policy, "hear_ahead")
+        self._advance()
+
+    def buy(self, value: Any) -> None:
+        """Answer the question with an encoded value, usually a number, and pay for it."""
+        column = self._asked()
+        self.ledger.buy(column)
+        self.looked[column] = True
+        self._answer(column, value)
+
+    def refuse(self) -> None:
+        """Answer the question with a refusal: missing, and free."""
+        self._answer(self._asked(), np.nan)
+
+    def answer_ahead(self, values: Mapping[int, float], refused: Collection[int] = ()) -> list[int]:
+        """Answer in one call all questions up to the first one that ``values`` does not answer.
+
+        Nothing happens unless the policy takes answers ahead (``hear_ahead``) and the budget covers all of
+        them: then it covers any subset, in any order, and no question has to be checked by itself.
+
+        Parameters
+        ----------
+        values : mapping of int to float
+            Encoded values by column; NaN for those refused.
+        refused : collection of int
+            Which of them are refusals, which are free.
+
+        Returns
+        -------
+        list of int
+            The columns that were answered, in the order of the questions.
+        """
+        if not self.hears_ahead or self.column not in values:
+            return []
+        if self.ledger.budget is not None and not self.ledger.affords_all(set(values).difference(refused)):
+            return []
+        wanted = self.policy.hear_ahead({**values, **self._answers})  # type: ignore[attr-defined]
+        answered = [column for column in wanted if column not in self._known]
+        bought = [column for column in answered if column not in refused] if refused else answered
+        self.ledger.buy_all(bought)
+        for column in wanted:
+            self.looked[column] = column not in refused
+        for column in answered:
+            self._answers[column] = values[column]
+        self._advance()
+        return answered
+
+    def resume(self) -> None:
+        """Ask the policy again, after it was changed at the end of the walk."""
+        if self.column is None:
+            self._advance()
+
+    def output(self) -> Floats:
+        """Return the policy's raw output so far, shape (n_outputs,)."""
+        return self.policy.output()
+
+    def _asked(self) -> int:
+        if self.column is None:
+            raise RuntimeError("the walk has ended")
+        return self.column
+
+    def _answer(self, column: int, value: Any) -> None:
+        self._answers[column] = value
+        self.policy.hear(column, value)
+        self._advance()
+
+    def _advance(self) -> None:
+        """Advance to the next question that needs an answer from outside."""
+        while (column := self.policy.wants(self.ledger)) is not None:
+            if column not in self._answers:
+                if self.ledger.affords(column):
+                    break
+                self._answers[column] = np.nan
+            elif column in self._known:
+                self.looked[column] = True
+            self.policy.hear(column, self._answers[column])
+        self.column = column

@@ -1,0 +1,58 @@
+"""The array calls of any method, from its policy: one walk per row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.costs import CostSheet, RowLedger
+from farthing.typing import Flags, Floats, Integers
+from farthing.walks.policy import Policy
+from farthing.walks.row_walk import RowWalk
+
+
+def walk_rows(
+    policy_of: Callable[[int | None], Policy],
+    sheet: CostSheet,
+    values: NDArray[np.floating],
+    n_outputs: int,
+    *,
+    budget: Floats | None = None,
+    seeds: Integers | None = None,
+) -> tuple[Floats, Flags]:
+    """Walk every row of a table to its end.
+
+    Parameters
+    ----------
+    policy_of : callable
+        Takes a seed, or None for that of the model, and returns a new policy.
+    sheet : CostSheet
+        Prices, in the order of the columns.
+    values : ndarray, shape (n_rows, n_features)
+        The encoded table.
+    n_outputs : int
+        Columns of the raw output.
+    budget : ndarray of float64, shape (n_rows,), optional
+        What each row may spend.
+    seeds : ndarray of int64, shape (n_rows,), optional
+        A seed for each row.
+
+    Returns
+    -------
+    outputs : ndarray of float64, shape (n_rows, n_outputs)
+        Raw outputs.
+    acquired : ndarray of bool, shape (n_rows, n_features)
+        What each row paid for.
+    """
+    outputs = np.empty((len(values), n_outputs))
+    acquired = np.empty(values.shape, dtype=np.bool_)
+    for row, entries in enumerate(values):
+        policy = policy_of(None if seeds is None else int(seeds[row]))
+        row_walk = RowWalk(policy, RowLedger(sheet, None if budget is None else float(budget[row])))
+        while row_walk.column is not None:
+            row_walk.buy(float(entries[row_walk.column]))
+        outputs[row] = row_walk.output()
+        acquired[row] = row_walk.ledger.bought
+    return outputs, acquired

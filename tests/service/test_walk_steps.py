@@ -1,0 +1,168 @@
+"""A step over HTTP: the question, the decision so far, the account; and what is said of models."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, ClassVar
+
+import httpx
+import pytest
+from tests.service.conftest import HEART
+from tests.serving import running
+
+import farthing
+from farthing import BudgetedClassifier
+from farthing.forests import BudgetTreeClassifier
+from farthing.service import Settings
+from farthing.service.model_description import frontier_point
+
+
+def ask(http: httpx.Client, name: str = "heart", **body: Any) -> dict[str, Any]:
+    response = http.post(f"/v1/models/{name}/next", json=body)
+    assert response.status_code == 200, response.text
+    return dict(response.json())
+
+
+def test_a_consultation_goes_as_the_readme_says(http: httpx.Client) -> None:
+    step = ask(http)
+    assert step["ask"] == {"feature": "cp", "price": 1.0, "group": None}
+    assert (step["spent"], step["left"], step["unused"]) == (0.0, 110.0, [])
+    step = ask(http, known={"cp": 4})
+    assert (step["ask"]["feature"], step["spent"], step["left"]) == ("ca", 1.0, 109.0)
+    step = ask(http, known={"cp": 4, "ca": 3, "trestbps": 160})
+    assert step["ask"] is None
+    assert step["decision"]["prediction"] == 1
+    assert step["decision"]["classes"] == [0, 1]
+    assert step["decision"]["acquired"] == ["cp", "trestbps", "ca"]
+    assert step["spent"] == step["decision"]["spent"] == pytest.approx(102.9)
+
+
+def test_what_was_not_asked_for_is_listed_and_not_used(http: httpx.Client) -> None:
+    step = ask(http, known={"cp": 4, "chol": 233, "slope": 1})
+    assert step["unused"] == ["chol", "slope"]
+    assert step == ask(http, known={"cp": 4}) | {"unused": ["chol", "slope"]}
+
+
+def test_the_order_of_the_answers_does_not_matter(http: httpx.Client) -> None:
+    assert ask(http, known={"ca": 3, "cp": 4}) == ask(http, known={"cp": 4, "ca": 3})
+
+
+def test_given_is_free_refused_is_missing_and_null_is_paid(http: httpx.Client) -> None:
+    assert ask(http, given={"cp": 4})["spent"] == 0.0
+    assert ask(http, refused=["cp"])["spent"] == 0.0
+    assert ask(http, known={"cp": None})["spent"] == 1.0
+    refused, missing = ask(http, refused=["cp"]), ask(http, known={"cp": None})
+    assert refused["decision"]["prediction"] == missing["decision"]["prediction"]
+
+
+def test_a_budget_holds_and_more_than_the_models_own_may_be_spent(http: httpx.Client) -> None:
+    everything = {"cp": 4, "ca": 3, "thal": 7, "trestbps": 160, "thalach": 100}
+    for budget in (0, 1, 50, 101.9):
+        step = ask(http, known=everything, budget=budget)
+        assert step["spent"] <= budget
+        assert step["left"] == budget - step["spent"]
+    assert "ca" in ask(http, known=everything, budget=10)["unused"], "it is over the budget, so never asked"
+    assert ask(http, budget=1000)["left"] == 1000
+
+
+def test_a_group_is_paid_once(http: httpx.Client, models: Path) -> None:
+    model = farthing.load(models / "forest.farthing")
+    known: dict[str, Any] = {}
+    groups: dict[str | None, list[float]] = {}
+    asked: dict[str | None, list[str]] = {}
+    while (step := ask(http, "forest", known=known))["ask"]:
+        groups.setdefault(step["ask"]["group"], []).append(step["ask"]["price"])
+        asked.setdefault(step["ask"]["group"], []).append(step["ask"]["feature"])
+        known[step["ask"]["feature"]] = None
+    assert step["spent"] == model.costs_.total(known)
+    shared = {name: group.cost for name, group in model.costs_.groups.items()}
+    assert len(groups) > 1, "a group was touched"
+    for name, prices in groups.items():
+        if name is not None:
+            assert prices[0] > shared[name]
+            assert sum(prices) == pytest.approx(model.costs_.total(asked[name]))
+
+
+def test_other_seeds_ask_otherwise_and_the_same_seed_the_same(http: httpx.Client, models: Path) -> None:
+    model = farthing.load(models / "stochastic.farthing")
+    firsts = set()
+    for seed in range(12):
+        question = ask(http, "stochastic", seed=seed)["ask"]
+        assert question == ask(http, "stochastic", seed=seed)["ask"]
+        assert question["feature"] == model.walk(seed=seed).ask.feature
+        firsts.add(question["feature"])
+    assert len(firsts) > 1
+    assert ask(http, "stochastic")["ask"]["feature"] == model.walk().ask.feature
+
+
+def test_a_regressor_has_no_classes_and_an_unseen_category_is_named(http: httpx.Client) -> None:
+    step = ask(http, "colour", given={"x0": "violet", "x1": 0.5})
+    assert step["unseen"] == ["x0"]
+    assert step["ask"] is None
+    assert step["decision"]["classes"] is step["decision"]["probabilities"] is None
+    missing = ask(http, "colour", given={"x0": None, "x1": 0.5})
+    assert missing["decision"] == step["decision"]
+
+
+def test_bulk_rows_are_consultations(http: httpx.Client, models: Path) -> None:
+    model = farthing.load(models / "heart.farthing")
+    whole = dict.fromkeys(model.schema_.names, 1.0)  # no thal is 1
+    rows = [whole, {"cp": 4.0}, whole | {"cp": 4.0, "ca": None}, {}]
+    response = http.post("/v1/models/heart/predict", json={"rows": rows, "budget": [110, 110, 200, 5]})
+    assert response.status_code == 200
+    made = response.json()
+    for row, budget, decision in zip(rows, [110, 110, 200, 5], made["decisions"], strict=True):
+        local = farthing.consult(model, row, budget=budget)
+        assert decision["prediction"] == local.prediction
+        assert decision["probabilities"] == list(local.probabilities.values())
+        assert (decision["spent"], decision["acquired"]) == (local.spent, list(local.acquired))
+    assert made["unseen"] == {"thal": 2}
+    assert made["spent"] == sum(decision["spent"] for decision in made["decisions"])
+
+
+def test_models_are_listed_and_described(http: httpx.Client, models: Path) -> None:
+    listed = http.get("/v1/models").json()
+    assert [model["name"] for model in listed["models"]] == ["colour", "forest", "heart", "stochastic"]
+    assert listed["faults"] == {}
+    about = http.get("/v1/models/heart").json()
+    sheet = farthing.load(models / "heart.farthing").costs_
+    assert (about["method"], about["unit"], about["budget"]) == ("BudgetTreeClassifier", sheet.unit, 110.0)
+    assert about["total"] == sheet.total(sheet.features)
+    assert {feature["name"]: feature["cost"] for feature in about["features"]} == dict(
+        zip(sheet.features, sheet.own.tolist(), strict=True)
+    )
+    assert {group["name"]: group["cost"] for group in about["groups"]} == {
+        name: group.cost for name, group in sheet.groups.items()
+    }
+    assert about["frontier"] is None
+    colours = http.get("/v1/models/colour").json()["features"][0]
+    assert (colours["kind"], colours["categories"]) == ("categorical", ["blue", "green", "red"])
+    response = http.get("/v1/models/liver")
+    assert response.status_code == 404
+    assert "there are: colour, forest, heart, stochastic" in response.json()["detail"]
+
+
+def test_the_point_of_the_frontier_is_told(tmp_path: Path) -> None:
+    model = BudgetedClassifier(HEART.costs, "20%", methods=[BudgetTreeClassifier(max_depth=2)], cv=2)
+    model.fit(HEART.X, HEART.y).save(tmp_path / "door.farthing")
+    with running(Settings(sources=(str(tmp_path),))) as url:
+        told = httpx.get(f"{url}/v1/models/door", trust_env=False).json()["frontier"]
+    chosen = model.chosen_
+    assert (told["method"], told["budget"], told["kind"]) == (chosen.method, "20%", "mean")
+    assert (told["spend"], told["max_spend"], told["score"]) == (chosen.spend, chosen.max_spend, chosen.score)
+    assert set(told["params"]) == set(chosen.params)
+    assert "estimator" not in told
+
+
+def test_what_json_cannot_hold_of_a_point_is_null() -> None:
+    class Chosen:
+        chosen_: ClassVar = {"method": "GreedyMiserClassifier", "spend": float("inf"), "interval": (0.7, 0.8)}
+
+    told = frontier_point(Chosen())
+    assert told is not None
+    assert (told["spend"], told["interval"], told["budget"]) == (None, [0.7, 0.8], None)
+
+
+def test_health(http: httpx.Client) -> None:
+    response = http.get("/healthz")
+    assert (response.status_code, response.json()) == (200, {"status": "ok", "models": 4, "faults": 0})

@@ -27,7 +27,12 @@ def run(threads: int) -> list[Line]:
     task = letters()
     X, y = task.train.X, task.train.y
     expensive = GreedyMiserClassifier(n_estimators=200, learning_rate=0.3, n_jobs=threads).fit(X, y)
-    shared: dict[str, Any] = {"n_estimators": N_TREES, "learning_rate": 0.1, "relative": True, "n_jobs": threads}
+    shared: dict[str, Any] = {
+        "n_estimators": N_TREES,
+        "learning_rate": 0.1,
+        "relative": True,
+        "n_jobs": threads,
+    }
 
     def adapt() -> Any:
         model = AdaptGbrtClassifier(expensive, tradeoff=GAMMA, n_alternations=TURNS, n_folds=None, **shared)

@@ -79,7 +79,9 @@ class GainChain(MiserCascadeClassifier):
         return _cut_chain(self, nursery.sheet, order[worth[order] > 0])
 
 
-def _one_chain(model: Any, nursery: OutOfFoldTrainer, sheet: CostSheet) -> tuple[list[Columns], list[list[int]]]:
+def _one_chain(
+    model: Any, nursery: OutOfFoldTrainer, sheet: CostSheet
+) -> tuple[list[Columns], list[list[int]]]:
     own = nursery.sheet
     nursery.sheet = sheet
     order = miser_order(nursery, None)

@@ -59,7 +59,8 @@ def measure(split: Split, seed: int, methods: Sequence[str] | None = None) -> di
     """Fit all candidates, or those of some methods; return a row for each model, and how the prior does."""
     names = list(split.costs.features)
     train, held, test = (
-        SweepRows.of(pd.DataFrame(X, columns=names), y) for X, y in (split.train, split.validation, split.test)
+        SweepRows.of(pd.DataFrame(X, columns=names), y)
+        for X, y in (split.train, split.validation, split.test)
     )
     whole = split.costs.total(names)
     n_classes = int(split.train[1].max()) + 1

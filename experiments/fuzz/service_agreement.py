@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 from benchmarks.service import serving
+from farthing.checks.trial import NAMES, TOTAL, fit, problems, source_of
 
 import farthing
 from experiments.lib.pages import command, options, parse, write_page
 from farthing.base import get, registered, trials
-from farthing.checks.trial import NAMES, TOTAL, fit, problems, source_of
 from farthing.service import Client, RemoteWalk, Settings, create_app
 from farthing.walks import REFUSED
 

@@ -51,7 +51,13 @@ class Model:
 def ranker(problem: Problem, n_estimators: int, **more: Any) -> GreedyMiserRanker:
     """Return the booster that all methods are made of."""
     return GreedyMiserRanker(
-        n_estimators=n_estimators, max_depth=4, min_samples_leaf=20, relative=True, at=K, costs=problem.train.costs, **more
+        n_estimators=n_estimators,
+        max_depth=4,
+        min_samples_leaf=20,
+        relative=True,
+        at=K,
+        costs=problem.train.costs,
+        **more,
     )
 
 

@@ -116,7 +116,9 @@ class Runs:
         def make() -> Curve:
             task, n_estimators = self.task(table, seed), self.size.n_trees
             settings = {**FORESTS, **CHOICES}[row]
-            grown = peer(task, seed, n_estimators) if row == PEER else forest(task, seed, n_estimators, settings)
+            grown = (
+                peer(task, seed, n_estimators) if row == PEER else forest(task, seed, n_estimators, settings)
+            )
             return growth(task, grown)
 
         return self._kept(row, table, seed, make)

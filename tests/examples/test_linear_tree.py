@@ -1,4 +1,4 @@
-"""The worked example of CONTRIBUTING: a method in one file, which the checks, files, sweeps and walks take."""
+"""The worked example of CONTRIBUTING: a method in one file, for which everything else works unchanged."""
 
 from __future__ import annotations
 

@@ -138,7 +138,9 @@ def test_the_mean_budget_holds_after_the_last_fit(heart):
 def test_of_variants_within_the_budget_the_nearest_is_taken(heart):
     miser = GreedyMiserClassifier(n_estimators=8, learning_rate=0.5, tradeoff=1e-4, relative=True)
     rows = SweepRows.of(heart.X, heart.y)
-    model = EarlyExitClassifier(miser, threshold=1.0, rounds_per_exit=1, costs=heart.costs).fit(heart.X, heart.y)
+    model = EarlyExitClassifier(miser, threshold=1.0, rounds_per_exit=1, costs=heart.costs).fit(
+        heart.X, heart.y
+    )
     full = model.spend(heart.X).mean()
     assert _held_to(full, model, rows) is model
     held = _held_to(0.9 * full, model, rows)

@@ -113,7 +113,9 @@ def test_auto_has_cascades_pruned_forests_and_boosters_on_subsets(heart):
 
 
 def test_binary_methods_are_not_tried_on_three_classes(heart):
-    two, three = ({c.method for c in candidates("auto", SweepContext(99, 13, n, heart.costs))} for n in (2, 3))
+    two, three = (
+        {c.method for c in candidates("auto", SweepContext(99, 13, n, heart.costs))} for n in (2, 3)
+    )
     assert {"AdaBoostClassifier", "AdaBoostBTClassifier"} <= two - three
     assert "EarlyExitClassifier" in three
     numbers = {c.method for c in candidates("auto", SweepContext(99, 13, None, heart.costs))}

@@ -23,7 +23,9 @@ def frame() -> pd.DataFrame:
         {
             "age": rng.integers(20, 80, 60),
             "pain": rng.choice(["none", "mild", "strong", None], 60),
-            "site": pd.Categorical(rng.choice(["a", "b", "c", "d"], 60), categories=["d", "c", "b", "a", "e"]),
+            "site": pd.Categorical(
+                rng.choice(["a", "b", "c", "d"], 60), categories=["d", "c", "b", "a", "e"]
+            ),
             "chol": np.where(rng.random(60) < 0.2, np.nan, rng.normal(200, 30, 60)),
         }
     )

@@ -161,7 +161,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return cap if self.budget_kind == "hard" else None
 
     def __getattr__(self, name: str) -> Any:
-        # Called for attributes that are not there: fields and properties of the fitted model, by name and "_".
+        # Called for what is not there: fields and properties of the fitted model, by their name and "_".
         model, field = self.__dict__.get("fitted_"), name[:-1]
         if model is not None and name.endswith("_") and _is_value(type(model), field):
             return getattr(model, field)

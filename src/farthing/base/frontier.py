@@ -13,9 +13,7 @@ from farthing.base.choice import choose
 from farthing.base.frontier_plot import plot_frontier
 from farthing.base.pareto import pareto
 from farthing.base.point import Point
-
-# A budget may be exceeded by this part of itself, the rounding of a long sum; as in `CostSheet`.
-SLACK = 1 + 1e-12
+from farthing.costs import within_budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +139,7 @@ class Frontier:
         hard : bool
             Whether every row must keep it.
         """
-        fitting = [p for p in self.pareto(hard=hard) if p.spend_of(hard=hard) <= budget * SLACK]
+        fitting = [p for p in self.pareto(hard=hard) if within_budget(p.spend_of(hard=hard), budget)]
         return fitting[-1] if fitting else None
 
     def at(self, tradeoff: float) -> Point:
@@ -195,8 +193,7 @@ class Frontier:
         hard : bool
             Whether every row must keep it.
         """
-        limit = math.inf if budget is None else budget * SLACK
-        return choose(point for point in self.points if point.spend_of(hard=hard) <= limit)
+        return choose(p for p in self.points if within_budget(p.spend_of(hard=hard), budget))
 
     # Views.
 

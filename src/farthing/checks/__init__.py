@@ -44,12 +44,10 @@ def yield_checks(
         ``random_state`` and ``n_jobs`` where it has them and leave its other parameters alone. A class
         describes itself by class attributes:
 
-        - ``_tradeoff``, the name of its trade-off, if it is not "tradeoff";
-        - ``_hard_budget = True`` if its ``budget`` caps every row;
-        - ``_budget_is_share = True`` if its ``budget`` is a share of what all features cost;
-        - ``_rows_alone = False`` if rows are not predicted one by one, since its unit is a query. It is
+        - ``budget_kind = "hard"`` if its ``budget`` caps every row;
+        - ``rows_are_independent = False`` if rows are not predicted one by one, since its unit is a query. It is
           exempt from the checks of row independence;
-        - ``_asks_columns = False`` if its walks ask devices and not columns. It has ``messages``, and a
+        - ``asks = "devices"`` if its walks ask devices and not columns. It has ``messages``, and a
           prediction may depend on the messages of devices that speak and on no others.
     plain : estimator, optional
         A model that knows no costs; if given, the estimator must predict what it predicts once all costs are
@@ -85,7 +83,7 @@ def yield_checks(
         has.add("tradeoff")
     checked = CheckedEstimator(estimator, problems(estimator, tables))
     for check in CHECKS:
-        if check.row_independence and not getattr(estimator, "_rows_alone", True):
+        if check.row_independence and not getattr(estimator, "rows_are_independent", True):
             continue
         if has.issuperset(check.needed) and (refits or not check.refits):
             yield check.name, partial(check.run, checked)

@@ -31,7 +31,7 @@ def _check_budgets(model: Any, problem: Problem) -> None:
     "budgets: the budget parameter holds on every row, seen or not", "costs", "budget", wide=True
 )
 def _check_hard_parameter(checked: CheckedEstimator, problem: Problem) -> None:
-    if not getattr(checked.estimator, "_hard_budget", False):
+    if getattr(checked.estimator, "budget_kind", "mean") != "hard":
         return  # a mean budget holds on the data that chose the model, which only the model knows
     for budget in (0.0, 0.25 * problem.total, 0.5 * problem.total):
         model = checked.fit(problem, budget=budget)

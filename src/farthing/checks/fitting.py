@@ -77,16 +77,11 @@ def sheet_of(model: Any, problem: Problem) -> CostSheet:
     return problem.sheet if "costs" in model.get_params() else CostSheet.uniform(problem.names)
 
 
-def budget_parameter(estimator: Any, problem: Problem, factor: float = 1.0) -> float:
+def budget_parameter(problem: Problem, factor: float = 1.0) -> float:
     """Return half of what everything costs as a ``budget`` parameter, with prices times a factor."""
-    return 0.5 if getattr(estimator, "_budget_is_share", False) else 0.5 * problem.total * factor
-
-
-def tradeoff_name(estimator: Any) -> str:
-    """Return what the estimator calls its trade-off."""
-    return str(getattr(estimator, "_tradeoff", "tradeoff"))
+    return 0.5 * problem.total * factor
 
 
 def tradeoff_of(estimator: Any) -> float | None:
     """Return the trade-off of an estimator; None if it has none."""
-    return estimator.get_params().get(tradeoff_name(estimator))  # type: ignore[no-any-return]
+    return estimator.get_params().get("tradeoff")  # type: ignore[no-any-return]

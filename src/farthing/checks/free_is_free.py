@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from farthing.checks.fitting import CheckedEstimator, budget_parameter, tradeoff_name, tradeoff_of
+from farthing.checks.fitting import CheckedEstimator, budget_parameter, tradeoff_of
 from farthing.checks.outputs import assert_same, outputs_of
 from farthing.checks.problems import Problem
 from farthing.checks.suite import estimator_check
@@ -32,7 +32,7 @@ def check_zero_costs(checked: CheckedEstimator, problem: Problem) -> None:
 def check_zero_tradeoff(checked: CheckedEstimator, problem: Problem) -> None:
     """Check that prices without a trade-off give the bits of the model without prices."""
     without_costs = checked.fit(problem, costs=problem.free_sheet, budget=None)
-    without_tradeoff = checked.fit(problem, budget=None, **{tradeoff_name(checked.estimator): 0.0})
+    without_tradeoff = checked.fit(problem, budget=None, tradeoff=0.0)
     expected = outputs_of(without_costs, problem.fresh)
     got = outputs_of(without_tradeoff, problem.fresh)
     del expected["spend"], got["spend"]
@@ -42,11 +42,11 @@ def check_zero_tradeoff(checked: CheckedEstimator, problem: Problem) -> None:
 @estimator_check("free is free: costs times a power of two give the same bits", "costs")
 def check_scale(checked: CheckedEstimator, problem: Problem) -> None:
     """Check that costs and budget times s, and the trade-off over s, give the same bits."""
-    tradeoff, name = tradeoff_of(checked.estimator), tradeoff_name(checked.estimator)
+    tradeoff, name = tradeoff_of(checked.estimator), "tradeoff"
     tradeoffs = [{}] if tradeoff is None else [{name: tradeoff}, {name: 0.3}]
     cases = itertools.product(tradeoffs, (False, True))
     for (setting, capped), s in zip(cases, itertools.cycle((0.25, 1024.0, 1024.0, 0.25)), strict=False):
-        budget = budget_parameter(checked.estimator, problem) if capped else None
+        budget = budget_parameter(problem) if capped else None
         try:
             model = checked.fit(problem, budget=budget, **setting)
         except BudgetError:
@@ -54,7 +54,7 @@ def check_scale(checked: CheckedEstimator, problem: Problem) -> None:
         scaled = checked.fit(
             problem,
             costs=problem.sheet.scaled(s),
-            budget=budget_parameter(checked.estimator, problem, s) if capped else None,
+            budget=budget_parameter(problem, s) if capped else None,
             **{name: value / s for name, value in setting.items()},
         )
         for cap in problem.budgets():

@@ -49,7 +49,7 @@ def _check_weights(checked: CheckedEstimator, problem: Problem) -> None:
 
 def _check_scikit_learn(checked: CheckedEstimator) -> None:
     estimator = checked.estimator
-    exempt = () if getattr(estimator, "_rows_alone", True) else _ROW_INDEPENDENCE
+    exempt = () if getattr(estimator, "rows_are_independent", True) else _ROW_INDEPENDENCE
     expected = dict.fromkeys(exempt, "a row is predicted within its query")
     check_estimator(clone(estimator), on_skip=None, expected_failed_checks=expected)
 

@@ -27,7 +27,7 @@ class Check:
         Parameters without which the check does not apply to an estimator.
     row_independence : bool
         Whether it compares rows predicted alone with rows predicted together. Estimators that say
-        ``_rows_alone = False``, whose unit is a query, are exempt.
+        ``rows_are_independent = False``, whose unit is a query, are exempt.
     refits : bool
         Whether it fits several models.
     """

@@ -16,7 +16,7 @@ from farthing.walks import REFUSED
 
 def asks_devices(model: Any) -> bool:
     """Return whether a walk asks devices, which may stay silent, and not columns."""
-    return not getattr(model, "_asks_columns", True)
+    return bool(getattr(model, "asks", "columns") == "devices")
 
 
 def source_of(model: Any, problem: Problem, row: int) -> dict[str, Any]:
@@ -38,7 +38,7 @@ def overwritten(model: Any, problem: Problem, hidden: Flags, number: float, text
     """Return the fresh rows, or their messages, with other values at the hidden entries."""
     if asks_devices(model):
         sent = model.messages(problem.fresh)
-        return replace(sent, said=np.where(hidden[:, :, np.newaxis], number, sent.said))
+        return replace(sent, scores=np.where(hidden[:, :, np.newaxis], number, sent.scores))
     X = problem.fresh.copy()
     for column in range(len(problem.names)):
         X[hidden[:, column], column] = text if column == problem.categorical else number

@@ -31,7 +31,7 @@ def ask(
     """
     with clear_errors():
         fitted = load_model(model)
-        columns = {column.name: column for column in fitted._questions.columns}
+        columns = {column.name: column for column in fitted.fitted_.questions.columns}
         start = dict(_pair(item, columns) for item in known or [])
         walk = fitted.walk(seed=seed, budget=budget, known=start)
     unit = f" {fitted.costs_.unit}" if fitted.costs_.unit else ""

@@ -33,7 +33,7 @@ def audit(
         frame = for_model(read_table(table), fitted)
         sheet: Any = fitted.costs_
         if costs is not None:
-            sheet, _ = read_costs(costs, list(fitted._ledger_names()))
+            sheet, _ = read_costs(costs, list(fitted.fitted_.ledger_names))
         elif model.suffix != ".farthing":
             warn("no price list is given, so every feature costs 1; see --costs")
         found = account_of(fitted, frame, sheet)

@@ -14,10 +14,9 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length
 
 from farthing.base import BudgetedEstimator, BudgetKind, FittedModel, Frontier, Point, TrainingSet
-from farthing.base.frontier import SLACK
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
-from farthing.costs import CostSheet
+from farthing.costs import CostSheet, spending_limit
 from farthing.errors import BudgetWarning
 from farthing.frontier.budgeted_model import ChosenModel
 from farthing.frontier.data_split import SweepRows
@@ -217,7 +216,7 @@ def _held_to(budget: float, model: Any, rows: SweepRows) -> Any:
     def spend(variant: Any) -> float:
         return float(np.average(variant.spend(rows.table), weights=rows.weights))
 
-    limit = budget * SLACK
+    limit = spending_limit(budget)
     if spend(model) <= limit:
         return model
     tried = [(len(params), spend(variant), variant) for params, variant in model.variants()]

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from sklearn.metrics import check_scoring
 
 from farthing.frontier.roc_error import roc_error
 from farthing.metrics import ndcg_by_query, prefix_precision_by_query
-
-Floats: TypeAlias = NDArray[np.float64]
+from farthing.typing import Floats
 
 # Samples of the rows behind the standard error of a score that is no mean over rows.
 _RESAMPLES: Final = 40

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from farthing.learning.booster import Floats
+from farthing.typing import Floats
 
 # Decay of the two moments, and what keeps a step from dividing by zero: the values of the paper.
 _BETA_1: Final = 0.9

@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.costs import CostSheet
-from farthing.learning.booster import Floats
-from farthing.learning.thresholds import SLACK
+from farthing.costs import CostSheet, within_budget
+from farthing.typing import Floats
 
 
 def affordable(costs: CostSheet, acquired: NDArray[np.bool_], budget: Floats) -> NDArray[np.bool_]:
@@ -33,4 +32,4 @@ def affordable(costs: CostSheet, acquired: NDArray[np.bool_], budget: Floats) ->
     >>> affordable(CostSheet([1.0, 2.0]), np.array([[True, True], [True, False]]), np.array([2.5, 2.5]))
     array([False,  True])
     """
-    return np.asarray(costs.total_rows(acquired) <= budget * (1 + SLACK))
+    return np.asarray(within_budget(costs.total_rows(acquired), budget))

@@ -14,8 +14,8 @@ from farthing.costs import CostSheet
 from farthing.learning.losses import Loss
 from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown, LedgerKind
+from farthing.typing import Floats
 
-Floats: TypeAlias = NDArray[np.float64]
 # (negative gradients, hessians or None, number of the tree, step) to a tree grown on them; its values are
 # multiplied by the step.
 Grow: TypeAlias = Callable[[Floats, Floats | None, int, float], Grown]

@@ -25,8 +25,8 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import pareto
-from farthing.learning.booster import Floats
+from farthing.base.pareto import pareto
+from farthing.typing import Floats
 
 # Mean spend, mean error, thresholds.
 ExitPoint: TypeAlias = tuple[float, float, Floats]

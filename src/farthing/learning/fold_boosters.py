@@ -6,8 +6,8 @@ from contextlib import ExitStack
 
 import numpy as np
 
-from farthing.learning.booster import Floats
 from farthing.learning.out_of_fold import Columns, OutOfFoldTrainer
+from farthing.typing import Floats
 
 
 class FoldBoosters:

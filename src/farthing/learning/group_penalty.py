@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet
-from farthing.learning.booster import Floats
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,12 +7,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.costs import CostSheet
-from farthing.learning.booster import Floats
+from farthing.costs import CostSheet, spending_limit
 from farthing.trees import Forest, Grower, Grown, RowLedgers
-
-# A budget may be exceeded by this part of itself, which allows for the rounding of a long sum.
-_SLACK = 1e-12
+from farthing.typing import Floats
 
 
 class Ledger(Protocol):
@@ -81,7 +78,7 @@ class ModelLedger:
         if self._budget is not None:
             spent = self._sheet.total(self.owned.astype(np.bool_))
             left = self._budget - self._tree_cost * (self._n_trees + n_trees)
-            if left < 0 or spent > left * (1 + _SLACK):
+            if left < 0 or spent > spending_limit(left):
                 return False
         self._n_trees += n_trees
         return True
@@ -186,4 +183,4 @@ def trees_within(budget: float | None, tree_cost: float, most: int, at_once: int
     """
     if budget is None or tree_cost * most <= budget:
         return most
-    return int(budget / (tree_cost * at_once) * (1 + _SLACK)) * at_once
+    return int(spending_limit(budget / (tree_cost * at_once))) * at_once

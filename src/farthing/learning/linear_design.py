@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.learning.booster import Floats
 from farthing.learning.linear_scores import LinearScores
 from farthing.table import Schema
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from farthing.costs import CostSheet, RowLedger
 from farthing.learning.affordable import affordable
-from farthing.learning.booster import Floats
 from farthing.store import register_codec
+from farthing.typing import Floats
 from farthing.walks import Policy
 
 

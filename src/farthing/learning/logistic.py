@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from farthing.learning.booster import Floats
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.losses import logistic_values
 from farthing.learning.proximal_descent import Penalty, proximal_descent
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True)

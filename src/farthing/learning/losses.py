@@ -16,8 +16,8 @@ from scipy.special import expit, logsumexp
 
 from farthing._core import lambda_steps
 from farthing.base import sigmoid, softmax
+from farthing.typing import Floats
 
-Floats: TypeAlias = NDArray[np.float64]
 Target: TypeAlias = NDArray[Any]
 Steps: TypeAlias = tuple[Floats, Floats | None]
 

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from farthing.base import TrainingSet
 from farthing.costs import CostSheet
-from farthing.learning.booster import Boosting, Floats, Grow, TreeSettings, Weighting, constants
+from farthing.learning.booster import Boosting, Grow, TreeSettings, Weighting, constants
 from farthing.learning.folds import Fold
 from farthing.learning.losses import Loss
 from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown
+from farthing.typing import Floats
 
 Columns: TypeAlias = NDArray[np.int64]
 

@@ -9,9 +9,9 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from farthing.learning.blas_threads import one_blas_thread
-from farthing.learning.booster import Floats
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
+from farthing.typing import Floats
 
 # From scores, shape (n_outputs, n_rows), to a smooth loss and its gradient, of the same shape.
 SmoothLoss: TypeAlias = Callable[[Floats], tuple[float, Floats]]

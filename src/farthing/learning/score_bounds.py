@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.learning.booster import Floats
 from farthing.trees import Forest, Predictor, pruned
 from farthing.trees.node_arrays import MISSING_STAY
+from farthing.typing import Floats
 
 # Scores are sums of rounded numbers, so bounds closer than this count as equal.
 _TOLERANCE: Final = 1e-9

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
-
 import numpy as np
 
-from farthing.learning.booster import Floats
-
-#: A budget may be exceeded by this part of itself, the rounding of a long sum.
-SLACK: Final = 1e-12
+from farthing.costs import spending_limit
+from farthing.typing import Floats
 
 
 def lowest_threshold(scores: Floats, prices: Floats, limit: float) -> float:
@@ -66,4 +62,4 @@ def share_threshold(scores: Floats, weights: Floats, share: float) -> float:
     """
     if share <= 0:
         return np.inf
-    return lowest_threshold(scores, weights / weights.sum(), share * (1 + SLACK))
+    return lowest_threshold(scores, weights / weights.sum(), spending_limit(share))

@@ -13,9 +13,9 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.report.audit import audit
 from farthing.frontier import Frontier, Point
 from farthing.frontier.budgeted_base import BudgetedBase
+from farthing.report.audit import audit
 from farthing.typing import Floats, Integers
 
 SHARES: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)

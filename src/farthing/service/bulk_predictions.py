@@ -97,11 +97,11 @@ def _per_row(given: Any, n_rows: int, name: str) -> _PerRow:
 
 def _chunks(model: BudgetedEstimator, rows: Sequence[Mapping[str, object]]) -> Iterator[tuple[range, bool]]:
     """Yield chunks of rows that have every feature, and one by one the rows that do not."""
-    if not model._rows_alone:
+    if not model.rows_are_independent:
         yield range(len(rows)), True  # a ranker: all rows are one query
         return
     # Messages of devices are not a table, so no row counts as complete.
-    width, begin = len(model.schema_) if model._asks_columns else -1, 0
+    width, begin = len(model.schema_) if model.asks == "columns" else -1, 0
     while begin < len(rows):
         end = begin
         while end < min(len(rows), begin + ROWS_PER_CHECK) and len(rows[end]) == width:

@@ -41,7 +41,7 @@ def describe(model: BudgetedEstimator) -> dict[str, Any]:
             "cost": float(sheet.own[position]),
             "group": sheet.group_names[place] if (place := int(sheet.group_of[position])) >= 0 else None,
         }
-        for position, column in enumerate(model._questions.columns)
+        for position, column in enumerate(model.fitted_.questions.columns)
     ]
     classes = getattr(model, "classes_", None)
     return {

@@ -59,9 +59,9 @@ def check_rows(
     unseen: list[str] = []
     for number, row in enumerate(rows):
         _check_values(
-            model._questions, row, ("rows", number), strict=strict, problems=problems, unseen=unseen
+            model.fitted_.questions, row, ("rows", number), strict=strict, problems=problems, unseen=unseen
         )
-        if not model._rows_alone and len(row) < len(model.schema_):
+        if not model.rows_are_independent and len(row) < len(model.schema_):
             absent = next(name for name in model.schema_.names if name not in row)
             message = (
                 f"{absent!r} is left out; this model ranks whole queries and needs every feature, or null"

@@ -40,7 +40,7 @@ def next_step(model: BudgetedEstimator, request: NextRequest, limits: Limits) ->
     >>> step["ask"], step["decision"]["prediction"], step["spent"], step["unused"]
     (None, 'yes', 2.0, ['x1'])
     """
-    unseen = check_next(model._questions, request, limits.strict_categories)
+    unseen = check_next(model.fitted_.questions, request, limits.strict_categories)
     deadline = Deadline(limits.max_seconds)
     walk = model.walk(seed=request.seed, budget=request.budget, known=request.given)
     answers = request.known | dict.fromkeys(request.refused, REFUSED) if request.refused else request.known

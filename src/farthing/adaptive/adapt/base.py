@@ -22,12 +22,13 @@ from farthing.adaptive.unlabelled_validation import UnlabelledValidationMixin
 from farthing.base import ContractClassifier, TrainingSet
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import FRACTION, SHARE, at_least
+from farthing.costs import spending_limit
 from farthing.errors import BudgetError
-from farthing.learning.booster import Floats
 from farthing.learning.holdout import hold_out
 from farthing.learning.linear_scores import LinearScores
-from farthing.learning.thresholds import SLACK, lowest_threshold, share_threshold
+from farthing.learning.thresholds import lowest_threshold, share_threshold
 from farthing.table import encode
+from farthing.typing import Floats
 
 # Alternations end when one of them lowers the objective by less than this share of it.
 TOLERANCE: Final = 1e-5
@@ -123,7 +124,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         gate, cheap, whole = model.spends(rows.values, self.n_threads())
         shares = rows.weights / rows.weights.sum()
         least = weighted_mean(cheap, shares)
-        limit = np.inf if budget is None else budget * (1 + SLACK)
+        limit = spending_limit(budget)
         if least > limit:
             raise BudgetError(
                 f"gate and cheap model alone cost {least:g} on average, more than the budget of {budget:g}; "

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from farthing.adaptive.adapt.sklearn_model import SklearnModel
 from farthing.base import ClassifierModel, ContractClassifier, TreeModel
 from farthing.costs import CostSheet, RowLedger
-from farthing.learning.booster import Floats
 from farthing.trees import Progress
+from farthing.typing import Floats
 from farthing.walks import Policy
 
 ExpensiveModel: TypeAlias = ContractClassifier | SklearnModel

@@ -15,9 +15,9 @@ from farthing.adaptive.adapt.expensive_model import ExpensiveModel, answering, s
 from farthing.adaptive.adapt.sklearn_model import SklearnModel
 from farthing.base import ContractClassifier, TrainingSet
 from farthing.forests import BudgetForestClassifier, ImportedClassifier
-from farthing.learning.booster import Floats
 from farthing.learning.folds import stratified_folds
 from farthing.table import Schema
+from farthing.typing import Floats
 
 # Probabilities below this are raised to it before their logarithm is taken: a forest may be sure, and wrong.
 MIN_PROBABILITY: Final = 1e-6

@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet
-from farthing.learning.booster import Floats
 from farthing.store import register_codec
 from farthing.trees import Forest, Predictor, Progress
 from farthing.trees.progress import unpack
+from farthing.typing import Floats
 from farthing.walks import ForestPolicy, Policy
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from farthing.adaptive.adapt.objective import Problem
-from farthing.learning.booster import Floats
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.logistic import RidgePenalty, fit_logistic
 from farthing.learning.proximal_descent import Penalty
+from farthing.typing import Floats
 
 
 def fit_f1(

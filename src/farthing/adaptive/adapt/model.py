@@ -14,10 +14,10 @@ from farthing.adaptive.adapt.gate_pairs import TreePair
 from farthing.adaptive.adapt.sklearn_model import SklearnModel
 from farthing.base import ClassifierModel, ContractClassifier
 from farthing.costs import RowLedger
-from farthing.learning.booster import Floats
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.logistic import n_class_scores
 from farthing.learning.losses import scores_to_probabilities
+from farthing.typing import Floats
 from farthing.walks import Policy, walk_rows
 
 # Shares of the rows to send on that one fit gives as variants.

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from farthing.adaptive.adapt.projection import weighted_mean
-from farthing.learning.booster import Floats
 from farthing.learning.logistic import n_class_scores
 from farthing.learning.losses import Loss, classification_loss
+from farthing.typing import Floats
 
 
 def soft_log_loss(q: NDArray[np.generic], scores: Floats) -> Floats:

@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from scipy.special import expit
 
-from farthing.learning.booster import Floats
+from farthing.typing import Floats
 
 # The share is met to this part of itself.
 _TOLERANCE: Final = 1e-12

@@ -27,7 +27,7 @@ from sklearn.utils import get_tags
 from farthing.base import normalise
 from farthing.costs import CostSheet, RowLedger
 from farthing.learning.affordable import affordable
-from farthing.learning.booster import Floats
+from farthing.typing import Floats
 
 # These treat each row on its own, so a row has the same bits alone and in a table. Others may multiply
 # matrices, where the last bits depend on the number of rows; they are given one row at a time.

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from farthing.adaptive.adapt.objective import Problem, soft_log_loss
 from farthing.base import TrainingSet
 from farthing.boosting import GreedyMiserClassifier
-from farthing.learning.booster import Boosting, Floats, Grow, TreeSettings, Weighting, constants
+from farthing.learning.booster import Boosting, Grow, TreeSettings, Weighting, constants
 from farthing.learning.ledgers import ModelLedger
 from farthing.learning.losses import Loss, Target, logistic_steps
 from farthing.trees import Forest, Grower, Grown
+from farthing.typing import Floats
 
 # A gate that sends no row, or every row, does so with these odds.
 _MIN_SHARE: Final = 1e-15

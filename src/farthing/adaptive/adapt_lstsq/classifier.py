@@ -16,12 +16,12 @@ from farthing.adaptive.adapt.parameter_docs import TEXTS
 from farthing.adaptive.adapt.projection import weighted_mean
 from farthing.adaptive.adapt_lstsq import symmetric_divergence as symmetric
 from farthing.base import TrainingSet, documented, register
-from farthing.learning.booster import Floats
 from farthing.learning.group_penalty import GroupPenalty
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.logistic import log_loss
 from farthing.learning.proximal_descent import SmoothLoss, proximal_descent
+from farthing.typing import Floats
 
 
 @register(

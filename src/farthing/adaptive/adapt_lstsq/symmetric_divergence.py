@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import expit, logit
 
 from farthing.adaptive.adapt.projection import project, weighted_mean
-from farthing.learning.booster import Floats
+from farthing.typing import Floats
 
 # Probabilities are kept this far from 0 and 1, since their log-odds are what the gate is fitted to.
 MARGIN: Final = 1e-6

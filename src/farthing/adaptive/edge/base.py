@@ -27,14 +27,14 @@ from farthing.adaptive.unlabelled_validation import UnlabelledValidationMixin
 from farthing.base import TrainingSet
 from farthing.base.inputs import check_caps, check_seeds
 from farthing.base.parameters import FRACTION, NON_NEGATIVE, POSITIVE, SHARE, at_least, one_of
-from farthing.costs import CostSheet
+from farthing.costs import CostSheet, spending_limit
 from farthing.errors import TableError
-from farthing.learning.booster import Floats
 from farthing.learning.holdout import hold_out
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
-from farthing.learning.thresholds import SLACK, lowest_threshold
+from farthing.learning.thresholds import lowest_threshold
 from farthing.table import Schema, encode
+from farthing.typing import Floats
 
 EDGE_CONSTRAINTS: Final[dict[str, Any]] = {
     "training": [one_of("direct", "relaxed")],
@@ -270,4 +270,4 @@ def _budget_threshold(pairs: list[LinearScores], rows: TrainingSet, limit: float
     for place, shared in enumerate(costs.shared):
         scores.append(gates[:, costs.group_of == place].max(axis=1, keepdims=True))
         prices.append(shares * shared)
-    return lowest_threshold(np.hstack(scores).ravel(), np.hstack(prices).ravel(), limit * (1 + SLACK))
+    return lowest_threshold(np.hstack(scores).ravel(), np.hstack(prices).ravel(), spending_limit(limit))

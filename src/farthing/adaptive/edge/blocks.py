@@ -13,9 +13,9 @@ from scipy.special import expit
 
 from farthing.adaptive.edge.devices import Devices
 from farthing.learning.blas_threads import one_blas_thread
-from farthing.learning.booster import Floats
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
+from farthing.typing import Floats
 
 # From scores, shape (n_rows, n_scores), to the mean loss and its gradient, of the same shape.
 Loss: TypeAlias = Callable[[Floats], tuple[float, Floats]]

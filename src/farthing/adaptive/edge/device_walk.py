@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import RowLedger
-from farthing.learning.booster import Floats
+from farthing.typing import Floats
 from farthing.walks import Walk
 
 
@@ -22,7 +22,7 @@ class DeviceWalk(Walk):
             return
         column = self._asked("tell")
         self._told[self._sheet.features[column]] = None
-        self._inquiry.refuse()
+        self._row_walk.refuse()
 
 
 class DevicePolicy:

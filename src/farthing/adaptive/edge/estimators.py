@@ -14,9 +14,9 @@ from farthing.adaptive.edge.parameter_docs import CLASSIFIER_TEXTS, REGRESSOR_TE
 from farthing.adaptive.edge.training import LossOf
 from farthing.base import ContractClassifier, ContractRegressor, TrainingSet, documented, register
 from farthing.base.parameters import one_of
-from farthing.learning.booster import Floats
 from farthing.learning.logistic import log_loss
 from farthing.learning.losses import classification_loss
+from farthing.typing import Floats
 
 _QUICK = {"max_steps": 8, "n_alternations": 2}
 

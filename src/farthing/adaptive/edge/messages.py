@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.errors import TableError
-from farthing.learning.booster import Floats
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

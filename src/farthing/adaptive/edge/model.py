@@ -15,10 +15,10 @@ from farthing.adaptive.edge.devices import Devices
 from farthing.adaptive.edge.messages import DeviceSchema, Messages
 from farthing.base import ClassifierModel, FittedModel, RegressorModel
 from farthing.learning.affordable import affordable
-from farthing.learning.booster import Floats
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.logistic import n_class_scores
 from farthing.learning.losses import scores_to_probabilities
+from farthing.typing import Floats
 from farthing.walks import Policy, Walk
 
 

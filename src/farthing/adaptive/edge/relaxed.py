@@ -10,7 +10,7 @@ from scipy.special import entr, expit, logit
 
 from farthing.adaptive.edge.blocks import Cloud, Objective, minimise, opening_gradient
 from farthing.learning.blas_threads import one_blas_thread
-from farthing.learning.booster import Floats
+from farthing.typing import Floats
 
 # Openings are kept this far from 0 and 1, where the divergence has no slope.
 MARGIN: Final = 1e-6

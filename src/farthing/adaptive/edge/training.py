@@ -19,10 +19,10 @@ from farthing.adaptive.edge.blocks import (
     minimise,
 )
 from farthing.adaptive.edge.relaxed import Relaxation
+from farthing.costs import spending_limit
 from farthing.learning.adam import Adam
 from farthing.learning.blas_threads import one_blas_thread
-from farthing.learning.booster import Floats
-from farthing.learning.thresholds import SLACK
+from farthing.typing import Floats
 
 # From target and shares of rows to their loss: what classes and numbers differ in.
 LossOf: TypeAlias = Callable[[NDArray[Any], Floats], Loss]
@@ -217,8 +217,8 @@ def nearest_within(scores: Floats, prices: Floats, limit: float) -> Floats:
     above = np.flatnonzero((flat > 0) & (price > 0))
     order = above[np.argsort(flat[above] ** 2 / price[above], kind="stable")]
     over = price[order].sum() - np.cumsum(price[order])  # what is left after shutting each
-    excess = price[order].sum() > limit * (1 + SLACK)
-    n_shut = int(np.argmax(over <= limit * (1 + SLACK))) + 1 if excess and len(order) else 0
+    excess = price[order].sum() > spending_limit(limit)
+    n_shut = int(np.argmax(over <= spending_limit(limit))) + 1 if excess and len(order) else 0
     projected[order[:n_shut]] = 0.0
     return projected.reshape(scores.shape)
 

@@ -15,13 +15,13 @@ from farthing.adaptive.adapt.parameter_docs import TEXTS
 from farthing.base import TrainingSet, documented, register
 from farthing.base.parameters import POSITIVE, SHARE, at_least
 from farthing.costs import CostSheet
-from farthing.learning.booster import Floats
 from farthing.learning.group_penalty import GroupPenalty
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.logistic import RidgePenalty, log_loss_curvature
 from farthing.learning.losses import scores_to_probabilities
 from farthing.learning.proximal_descent import SmoothLoss, proximal_descent
+from farthing.typing import Floats
 
 
 @register(

@@ -9,7 +9,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.learning.booster import Floats
+from farthing.typing import Floats
 
 # What the doubling trick costs: the bounds of the phases add up as a geometric series.
 DOUBLING: Final = 2 ** (2 / 3) / (2 ** (2 / 3) - 1)

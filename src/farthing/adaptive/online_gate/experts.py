@@ -11,9 +11,9 @@ from scipy.special import logit
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.adaptive.adapt.base import AdaptClassifier
-from farthing.learning.booster import Floats
 from farthing.store import register_codec
 from farthing.table import encode
+from farthing.typing import Floats
 
 # The scores of the gates, above 0 to ask the remote model, and the predictions of the local models.
 Opinions: TypeAlias = tuple[Floats, Sequence[Any] | NDArray[Any]]

@@ -17,7 +17,7 @@ from farthing.adaptive.online_gate.rounds import GateDecision, History, Pending,
 from farthing.base.files import PathLike, register_reader
 from farthing.base.parameters import check_whole
 from farthing.errors import FileError, RoundError
-from farthing.learning.booster import Floats
+from farthing.typing import Floats
 
 Loss: TypeAlias = Callable[[Any, Any], float]
 

@@ -12,7 +12,7 @@ from farthing.adaptive.online_gate.experts import AdaptExperts
 from farthing.adaptive.online_gate.rounds import History, Pending
 from farthing.base.parameters import check_whole
 from farthing.errors import FileError
-from farthing.learning.booster import Floats
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -9,9 +9,10 @@ import numpy as np
 
 from farthing.base import ContractRegressor, RegressorModel, TrainingSet, TreeModel, register
 from farthing.base.parameters import NON_NEGATIVE, POSITIVE, at_least, between
-from farthing.learning.booster import Boosting, Floats, TreeSettings, Weighting, constants
+from farthing.learning.booster import Boosting, TreeSettings, Weighting, constants
 from farthing.learning.losses import SQUARED
 from farthing.trees import Forest, Grower, Grown
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

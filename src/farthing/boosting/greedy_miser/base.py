@@ -15,7 +15,7 @@ from farthing.base import BudgetKind, TrainingSet, ValidatedMixin, ladder
 from farthing.boosting.greedy_miser.model import GreedyMiserModel
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, MiserParameters
 from farthing.boosting.greedy_miser.staged import StagedMixin
-from farthing.learning.booster import Boosting, Floats, Grow, TreeSettings, Weighting, constants
+from farthing.learning.booster import Boosting, Grow, TreeSettings, Weighting, constants
 from farthing.learning.early_stopping import EarlyStopping
 from farthing.learning.holdout import hold_out
 from farthing.learning.ledgers import Ledger, ModelLedger, PerRowLedger, trees_within
@@ -23,6 +23,7 @@ from farthing.learning.losses import Loss
 from farthing.learning.random_numbers import draw_rows, subkey
 from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown, Predictor, Progress, RowLedgers
+from farthing.typing import Floats
 
 
 class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):

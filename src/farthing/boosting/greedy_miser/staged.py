@@ -12,9 +12,9 @@ from sklearn.utils.validation import check_is_fitted
 from farthing.base import BudgetedEstimator
 from farthing.base.inputs import check_caps
 from farthing.boosting.greedy_miser.model import GreedyMiserModel
-from farthing.learning.booster import Floats
 from farthing.table import encode
 from farthing.trees import Progress
+from farthing.typing import Floats
 
 
 class StagedMixin(BudgetedEstimator):

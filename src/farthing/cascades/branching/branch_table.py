@@ -11,11 +11,12 @@ from sklearn.utils import check_random_state
 
 from farthing.base import TrainingSet
 from farthing.cascades.branching.feature_selection import coarse_codes
-from farthing.learning.booster import Floats, TreeSettings
+from farthing.learning.booster import TreeSettings
 from farthing.learning.folds import Fold, folds_of
 from farthing.learning.losses import Loss
 from farthing.learning.out_of_fold import OutOfFoldTrainer
 from farthing.table import Bins
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,11 +22,12 @@ from farthing.cascades.branching.routing_tree import (
     with_branches,
 )
 from farthing.costs import RowLedger
-from farthing.learning.booster import Floats, TreeSettings
+from farthing.learning.booster import TreeSettings
 from farthing.learning.class_weights import class_factors
 from farthing.learning.feature_prices import free_columns
 from farthing.learning.losses import classification_loss
 from farthing.trees import Forest, Grower, Predictor
+from farthing.typing import Floats
 
 
 @register(

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from farthing.costs import RowLedger
-from farthing.learning.booster import Floats
 from farthing.learning.fold_boosters import FoldBoosters
 from farthing.learning.out_of_fold import Columns, OutOfFoldTrainer
 from farthing.table import Bins
+from farthing.typing import Floats
 
 # Boosters that only show what is still unexplained learn fast and stay shallow.
 _RATE: Final = 0.3

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ClassifierModel, TreeModel
-from farthing.base.frontier import SLACK
 from farthing.cascades.branching.policy import BranchPolicy
 from farthing.cascades.branching.routing_tree import branch_numbers, path_columns
-from farthing.learning.booster import Floats
+from farthing.costs import spending_limit
 from farthing.learning.losses import scores_to_probabilities
 from farthing.trees import Forest, Predictor, Progress
 from farthing.trees.node_arrays import MISSING_STAY
+from farthing.typing import Floats
 from farthing.walks import Policy, walk_rows
 
 
@@ -67,7 +67,7 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
         if budget is not None:
             # A row that cannot pay for its whole branch may also be refused features on the routes, and so
             # reach another branch. Such rows are walked.
-            short = np.flatnonzero(self.costs.total_rows(acquired) > budget * SLACK)
+            short = np.flatnonzero(self.costs.total_rows(acquired) > spending_limit(budget))
             if len(short):
                 outputs[short], acquired[short] = walk_rows(
                     self.policy, self.costs, values[short], len(self.prior), budget=budget[short]

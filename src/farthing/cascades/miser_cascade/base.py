@@ -20,11 +20,12 @@ from farthing.cascades.miser_cascade.parameters import CONSTRAINTS
 from farthing.cascades.miser_cascade.readout import Readout
 from farthing.cascades.miser_cascade.stage_outputs import StageOutputs
 from farthing.cascades.miser_cascade.staged_model import owned_by_stage
-from farthing.learning.booster import Floats, TreeSettings
+from farthing.learning.booster import TreeSettings
 from farthing.learning.exits import ALWAYS, NEVER, ExitPath, Exits
 from farthing.learning.losses import Loss
 from farthing.learning.out_of_fold import Columns, OutOfFoldBooster, OutOfFoldTrainer
 from farthing.trees import Forest
+from farthing.typing import Floats
 
 ReadoutT = TypeVar("ReadoutT", bound=Readout)
 

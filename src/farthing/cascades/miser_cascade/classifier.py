@@ -16,11 +16,11 @@ from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
 from farthing.cascades.miser_cascade.model import MiserCascadeModel
 from farthing.cascades.miser_cascade.parameters import CONSTRAINTS, TEXTS
 from farthing.cascades.miser_cascade.readout import ClassReadout
-from farthing.learning.booster import Floats
 from farthing.learning.calibration import temperature_of
 from farthing.learning.class_weights import class_factors
 from farthing.learning.losses import Loss, classification_loss, scores_to_probabilities
 from farthing.learning.out_of_fold import OutOfFoldBooster, OutOfFoldTrainer
+from farthing.typing import Floats
 
 Exit: TypeAlias = Literal["confidence", "learned"]
 

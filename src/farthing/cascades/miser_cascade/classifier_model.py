@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from farthing.base import BudgetKind, ClassifierModel
 from farthing.cascades.miser_cascade.model import MiserCascadeModel
 from farthing.cascades.miser_cascade.readout import ClassReadout
-from farthing.learning.booster import Floats
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

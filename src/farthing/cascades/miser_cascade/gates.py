@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from farthing.learning.booster import Floats
 from farthing.learning.folds import Fold, folds_of
 from farthing.learning.losses import SQUARED
 from farthing.learning.out_of_fold import Columns, OutOfFoldBooster, OutOfFoldTrainer
 from farthing.trees import Forest
+from farthing.typing import Floats
 
 # Gains are noisy, and held-out rows are few: small trees.
 _DEPTH: Final = 3

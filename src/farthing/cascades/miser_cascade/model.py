@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import BudgetKind
-from farthing.base.frontier import SLACK
 from farthing.cascades.miser_cascade.staged_model import StagedModel, check_chain
-from farthing.learning.booster import Floats
+from farthing.costs import spending_limit
 from farthing.learning.exits import ALWAYS, NEVER
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,7 +42,7 @@ class MiserCascadeModel(StagedModel):
 
     def at(self, cap: float | None, budget_kind: BudgetKind) -> Self:
         """Return the model of another budget, with its chain and thresholds; None is no limit."""
-        limit = np.inf if cap is None else cap * SLACK
+        limit = spending_limit(cap)
         if budget_kind == "hard":
             number = self._best_chain(limit)
             # No row stops by its risk; each goes on as long as it can pay.

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import row_sums
-from farthing.learning.booster import Floats
 from farthing.learning.losses import scores_to_probabilities
+from farthing.typing import Floats
 
 
 class Readout(ABC):

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from farthing.cascades.miser_cascade.gates import grow_gates, with_gate
 from farthing.cascades.miser_cascade.readout import Readout
-from farthing.learning.booster import Floats
 from farthing.learning.out_of_fold import Columns, OutOfFoldBooster, OutOfFoldTrainer
 from farthing.trees import Forest
+from farthing.typing import Floats
 
 # Exits are set by at most so many rows; more would move thresholds by less than the noise.
 _MOST_HELD_OUT: Final = 20_000

@@ -12,14 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import TreeModel
-from farthing.base.frontier import SLACK
 from farthing.cascades.miser_cascade.policy import StagePolicy
 from farthing.cascades.miser_cascade.readout import Readout
-from farthing.learning.booster import Floats
+from farthing.costs import spending_limit
 from farthing.learning.exits import ALWAYS, NEVER
 from farthing.learning.feature_prices import by_price
 from farthing.learning.score_bounds import ScoreBounds, certain
 from farthing.trees import Progress
+from farthing.typing import Floats
 from farthing.walks import Policy
 
 
@@ -79,7 +79,7 @@ class StagedModel(TreeModel):
         last = np.full(n_rows, len(owned) - 1)
         if budget is not None:
             # The last stage that each row can pay; the first is free.
-            last = (totals <= (budget * SLACK)[:, np.newaxis]).sum(axis=1) - 1
+            last = (totals <= spending_limit(budget)[:, np.newaxis]).sum(axis=1) - 1
         progress = Progress(values, self.forest.n_outputs, self.costs, n_threads=n_threads)
         outputs = np.tile(self.prior, (n_rows, 1))
         acquired = np.zeros(values.shape, dtype=np.bool_)

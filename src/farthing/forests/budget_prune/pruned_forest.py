@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from farthing.base import AnyBudgetMixin, BudgetKind, ContractClassifier, TrainingSet, normalise, register
-from farthing.base.frontier import SLACK
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import NON_NEGATIVE, at_least, between, one_of
-from farthing.costs import CostSheet
+from farthing.costs import CostSheet, spending_limit
 from farthing.forests.budget_prune.paths import exact_path
 from farthing.forests.budget_prune.problem import PruningProblem
 from farthing.forests.budget_rf.forest import BudgetForestClassifier
@@ -52,7 +51,7 @@ class PrunedForestModel(ClassCountModel):
 
     def within(self, budget: float | None) -> Self:
         """Return the pruning of the least error within a mean budget, among equals of the least spend."""
-        fits = self.path_costs <= (np.inf if budget is None else budget * SLACK)
+        fits = self.path_costs <= spending_limit(budget)
         errors = np.where(fits, self.path_errors, np.inf)
         # The last pruning is the cheapest: it is taken if none is within the budget.
         number = len(errors) - 1 - int(np.argmin(errors[::-1])) if fits.any() else len(errors) - 1
@@ -97,8 +96,8 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
     growth_tradeoff : float
         For ``cost_rule="penalty"``: what buying all features takes off the gain, as a share of the impurity
         at the root. It is relative to what all features cost together, so one value suits sheets in any
-        unit: `BudgetForestClassifier` would get ``growth_tradeoff / costs.total(costs.features)``. It shapes the
-        trees only; the trade-off of the pruning follows from the budget.
+        unit: `BudgetForestClassifier` would get ``growth_tradeoff / costs.total(costs.features)``. It shapes
+        the trees only; the trade-off of the pruning follows from the budget.
     n_estimators, max_features, max_depth, min_samples_leaf, max_bins
         As in `BudgetForestClassifier`.
     random_state : int, RandomState or None

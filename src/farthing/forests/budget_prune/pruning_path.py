@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import Frontier, Point
-from farthing.base.frontier import SLACK
 from farthing.base.inputs import check_cap
+from farthing.costs import spending_limit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,7 +148,7 @@ class PruningPath(Frontier):
         if hard:
             raise ValueError("a pruning path measures mean costs only; give predict() a budget to cap rows")
         cap = check_cap(budget)
-        limit = np.inf if cap is None else cap * SLACK
+        limit = spending_limit(cap)
         return next((point for point in self.points if point.spend <= limit), None)
 
     def curve(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import TrainingSet
-from farthing.base.frontier import SLACK
 from farthing.base.parameters import Interval, at_least, one_of
+from farthing.costs import spending_limit
 from farthing.trees import Forest, Grower, Predictor
 
 #: What ``max_features`` may be: a number of columns, a share of them, a rule, or all.
@@ -110,7 +110,7 @@ class ForestGrowth:
         for tree in self.trees(at_once=self.n_threads):
             acquired |= Predictor(tree).predict(rows.values, n_threads=self.n_threads)[1]
             total = float(np.average(rows.costs.total_rows(acquired), weights=rows.weights))
-            if total > budget * SLACK:
+            if total > spending_limit(budget):
                 break
             trees.append(tree)
             cost = total

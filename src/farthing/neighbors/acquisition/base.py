@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Final
 
 from farthing.base.parameters import NON_NEGATIVE, SHARE
 from farthing.learning.voting import BinaryVoteClassifier
-from farthing.neighbors.acquisition.column_functions import Floats
 from farthing.neighbors.acquisition.model import AcquisitionModel
+from farthing.typing import Floats
 
 TEXTS: Final = {
     "confidence": """confidence : float

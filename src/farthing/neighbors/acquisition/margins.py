@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.learning.voting import LinearVotes, TreeVotes
-from farthing.neighbors.acquisition.column_functions import ColumnFunctions, Floats
+from farthing.neighbors.acquisition.column_functions import ColumnFunctions
 from farthing.store import register_codec
 from farthing.table import Schema
+from farthing.typing import Floats
 
 Unmeasured: TypeAlias = Literal["zero", "missing"]
 

@@ -14,9 +14,9 @@ from farthing._core import KeptRows, LocalRegression, LocalRows, Neighborhood
 from farthing.base import TrainingSet
 from farthing.costs import RowLedger
 from farthing.learning.voting import VoteModel
-from farthing.neighbors.acquisition.column_functions import Floats
 from farthing.table.bins import plain
 from farthing.trees.progress import unpack
+from farthing.typing import Floats
 
 CompiledRows: TypeAlias = KeptRows | LocalRows
 

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import KeptRows
-from farthing.neighbors.acquisition.column_functions import Floats
 from farthing.neighbors.acquisition.margins import Margins
 from farthing.neighbors.acquisition.row_checks import check_floats, check_rows
 from farthing.store import register_codec
 from farthing.table import Schema
 from farthing.table.moments import moments
+from farthing.typing import Floats
 
 # Squared distance of two different categories, which is that of their indicators.
 _APART = 2.0

@@ -16,10 +16,10 @@ from farthing.boosting import AdaBoostClassifier
 from farthing.learning.random_numbers import draw_rows
 from farthing.learning.voting import learn_votes, vote_prior
 from farthing.neighbors.acquisition.base import CONSTRAINTS, TEXTS, AcquiringClassifier
-from farthing.neighbors.acquisition.column_functions import Floats
 from farthing.neighbors.acquisition.margins import Margins, Unmeasured
 from farthing.neighbors.acquisition.model import AcquisitionModel, positive_share, signs_of
 from farthing.neighbors.acquisition.neighbor_rows import NeighborRows
+from farthing.typing import Floats
 
 NEIGHBORS: Final = TEXTS | {
     "estimator": """estimator : classifier, TreeVotes, LinearVotes or None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from farthing.neighbors.acquisition.column_functions import Floats
+from farthing.typing import Floats
 
 
 def check_floats(name: str, array: Any, ndim: int) -> Floats:

@@ -12,10 +12,10 @@ from farthing._core import LocalRows
 from farthing.base import TrainingSet, documented, register
 from farthing.base.parameters import POSITIVE
 from farthing.neighbors.acquisition.base import CONSTRAINTS, TEXTS, AcquiringClassifier
-from farthing.neighbors.acquisition.column_functions import Floats
 from farthing.neighbors.acquisition.model import AcquisitionModel, positive_share, signs_of
 from farthing.neighbors.value_of_classifier.regression_rows import RegressionRows
 from farthing.neighbors.value_of_classifier.standardizer import Standardizer
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from farthing.neighbors.acquisition.column_functions import Floats
 from farthing.neighbors.acquisition.row_checks import check_rows
 from farthing.store import register_codec
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

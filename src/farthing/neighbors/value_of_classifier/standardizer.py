@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.neighbors.acquisition.column_functions import ColumnFunctions, Floats
+from farthing.neighbors.acquisition.column_functions import ColumnFunctions
 from farthing.store import register_codec
 from farthing.table import Schema
 from farthing.table.moments import moments
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)

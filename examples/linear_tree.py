@@ -1,8 +1,8 @@
 """How to add a method: a tree of linear classifiers in one file, which keeps the whole contract.
 
 The shape is that of CSTC: a row enters at the root, pays for the columns of the node's linear classifier, and
-goes left or right by its score until a leaf decides. Only the shape: the weights here are differences of class
-means, where CSTC optimises all nodes together.
+goes left or right by its score until a leaf decides. Only the shape: the weights here are differences of
+class means, where CSTC optimises all nodes together.
 """
 
 from __future__ import annotations

@@ -38,7 +38,10 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
     budget: Annotated[
         str | None, typer.Option(help="What a row may spend: a number, or a share such as 20%.")
     ] = None,
-    kind: Annotated[str, typer.Option(help="mean: on average over the rows; hard: on every row.")] = "mean",
+    budget_kind: Annotated[
+        str,
+        typer.Option("--budget-kind", "--kind", help="mean: on average over the rows; hard: on every row."),
+    ] = "mean",
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the model.")] = Path(
         "model.farthing"
     ),
@@ -59,7 +62,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
             warn(warning)
         given: dict[str, Any] = {
             "budget": _amount(budget),
-            "budget_kind": kind,
+            "budget_kind": budget_kind,
             "methods": method_list(methods),
             "time_limit": time_limit,
             "memory": None if memory is None else str(memory),

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_consistent_length
 from farthing.base import BudgetedEstimator, BudgetKind, FittedModel, Frontier, Point, TrainingSet
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
-from farthing.costs import CostSheet, spending_limit
+from farthing.costs import CostSheet, CostsLike, spending_limit
 from farthing.errors import BudgetWarning
 from farthing.frontier.budgeted_model import ChosenModel
 from farthing.frontier.data_split import SweepRows
@@ -72,7 +72,7 @@ class BudgetedBase(BudgetedEstimator):
 
     def __init__(
         self,
-        costs: Any,
+        costs: CostsLike,
         budget: float | str | None,
         *,
         budget_kind: BudgetKind,

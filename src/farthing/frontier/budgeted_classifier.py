@@ -10,7 +10,7 @@ from sklearn.model_selection import cross_val_predict
 
 from farthing.base import BudgetedEstimator, BudgetKind, ContractClassifier, Point, documented, register
 from farthing.boosting import GreedyMiserClassifier
-from farthing.costs import CostSheet
+from farthing.costs import CostSheet, CostsLike
 from farthing.forests import BudgetTreeClassifier
 from farthing.frontier.budgeted_base import CONSTRAINTS, PARAMETERS, BudgetedBase
 from farthing.frontier.budgeted_model import ChosenClassifierModel, ChosenModel
@@ -70,7 +70,7 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
 
     def __init__(
         self,
-        costs: Any = None,
+        costs: CostsLike = None,
         budget: float | str | None = None,
         *,
         budget_kind: BudgetKind = "mean",

@@ -8,7 +8,7 @@ import numpy as np
 
 from farthing.base import BudgetedEstimator, BudgetKind, ContractRegressor, Point, documented, register
 from farthing.boosting import GreedyMiserRegressor
-from farthing.costs import CostSheet
+from farthing.costs import CostSheet, CostsLike
 from farthing.frontier.budgeted_base import CONSTRAINTS, PARAMETERS, BudgetedBase
 from farthing.frontier.budgeted_model import ChosenModel, ChosenRegressorModel
 from farthing.frontier.data_split import SweepRows
@@ -40,7 +40,7 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
 
     def __init__(
         self,
-        costs: Any = None,
+        costs: CostsLike = None,
         budget: float | str | None = None,
         *,
         budget_kind: BudgetKind = "mean",

@@ -10,7 +10,7 @@ from sklearn.base import is_classifier
 from farthing.base import BudgetKind, Frontier, SweepContext
 from farthing.base.files import PathLike
 from farthing.base.inputs import check_cap
-from farthing.costs import CostSheet
+from farthing.costs import CostSheet, CostsLike
 from farthing.frontier.candidates import candidates
 from farthing.frontier.data_split import SweepRows, split_rows
 from farthing.frontier.result_cache import ResultCache
@@ -22,7 +22,7 @@ def sweep(
     methods: Any,
     X: Any,
     y: Any,
-    costs: Any = None,
+    costs: CostsLike = None,
     *,
     scoring: Any = None,
     cv: Any = None,

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from farthing.base import BudgetedEstimator, TreeModel, n_threads
 from farthing.base.inputs import check_caps
-from farthing.costs import CostSheet
+from farthing.costs import CostSheet, CostsLike
 from farthing.forests import from_model
 from farthing.table import encode
 from farthing.trees import Predictor
@@ -106,7 +106,7 @@ class Audit:
 def audit(
     model: Any,
     X: Any,
-    costs: Any = None,
+    costs: CostsLike = None,
     *,
     quantiles: Sequence[float] = (0.1, 0.5, 0.9, 1.0),
     few_at_most: int = 7,

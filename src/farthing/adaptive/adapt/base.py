@@ -22,7 +22,7 @@ from farthing.adaptive.unlabelled_validation import UnlabelledValidationMixin
 from farthing.base import ContractClassifier, TrainingSet
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import FRACTION, SHARE, at_least
-from farthing.costs import spending_limit
+from farthing.costs import CostsLike, spending_limit
 from farthing.errors import BudgetError
 from farthing.learning.holdout import hold_out
 from farthing.learning.linear_scores import LinearScores
@@ -56,7 +56,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
     expensive: Any
     expensive_features: Any
     n_folds: int | None
-    costs: Any
+    costs: CostsLike
     budget: float | None
     send_share: float | None
     validation_fraction: float

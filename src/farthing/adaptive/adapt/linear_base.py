@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from farthing.adaptive.adapt.base import ADAPT_CONSTRAINTS, AdaptClassifier
 from farthing.base.parameters import NON_NEGATIVE, SHARE, at_least
+from farthing.costs import CostsLike
 
 
 class LinearAdapt(AdaptClassifier):
@@ -28,7 +29,7 @@ class LinearAdapt(AdaptClassifier):
         start: Any = None,
         expensive_features: Any = None,
         n_folds: int | None = 3,
-        costs: Any = None,
+        costs: CostsLike = None,
         budget: float | None = None,
         send_share: float | None = None,
         validation_fraction: float = 0.2,

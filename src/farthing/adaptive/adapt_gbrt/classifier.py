@@ -13,6 +13,7 @@ from farthing.adaptive.adapt_gbrt.pair_growing import PairGrower
 from farthing.base import TrainingSet, documented, register
 from farthing.base.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, SHARE, at_least, between, one_of
 from farthing.boosting import GreedyMiserClassifier
+from farthing.costs import CostsLike
 
 
 @register(
@@ -111,7 +112,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
         max_bins: int = 255,
         expensive_features: Any = None,
         n_folds: int | None = 3,
-        costs: Any = None,
+        costs: CostsLike = None,
         budget: float | None = None,
         send_share: float | None = None,
         validation_fraction: float = 0.2,

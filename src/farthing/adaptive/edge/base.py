@@ -27,7 +27,7 @@ from farthing.adaptive.unlabelled_validation import UnlabelledValidationMixin
 from farthing.base import TrainingSet
 from farthing.base.inputs import check_caps, check_seeds
 from farthing.base.parameters import FRACTION, NON_NEGATIVE, POSITIVE, SHARE, at_least, one_of
-from farthing.costs import CostSheet, spending_limit
+from farthing.costs import CostSheet, CostsLike, spending_limit
 from farthing.errors import TableError
 from farthing.learning.holdout import hold_out
 from farthing.learning.linear_design import LinearDesign
@@ -98,7 +98,7 @@ class EdgeBase(UnlabelledValidationMixin):
         n_alternations: int = 10,
         n_epochs: int = 50,
         learning_rate: float = 0.001,
-        costs: Any = None,
+        costs: CostsLike = None,
         budget_share: float | None = None,
         validation_fraction: float = 0.2,
         random_state: Any = None,

@@ -14,7 +14,7 @@ from farthing.adaptive.adapt.objective import Problem, soft_log_loss
 from farthing.adaptive.adapt.parameter_docs import TEXTS
 from farthing.base import TrainingSet, documented, register
 from farthing.base.parameters import POSITIVE, SHARE, at_least
-from farthing.costs import CostSheet
+from farthing.costs import CostSheet, CostsLike
 from farthing.learning.group_penalty import GroupPenalty
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
@@ -85,7 +85,7 @@ class L1GateClassifier(AdaptClassifier):
         send_weight: float = 0.5,
         expensive_features: Any = None,
         n_folds: int | None = 3,
-        costs: Any = None,
+        costs: CostsLike = None,
         budget: float | None = None,
         send_share: float | None = None,
         validation_fraction: float = 0.2,

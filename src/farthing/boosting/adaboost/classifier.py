@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import TrainingSet, ladder, register
 from farthing.base.parameters import BOOLEAN, at_least, between
+from farthing.costs import CostsLike
 from farthing.learning.voting import vote_prior
 from farthing.learning.voting.stump_rounds import StumpRounds
 from farthing.learning.voting.tree_vote_model import TreeVoteClassifier, TreeVoteModel, vote_fields
@@ -124,7 +125,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
         curtail: bool = False,
         intercept: bool = True,
         max_bins: int = 255,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators

@@ -16,7 +16,7 @@ from farthing.base.inputs import check_cap
 from farthing.base.parameters import BOOLEAN, SHARE, at_least, between, one_of
 from farthing.boosting.adaboost_bt.purchases import PATH_COLUMNS, HybridPurchases, Purchases
 from farthing.boosting.adaboost_bt.selection_rules import RULES, Rule, greedy, smoothed
-from farthing.costs import CostSheet, RowLedger
+from farthing.costs import CostSheet, CostsLike, RowLedger
 from farthing.learning.voting import vote_prior
 from farthing.learning.voting.stump_rounds import StumpRounds
 from farthing.learning.voting.tree_vote_model import TreeVoteClassifier, TreeVoteModel, vote_fields
@@ -150,7 +150,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         curtail: bool = False,
         intercept: bool = True,
         max_bins: int = 255,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.budget = budget

@@ -17,6 +17,7 @@ from farthing.boosting.adaboost import AdaBoostClassifier
 from farthing.boosting.adaboost_rs import margin_bounds as bounds
 from farthing.boosting.adaboost_rs.model import MAX_SAMPLES, AdaBoostRSModel
 from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, Sampling, full_vote
+from farthing.costs import CostsLike
 from farthing.learning.voting import BinaryVoteClassifier, learn_votes, vote_prior
 from farthing.table import encode
 
@@ -122,7 +123,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         estimator: Any = None,
         random_state: Any = None,
         curtail: bool = False,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.budget = budget

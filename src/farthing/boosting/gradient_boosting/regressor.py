@@ -9,6 +9,7 @@ import numpy as np
 
 from farthing.base import ContractRegressor, RegressorModel, TrainingSet, TreeModel, register
 from farthing.base.parameters import NON_NEGATIVE, POSITIVE, at_least, between
+from farthing.costs import CostsLike
 from farthing.learning.booster import Boosting, TreeSettings, Weighting, constants
 from farthing.learning.losses import SQUARED
 from farthing.trees import Forest, Grower, Grown
@@ -85,7 +86,7 @@ class GradientBoostingRegressor(ContractRegressor):
         min_samples_leaf: int = 1,
         l2_regularization: float = 0.0,
         max_bins: int = 255,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.n_estimators = n_estimators

@@ -14,6 +14,7 @@ from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
 from farthing.boosting.greedy_miser.model import GreedyMiserClassifierModel
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, SHARED, Charge, Leaf
+from farthing.costs import CostsLike
 from farthing.learning.class_weights import class_factors
 from farthing.learning.losses import Loss, classification_loss
 
@@ -88,7 +89,7 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
         warm_start: bool = False,
         max_bins: int = 255,
         random_state: Any = None,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(

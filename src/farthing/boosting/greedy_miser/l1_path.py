@@ -11,7 +11,7 @@ from sklearn.linear_model import lasso_path
 
 from farthing.base import Frontier, Point
 from farthing.boosting.greedy_miser.path_evaluation import EvaluationRows, Rows, Scoring, default_scoring
-from farthing.costs import CostSheet
+from farthing.costs import CostSheet, CostsLike
 from farthing.table import PreparedTable
 
 
@@ -22,7 +22,7 @@ def l1_path(
     *,
     validation: Rows,
     test: Rows | None = None,
-    costs: Any = None,
+    costs: CostsLike = None,
     n_alphas: int = 30,
     scoring: Scoring | None = None,
 ) -> Frontier:

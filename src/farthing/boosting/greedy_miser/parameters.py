@@ -16,6 +16,7 @@ from farthing.base.parameters import (
     between,
     one_of,
 )
+from farthing.costs import CostsLike
 
 Charge = Literal["model", "row"]
 Leaf = Literal["newton", "gradient"]
@@ -137,7 +138,7 @@ class MiserParameters:
         warm_start: bool = False,
         max_bins: int = 255,
         random_state: Any = None,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.tradeoff = tradeoff

@@ -14,6 +14,7 @@ from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
 from farthing.boosting.greedy_miser.model import GreedyMiserRegressorModel
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, SHARED, Charge, Leaf
+from farthing.costs import CostsLike
 from farthing.learning.losses import SQUARED, Loss, lambdamart
 from farthing.metrics import ndcg, query_codes
 
@@ -87,7 +88,7 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
         warm_start: bool = False,
         max_bins: int = 255,
         random_state: Any = None,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(

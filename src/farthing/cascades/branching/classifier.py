@@ -21,7 +21,7 @@ from farthing.cascades.branching.routing_tree import (
     route_missing,
     with_branches,
 )
-from farthing.costs import RowLedger
+from farthing.costs import CostsLike, RowLedger
 from farthing.learning.booster import TreeSettings
 from farthing.learning.class_weights import class_factors
 from farthing.learning.feature_prices import free_columns
@@ -144,7 +144,7 @@ class BranchingCascadeClassifier(ContractClassifier):
 
     def __init__(
         self,
-        costs: Any = None,
+        costs: CostsLike = None,
         budget: float | None = None,
         *,
         n_branches: int = 16,

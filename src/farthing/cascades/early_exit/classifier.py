@@ -15,6 +15,7 @@ from farthing.boosting import GreedyMiserClassifier
 from farthing.cascades.early_exit.base import CONSTRAINTS, EarlyExitBase
 from farthing.cascades.early_exit.classifier_model import EarlyExitClassifierModel
 from farthing.cascades.early_exit.model import is_made_of_trees
+from farthing.costs import CostsLike
 from farthing.learning.tradeoff_grid import relative_tradeoffs
 
 # The thresholds of variants; at 1 no row leaves early.
@@ -107,7 +108,7 @@ class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
         *,
         threshold: float = 0.9,
         rounds_per_exit: int = 10,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(estimator, rounds_per_exit, costs, n_jobs)

@@ -18,6 +18,7 @@ from farthing.cascades.early_exit.base import CONSTRAINTS, EarlyExitBase
 from farthing.cascades.early_exit.model import is_made_of_trees
 from farthing.cascades.early_exit.query_walk import QueryWalk
 from farthing.cascades.early_exit.ranker_model import EarlyExitRankerModel
+from farthing.costs import CostsLike
 from farthing.metrics import query_codes
 from farthing.table import encode
 from farthing.walks import Decisions, ForestPolicy, Walk
@@ -108,7 +109,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         margin: float = 0.5,
         k: int = 5,
         rounds_per_exit: int = 10,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(estimator, rounds_per_exit, costs, n_jobs)

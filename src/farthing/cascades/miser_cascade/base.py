@@ -20,6 +20,7 @@ from farthing.cascades.miser_cascade.parameters import CONSTRAINTS
 from farthing.cascades.miser_cascade.readout import Readout
 from farthing.cascades.miser_cascade.stage_outputs import StageOutputs
 from farthing.cascades.miser_cascade.staged_model import owned_by_stage
+from farthing.costs import CostsLike
 from farthing.learning.booster import TreeSettings
 from farthing.learning.exits import ALWAYS, NEVER, ExitPath, Exits
 from farthing.learning.losses import Loss
@@ -50,7 +51,7 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
 
     def __init__(
         self,
-        costs: Any,
+        costs: CostsLike,
         budget: float | None,
         *,
         budget_kind: BudgetKind,

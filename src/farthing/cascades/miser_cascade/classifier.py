@@ -16,6 +16,7 @@ from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
 from farthing.cascades.miser_cascade.model import MiserCascadeModel
 from farthing.cascades.miser_cascade.parameters import CONSTRAINTS, TEXTS
 from farthing.cascades.miser_cascade.readout import ClassReadout
+from farthing.costs import CostsLike
 from farthing.learning.calibration import temperature_of
 from farthing.learning.class_weights import class_factors
 from farthing.learning.losses import Loss, classification_loss, scores_to_probabilities
@@ -116,7 +117,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
 
     def __init__(
         self,
-        costs: Any = None,
+        costs: CostsLike = None,
         budget: float | None = None,
         *,
         budget_kind: BudgetKind = "mean",

@@ -18,6 +18,7 @@ from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
 from farthing.cascades.miser_cascade.model import MiserCascadeModel
 from farthing.cascades.miser_cascade.parameters import TEXTS
 from farthing.cascades.miser_cascade.readout import NumberReadout
+from farthing.costs import CostsLike
 from farthing.learning.losses import SQUARED, Loss
 from farthing.learning.out_of_fold import OutOfFoldBooster, OutOfFoldTrainer
 
@@ -79,7 +80,7 @@ class MiserCascadeRegressor(MiserCascadeBase[NumberReadout], ContractRegressor):
 
     def __init__(
         self,
-        costs: Any = None,
+        costs: CostsLike = None,
         budget: float | None = None,
         *,
         budget_kind: BudgetKind = "mean",

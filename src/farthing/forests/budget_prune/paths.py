@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import closure_path, feature_paths
+from farthing.costs import CostsLike
 from farthing.forests.budget_prune.integer_grid import Gains, Risk
 from farthing.forests.budget_prune.problem import PruningProblem
 from farthing.forests.budget_prune.pruning_path import PruningPath
@@ -24,7 +25,7 @@ def prune_path(  # noqa: PLR0917 - the two tables and what goes with each
     forest: Any,
     X: Any,
     y: Any,
-    costs: Any = None,
+    costs: CostsLike = None,
     X_error: Any = None,
     y_error: Any = None,
     path_length_cost: float = 0,
@@ -101,7 +102,7 @@ def cost_complexity_path(  # noqa: PLR0917 - as prune_path
     forest: Any,
     X: Any,
     y: Any,
-    costs: Any = None,
+    costs: CostsLike = None,
     X_error: Any = None,
     y_error: Any = None,
     *,
@@ -153,7 +154,7 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
     forest: Any,
     X: Any,
     y: Any,
-    costs: Any = None,
+    costs: CostsLike = None,
     X_error: Any = None,
     y_error: Any = None,
     *,

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from farthing.base import AnyBudgetMixin, BudgetKind, ContractClassifier, TrainingSet, normalise, register
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import NON_NEGATIVE, at_least, between, one_of
-from farthing.costs import CostSheet, spending_limit
+from farthing.costs import CostSheet, CostsLike, spending_limit
 from farthing.forests.budget_prune.paths import exact_path
 from farthing.forests.budget_prune.problem import PruningProblem
 from farthing.forests.budget_rf.forest import BudgetForestClassifier
@@ -145,7 +145,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
 
     def __init__(
         self,
-        costs: Any = None,
+        costs: CostsLike = None,
         budget: float | None = None,
         *,
         cost_rule: CostRule = "penalty",

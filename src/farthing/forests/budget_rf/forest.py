@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from farthing.base import ContractClassifier, TrainingSet, ValidatedMixin, register
 from farthing.base.inputs import check_cap, label_codes
 from farthing.base.parameters import FRACTION, NON_NEGATIVE, at_least, between, one_of
+from farthing.costs import CostsLike
 from farthing.errors import BudgetWarning
 from farthing.forests.budget_rf.candidate import Candidate
 from farthing.forests.budget_rf.forest_model import BudgetForestModel
@@ -197,7 +198,7 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
         min_samples_leaf: int = 1,
         max_bins: int = 255,
         random_state: Any = None,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.impurity = impurity

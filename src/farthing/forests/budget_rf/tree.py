@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from farthing.base import ClassifierModel, ContractClassifier, TrainingSet, TreeModel, normalise, register
 from farthing.base.parameters import NON_NEGATIVE, at_least, between, one_of
+from farthing.costs import CostsLike
 from farthing.trees import CostRule, Grower, Impurity
 
 
@@ -121,7 +122,7 @@ class BudgetTreeClassifier(ContractClassifier):
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 1,
         max_bins: int = 255,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.impurity = impurity

@@ -10,6 +10,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from farthing.base import BudgetedEstimator, ContractClassifier, ContractRegressor, TrainingSet, register
+from farthing.costs import CostsLike
 from farthing.forests.imported.models import ImportedClassifierModel, ImportedRegressorModel, fields_of
 from farthing.forests.imported.treelite_reader import read
 from farthing.trees import Imported
@@ -63,7 +64,7 @@ class ImportedClassifier(ImportedMixin, ContractClassifier):
 
     model_type = ImportedClassifierModel
 
-    def __init__(self, model: Any = None, *, costs: Any = None, n_jobs: int | None = None) -> None:
+    def __init__(self, model: Any = None, *, costs: CostsLike = None, n_jobs: int | None = None) -> None:
         self.model = model
         self.costs = costs
         self.n_jobs = n_jobs
@@ -109,7 +110,7 @@ class ImportedRegressor(ImportedMixin, ContractRegressor):
 
     model_type = ImportedRegressorModel
 
-    def __init__(self, model: Any = None, *, costs: Any = None, n_jobs: int | None = None) -> None:
+    def __init__(self, model: Any = None, *, costs: CostsLike = None, n_jobs: int | None = None) -> None:
         self.model = model
         self.costs = costs
         self.n_jobs = n_jobs

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.costs import CostSheet
+from farthing.costs import CostSheet, CostsLike
 from farthing.forests.imported.estimators import ImportedClassifier, ImportedRegressor
 from farthing.forests.imported.models import (
     ImportedClassifierModel,
@@ -22,7 +22,7 @@ from farthing.table import Column, Schema
 
 def from_model(
     model: Any,
-    costs: Any = None,
+    costs: CostsLike = None,
     *,
     classes: Sequence[Any] | None = None,
     feature_names: Sequence[str] | None = None,

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import SweepContext, documented, register
 from farthing.boosting import AdaBoostClassifier
+from farthing.costs import CostsLike
 from farthing.neighbors.acquisition.margins import Unmeasured
 from farthing.neighbors.acquisition.neighborhood import NEIGHBORS, NeighborhoodClassifier
 
@@ -106,7 +107,7 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
         unmeasured: Unmeasured = "zero",
         max_rows: int | None = None,
         random_state: Any = None,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator

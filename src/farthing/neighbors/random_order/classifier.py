@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal
 
 from farthing.base import documented, register
 from farthing.boosting import AdaBoostClassifier
+from farthing.costs import CostsLike
 from farthing.neighbors.acquisition.margins import Unmeasured
 from farthing.neighbors.acquisition.neighborhood import NEIGHBORS, NeighborhoodClassifier, NeighborhoodModel
 
@@ -70,7 +71,7 @@ class RandomOrderClassifier(NeighborhoodClassifier):
         unmeasured: Unmeasured = "zero",
         max_rows: int | None = None,
         random_state: Any = None,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from farthing._core import LocalRows
 from farthing.base import TrainingSet, documented, register
 from farthing.base.parameters import POSITIVE
+from farthing.costs import CostsLike
 from farthing.neighbors.acquisition.base import CONSTRAINTS, TEXTS, AcquiringClassifier
 from farthing.neighbors.acquisition.model import AcquisitionModel, positive_share, signs_of
 from farthing.neighbors.value_of_classifier.regression_rows import RegressionRows
@@ -148,7 +149,7 @@ class ValueOfClassifier(AcquiringClassifier):
         confidence: float = 0.95,
         budget: float | None = None,
         l2_regularization: float = 0.5,
-        costs: Any = None,
+        costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
         self.tradeoff = tradeoff

@@ -16,7 +16,7 @@ from farthing.frontier.budgeted_base import CONSTRAINTS, PARAMETERS, BudgetedBas
 from farthing.frontier.budgeted_model import ChosenClassifierModel, ChosenModel
 from farthing.frontier.data_split import SweepRows
 from farthing.frontier.scorers import ErrorCosts
-from farthing.learning.calibration import temper, temperature_of
+from farthing.learning.calibration import temperature_of
 
 
 @register(
@@ -108,7 +108,7 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
         classes = model.classes_
         costs = self.scoring.over(classes).costs if isinstance(self.scoring, ErrorCosts) else None
         temperature = self._temperature(model, rows) if self.calibrate and len(classes) > 1 else 1.0
-        prior = temper(model.fitted_.conclude(model.fitted_.prior[np.newaxis]), temperature)[0]
+        prior = model.fitted_.conclude(model.fitted_.prior[np.newaxis])[0]
         return ChosenClassifierModel(
             **header,
             prior=prior,

@@ -59,7 +59,8 @@ class ChosenModel(FittedModel):
         within = self.model.fitted_
         if within.schema != self.schema or within.costs != self.costs:
             raise ValueError("the columns and costs must be those of the model within")
-        if not np.array_equal(self.translate(within.prior[np.newaxis])[0], self.prior):
+        # The best guess without looking is a share of the training rows, so it is not calibrated.
+        if not np.array_equal(np.atleast_1d(within.conclude(within.prior[np.newaxis])[0]), self.prior):
             raise ValueError("prior must be that of the model within")
 
 

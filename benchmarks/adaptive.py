@@ -16,7 +16,8 @@ import numpy as np
 from experiments.lib.adaptive_runs import letters
 
 from benchmarks.measure import Line, race
-from farthing.adaptive import AdaptGbrtClassifier, gbrt
+from farthing.adaptive import AdaptGbrtClassifier
+from farthing.adaptive.adapt_gbrt import classifier as adapt_gbrt
 from farthing.boosting import GreedyMiserClassifier
 
 N_TREES, TURNS, GAMMA = 100, 10, 0.001
@@ -27,11 +28,16 @@ def run(threads: int) -> list[Line]:
     task = letters()
     X, y = task.train.X, task.train.y
     expensive = GreedyMiserClassifier(n_estimators=200, learning_rate=0.3, n_jobs=threads).fit(X, y)
-    shared: dict[str, Any] = {"n_estimators": N_TREES, "learning_rate": 0.1, "relative": True, "n_jobs": threads}
+    shared: dict[str, Any] = {
+        "n_estimators": N_TREES,
+        "learning_rate": 0.1,
+        "relative": True,
+        "n_jobs": threads,
+    }
 
     def adapt() -> Any:
         model = AdaptGbrtClassifier(expensive, tradeoff=GAMMA, n_alternations=TURNS, n_folds=None, **shared)
-        with patch.object(gbrt, "TOLERANCE", -np.inf):
+        with patch.object(adapt_gbrt, "TOLERANCE", -np.inf):
             return model.fit(X, y)
 
     def miser() -> Any:

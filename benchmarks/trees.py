@@ -71,6 +71,7 @@ def run(threads: int) -> list[Line]:
 
     data = lightgbm.Dataset(X, y, params=settings).construct()
     ours = our_model(threads).fit(X, y)
+    predictor = Predictor(ours.forest_)
     theirs = lightgbm.train(settings, data, N_TREES)
     loss, rival_loss = (float(np.mean((y - np.asarray(model.predict(X))) ** 2)) for model in (ours, theirs))
     lines = [
@@ -100,7 +101,7 @@ def run(threads: int) -> list[Line]:
         race(
             "predict, with touched features",
             "LightGBM",
-            lambda: ours.fitted_.predictor.predict(X, n_threads=threads),
+            lambda: predictor.predict(X, n_threads=threads),
             lambda: theirs.predict(X, num_threads=threads),
             goal=1.0,
             turns=7,

@@ -183,7 +183,7 @@ def budget_prune(split: Split, size: Size) -> Iterator[Followed]:
         forest = BudgetForestClassifier(
             cost_rule=rule,
             tradeoff=None if tradeoff is None else tradeoff / total,
-            n_estimators=size.n_trees,
+            n_estimators=size.n_estimators,
             max_features=max_features,
             min_samples_leaf=5,
             costs=split.costs,
@@ -197,7 +197,7 @@ def budget_prune(split: Split, size: Size) -> Iterator[Followed]:
             if len(fits):
                 best[int(fits[np.argmin(path.forest_errors[fits])])] = None
         for entry in best:
-            yield followed_model(path[entry], split)
+            yield followed_model(path[entry].model, split)
 
 
 def adapt(split: Split, size: Size) -> Iterator[Followed]:
@@ -214,7 +214,7 @@ def adapt(split: Split, size: Size) -> Iterator[Followed]:
         shares=(0.02, 0.05, 0.1, 0.2, 0.5),
         n_jobs=1,
     )
-    for point in path.frontier:
+    for point in path.pareto():
         yield followed_model(point.model, split)
 
 
@@ -383,9 +383,9 @@ HEAD = """# The miser cascade at mean budgets
 Mean accuracy on test rows over six mean budgets: 2, 5, 10, 20, 50 and 100 % of what all features cost.
 Random integer prices from 1 to 50, drawn anew with each seed; half of the rows to learn from, 20 % to choose
 by, 30 % to test. All boosters have {n_rounds} rounds of depth {max_depth}, learning rate {learning_rate},
-ridge {l2} and leaves of at least {min_samples_leaf} rows. The cascade is **one** fit; its boosters are grown on
-the training rows, and its chains, calibration and exits are set by the validation rows, those by which every
-rival chooses among its models.
+an L2 penalty of {l2_regularization} and leaves of at least {min_samples_leaf} rows. The cascade is **one** fit;
+its boosters are grown on the training rows, and its chains, calibration and exits are set by the validation
+rows, those by which every rival chooses among its models.
 
 - "miser": {n_fits} fits of `GreedyMiserClassifier`, trade-offs that are found by what validation rows spend,
   and hard budgets; every round of every fit is a model, with early exits at four thresholds and without.

@@ -16,7 +16,12 @@ from farthing.boosting import GreedyMiserClassifier
 from farthing.boosting.greedy_miser.tradeoff_search import largest_tradeoff, spread_tradeoffs
 
 THRESHOLDS = (0.6, 0.8, 0.9, 0.97)
-SETTINGS: dict[str, Any] = {"max_depth": 4, "learning_rate": 0.2, "l2_regularization": 1.0, "min_samples_leaf": 5}
+SETTINGS: dict[str, Any] = {
+    "max_depth": 4,
+    "learning_rate": 0.2,
+    "l2_regularization": 1.0,
+    "min_samples_leaf": 5,
+}
 N_ROUNDS = 30
 # One in so many of the miser's fits has a hard budget, at this part of the largest trade-off that buys.
 ONE_HARD_IN, HARD_TRADEOFF = 6, 0.01
@@ -105,7 +110,9 @@ def largest_of(split: Split) -> float | None:
 def _first_cost(split: Split, tradeoff: float) -> float:
     """Return what the first splits of the first round cost together."""
     settings = {**SETTINGS, "max_depth": 1}
-    model = GreedyMiserClassifier(tradeoff=tradeoff, relative=True, n_estimators=1, costs=split.costs, **settings)
+    model = GreedyMiserClassifier(
+        tradeoff=tradeoff, relative=True, n_estimators=1, costs=split.costs, **settings
+    )
     bought = model.fit(*split.train).forest_.feature
     return split.costs.total([split.costs.features[column] for column in {*bought.tolist()} - {-1}])
 

@@ -200,7 +200,7 @@ def miser(task: Task, tradeoff: float, n_estimators: int) -> Curve:
         test=(task.test.X, task.test.y),
         every=10,
     )
-    return np.array([(p.validation_spend, 1 - p.validation_score, p.spend, 1 - p.score) for p in path])
+    return np.array([(p.spend, 1 - p.score, p.test_spend, 1 - p.test_score) for p in path])
 
 
 # ---- prunings ----------------------------------------------------------------------------------------------

@@ -361,7 +361,7 @@ def page(sweep: Sweep, folder: Path) -> str:
         "# Adaptive approximation, chapter 5 of Nan's thesis",
         "All choices are made on validation rows; accuracies and costs are those of test "
         f"rows. ADAPT-GBRT: {len(sweep.tradeoffs)} tradeoffs x {len(sweep.p_fulls)} shares P_full x "
-        f"{len(sweep.rates)} learning rates, {sweep.n_trees} trees each for gate and f1, "
+        f"{len(sweep.rates)} learning rates, {sweep.n_estimators} trees each for gate and f1, "
         f"{sweep.n_alternations} turns; each gate at the threshold 0 and at {len(SHARES)} others. Trees have "
         "4 levels; on covtype they have 8, since more rows bear deeper trees, as a sample of training and "
         "validation rows showed. The Greedy Miser has as many trees as gate and f1 together, on covtype as "

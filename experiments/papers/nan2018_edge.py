@@ -271,7 +271,7 @@ def _check_slopes(
     params = np.zeros(blocks.shape)
     params[:4] = np.column_stack([gates[:, :2].ravel(), local.ravel()])
     params[4:, 0] = gates[:, 2]
-    objective = Cloud(blocks, loss, np.zeros(1), ridge=0.0).direct(gate, np.zeros((n_rows, 2)))
+    objective = Cloud(blocks, loss, np.zeros(1), l2_regularization=0.0).direct(gate, np.zeros((n_rows, 2)))
     slope = objective(params.ravel())[1].reshape(blocks.shape)
     z = np.einsum("nkd,kd->nk", X, gates[:, :2]) + gates[:, 2]
     spoken = np.einsum("nkd,kd->nk", X, local)

@@ -4,7 +4,7 @@
 table, seed and method, so a long run can be made in parts: ``--tables dna --seeds 0 --methods cascade``.
 FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
 
-All methods have the same rounds, depth, learning rate, ridge and smallest leaf, and choose by the same
+All methods have the same rounds, depth, learning rate, L2 penalty and smallest leaf, and choose by the same
 validation rows. Of a rival that is the model with the best accuracy on them, among those whose validation
 rows spend no more on average; the cascade sets its exits by them, so at each budget it is ``at(budget)``,
 whatever the rows that it was set by say of it. What a model spends is the price of the features that a row's
@@ -382,10 +382,10 @@ HEAD = """# The miser cascade at mean budgets
 
 Mean accuracy on test rows over six mean budgets: 2, 5, 10, 20, 50 and 100 % of what all features cost.
 Random integer prices from 1 to 50, drawn anew with each seed; half of the rows to learn from, 20 % to choose
-by, 30 % to test. All boosters have {n_rounds} rounds of depth {max_depth}, learning rate {learning_rate},
-an L2 penalty of {l2_regularization} and leaves of at least {min_samples_leaf} rows. The cascade is **one** fit;
-its boosters are grown on the training rows, and its chains, calibration and exits are set by the validation
-rows, those by which every rival chooses among its models.
+by, 30 % to test. All boosters have {n_rounds} rounds of depth {max_depth}, learning rate {learning_rate}, an
+L2 penalty of {l2_regularization} and leaves of at least {min_samples_leaf} rows. The cascade is **one** fit; its
+boosters are grown on the training rows, and its chains, calibration and exits are set by the validation rows,
+those by which every rival chooses among its models.
 
 - "miser": {n_fits} fits of `GreedyMiserClassifier`, trade-offs that are found by what validation rows spend,
   and hard budgets; every round of every fit is a model, with early exits at four thresholds and without.

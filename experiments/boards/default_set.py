@@ -58,9 +58,8 @@ def splits(name: str, seed: int) -> Iterator[Split]:
 def measure(split: Split, seed: int, methods: Sequence[str] | None = None) -> dict[str, Any]:
     """Fit all candidates, or those of some methods; return a row for each model, and how the prior does."""
     names = list(split.costs.features)
-    train, held, test = (
-        SweepRows.of(pd.DataFrame(X, columns=names), y) for X, y in (split.train, split.validation, split.test)
-    )
+    parts = split.train, split.validation, split.test
+    train, held, test = (SweepRows.of(pd.DataFrame(X, columns=names), y) for X, y in parts)
     whole = split.costs.total(names)
     n_classes = int(split.train[1].max()) + 1
     context = SweepContext(len(train.y), len(names), n_classes, split.costs, None, "mean", seed)

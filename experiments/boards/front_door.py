@@ -362,8 +362,8 @@ HEAD = """# The front door against LightGBM
 - `BudgetedClassifier` tries what it tries by default. Each rival has as many fits, or more:
   LightGBM with its coupled penalty, with its lazy penalty, and without a penalty on a static subset, half of
   them the features of most gain, half those of most gain per price. They have {n_rounds} rounds of depth
-  {max_depth}, learning rate {learning_rate}, ridge {l2}, leaves of at least {min_samples_leaf} rows, and every
-  round of every fit is a model to choose from.
+  {max_depth}, learning rate {learning_rate}, an L2 penalty of {l2_regularization}, leaves of at least
+  {min_samples_leaf} rows, and every round of every fit is a model to choose from.
 - Budgets are shares of what all features cost together, and hold on average over validation rows. A cell is
   the accuracy on test rows, and in brackets what they spent. What was chosen is fitted again with the
   validation rows.

@@ -29,7 +29,8 @@ def best(curve: Frontier) -> Point:
 
     Examples
     --------
-    >>> points = [Point("Miser", {"tradeoff": 0.0}, s, s, score) for s, score in ((1, 0.5), (2, 0.9), (3, 0.9))]
+    >>> figures = ((1, 0.5), (2, 0.9), (3, 0.9))
+    >>> points = [Point("Miser", {"tradeoff": 0.0}, spend, spend, score) for spend, score in figures]
     >>> best(Frontier(tuple(points))).spend
     2
     """

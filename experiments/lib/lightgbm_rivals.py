@@ -20,7 +20,12 @@ from farthing.costs import CostSheet
 
 # As the cascade and the miser have by default.
 N_ROUNDS = 100
-SETTINGS: dict[str, Any] = {"max_depth": 4, "learning_rate": 0.1, "l2_regularization": 1.0, "min_samples_leaf": 5}
+SETTINGS: dict[str, Any] = {
+    "max_depth": 4,
+    "learning_rate": 0.1,
+    "l2_regularization": 1.0,
+    "min_samples_leaf": 5,
+}
 COUPLED, LAZY, SUBSET = "LightGBM coupled", "LightGBM lazy", "LightGBM on a subset"
 RIVALS = (COUPLED, LAZY, SUBSET)
 

@@ -51,7 +51,9 @@ def figure_3(n_estimators: int, n_jobs: int, file: Path, say: Callable[[str], No
     circles = [best(curve) for curve in by_tradeoff]
     rounds = by_tradeoff[0].points[1:]
     plain = by_tradeoff[0][-1].model
-    with_exits = [EarlyExitClassifier.around(plain, threshold=s, rounds_per_exit=10) for s in (0.4, 0.6, 0.8, 0.9, 0.99)]
+    with_exits = [
+        EarlyExitClassifier.around(plain, threshold=s, rounds_per_exit=10) for s in (0.4, 0.6, 0.8, 0.9, 0.99)
+    ]
     early = [(e.spend(X[test]).mean(), accuracy_score(y[test], e.predict(X[test]))) for e in with_exits]
     svm = make_pipeline(StandardScaler(), SVC(C=10)).fit(X[train], y[train]).score(X[test], y[test])
     lasso = l1_path(booster, X[train], y[train], **given, n_alphas=15)

@@ -194,7 +194,7 @@ def run_part(study: Study, name: str) -> None:
     study.keep(f"{name}-all", lambda: fit(part, tradeoff=0.0))
     study.keep(f"{name}-baselines", lambda: baselines(part))
     for method, budget, tradeoff in study.size.fits():
-        params = METHODS[method] | {"tradeoff": tradeoff, "budget": budget}
+        params = METHODS[method] | {"tradeoff": tradeoff, "budget_share": budget}
         study.keep(f"{name}-{method}-{budget}-{tradeoff}", partial(fit, part, **params))
 
 

@@ -104,7 +104,9 @@ class Runs:
         # Tables are large and forests larger: the runs go table by table, seed by seed.
         self.task = lru_cache(maxsize=4)(lambda name, seed: self._tables[name](seed))
         self.forest = lru_cache(maxsize=1)(
-            lambda name, seed, settings: forest(self.task(name, seed), seed, size.n_estimators, dict(settings))
+            lambda name, seed, settings: forest(
+                self.task(name, seed), seed, size.n_estimators, dict(settings)
+            )
         )
 
     def _kept(self, what: str, table: str, seed: int, make: Callable[[], Curve]) -> Curve:

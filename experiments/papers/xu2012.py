@@ -18,8 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from experiments.lib.pages import command, options, parse, write_page
 from experiments.lib.curves import best
+from experiments.lib.pages import command, options, parse, write_page
 from experiments.lib.ranking_figures import figure_1, figure_2
 from experiments.lib.ranking_methods import MISER, PLAIN, TRADEOFFS, Model, judge, methods_on, ranker
 from experiments.lib.ranking_problems import Problem, mslr, yahoo
@@ -166,7 +166,8 @@ def ranking(part: str, args: argparse.Namespace, say: Callable[[str], None]) -> 
         warnings.simplefilter("ignore", ConvergenceWarning)
         lasso = l1_path(ranker(problem, 0), learn.X, learn.grades, **given, n_alphas=15)
     top = best(lasso)
-    say(f"- The L1 linear model, at its best on validation: NDCG@5 {top.test_score:.4f} for {top.test_spend:.0f}.")
+    found = f"NDCG@5 {top.test_score:.4f} for {top.test_spend:.0f}"
+    say(f"- The L1 linear model, at its best on validation: {found}.")
     figure_1(problem.name, path, methods, args.kept / f"xu2012_figure1_{part}.png")
     figure_2(path, args.kept / f"xu2012_figure2_{part}.png")
     say(f"\n![figure 1](xu2012_figure1_{part}.png)\n\n![figure 2](xu2012_figure2_{part}.png)")

@@ -383,9 +383,9 @@ HEAD = """# The miser cascade at mean budgets
 Mean accuracy on test rows over six mean budgets: 2, 5, 10, 20, 50 and 100 % of what all features cost.
 Random integer prices from 1 to 50, drawn anew with each seed; half of the rows to learn from, 20 % to choose
 by, 30 % to test. All boosters have {n_rounds} rounds of depth {max_depth}, learning rate {learning_rate}, an
-L2 penalty of {l2_regularization} and leaves of at least {min_samples_leaf} rows. The cascade is **one** fit; its
-boosters are grown on the training rows, and its chains, calibration and exits are set by the validation rows,
-those by which every rival chooses among its models.
+L2 penalty of {l2_regularization} and leaves of at least {min_samples_leaf} rows. The cascade is **one** fit;
+its boosters are grown on the training rows, and its chains, calibration and exits are set by the validation
+rows, those by which every rival chooses among its models.
 
 - "miser": {n_fits} fits of `GreedyMiserClassifier`, trade-offs that are found by what validation rows spend,
   and hard budgets; every round of every fit is a model, with early exits at four thresholds and without.

@@ -59,9 +59,9 @@ def saved_models() -> list[bytes]:
         EarlyExitClassifier(
             GreedyMiserClassifier(n_estimators=2, max_depth=2), rounds_per_exit=1, costs=sheet
         ).fit(X, labels),
-        EarlyExitRanker(
-            GradientBoostingRegressor(n_estimators=3, max_leaf_nodes=3), rounds_per_exit=1
-        ).fit(plain, risk),
+        EarlyExitRanker(GradientBoostingRegressor(n_estimators=3, max_leaf_nodes=3), rounds_per_exit=1).fit(
+            plain, risk
+        ),
         MarginNeighborsClassifier(stumps, n_neighbors=5, costs=sheet).fit(X[:40], labels[:40] == "ill"),
         ValueOfClassifier(costs=sheet).fit(X[:40], labels[:40] == "ill"),
     ]

@@ -1,10 +1,11 @@
 """ADAPT-GBRT beside the Greedy Miser that it is made of: 100 trees on Letters, 12,000 rows.
 
 A fit is 10 turns of 100 trees each for gate and f1, after a Greedy Miser of 100 trees: 2,100 trees against
-100. The expensive model is a Greedy Miser that is fitted before, and its word is taken (``n_folds=None``),
-since what it costs to train is its own affair; turns go on whether or not they still pay. Predictions are
-those of gate and f1, 200 trees, for 100,000 rows, against a Greedy Miser of 200 trees: ``predict_proba`` of
-both, from the table to the probabilities, by a gate that sends no row on (``send_share=0``).
+100. The expensive model is a Greedy Miser that is fitted before, and its own predictions are used
+(``n_folds=None``), so its training is not part of the time; turns go on whether or not they still improve.
+Predictions are those of gate and f1, 200 trees, for 100,000 rows, against a Greedy Miser of 200 trees:
+``predict_proba`` of both, from the table to the probabilities, by a gate that sends no row on
+(``send_share=0``).
 """
 
 from __future__ import annotations

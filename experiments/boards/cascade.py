@@ -7,8 +7,8 @@ FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_ta
 All methods have the same rounds, depth, learning rate, L2 penalty and smallest leaf, and choose by the same
 validation rows. Of a rival that is the model with the best accuracy on them, among those whose validation
 rows spend no more on average; the cascade sets its exits by them, so at each budget it is ``at(budget)``,
-whatever the rows that it was set by say of it. What a model spends is the price of the features that a row's
-prediction looks at, each paid once.
+whatever its accuracy on these rows. What a model spends is the price of the features that a row's prediction
+looks at, each paid once.
 """
 
 from __future__ import annotations
@@ -85,21 +85,21 @@ def split_of(name: str, seed: int, most_rows: int | None = None) -> Split:
     return Split(name, costs, train, validation, test)
 
 
-# The methods: each gives all its models, as validation and test rows see them.
+# The methods: each yields all its models, evaluated on validation and test rows.
 
 
 def followed_model(model: Any, split: Split) -> Followed:
-    """Return one model of the contract."""
-    told = [model.decide(X) for X, _ in (split.validation, split.test)]
+    """Evaluate one fitted model on validation and test rows."""
+    decided = [model.decide(X) for X, _ in (split.validation, split.test)]
     truth = split.validation[1], split.test[1]
-    right = [t.prediction == y for t, y in zip(told, truth, strict=True)]
-    chances = told[0].probabilities[np.arange(len(truth[0])), truth[0]]
+    correct = [d.prediction == y for d, y in zip(decided, truth, strict=True)]
+    likelihoods = decided[0].probabilities[np.arange(len(truth[0])), truth[0]]
     return Followed(
-        np.array([told[0].spent.mean()]),
-        np.array([right[0].mean()]),
-        np.array([-np.log(np.maximum(chances, LEAST)).mean()]),
-        np.array([told[1].spent.mean()]),
-        right[1][np.newaxis],
+        np.array([decided[0].spent.mean()]),
+        np.array([correct[0].mean()]),
+        np.array([-np.log(np.maximum(likelihoods, LEAST)).mean()]),
+        np.array([decided[1].spent.mean()]),
+        correct[1][np.newaxis],
     )
 
 
@@ -108,10 +108,10 @@ def cascade(split: Split, size: Size) -> Iterator[Followed]:
     model = MiserCascadeClassifier(
         costs=split.costs, n_estimators=size.n_rounds, n_jobs=1, random_state=0, **SETTINGS
     )
-    yield from told_at(model.fit(*split.train, validation=split.validation), split)
+    yield from at_budgets(model.fit(*split.train, validation=split.validation), split)
 
 
-def told_at(model: MiserCascadeClassifier, split: Split) -> Iterator[Followed]:
+def at_budgets(model: MiserCascadeClassifier, split: Split) -> Iterator[Followed]:
     """Yield a fitted cascade at each budget."""
     whole = split.costs.total(split.costs.features)
     for share in SHARES:
@@ -230,7 +230,7 @@ METHODS: dict[str, Callable[[Split, Size], Iterator[Followed]]] = {
 
 
 def measure(split: Split, models: Iterator[Followed], *, by_budget: bool = False) -> dict[str, NDArray[Any]]:
-    """Choose at each budget by the validation rows; return who is right and what is spent on test rows.
+    """Choose at each budget by the validation rows; return which test rows are correct, and what they spend.
 
     Parameters
     ----------
@@ -316,15 +316,15 @@ def page(kept: Path, size: Size) -> str:
 
 
 def _left_out(kept: Path) -> list[str]:
-    """Say which tables and which rivals were not measured."""
+    """Return which tables and which rivals were not measured."""
     tables = [name for name in TABLES if not _found(kept, name, OURS)]
     rivals = [m for m in METHODS if not any(_found(kept, name, m) for name in TABLES if name not in tables)]
-    said = []
+    lines = []
     if tables:
-        said.append(f"\nNot measured: the tables {', '.join(tables)}.")
+        lines.append(f"\nNot measured: the tables {', '.join(tables)}.")
     if rivals:
-        said.append(f"\nNot measured on any table: {', '.join(rivals)}.")
-    return said
+        lines.append(f"\nNot measured on any table: {', '.join(rivals)}.")
+    return lines
 
 
 def _found(kept: Path, name: str, method: str) -> dict[int, Any]:

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.boards.cascade import measure, save, split_of, told_at
+from experiments.boards.cascade import at_budgets, measure, save, split_of
 from experiments.lib.followed_fits import N_ROUNDS, SETTINGS
 from experiments.lib.mean_budgets import SHARES, Followed, Split
 from experiments.lib.pages import command, options, parse, write_page
@@ -213,7 +213,7 @@ CHANGES: dict[str, Callable[..., Any]] = {
 def changed(split: Split, make: Callable[..., Any], n_rounds: int) -> Iterator[Followed]:
     """Yield the changed cascade of each budget."""
     model = make(split.costs, n_estimators=n_rounds, n_jobs=1, random_state=0, **SETTINGS)
-    yield from told_at(model.fit(*split.train, validation=split.validation), split)
+    yield from at_budgets(model.fit(*split.train, validation=split.validation), split)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

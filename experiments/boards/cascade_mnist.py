@@ -152,8 +152,8 @@ def line(result: dict[str, Any]) -> str:
     rows = "300,000 (moved)" if result["moved"] else "60,000"
     tried = result["settings"].get("n_candidates", 1)
     counts = f"{result['most']} | {result['pixels']} | {result['branches']}"
-    told = f"{spread(result)} | {PUBLISHED[k]:.3f} | {verdict} | {result['seconds']:.0f}"
-    return f"| {k} | {rows} | {tried} | {counts} | {told} |"
+    cells = f"{spread(result)} | {PUBLISHED[k]:.3f} | {verdict} | {result['seconds']:.0f}"
+    return f"| {k} | {rows} | {tried} | {counts} | {cells} |"
 
 
 def trial_line(result: dict[str, Any]) -> str:

@@ -221,7 +221,7 @@ def summary(found: dict[str, list[dict[str, Any]]], say: Callable[[str], None]) 
         cells = []
         for method in (MISER, WITH_EXITS):
             gaps, errors = compared(results, method, rival)
-            cells.append(f"{gaps.mean():+.4f} +- {errors[-1]:.4f}: {word(gaps.mean(), errors[-1])}")
+            cells.append(f"{gaps.mean():+.4f} +- {errors[-1]:.4f}: {standing(gaps.mean(), errors[-1])}")
         say(f"| {name} | {rival} | {' | '.join(cells)} |")
 
 
@@ -232,14 +232,14 @@ def verdict(method: str, rival: str, gaps: NDArray[np.float64], errors: NDArray[
     at each budget and over all budgets.
     """
     mean, error = gaps.mean(), errors[-1]
-    text = f"- {method} against {rival}: {mean:+.4f} +- {error:.4f} on average: {word(mean, error)}."
+    text = f"- {method} against {rival}: {mean:+.4f} +- {error:.4f} on average: {standing(mean, error)}."
     behind = zip(SHARES, gaps.mean(axis=0), errors, strict=False)
     if lost := [f"{share:.0%} ({by:+.4f} +- {of:.4f})" for share, by, of in behind if by < -of]:
         text += f" By budget it loses by more than a standard error at {', '.join(lost)}."
     return text
 
 
-def word(mean: float, error: float) -> str:
+def standing(mean: float, error: float) -> str:
     """Say whether a difference is what we want, may be none, or is not."""
     if abs(mean) < EVEN:
         return "even"

@@ -41,12 +41,12 @@ LEVELS = (1, 2, 3, 4, 6, 8, 12)
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is swept; tradeoffs of the trees are shares of the loss before the first tree."""
+    """What is swept; trade-offs of the trees are shares of the loss before the first tree."""
 
     n_estimators: int = 100
     n_alternations: int = 5
     tradeoffs: tuple[float, ...] = tuple(np.geomspace(3e-4, 3e-2, 6)[[1, 0, 2, 3, 4, 5]])
-    lin_gammas: tuple[float, ...] = tuple(np.geomspace(1e-4, 1e-1, 6))
+    lin_tradeoffs: tuple[float, ...] = tuple(np.geomspace(1e-4, 1e-1, 6))
     p_fulls: tuple[float, ...] = (0.3, 0.1, 0.5, 0.7)
     rates: tuple[float, ...] = (0.3,)
     depths: tuple[int, ...] = (4,)
@@ -57,7 +57,7 @@ class Sweep:
 
 
 DEFAULT = Sweep()
-# The appendix: 500 trees, 30 turns, 10 tradeoffs, 9 shares, 9 learning rates; 20 tradeoffs for ADAPT-LIN.
+# The appendix: 500 trees, 30 turns, 10 trade-offs, 9 shares, 9 learning rates; 20 trade-offs for ADAPT-LIN.
 FULL = Sweep(
     500,
     30,
@@ -70,7 +70,7 @@ TINY = Sweep(
     n_estimators=2,
     n_alternations=1,
     tradeoffs=(1e-3,),
-    lin_gammas=(1e-2,),
+    lin_tradeoffs=(1e-2,),
     p_fulls=(0.3,),
     n_tradeoffs=2,
     n_supports=1,
@@ -162,15 +162,15 @@ class Run:
 
 
 @dataclass
-class Way:
-    """How a run goes: when it begins nothing new, how many jobs it has, and where it keeps what is done."""
+class RunOptions:
+    """When a run starts nothing new, how many jobs it has, and where it keeps what is done."""
 
     end: float = math.inf
     jobs: int = 2
     folder: Path = ROOT / "build" / "nan2018_adaptive"
 
 
-WAY = Way()
+OPTIONS = RunOptions()
 
 
 Works: TypeAlias = dict[str, Callable[[], list[Dot]]]
@@ -186,7 +186,7 @@ class Pieces:
         """Do what is left of a method, as far as the time goes; return all that it found."""
 
         def one(key: str, work: Callable[[], list[Dot]]) -> dict[str, Any] | None:
-            if time.monotonic() > WAY.end:
+            if time.monotonic() > OPTIONS.end:
                 return None
             begin = time.thread_time()
             points = [asdict(point) for point in work()]
@@ -194,7 +194,7 @@ class Pieces:
 
         left = {key: work for key, work in works.items() if not self._file(method, key).is_file()}
         jobs = (delayed(one)(key, work) for key, work in left.items())
-        for found in Parallel(n_jobs=WAY.jobs, prefer="threads", return_as="generator_unordered")(jobs):
+        for found in Parallel(n_jobs=OPTIONS.jobs, prefer="threads", return_as="generator_unordered")(jobs):
             if found is not None:
                 keep(self._file(method, found["key"]), json.dumps(found))
                 print(f"{self.name}, {method}, {found['key']}: {found['seconds']:.0f} s", flush=True)
@@ -205,11 +205,11 @@ class Pieces:
         return Run(points, sum(found["seconds"] for found in kept), len(kept), len(works), code)
 
     def _file(self, method: str, key: str) -> Path:
-        return WAY.folder / f"{self.name}.{method}.{key}.json".replace(" ", "_")
+        return OPTIONS.folder / f"{self.name}.{method}.{key}.json".replace(" ", "_")
 
     def systems(self, make: Callable[[], Any], task: Task) -> AdaptSweep:
         """Return the tables and the fitted expensive model of an estimator, which are made once."""
-        path = WAY.folder / f"{self.name}.sweep"
+        path = OPTIONS.folder / f"{self.name}.sweep"
         if not path.is_file():
             begin = time.process_time()
             validation, test = parts_of(task).values()
@@ -238,12 +238,12 @@ def keep(path: Path, content: str | bytes) -> None:
 
 def save(name: str, found: Found) -> None:
     """Leave the points of a set for the page."""
-    keep(WAY.folder / f"{name}.json", json.dumps(asdict(found)))
+    keep(OPTIONS.folder / f"{name}.json", json.dumps(asdict(found)))
 
 
 def read(name: str) -> Found | None:
     """Return the points of a set, if it has been run."""
-    path = WAY.folder / f"{name}.json"
+    path = OPTIONS.folder / f"{name}.json"
     if not path.is_file():
         return None
     plain = json.loads(path.read_text())
@@ -298,7 +298,7 @@ def tree_settings(sweep: Sweep) -> list[dict[str, Any]]:
 
 def line_settings(sweep: Sweep) -> list[dict[str, Any]]:
     """Return the settings of ADAPT-LIN."""
-    return product(tradeoff=sweep.lin_gammas, p_full=sweep.p_fulls)
+    return product(tradeoff=sweep.lin_tradeoffs, p_full=sweep.p_fulls)
 
 
 def l1_settings(n_features: int, sweep: Sweep) -> list[dict[str, Any]]:
@@ -376,7 +376,7 @@ def tuned_svm(task: Task) -> Any:
         make_pipeline(StandardScaler(), SVC()),
         {"svc__C": [3.0, 10.0, 30.0], "svc__gamma": [0.05, 0.1, 0.2, 0.4]},
         cv=3,
-        n_jobs=WAY.jobs,
+        n_jobs=OPTIONS.jobs,
     )
     return search.fit(task.train.X[rows], task.train.y[rows]).best_estimator_
 
@@ -425,7 +425,7 @@ def letters_rf(sweep: Sweep) -> Found:
     """Return figure 5.5 with the forest of 500 trees."""
     return letters_with(
         "letters_rf",
-        lambda _: RandomForestClassifier(sweep.forest_trees, random_state=0, n_jobs=WAY.jobs),
+        lambda _: RandomForestClassifier(sweep.forest_trees, random_state=0, n_jobs=OPTIONS.jobs),
         sweep,
     )
 
@@ -448,7 +448,7 @@ def grown(task: Task, max_features: str | None) -> BudgetForestClassifier:
         max_features=max_features,
         n_estimators=40,
         random_state=0,
-        n_jobs=WAY.jobs,
+        n_jobs=OPTIONS.jobs,
     ).fit(task.train.X, task.train.y)
 
 
@@ -524,6 +524,6 @@ SETS: dict[str, Callable[[Sweep], Found]] = {
     "miniboone": lambda sweep: with_forest(
         "miniboone", shrunk(by_split("miniboone_tiny"), sweep.shrink), sweep
     ),
-    # Of more rows deeper trees can be learned; a sample of 8,000 training and 6,000 validation rows said so.
+    # More rows support deeper trees, as a sample of 8,000 training and 6,000 validation rows showed.
     "covtype": lambda sweep: with_forest("covtype", covtype(0, sweep.shrink), replace(sweep, depths=(8,))),
 }

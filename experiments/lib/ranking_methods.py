@@ -63,7 +63,7 @@ def ranker(problem: Problem, n_estimators: int, **more: Any) -> GreedyMiserRanke
     )
 
 
-def judge(table: RankingTable, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def ndcg_of(table: RankingTable, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return NDCG@5 of each query."""
     return ndcg_by_query(table.grades, scores, qid=table.qid, k=K)
 
@@ -72,20 +72,20 @@ def judge(table: RankingTable, scores: NDArray[np.float64]) -> NDArray[np.float6
 
 
 def path_of(problem: Problem, follow: Callable[[RankingTable, RankingTable], Frontier]) -> Frontier:
-    """Follow a path on all training documents, judged by validation queries or by cross-validation.
+    """Follow a path on all training documents, with validation scores of held-out queries or folds.
 
-    ``follow`` takes the documents to learn from and those that judge, and reports on the problem's test.
+    ``follow`` takes training and validation documents, and evaluates on the problem's test documents, too.
     """
     if len(problem.choosing) == 1:
         return follow(*problem.choosing[0])
-    judged = [follow(*pair) for pair in problem.choosing]
+    by_fold = [follow(*pair) for pair in problem.choosing]
     weights = np.array([len(np.unique(held.qid)) for _, held in problem.choosing], dtype=np.float64)
     weights /= weights.sum()
-    curves_judged = [curves(path) for path in judged]
+    fold_curves = [curves(path) for path in by_fold]
     points = []
     for place, curve in enumerate(curves(follow(problem.train, problem.test))):
         for number, point in enumerate(curve):
-            same = [of_fold[place][number] for of_fold in curves_judged]
+            same = [of_fold[place][number] for of_fold in fold_curves]
             spend = float(weights @ [p.spend for p in same])
             score = float(weights @ [p.score for p in same])
             points.append(replace(point, spend=spend, score=score))
@@ -113,7 +113,7 @@ def from_path(path: Frontier, problem: Problem) -> list[Model]:
                 p.score,
                 p.test_spend,
                 p.details["model_cost"],
-                judge(problem.test, predictions.get(int(p.details["n_rounds"]), constant)),
+                ndcg_of(problem.test, predictions.get(int(p.details["n_rounds"]), constant)),
                 p is front[-1],
             )
             for p in front
@@ -130,18 +130,18 @@ def exits(problem: Problem, n_rounds: int, n_jobs: int) -> list[Model]:
     def with_exits(model: GreedyMiserRanker, margin: float) -> EarlyExitRanker:
         return EarlyExitRanker.around(model, margin=margin, k=K, rounds_per_exit=10)
 
-    judged = [(fitted(learn), held) for learn, held in problem.choosing]
-    plain = judged[0][0] if len(judged) == 1 else fitted(problem.train)
+    validated = [(fitted(learn), held) for learn, held in problem.choosing]
+    plain = validated[0][0] if len(validated) == 1 else fitted(problem.train)
     bought = {int(feature) for feature in plain.forest_.feature if feature >= 0}
     names = plain.costs_.features
     cost = plain.costs_.total([names[feature] for feature in sorted(bought)])
     models = []
     for margin in MARGINS:
         spent, scores = [], []
-        for model, held in judged:
+        for model, held in validated:
             decided = with_exits(model, margin).decide(held.X, qid=held.qid)
             spent.append(decided.spent)
-            scores.append(judge(held, decided.prediction))
+            scores.append(ndcg_of(held, decided.prediction))
         decided = with_exits(plain, margin).decide(problem.test.X, qid=problem.test.qid)
         models.append(
             Model(
@@ -149,7 +149,7 @@ def exits(problem: Problem, n_rounds: int, n_jobs: int) -> list[Model]:
                 float(np.concatenate(scores).mean()),
                 float(decided.spent.mean()),
                 float(cost),
-                judge(problem.test, decided.prediction),
+                ndcg_of(problem.test, decided.prediction),
                 True,
             )
         )

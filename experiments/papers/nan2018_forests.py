@@ -427,8 +427,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         leaves=", ".join(map(str, LEAVES)),
         n_budgets=N_BUDGETS,
     )
-    words = ("--seeds", seeds, "--prune-seeds", prune_seeds, "--forest-seeds", forest_seeds)
-    write_page(given.out, NAME, text, command(NAME, *words))
+    arguments_used = ("--seeds", seeds, "--prune-seeds", prune_seeds, "--forest-seeds", forest_seeds)
+    write_page(given.out, NAME, text, command(NAME, *arguments_used))
 
 
 if __name__ == "__main__":

@@ -1,9 +1,9 @@
 """The miser cascade beside one Greedy Miser of as many trees: the whole path of budgets against one model.
 
-A cascade is one fit: chains, a booster for each set of features with as many rounds as suit held out rows,
+A cascade is one fit: chains, a booster for each set of features with as many rounds as suit held-out rows,
 calibration, and the exits of every mean budget. The miser has as many rounds as all boosters of the cascade
 together, of the same depth and on the same rows, at one trade-off. A second line has a miser of as many
-rounds as one booster may have at most, so it says how many plain fits a cascade takes. Two tables: 20,000 x
+rounds as one booster may have at most, which shows how many plain fits a cascade takes. Two tables: 20,000 x
 50 floats with two classes and random prices, and 10,000 x 40 with five classes.
 """
 

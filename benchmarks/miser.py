@@ -43,7 +43,7 @@ class Task:
 
 
 def floats() -> Task:
-    """Return 200,000 rows of 100 floats: steps, waves, interactions, and 24 columns that tell little each."""
+    """Return 200,000 rows of 100 floats: steps, waves, interactions, and 24 weak columns."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(240_000, 100))
     y = X[:, 0] * (X[:, 1] > 0) + np.sin(2 * X[:, 2]) + X[:, 3] + 0.5 * (X[:, 4] > 0) * X[:, 5]

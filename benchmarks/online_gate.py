@@ -3,7 +3,7 @@
 Experts are thresholds on how far a number is from zero; labels near zero are hard. Rounds are decided one by
 one, with feedback where the remote model is asked. The plain loop does at each round what the algorithm says:
 a vector of probabilities, a draw, the chance of being observed, and an update of every weight when the label
-is seen. The gate draws first, asks the drawn expert alone, and weighs anew only after a label. The second
+is seen. The gate draws first, asks the drawn expert alone, and updates weights only after a label. The second
 line is the time itself, against a goal of 10 seconds; the third takes 200 thresholds of a fitted ADAPT-LIN,
 and all rows in one call. These two are seconds of the processor, of one thread, so that they do not depend on
 what else runs.
@@ -26,7 +26,7 @@ BARS = np.linspace(0, 2, N_EXPERTS)
 
 
 def advise(x: float) -> tuple[Any, Any]:
-    """Return the gates' scores and what the local models say."""
+    """Return the gates' scores and what the local models predict."""
     return BARS - abs(x), np.full(N_EXPERTS, x > 0)
 
 
@@ -47,12 +47,12 @@ def plain(x: list[float], y: list[bool]) -> None:
     explore = np.zeros(N_EXPERTS + 1)
     explore[-1] = 1
     for context, label in zip(x, y, strict=True):
-        scores, said = advise(context)
+        scores, predicted = advise(context)
         asks = np.append(scores > 0, True)
         p = (1 - gamma) * q + gamma * explore
         drawn = rng.choice(N_EXPERTS + 1, p=p)
         if asks[drawn]:
-            losses = np.where(asks, COST, np.append(said != label, True))
+            losses = np.where(asks, COST, np.append(predicted != label, True))
             q = q * np.exp(-eta * losses / p[asks].sum())
             q /= q.sum()
 

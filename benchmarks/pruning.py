@@ -64,7 +64,7 @@ def letter(threads: int) -> list[Line]:
 
 
 def against_program(n_estimators: int, n_rows: int, threads: int) -> tuple[Line, bool]:
-    """Race HiGHS once; say whether it kept the time limit."""
+    """Race HiGHS once; return whether it kept the time limit, too."""
     limit = float(os.environ.get("FARTHING_LP_SECONDS", "600"))
     model, X, y = grown("letter", 14_000, n_rows, n_estimators, threads)
     turns = [timed(lambda: prune_path(model, X, y, n_jobs=threads)) for _ in range(3)]
@@ -77,7 +77,7 @@ def against_program(n_estimators: int, n_rows: int, threads: int) -> tuple[Line,
     if solved:
         best = float(path.objective_errors[entry] + lam * path.costs[entry])
         if abs(answer.fun - best) > 1e-6:
-            raise AssertionError(f"the program says {answer.fun}, the cut {best}")
+            raise AssertionError(f"the program finds {answer.fun}, the cut {best}")
     else:
         rival += f", given up after {theirs:.0f} s"
     what = f"letter, {n_estimators} trees, {n_rows} rows: {len(path)} prunings"
@@ -201,7 +201,7 @@ def _status(field: str) -> float:
 def _prune_and_report(threads: int) -> None:
     model, X, y = grown("covtype", COVTYPE_TRAINING, COVTYPE_ROWS, COVTYPE_TREES, threads)
     with open("/proc/self/clear_refs", "w") as refs:
-        refs.write("5")  # the peak starts anew from here
+        refs.write("5")  # resets the peak
     whole, path = timed(lambda: prune_path(model, X, y, n_jobs=threads))
     peak = _status("VmHWM")
     task = PruningProblem.of(model, X, y, None, threads)

@@ -1,8 +1,9 @@
 """Sampled votes: AdaBoostRS on 5,000 rows at a budget of 20, 500 stumps on 400 binary features.
 
 Costs are uniform on [0, 1], each row has a seed of its own. The rival does the same row by row in NumPy: it
-draws a learner, reads its feature, pays for it if it is new, and stops when the dearest unpaid feature would
-go over the budget. Its draws come from NumPy's generator, so the two agree in distribution, not row by row.
+draws a learner, reads its feature, pays for it if it is new, and stops when the most expensive unpaid feature
+would go over the budget. Its draws come from NumPy's generator, so the two agree in distribution, not row by
+row.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ N_ROWS, N_FEATURES, N_ROUNDS, BUDGET = 5_000, 400, 500, 20.0
 
 
 def make_table(n_rows: int, seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return binary features, the first hundred of which tell something."""
+    """Return binary features, the first hundred of which are informative."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n_rows)
-    tells = np.where(np.arange(N_FEATURES) < 100, 0.2, 0.0)
-    return (rng.random((n_rows, N_FEATURES)) < 0.5 + tells * (y[:, np.newaxis] - 0.5)).astype(float), y
+    effect = np.where(np.arange(N_FEATURES) < 100, 0.2, 0.0)
+    return (rng.random((n_rows, N_FEATURES)) < 0.5 + effect * (y[:, np.newaxis] - 0.5)).astype(float), y
 
 
 def numpy_loop(model: AdaBoostRSClassifier, X: NDArray[np.float64], by_cost: bool) -> NDArray[np.bool_]:

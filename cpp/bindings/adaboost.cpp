@@ -69,7 +69,7 @@ public:
         return out;
     }
 
-    double most_alpha() const { return booster_.max_alpha(); }
+    double max_vote_weight() const { return booster_.max_alpha(); }
 
 private:
     AdaBoost booster_;  // the Python object keeps the table alive
@@ -95,7 +95,7 @@ void bind_boost(nb::module_& m) {
         .def("edges", &PyAdaBoost::edges)
         .def("take", &PyAdaBoost::take, "place"_a, "max_depth"_a)
         .def("trees", &PyAdaBoost::trees)
-        .def_prop_ro("most_alpha", &PyAdaBoost::most_alpha);
+        .def_prop_ro("max_vote_weight", &PyAdaBoost::max_vote_weight);
 }
 
 }  // namespace farthing

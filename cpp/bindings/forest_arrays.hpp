@@ -54,7 +54,7 @@ struct ForestArrays {
         const Vector<double>& values, MutableVector<std::uint8_t> states, MutableVector<index_t> nodes, index_t tree,
         index_t end) const {
         require(span(values).size == view.n_features && static_cast<index_t>(states.shape(0)) == view.n_features,
-                "values, hearsay: one for each feature");
+                "values, feature_state: one for each feature");
         check_nodes({nodes.data(), static_cast<index_t>(nodes.shape(0))}, tree, end);
         nb::list asked;
         const std::int32_t feature = descend_known(view, values.data(), states.data(), nodes.data(), tree, end,

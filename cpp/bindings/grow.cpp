@@ -178,7 +178,7 @@ public:
         return grown;
     }
 
-    index_t n_carried() const { return root_update_.n_reused(); }
+    index_t n_updated_roots() const { return root_update_.n_reused(); }
 
 private:
     const BinnedTable& table_;  // kept alive by the Python object
@@ -246,7 +246,7 @@ void bind_grow(nb::module_& m) {
         .def("gradient", &TreeGrower::gradient, "gradients"_a, "hessians"_a.none(), nb::kw_only(), "l2"_a,
              "min_hessian"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "budget"_a.none(),
              "ledger"_a.none(), "send_others"_a, "step"_a.none())
-        .def_prop_ro("n_carried", &TreeGrower::n_carried)
+        .def_prop_ro("n_updated_roots", &TreeGrower::n_updated_roots)
         .def("classes", &TreeGrower::classes, "labels"_a, "weights"_a, "n_classes"_a, nb::kw_only(), "impurity"_a,
              "alpha"_a, "power"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "max_features"_a.none(),
              "max_cuts"_a.none(), "cuts_above"_a, "seed"_a, "stream"_a);

@@ -55,7 +55,7 @@ class PyReferenceRows : public PyRows<ReferenceRows> {
 public:
     PyReferenceRows(Columns values, Columns margins, Vector<double> intercepts, double intercept, Vector<double> scale,
                     Vector<double> gap, Vector<std::uint8_t> categorical, Vector<std::uint8_t> votes,
-                    const Vector<double>& weights, std::optional<double> n_neighbors, bool by_lot, double alpha,
+                    const Vector<double>& weights, std::optional<double> n_neighbors, bool random_order, double alpha,
                     double confidence)
         : kept_{values, margins}, kept_vectors_{intercepts, scale, gap}, kept_flags_{categorical, votes} {
         table_.n_rows = static_cast<index_t>(values.shape(1));
@@ -71,7 +71,7 @@ public:
         table_.missing_distance = span(gap);
         table_.categorical = span(categorical);
         table_.used = span(votes);
-        table_.random_order = by_lot;
+        table_.random_order = random_order;
         require(table_.intercepts.size == table_.n_rows, "intercepts: one for each row");
         for (const index_t size :
              {table_.scale.size, table_.missing_distance.size, table_.categorical.size, table_.used.size}) {
@@ -196,7 +196,7 @@ void bind_neighbors(nb::module_& m) {
     kept.def(nb::init<Columns, Columns, Vector<double>, double, Vector<double>, Vector<double>, Vector<std::uint8_t>,
                       Vector<std::uint8_t>, const Vector<double>&, std::optional<double>, bool, double, double>(),
              nb::kw_only(), "values"_a, "margins"_a, "intercepts"_a, "intercept"_a, "scale"_a, "gap"_a, "categorical"_a,
-             "votes"_a, "weights"_a, "n_neighbors"_a.none(), "by_lot"_a, "alpha"_a, "confidence"_a);
+             "votes"_a, "weights"_a, "n_neighbors"_a.none(), "random_order"_a, "alpha"_a, "confidence"_a);
     bind<PyReferenceRows, Neighborhood>(kept, m, "Neighborhood");
     nb::class_<PyLocalRows> local(m, "LocalRows");
     local.def(nb::init<Columns, Vector<double>, const Vector<double>&, double, double, double>(), nb::kw_only(),

@@ -16,7 +16,7 @@ void bind_predict(nb::module_& m) {
              nb::kw_only(), "n_features"_a, "n_outputs"_a, "offsets"_a, "target"_a, "feature"_a, "threshold"_a,
              "left"_a, "right"_a, "missing"_a, "category"_a, "category_words"_a, "category_widths"_a, "strict"_a,
              "single"_a)
-        .def("descend", &ForestArrays::descend, "values"_a.noconvert(), "hearsay"_a.noconvert(), "nodes"_a.noconvert(),
+        .def("descend", &ForestArrays::descend, "values"_a.noconvert(), "feature_state"_a.noconvert(), "nodes"_a.noconvert(),
              "tree"_a, "end"_a)
         .def("total", &ForestArrays::total, "scores"_a.noconvert(), "nodes"_a.noconvert(), "end"_a, "single_sums"_a);
 

@@ -27,11 +27,11 @@ class Sampler {
 public:
     Sampler(Vector<double> alphas, Vector<index_t> set_offsets, Vector<index_t> set_features,
             Vector<index_t> all_features, double steps, Vector<std::uint64_t> cumulative, Vector<double> weights,
-            Vector<index_t> exact, double scale, Vector<index_t> dear, Vector<double> dear_prices, bool full_vote,
+            Vector<index_t> exact, double scale, Vector<index_t> costly, Vector<double> costly_prices, bool full_vote,
             index_t max_samples, bool top, Vector<index_t> order, Vector<double> reach, bool curtail,
             Vector<double> own, Vector<double> shared, Vector<index_t> group_of)
-        : kept_{alphas, weights, dear_prices, reach, own, shared},
-          kept_indices_{set_offsets, set_features, all_features, exact, dear, order, group_of},
+        : kept_{alphas, weights, costly_prices, reach, own, shared},
+          kept_indices_{set_offsets, set_features, all_features, exact, costly, order, group_of},
           kept_cumulative_(cumulative) {
         plan_.alphas = span(alphas);
         plan_.set_offsets = span(set_offsets);
@@ -42,8 +42,8 @@ public:
         plan_.weights = span(weights);
         plan_.exact = span(exact);
         plan_.scale = scale;
-        plan_.by_price = span(dear);
-        plan_.descending_prices = span(dear_prices);
+        plan_.by_price = span(costly);
+        plan_.descending_prices = span(costly_prices);
         plan_.full_vote = full_vote;
         plan_.max_samples = max_samples;
         plan_.top = top;
@@ -54,7 +54,7 @@ public:
         require(plan_.set_offsets.size == n + 1, "set_offsets has one entry more than alphas");
         require(plan_.weights.size == n && plan_.distribution.cumulative.size == n,
                 "weights, cumulative: one for each learner");
-        require(plan_.descending_prices.size == plan_.by_price.size, "dear_prices: one for each of dear");
+        require(plan_.descending_prices.size == plan_.by_price.size, "costly_prices: one for each of costly");
         require(plan_.reach.size == plan_.order.size + 1, "reach has one entry more than order");
         sheet_ = cost_sheet_of(own, shared, group_of, static_cast<index_t>(own.shape(0)));
     }
@@ -120,13 +120,13 @@ index_t draw_from(const Vector<std::uint64_t>& cumulative, std::uint64_t key, st
 void bind_sampler(nb::module_& m) {
     m.def("seed_key", &seed_key, "seed"_a, "The key of draws before the first purchase.");
     m.def("purchase_bits", &purchase_bits, "feature"_a, "What the purchase of a feature flips in the key.");
-    m.def("draw_lot", &draw_from, "cumulative"_a, "key"_a, "counter"_a, "The thing that a draw of this number gives.");
+    m.def("draw_index", &draw_from, "cumulative"_a, "key"_a, "counter"_a, "The thing that a draw of this number gives.");
     nb::class_<Sampler>(m, "Sampler")
         .def(nb::init<Vector<double>, Vector<index_t>, Vector<index_t>, Vector<index_t>, double, Vector<std::uint64_t>,
                       Vector<double>, Vector<index_t>, double, Vector<index_t>, Vector<double>, bool, index_t, bool,
                       Vector<index_t>, Vector<double>, bool, Vector<double>, Vector<double>, Vector<index_t>>(),
              nb::kw_only(), "alphas"_a, "set_offsets"_a, "set_features"_a, "all_features"_a, "steps"_a, "cumulative"_a,
-             "weights"_a, "exact"_a, "scale"_a, "dear"_a, "dear_prices"_a, "full_vote"_a, "max_samples"_a, "top"_a,
+             "weights"_a, "exact"_a, "scale"_a, "costly"_a, "costly_prices"_a, "full_vote"_a, "max_samples"_a, "top"_a,
              "order"_a, "reach"_a, "curtail"_a, "own"_a, "shared"_a, "group_of"_a)
         .def("trees", &Sampler::trees<double>, "predictor"_a, "X"_a.noconvert(), "budgets"_a, "seeds"_a, "n_threads"_a)
         .def("trees", &Sampler::trees<float>, "predictor"_a, "X"_a.noconvert(), "budgets"_a, "seeds"_a, "n_threads"_a)

@@ -4,11 +4,11 @@
 table, seed and method, so a long run can be made in parts: ``--tables dna --seeds 0 --methods cascade``.
 FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
 
-All methods have the same rounds, depth, learning rate, ridge and smallest leaf, and choose by the same
+All methods have the same rounds, depth, learning rate, L2 penalty and smallest leaf, and choose by the same
 validation rows. Of a rival that is the model with the best accuracy on them, among those whose validation
 rows spend no more on average; the cascade sets its exits by them, so at each budget it is ``at(budget)``,
-whatever the rows that it was set by say of it. What a model spends is the price of the features that a row's
-prediction looks at, each paid once.
+whatever its accuracy on these rows. What a model spends is the price of the features that a row's prediction
+looks at, each paid once.
 """
 
 from __future__ import annotations
@@ -85,21 +85,21 @@ def split_of(name: str, seed: int, most_rows: int | None = None) -> Split:
     return Split(name, costs, train, validation, test)
 
 
-# The methods: each gives all its models, as validation and test rows see them.
+# The methods: each yields all its models, evaluated on validation and test rows.
 
 
 def followed_model(model: Any, split: Split) -> Followed:
-    """Return one model of the contract."""
-    told = [model.decide(X) for X, _ in (split.validation, split.test)]
+    """Evaluate one fitted model on validation and test rows."""
+    decided = [model.decide(X) for X, _ in (split.validation, split.test)]
     truth = split.validation[1], split.test[1]
-    right = [t.prediction == y for t, y in zip(told, truth, strict=True)]
-    chances = told[0].probabilities[np.arange(len(truth[0])), truth[0]]
+    correct = [d.prediction == y for d, y in zip(decided, truth, strict=True)]
+    likelihoods = decided[0].probabilities[np.arange(len(truth[0])), truth[0]]
     return Followed(
-        np.array([told[0].spent.mean()]),
-        np.array([right[0].mean()]),
-        np.array([-np.log(np.maximum(chances, LEAST)).mean()]),
-        np.array([told[1].spent.mean()]),
-        right[1][np.newaxis],
+        np.array([decided[0].spent.mean()]),
+        np.array([correct[0].mean()]),
+        np.array([-np.log(np.maximum(likelihoods, LEAST)).mean()]),
+        np.array([decided[1].spent.mean()]),
+        correct[1][np.newaxis],
     )
 
 
@@ -108,10 +108,10 @@ def cascade(split: Split, size: Size) -> Iterator[Followed]:
     model = MiserCascadeClassifier(
         costs=split.costs, n_estimators=size.n_rounds, n_jobs=1, random_state=0, **SETTINGS
     )
-    yield from told_at(model.fit(*split.train, validation=split.validation), split)
+    yield from at_budgets(model.fit(*split.train, validation=split.validation), split)
 
 
-def told_at(model: MiserCascadeClassifier, split: Split) -> Iterator[Followed]:
+def at_budgets(model: MiserCascadeClassifier, split: Split) -> Iterator[Followed]:
     """Yield a fitted cascade at each budget."""
     whole = split.costs.total(split.costs.features)
     for share in SHARES:
@@ -183,7 +183,7 @@ def budget_prune(split: Split, size: Size) -> Iterator[Followed]:
         forest = BudgetForestClassifier(
             cost_rule=rule,
             tradeoff=None if tradeoff is None else tradeoff / total,
-            n_estimators=size.n_trees,
+            n_estimators=size.n_estimators,
             max_features=max_features,
             min_samples_leaf=5,
             costs=split.costs,
@@ -197,7 +197,7 @@ def budget_prune(split: Split, size: Size) -> Iterator[Followed]:
             if len(fits):
                 best[int(fits[np.argmin(path.forest_errors[fits])])] = None
         for entry in best:
-            yield followed_model(path[entry], split)
+            yield followed_model(path[entry].model, split)
 
 
 def adapt(split: Split, size: Size) -> Iterator[Followed]:
@@ -214,7 +214,7 @@ def adapt(split: Split, size: Size) -> Iterator[Followed]:
         shares=(0.02, 0.05, 0.1, 0.2, 0.5),
         n_jobs=1,
     )
-    for point in path.frontier:
+    for point in path.pareto():
         yield followed_model(point.model, split)
 
 
@@ -230,7 +230,7 @@ METHODS: dict[str, Callable[[Split, Size], Iterator[Followed]]] = {
 
 
 def measure(split: Split, models: Iterator[Followed], *, by_budget: bool = False) -> dict[str, NDArray[Any]]:
-    """Choose at each budget by the validation rows; return who is right and what is spent on test rows.
+    """Choose at each budget by the validation rows; return which test rows are correct, and what they spend.
 
     Parameters
     ----------
@@ -316,15 +316,15 @@ def page(kept: Path, size: Size) -> str:
 
 
 def _left_out(kept: Path) -> list[str]:
-    """Say which tables and which rivals were not measured."""
+    """Return which tables and which rivals were not measured."""
     tables = [name for name in TABLES if not _found(kept, name, OURS)]
     rivals = [m for m in METHODS if not any(_found(kept, name, m) for name in TABLES if name not in tables)]
-    said = []
+    lines = []
     if tables:
-        said.append(f"\nNot measured: the tables {', '.join(tables)}.")
+        lines.append(f"\nNot measured: the tables {', '.join(tables)}.")
     if rivals:
-        said.append(f"\nNot measured on any table: {', '.join(rivals)}.")
-    return said
+        lines.append(f"\nNot measured on any table: {', '.join(rivals)}.")
+    return lines
 
 
 def _found(kept: Path, name: str, method: str) -> dict[int, Any]:
@@ -382,10 +382,10 @@ HEAD = """# The miser cascade at mean budgets
 
 Mean accuracy on test rows over six mean budgets: 2, 5, 10, 20, 50 and 100 % of what all features cost.
 Random integer prices from 1 to 50, drawn anew with each seed; half of the rows to learn from, 20 % to choose
-by, 30 % to test. All boosters have {n_rounds} rounds of depth {max_depth}, learning rate {learning_rate},
-ridge {l2} and leaves of at least {min_samples_leaf} rows. The cascade is **one** fit; its boosters are grown on
-the training rows, and its chains, calibration and exits are set by the validation rows, those by which every
-rival chooses among its models.
+by, 30 % to test. All boosters have {n_rounds} rounds of depth {max_depth}, learning rate {learning_rate}, an
+L2 penalty of {l2_regularization} and leaves of at least {min_samples_leaf} rows. The cascade is **one** fit;
+its boosters are grown on the training rows, and its chains, calibration and exits are set by the validation
+rows, those by which every rival chooses among its models.
 
 - "miser": {n_fits} fits of `GreedyMiserClassifier`, trade-offs that are found by what validation rows spend,
   and hard budgets; every round of every fit is a model, with early exits at four thresholds and without.

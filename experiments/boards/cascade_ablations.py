@@ -9,166 +9,185 @@ run can be made in parts. FARTHING_DATA must name the folder of the tables; see
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.boards.cascade import measure, save, split_of, told_at
+from experiments.boards.cascade import at_budgets, measure, save, split_of
 from experiments.lib.followed_fits import N_ROUNDS, SETTINGS
 from experiments.lib.mean_budgets import SHARES, Followed, Split
 from experiments.lib.pages import command, options, parse, write_page
 from farthing.cascades import MiserCascadeClassifier
-from farthing.cascades.miser_cascade.feature_chains import cut, free_columns, miser_order, prefix_costs
+from farthing.cascades.miser_cascade.feature_chains import cut, miser_order, prefix_costs
 from farthing.cascades.miser_cascade.forward_selection import forward_order
 from farthing.costs import CostSheet
-from farthing.learning.exits import ALWAYS, Exits, Point
-from farthing.learning.out_of_fold import Booster, Columns, OutOfFoldTrainer
+from farthing.learning.exits import ALWAYS, NEVER, ExitPoint, Exits
+from farthing.learning.feature_prices import free_columns
+from farthing.learning.out_of_fold import Columns, OutOfFoldBooster, OutOfFoldTrainer
 from farthing.trees import Forest
 
 NAME = "cascade_ablations"
 TABLES = ("dna", "miniboone_tiny", "splice")
+# Sets of columns, and the chains that lead through them.
+Chains: TypeAlias = tuple[list[Columns], list[list[int]]]
 
 
 class OneChain(MiserCascadeClassifier):
-    """The miser's chain for all budgets alone."""
+    """Only the miser's chain for all budgets."""
 
-    def _chains(self, nursery: OutOfFoldTrainer) -> tuple[list[Columns], list[list[int]]]:
-        sets, chains = super()._chains(nursery)
+    def feature_chains(self, trainer: OutOfFoldTrainer) -> Chains:
+        """Return the first chain."""
+        sets, chains = super().feature_chains(trainer)
         return sets[: len(chains[0])], chains[:1]
 
 
 class NoForward(MiserCascadeClassifier):
     """Without the chain of forward selection."""
 
-    def _chains(self, nursery: OutOfFoldTrainer) -> tuple[list[Columns], list[list[int]]]:
-        sets, chains = super()._chains(nursery)
+    def feature_chains(self, trainer: OutOfFoldTrainer) -> Chains:
+        """Return all chains but the second."""
+        sets, chains = super().feature_chains(trainer)
         return sets, [chains[0], *chains[2:]]
 
 
 class Forward(MiserCascadeClassifier):
     """One chain, that of forward selection."""
 
-    def _chains(self, nursery: OutOfFoldTrainer) -> tuple[list[Columns], list[list[int]]]:
-        free = free_columns(nursery.sheet)
-        order = forward_order(nursery, free, nursery.bins.n_features)
-        return _cut_chain(self, nursery.sheet, order)
+    def feature_chains(self, trainer: OutOfFoldTrainer) -> Chains:
+        """Return the chain of forward selection over all features."""
+        order = forward_order(trainer, free_columns(trainer.costs), trainer.bins.n_features)
+        return _cut_chain(trainer.costs, order, self.n_stages)
 
 
 class BlindChain(MiserCascadeClassifier):
-    """One chain in the order in which a miser buys that takes all prices for one."""
+    """One chain, in the order in which a miser buys if all prices are 1."""
 
-    def _chains(self, nursery: OutOfFoldTrainer) -> tuple[list[Columns], list[list[int]]]:
-        return _one_chain(self, nursery, CostSheet.uniform(nursery.sheet.features))
+    def feature_chains(self, trainer: OutOfFoldTrainer) -> Chains:
+        """Return the chain of uniform prices."""
+        uniform = CostSheet.uniform(trainer.costs.features)
+        blind = replace(trainer, rows=replace(trainer.rows, costs=uniform))
+        return _cut_chain(trainer.costs, miser_order(blind, None), self.n_stages)
 
 
 class GainChain(MiserCascadeClassifier):
-    """One chain in the order of gain over price in one booster of all features, ranked once."""
+    """One chain, by gain over price in one booster of all features, ranked once."""
 
-    def _chains(self, nursery: OutOfFoldTrainer) -> tuple[list[Columns], list[list[int]]]:
-        every = np.arange(nursery.bins.n_features)
-        forest = nursery.booster(every).forest
+    def feature_chains(self, trainer: OutOfFoldTrainer) -> Chains:
+        """Return the chain of the features whose gain is positive."""
+        every = np.arange(trainer.bins.n_features)
+        forest = trainer.booster(every).forest
         inner = forest.feature >= 0
         starts = forest.tree_starts()[inner]
         value, cover = forest.value[:, 0], forest.cover
         ends = [starts + forest.left[inner], starts + forest.right[inner]]
         gain = sum(cover[end] * value[end] ** 2 for end in ends) - cover[inner] * value[inner] ** 2
-        worth = np.bincount(forest.feature[inner], weights=gain, minlength=len(every)) / nursery.sheet.own
-        order = np.argsort(-worth, kind="stable")
-        return _cut_chain(self, nursery.sheet, order[worth[order] > 0])
+        gains = np.bincount(forest.feature[inner], weights=gain, minlength=len(every))
+        ratio = gains / trainer.costs.own
+        order = np.argsort(-ratio, kind="stable")
+        return _cut_chain(trainer.costs, order[ratio[order] > 0], self.n_stages)
 
 
-def _one_chain(
-    model: Any, nursery: OutOfFoldTrainer, sheet: CostSheet
-) -> tuple[list[Columns], list[list[int]]]:
-    own = nursery.sheet
-    nursery.sheet = sheet
-    order = miser_order(nursery, None)
-    nursery.sheet = own
-    return _cut_chain(model, own, order)
+def _cut_chain(costs: CostSheet, order: Columns, n_stages: int) -> Chains:
+    """Cut an order of columns into the stages of one chain."""
+    cuts = cut(prefix_costs(costs, order), len(free_columns(costs)), n_stages)
+    return [np.sort(order[:n_owned]).astype(np.int64) for n_owned in cuts], [list(range(len(cuts)))]
 
 
-def _cut_chain(model: Any, sheet: CostSheet, order: Columns) -> tuple[list[Columns], list[list[int]]]:
-    cuts = cut(prefix_costs(sheet, order), len(free_columns(sheet)), model.n_stages)
-    return [np.sort(order[:owned]).astype(np.int64) for owned in cuts], [list(range(len(cuts)))]
+@dataclass
+class _LastBooster:
+    """The booster that was grown last, by the columns it may use."""
+
+    columns: set[int]
+    scores: NDArray[np.float64]
+    trees: list[Forest]
 
 
-class ContinuedNursery(OutOfFoldTrainer):
-    """Boosters that go on from the scores of the one before, if its features are among theirs."""
+@dataclass(frozen=True, eq=False)
+class ContinuedTrainer(OutOfFoldTrainer):
+    """Boosters that continue the one before, if its features are among theirs."""
 
-    _last: tuple[set[int], Any, list[Forest]] | None = None
+    # A list, since the trainer itself is frozen; it has at most one entry.
+    last: list[_LastBooster] = field(default_factory=list, init=False)
 
-    def booster(self, columns: Columns) -> Booster:
-        """Grow a booster, with as many more rounds as suit the rows held out."""
-        making = self.boosting(self.folds[0].learn)
+    def booster(self, columns: Columns) -> OutOfFoldBooster:
+        """Grow a booster, with as many more rounds as suit the held-out rows."""
+        boosting = self.boosting(self.folds[0].learn)
         trees: list[Forest] = []
-        if self._last is not None and self._last[0] <= set(columns.tolist()):
-            making.scores, trees = self._last[1].copy(), list(self._last[2])
+        if self.last and self.last[0].columns <= set(columns.tolist()):
+            boosting.scores, trees = self.last[0].scores.copy(), list(self.last[0].trees)
         grow = self.grow(self.folds[0].learn, columns)
-        n_before, n_outputs = len(trees), len(making.scores)
-        best, n_rounds, scores = self.held_loss(making.scores), 0, making.scores.copy()
+        n_before, n_outputs = len(trees), len(boosting.scores)
+        least, n_rounds, scores = self.held_out_loss(boosting.scores), 0, boosting.scores.copy()
         for number in range(1, self.settings.n_estimators + 1 if len(columns) else 1):
-            making.round(grow)
-            if (loss := self.held_loss(making.scores)) < best:
-                best, n_rounds, scores = loss, number, making.scores.copy()
-        trees += making.trees[: n_rounds * n_outputs]
-        self._last = set(columns.tolist()), scores, trees
-        making.trees = trees
-        rounds = (n_before // n_outputs) + n_rounds
-        return Booster(self._forest(making, rounds), scores, rounds)
+            boosting.round(grow)
+            if (loss := self.held_out_loss(boosting.scores)) < least:
+                least, n_rounds, scores = loss, number, boosting.scores.copy()
+        trees += boosting.trees[: n_rounds * n_outputs]
+        self.last[:] = [_LastBooster(set(columns.tolist()), scores, trees)]
+        boosting.trees = trees
+        n_all = (n_before // n_outputs) + n_rounds
+        return OutOfFoldBooster(self.forest(boosting, n_all), scores, n_all)
 
 
 class Continued(OneChain):
     """Boosters that continue, on one chain."""
 
-    _nursery = ContinuedNursery
+    trainer_type = ContinuedTrainer
 
 
 class CommonExits(Exits):
     """The same threshold at every stage up to a last one."""
 
-    def path(self) -> list[Point]:
+    def path(self) -> list[ExitPoint]:
         """Return mean spend, mean error and thresholds for every mean budget, cheapest first."""
         found = []
         for quantile in np.linspace(0, 1, 60):
             for last in range(1, self.n_stages):
-                thresholds = np.full(self.n_stages, np.quantile(self._risks[1:], quantile))
-                thresholds[0] = -np.inf
+                thresholds = np.full(self.n_stages, np.quantile(self.risks[1:], quantile))
+                thresholds[0] = NEVER
                 thresholds[last:] = ALWAYS
                 found.append(thresholds)
-        return self._best([*found, np.full(self.n_stages, ALWAYS)])
+        return self.best([*found, np.full(self.n_stages, ALWAYS)])
 
 
 class Common(MiserCascadeClassifier):
     """One common threshold."""
 
-    _exits = CommonExits
+    exits_type = CommonExits
 
 
 class HullExits(Exits):
-    """The corners of the convex hull alone, without the thresholds between them."""
+    """Only the corners of the convex hull, without the thresholds between them."""
 
-    def _between(
+    def between(
         self,
-        cheap: NDArray[np.float64],
-        dear: NDArray[np.float64],  # noqa: ARG002
+        low: NDArray[np.float64],
+        high: NDArray[np.float64],  # noqa: ARG002 - the signature of the base
         part: float,  # noqa: ARG002
     ) -> NDArray[np.float64]:
-        return cheap
+        """Return the thresholds of the lower budget, which are known already."""
+        return low
 
 
 class Hull(MiserCascadeClassifier):
-    """The corners of the hull alone."""
+    """Only the corners of the hull."""
 
-    _exits = HullExits
+    exits_type = HullExits
 
 
 class Uncalibrated(MiserCascadeClassifier):
-    """Scores as they come."""
+    """Scores without calibration."""
 
-    def _calibrate(self, nursery: OutOfFoldTrainer, boosters: list[Booster]) -> None:  # noqa: ARG002
-        self.temperatures_ = np.ones(len(boosters))
+    def temperatures(
+        self,
+        trainer: OutOfFoldTrainer,  # noqa: ARG002 - the signature of the base
+        boosters: list[OutOfFoldBooster],
+    ) -> NDArray[np.float64]:
+        """Return a temperature of 1 for each booster."""
+        return np.ones(len(boosters))
 
 
 CHANGES: dict[str, Callable[..., Any]] = {
@@ -194,7 +213,7 @@ CHANGES: dict[str, Callable[..., Any]] = {
 def changed(split: Split, make: Callable[..., Any], n_rounds: int) -> Iterator[Followed]:
     """Yield the changed cascade of each budget."""
     model = make(split.costs, n_estimators=n_rounds, n_jobs=1, random_state=0, **SETTINGS)
-    yield from told_at(model.fit(*split.train, validation=split.validation), split)
+    yield from at_budgets(model.fit(*split.train, validation=split.validation), split)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

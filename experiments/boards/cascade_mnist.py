@@ -8,8 +8,8 @@ information for dynamic feature selection, ICML 2023) publish.
 ``--k 20`` runs one k; with ``--moved`` each training image counts five times, as it is and moved by one pixel
 in each direction. Without ``--k`` all lines of the page are run. Results are kept when they are done.
 
-``--k 20 --trial 6000 n_branches=8 n_estimators=20`` tries other settings: it trains on so many training rows and
-evaluates on 10,000 others of them. The page lists all trials that are kept. FARTHING_DATA must name the
+``--k 20 --trial 6000 n_branches=8 n_estimators=20`` tries other settings: it trains on so many training rows
+and evaluates on 10,000 others of them. The page lists all trials that are kept. FARTHING_DATA must name the
 folder of the tables; see `farthing.datasets.load_table`.
 """
 
@@ -152,8 +152,8 @@ def line(result: dict[str, Any]) -> str:
     rows = "300,000 (moved)" if result["moved"] else "60,000"
     tried = result["settings"].get("n_candidates", 1)
     counts = f"{result['most']} | {result['pixels']} | {result['branches']}"
-    told = f"{spread(result)} | {PUBLISHED[k]:.3f} | {verdict} | {result['seconds']:.0f}"
-    return f"| {k} | {rows} | {tried} | {counts} | {told} |"
+    cells = f"{spread(result)} | {PUBLISHED[k]:.3f} | {verdict} | {result['seconds']:.0f}"
+    return f"| {k} | {rows} | {tried} | {counts} | {cells} |"
 
 
 def trial_line(result: dict[str, Any]) -> str:
@@ -218,7 +218,7 @@ Earlier versions of this page had lines in which small neural networks answered 
 These networks, written by hand, were removed from the library, and their figures with them; what is left is
 of boosters alone.
 
-| k | trained on | `n_candidates` | most pixels | pixels in all | branches | accuracy | published | | seconds |
+| k | trained on | candidates | most pixels | pixels in all | branches | accuracy | published | | seconds |
 |---|---|---|---|---|---|---|---|---|---|
 {table}
 
@@ -229,10 +229,10 @@ moved images, below by nine rows in 10,000, and above by one standard error with
 by less than a standard error, and at fifty by more than four. Moved images are a help that the published
 figure, as far as we know, has not had; without them the cascade was not run at twenty and fifty.
 
-Features that are tried out before they are bought (`n_candidates`) brought two thousandths at twenty pixels, with
-the same routes; more branches and longer routes brought nothing. The lines at twenty pixels with 24 branches,
-and with 64 branches of which none tries features out, are of earlier settings, which are listed at the end
-and not run any more.
+Features that are tried out before they are bought (`n_candidates`) brought two thousandths at twenty pixels,
+with the same routes; more branches and longer routes brought nothing. The lines at twenty pixels with 24
+branches, and with 64 branches of which none tries features out, are of earlier settings, which are listed at
+the end and not run any more.
 
 ## Trials
 
@@ -243,8 +243,8 @@ Settings were tried on a part of the training rows, and evaluated on 10,000 othe
 At twenty pixels the test rows have been looked at more than once. The first pieces had 24 branches; with 140
 rounds of boosters these had 0.9411. Trials on 50,000 rows then favoured 64 branches, and on the test rows
 nothing of that was left: a trial has a standard error of 0.0024, and the rows held out are by the same
-writers as those trained on, the test rows by others. After that, trials favoured `n_candidates`. Copies of each
-training image that were slanted, in four ways, by 0.15 pixels per row, had 0.9335 in a trial whose
+writers as those trained on, the test rows by others. After that, trials favoured `n_candidates`. Copies of
+each training image that were slanted, in four ways, by 0.15 pixels per row, had 0.9335 in a trial whose
 counterpart had 0.9336 without; a second level of branches, by the class that is guessed after twelve pixels,
 had 0.9321 where one level had 0.9283 with 24 branches and 0.9373 with 64. Both were dropped. The other pieces
 were run once.

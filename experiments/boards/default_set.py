@@ -58,28 +58,26 @@ def splits(name: str, seed: int) -> Iterator[Split]:
 def measure(split: Split, seed: int, methods: Sequence[str] | None = None) -> dict[str, Any]:
     """Fit all candidates, or those of some methods; return a row for each model, and how the prior does."""
     names = list(split.costs.features)
-    train, held, test = (
-        SweepRows.of(pd.DataFrame(X, columns=names), y)
-        for X, y in (split.train, split.validation, split.test)
-    )
+    parts = split.train, split.validation, split.test
+    train, held, test = (SweepRows.of(pd.DataFrame(X, columns=names), y) for X, y in parts)
     whole = split.costs.total(names)
     n_classes = int(split.train[1].max()) + 1
     context = SweepContext(len(train.y), len(names), n_classes, split.costs, None, "mean", seed)
     lean = {_key(c.method, c.params) for c in candidates("auto", context)}
-    judge: Any = scorer_of("accuracy", classifies=True)
+    scorer: Any = scorer_of("accuracy", classifies=True)
     rows = []
     offered = [candidate for word in ("auto", "all") for candidate in candidates(word, context)]
     tried = {_key(c.method, c.params): c for c in offered if methods is None or c.method in methods}
     for key, candidate in tried.items():
         model = clone(candidate.estimator).fit(train.X, train.y)
         for params, variant in model.variants():
-            told = evaluate(variant, held, split.costs, None)
-            score, error = judge(told)
+            evaluated = evaluate(variant, held, split.costs, None)
+            score, error = scorer(evaluated)
             right = float(np.mean(evaluate(variant, test, split.costs, None).prediction == test.y))
             settings = {name: str(value) for name, value in {**candidate.params, **params}.items()}
-            spend = float(told.spend.mean() / whole)
+            spend = float(evaluated.spend.mean() / whole)
             rows.append(
-                [candidate.method, key in lean, settings, spend, score, error, judge.loss(told), right]
+                [candidate.method, key in lean, settings, spend, score, error, scorer.loss(evaluated), right]
             )
     common = int(np.argmax(np.bincount(train.y)))
     return {"rows": rows, "prior": [float(np.mean(part.y == common)) for part in (held, test)]}

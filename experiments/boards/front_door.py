@@ -152,7 +152,7 @@ def n_fits(split: Split, methods: Any) -> int:
 
 
 def ours(split: Split, seed: int, methods: Any, memory: Path) -> tuple[list[Row], list[str]]:
-    """Return the answers at the six budgets, and who was chosen; fits are kept in a folder."""
+    """Return the results at the six budgets, and the methods chosen; fits are kept in a folder."""
     X, y = together(split).train
     held = np.concatenate([np.full(len(split.train[1]), -1), np.zeros(len(split.validation[1]), int)])
     whole = split.costs.total(split.costs.features)
@@ -175,8 +175,8 @@ def ours(split: Split, seed: int, methods: Any, memory: Path) -> tuple[list[Row]
                 random_state=seed,
                 n_jobs=1,
             ).fit(pd.DataFrame(X, columns=names), y)
-            told = model.decide(pd.DataFrame(split.test[0], columns=names))
-            rows.append((told.prediction == split.test[1], float(told.spent.mean())))
+            decided = model.decide(pd.DataFrame(split.test[0], columns=names))
+            rows.append((decided.prediction == split.test[1], float(decided.spent.mean())))
             chosen.append(model.chosen_.method)
     return rows, chosen
 
@@ -197,7 +197,7 @@ class Result:
     row : ndarray of int64, shape (n_rows,)
         The test rows, ascending.
     notes : dict
-        Sizes, seconds, the number of fits to choose by, and for ours who was chosen.
+        Sizes, seconds, the number of fits to choose by, and for ours the methods chosen.
     """
 
     right: NDArray[np.bool_]
@@ -362,8 +362,8 @@ HEAD = """# The front door against LightGBM
 - `BudgetedClassifier` tries what it tries by default. Each rival has as many fits, or more:
   LightGBM with its coupled penalty, with its lazy penalty, and without a penalty on a static subset, half of
   them the features of most gain, half those of most gain per price. They have {n_rounds} rounds of depth
-  {max_depth}, learning rate {learning_rate}, ridge {l2}, leaves of at least {min_samples_leaf} rows, and every
-  round of every fit is a model to choose from.
+  {max_depth}, learning rate {learning_rate}, an L2 penalty of {l2_regularization}, leaves of at least
+  {min_samples_leaf} rows, and every round of every fit is a model to choose from.
 - Budgets are shares of what all features cost together, and hold on average over validation rows. A cell is
   the accuracy on test rows, and in brackets what they spent. What was chosen is fitted again with the
   validation rows.

@@ -4,7 +4,7 @@
 measured, so a long run can be made in parts: ``--tables letter --seeds 0``. FARTHING_DATA must name the
 folder of the tables; see `farthing.datasets.load_table`.
 
-Every method makes 24 fits with the same number of rounds, depth, learning rate and ridge. Every round of
+Every method makes 24 fits with the same number of rounds, depth, learning rate and L2 penalty. Every round of
 every fit is a model (`experiments.lib.mean_budgets`); at each budget that with the best accuracy on
 validation rows is taken among those whose validation rows spend no more on average, and its accuracy on test
 rows is reported. What LightGBM's trees spend is counted as our own: the features on each row's paths through
@@ -221,7 +221,7 @@ def summary(found: dict[str, list[dict[str, Any]]], say: Callable[[str], None]) 
         cells = []
         for method in (MISER, WITH_EXITS):
             gaps, errors = compared(results, method, rival)
-            cells.append(f"{gaps.mean():+.4f} +- {errors[-1]:.4f}: {word(gaps.mean(), errors[-1])}")
+            cells.append(f"{gaps.mean():+.4f} +- {errors[-1]:.4f}: {standing(gaps.mean(), errors[-1])}")
         say(f"| {name} | {rival} | {' | '.join(cells)} |")
 
 
@@ -232,14 +232,14 @@ def verdict(method: str, rival: str, gaps: NDArray[np.float64], errors: NDArray[
     at each budget and over all budgets.
     """
     mean, error = gaps.mean(), errors[-1]
-    text = f"- {method} against {rival}: {mean:+.4f} +- {error:.4f} on average: {word(mean, error)}."
+    text = f"- {method} against {rival}: {mean:+.4f} +- {error:.4f} on average: {standing(mean, error)}."
     behind = zip(SHARES, gaps.mean(axis=0), errors, strict=False)
     if lost := [f"{share:.0%} ({by:+.4f} +- {of:.4f})" for share, by, of in behind if by < -of]:
         text += f" By budget it loses by more than a standard error at {', '.join(lost)}."
     return text
 
 
-def word(mean: float, error: float) -> str:
+def standing(mean: float, error: float) -> str:
     """Say whether a difference is what we want, may be none, or is not."""
     if abs(mean) < EVEN:
         return "even"
@@ -286,8 +286,9 @@ def page(kept: Path) -> str:
 
 HEAD = """# Accuracy at mean budgets
 
-{n_fits} fits of each method, {n_rounds} rounds of depth {max_depth}, learning rate {learning_rate}, ridge
-{l2}, leaves of at least {min_samples_leaf} rows; random integer prices from 1 to 50, drawn anew with each seed.
+{n_fits} fits of each method, {n_rounds} rounds of depth {max_depth}, learning rate {learning_rate}, an L2
+penalty of {l2_regularization}, leaves of at least {min_samples_leaf} rows; random integer prices from 1 to
+50, drawn anew with each seed.
 Budgets are shares of what all features cost together, and hold on average over validation rows. A cell is
 the accuracy on test rows, and in brackets what they spent. Every round of every fit is a model to choose
 from, for all methods alike; the choice is by accuracy on validation rows, among equals by log loss.
@@ -296,8 +297,8 @@ from, for all methods alike; the choice is by accuracy on validation rows, among
   rows spend at those before, so that spends are spread evenly by ratios; `miser_path(tradeoffs=20)` does the
   same. And 4 fits with charge="model" and a hard budget, one for each of the four smallest shares. "Miser
   with exits" has the same fits; each may also be chosen with rows leaving early at one of four thresholds
-  (`farthing.cascades.EarlyExitClassifier`), which takes no fit. To find where trade-offs begin takes a few single
-  splits, which are not counted as fits.
+  (`farthing.cascades.EarlyExitClassifier`), which takes no fit. To find where trade-offs begin takes a few
+  single splits, which are not counted as fits.
 - "LightGBM coupled", "LightGBM lazy": 24 trade-offs each, 0 and a grid from 1e-6 to 0.03. The better of the
   two on a table is what the goal holds the miser against. "LightGBM, spread" is a stronger rival, with our
   search: the one of the two penalties that does better on validation rows, with 24 trade-offs that are

@@ -56,10 +56,10 @@ def saved_models() -> list[bytes]:
         AdaBoostBTClassifier(costs=sheet, n_estimators=8, budget=9.0, curtail=True).fit(X, labels == "ill"),
         GradientBoostingRegressor(costs=sheet, n_estimators=5, max_depth=3).fit(X, risk),
         GradientBoostingRegressor(n_estimators=2, max_leaf_nodes=4).fit(plain.astype(np.float32), risk),
-        EarlyExitClassifier(GreedyMiserClassifier(n_estimators=2, max_depth=2), every=1, costs=sheet).fit(
-            X, labels
-        ),
-        EarlyExitRanker(GradientBoostingRegressor(n_estimators=3, max_leaf_nodes=3), every=1).fit(
+        EarlyExitClassifier(
+            GreedyMiserClassifier(n_estimators=2, max_depth=2), rounds_per_exit=1, costs=sheet
+        ).fit(X, labels),
+        EarlyExitRanker(GradientBoostingRegressor(n_estimators=3, max_leaf_nodes=3), rounds_per_exit=1).fit(
             plain, risk
         ),
         MarginNeighborsClassifier(stumps, n_neighbors=5, costs=sheet).fit(X[:40], labels[:40] == "ill"),

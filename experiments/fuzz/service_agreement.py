@@ -36,13 +36,13 @@ TINY_METHODS = ("AdaBoostRSClassifier", "BudgetTreeClassifier", "GreedyMiserRegr
 
 
 def steps(model: Any, answers: dict[str, Any], options: dict[str, Any]) -> list[Any]:
-    """Return everything that a walk says, from its first question to its end."""
-    said: list[Any] = []
+    """Return every question, price, rest and decision of a walk."""
+    seen: list[Any] = []
     walk = model.walk(**options)
     while (ask := walk.ask) is not None:
-        said.append((ask, walk.spent, walk.left, walk.decision))
+        seen.append((ask, walk.spent, walk.left, walk.decision))
         walk.tell(answers.get(ask.feature, REFUSED))
-    return [*said, walk.decision]
+    return [*seen, walk.decision]
 
 
 def make_row(model: Any, fresh: Any, number: int) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -25,8 +25,9 @@ from sklearn.svm import SVC
 
 from experiments.lib.forest_runs import Part, Task, by_split, covtype, shrunk, votes
 from experiments.lib.pages import ROOT, commit
-from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, AdaptPoint, L1GateClassifier
-from farthing.adaptive.adapt.path import Ground
+from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, L1GateClassifier
+from farthing.adaptive.adapt.sweep import AdaptSweep
+from farthing.base import Point
 from farthing.boosting import GreedyMiserClassifier, miser_path
 from farthing.datasets import load_table
 from farthing.forests import BudgetForestClassifier, prune_path
@@ -40,12 +41,12 @@ LEVELS = (1, 2, 3, 4, 6, 8, 12)
 
 @dataclass(frozen=True)
 class Sweep:
-    """What is swept; tradeoffs of the trees are shares of the loss before the first tree."""
+    """What is swept; trade-offs of the trees are shares of the loss before the first tree."""
 
     n_estimators: int = 100
     n_alternations: int = 5
     tradeoffs: tuple[float, ...] = tuple(np.geomspace(3e-4, 3e-2, 6)[[1, 0, 2, 3, 4, 5]])
-    lin_gammas: tuple[float, ...] = tuple(np.geomspace(1e-4, 1e-1, 6))
+    lin_tradeoffs: tuple[float, ...] = tuple(np.geomspace(1e-4, 1e-1, 6))
     p_fulls: tuple[float, ...] = (0.3, 0.1, 0.5, 0.7)
     rates: tuple[float, ...] = (0.3,)
     depths: tuple[int, ...] = (4,)
@@ -56,7 +57,7 @@ class Sweep:
 
 
 DEFAULT = Sweep()
-# The appendix: 500 trees, 30 turns, 10 tradeoffs, 9 shares, 9 learning rates; 20 tradeoffs for ADAPT-LIN.
+# The appendix: 500 trees, 30 turns, 10 trade-offs, 9 shares, 9 learning rates; 20 trade-offs for ADAPT-LIN.
 FULL = Sweep(
     500,
     30,
@@ -65,18 +66,19 @@ FULL = Sweep(
     tuple(np.linspace(0.1, 0.9, 9)),
     tuple(np.linspace(0.1, 1.0, 9)),
 )
-# More tradeoffs, closer to each other, and learning rates: whether the default sweep is what limits ADAPT-GBRT.
 TINY = Sweep(
     n_estimators=2,
     n_alternations=1,
     tradeoffs=(1e-3,),
-    lin_gammas=(1e-2,),
+    lin_tradeoffs=(1e-2,),
     p_fulls=(0.3,),
     n_tradeoffs=2,
     n_supports=1,
     forest_trees=10,
     shrink=40,
 )
+# More trade-offs, closer to each other, and more learning rates: whether the default sweep is what limits
+# ADAPT-GBRT.
 FINE = replace(DEFAULT, tradeoffs=tuple(np.geomspace(2e-3, 6e-2, 9)), rates=(0.15, 0.3, 0.5))
 
 
@@ -142,10 +144,10 @@ def parts_of(task: Task) -> dict[str, Any]:
     return {"validation": (task.validation.X, task.validation.y), "test": (task.test.X, task.test.y)}
 
 
-def dot(point: AdaptPoint) -> Dot:
+def dot(point: Point) -> Dot:
     """Return a system of a path without its model."""
-    said = (point.validation_spend, point.validation_score, point.spend, point.score)
-    return Dot(*said, dict(point.params), point.threshold)
+    figures = (point.spend, point.score, point.test_spend, point.test_score)
+    return Dot(*figures, dict(point.params), point.details["threshold"])
 
 
 @dataclass(frozen=True)
@@ -160,15 +162,15 @@ class Run:
 
 
 @dataclass
-class Way:
-    """How a run goes: when it begins nothing new, how many jobs it has, and where it keeps what is done."""
+class RunOptions:
+    """When a run starts nothing new, how many jobs it has, and where it keeps what is done."""
 
     end: float = math.inf
     jobs: int = 2
     folder: Path = ROOT / "build" / "nan2018_adaptive"
 
 
-WAY = Way()
+OPTIONS = RunOptions()
 
 
 Works: TypeAlias = dict[str, Callable[[], list[Dot]]]
@@ -184,7 +186,7 @@ class Pieces:
         """Do what is left of a method, as far as the time goes; return all that it found."""
 
         def one(key: str, work: Callable[[], list[Dot]]) -> dict[str, Any] | None:
-            if time.monotonic() > WAY.end:
+            if time.monotonic() > OPTIONS.end:
                 return None
             begin = time.thread_time()
             points = [asdict(point) for point in work()]
@@ -192,7 +194,7 @@ class Pieces:
 
         left = {key: work for key, work in works.items() if not self._file(method, key).is_file()}
         jobs = (delayed(one)(key, work) for key, work in left.items())
-        for found in Parallel(n_jobs=WAY.jobs, prefer="threads", return_as="generator_unordered")(jobs):
+        for found in Parallel(n_jobs=OPTIONS.jobs, prefer="threads", return_as="generator_unordered")(jobs):
             if found is not None:
                 keep(self._file(method, found["key"]), json.dumps(found))
                 print(f"{self.name}, {method}, {found['key']}: {found['seconds']:.0f} s", flush=True)
@@ -203,21 +205,27 @@ class Pieces:
         return Run(points, sum(found["seconds"] for found in kept), len(kept), len(works), code)
 
     def _file(self, method: str, key: str) -> Path:
-        return WAY.folder / f"{self.name}.{method}.{key}.json".replace(" ", "_")
+        return OPTIONS.folder / f"{self.name}.{method}.{key}.json".replace(" ", "_")
 
-    def ground(self, make: Callable[[], Any], task: Task) -> Ground:
-        """Return the tables and the expensive model of an estimator with its words, which are made once."""
-        path = WAY.folder / f"{self.name}.ground"
+    def systems(self, make: Callable[[], Any], task: Task) -> AdaptSweep:
+        """Return the tables and the fitted expensive model of an estimator, which are made once."""
+        path = OPTIONS.folder / f"{self.name}.sweep"
         if not path.is_file():
             begin = time.process_time()
             validation, test = parts_of(task).values()
-            made = Ground(make(), task.train.X, task.train.y, None, validation, test, list(SHARES))
+            made = AdaptSweep(
+                make(),
+                (task.train.X, task.train.y),
+                validation=validation,
+                test=test,
+                shares=tuple(SHARES.tolist()),
+            )
             with io.BytesIO() as file:
                 joblib.dump(made, file)
                 keep(path, file.getvalue())
             print(f"{self.name}, f0: {time.process_time() - begin:.0f} s", flush=True)
-        ground: Ground = joblib.load(path)
-        return ground
+        systems: AdaptSweep = joblib.load(path)
+        return systems
 
 
 def keep(path: Path, content: str | bytes) -> None:
@@ -230,12 +238,12 @@ def keep(path: Path, content: str | bytes) -> None:
 
 def save(name: str, found: Found) -> None:
     """Leave the points of a set for the page."""
-    keep(WAY.folder / f"{name}.json", json.dumps(asdict(found)))
+    keep(OPTIONS.folder / f"{name}.json", json.dumps(asdict(found)))
 
 
 def read(name: str) -> Found | None:
     """Return the points of a set, if it has been run."""
-    path = WAY.folder / f"{name}.json"
+    path = OPTIONS.folder / f"{name}.json"
     if not path.is_file():
         return None
     plain = json.loads(path.read_text())
@@ -246,11 +254,11 @@ def read(name: str) -> Found | None:
     return Found(Dot(**plain["full"]), curves, plain["seconds"], done, *more)
 
 
-def fits(ground: Ground, estimator: Any, settings: list[dict[str, Any]]) -> Works:
+def fits(systems: AdaptSweep, estimator: Any, settings: list[dict[str, Any]]) -> Works:
     """Return the work of each setting, by a name for it."""
 
     def work(params: dict[str, Any]) -> list[Dot]:
-        return [dot(point) for point in ground.fit(params, estimator)]
+        return [dot(point) for point in systems.fit(params, estimator)]
 
     return {named(params): partial(work, params) for params in settings}
 
@@ -269,7 +277,7 @@ def trees_for(expensive: Any, sweep: Sweep, n_folds: int | None = 5) -> AdaptGbr
     """Return ADAPT-GBRT."""
     return AdaptGbrtClassifier(
         expensive,
-        n_estimators=sweep.n_trees,
+        n_estimators=sweep.n_estimators,
         n_alternations=sweep.n_alternations,
         relative=True,
         n_folds=n_folds,
@@ -280,7 +288,7 @@ def trees_for(expensive: Any, sweep: Sweep, n_folds: int | None = 5) -> AdaptGbr
 def tree_settings(sweep: Sweep) -> list[dict[str, Any]]:
     """Return the settings of ADAPT-GBRT."""
     return product(
-        n_estimators=[sweep.n_trees],
+        n_estimators=[sweep.n_estimators],
         max_depth=sweep.depths,
         p_full=sweep.p_fulls,
         tradeoff=sweep.tradeoffs,
@@ -290,7 +298,7 @@ def tree_settings(sweep: Sweep) -> list[dict[str, Any]]:
 
 def line_settings(sweep: Sweep) -> list[dict[str, Any]]:
     """Return the settings of ADAPT-LIN."""
-    return product(tradeoff=sweep.lin_gammas, p_full=sweep.p_fulls)
+    return product(tradeoff=sweep.lin_tradeoffs, p_full=sweep.p_fulls)
 
 
 def l1_settings(n_features: int, sweep: Sweep) -> list[dict[str, Any]]:
@@ -310,10 +318,10 @@ def misers(task: Task, sweep: Sweep) -> Works:
         path = miser_path(
             model, task.train.X, task.train.y, tradeoffs=(tradeoff,), every=10, **parts_of(task)
         )
-        return [Dot(p.validation_spend, p.validation_score, p.spend, p.score) for p in path]
+        return [Dot(p.spend, p.score, p.test_spend, p.test_score) for p in path]
 
     tradeoffs = (0.0, *np.geomspace(1e-5, 1e-1, sweep.n_tradeoffs - 1).tolist())
-    rounds = sweep.n_trees * (2 if len(np.unique(task.train.y)) == 2 else 1)
+    rounds = sweep.n_estimators * (2 if len(np.unique(task.train.y)) == 2 else 1)
     settings = product(
         n_estimators=[rounds], tradeoff=tradeoffs, max_depth=sweep.depths, learning_rate=sweep.rates
     )
@@ -328,7 +336,7 @@ def prunings(task: Task, forests: dict[str, Callable[[], Any]]) -> Works:
         goals = np.linspace(path.costs.max(), path.costs.min(), 40)
         found = []
         for entry in np.unique(np.abs(path.costs - goals[:, np.newaxis]).argmin(axis=1)):
-            model = path[int(entry)]
+            model = path[int(entry)].model
             held, test = (
                 (float(model.spend(part.X).mean()), float(np.mean(model.predict(part.X) == part.y)))
                 for part in (task.validation, task.test)
@@ -368,7 +376,7 @@ def tuned_svm(task: Task) -> Any:
         make_pipeline(StandardScaler(), SVC()),
         {"svc__C": [3.0, 10.0, 30.0], "svc__gamma": [0.05, 0.1, 0.2, 0.4]},
         cv=3,
-        n_jobs=WAY.jobs,
+        n_jobs=OPTIONS.jobs,
     )
     return search.fit(task.train.X[rows], task.train.y[rows]).best_estimator_
 
@@ -376,11 +384,11 @@ def tuned_svm(task: Task) -> Any:
 # ---- sets --------------------------------------------------------------------------------------------------
 
 
-def found_of(ground: Ground, runs: dict[str, Run], n_validation: int) -> Found:
+def found_of(systems: AdaptSweep, runs: dict[str, Run], n_validation: int) -> Found:
     """Return the frontiers of all methods, and the expensive model."""
     runs = dict(sorted(runs.items()))
     return Found(
-        dot(ground.full()),
+        dot(systems.reference()),
         {method: frontier(run.points) for method, run in runs.items()},
         {method: run.seconds for method, run in runs.items()},
         {method: (run.done, run.of) for method, run in runs.items()},
@@ -393,15 +401,15 @@ def found_of(ground: Ground, runs: dict[str, Run], n_validation: int) -> Found:
 def letters_with(name: str, make: Callable[[Task], Any], sweep: Sweep) -> Found:
     """Figure 5.5: one expensive model, three ways to approximate it, and the Greedy Miser."""
     task, pieces = shrunk(letters(), sweep.shrink), Pieces(name)
-    ground = pieces.ground(lambda: trees_for(clone(make(task)), sweep), task)
-    line = AdaptLinClassifier(ground.expensive, n_alternations=50, n_folds=5, random_state=0)
-    l1 = L1GateClassifier(ground.expensive, random_state=0)
+    systems = pieces.systems(lambda: trees_for(clone(make(task)), sweep), task)
+    line = AdaptLinClassifier(systems.expensive, n_alternations=50, n_folds=5, random_state=0)
+    l1 = L1GateClassifier(systems.expensive, random_state=0)
     return found_of(
-        ground,
+        systems,
         {
-            "ADAPT-GBRT": pieces.run("ADAPT-GBRT", fits(ground, None, tree_settings(sweep))),
-            "ADAPT-LIN": pieces.run("ADAPT-LIN", fits(ground, line, line_settings(sweep))),
-            "L1 baseline": pieces.run("L1", fits(ground, l1, l1_settings(task.train.X.shape[1], sweep))),
+            "ADAPT-GBRT": pieces.run("ADAPT-GBRT", fits(systems, None, tree_settings(sweep))),
+            "ADAPT-LIN": pieces.run("ADAPT-LIN", fits(systems, line, line_settings(sweep))),
+            "L1 baseline": pieces.run("L1", fits(systems, l1, l1_settings(task.train.X.shape[1], sweep))),
             "Greedy Miser": Pieces("letters").run("miser", misers(task, sweep)),
         },
         len(task.validation.y),
@@ -417,7 +425,7 @@ def letters_rf(sweep: Sweep) -> Found:
     """Return figure 5.5 with the forest of 500 trees."""
     return letters_with(
         "letters_rf",
-        lambda _: RandomForestClassifier(sweep.forest_trees, random_state=0, n_jobs=WAY.jobs),
+        lambda _: RandomForestClassifier(sweep.forest_trees, random_state=0, n_jobs=OPTIONS.jobs),
         sweep,
     )
 
@@ -426,9 +434,9 @@ def fine(name: str) -> Found:
     """Return ADAPT-GBRT alone by the finer sweep, for an expensive model that `letters_with` has made."""
     task, pieces = letters(), Pieces(name)
     SETS[name](DEFAULT)  # what there is already is not done again
-    ground = pieces.ground(lambda: None, task)
-    run = pieces.run("ADAPT-GBRT", fits(ground, None, tree_settings(FINE)))
-    return found_of(ground, {"ADAPT-GBRT": run}, len(task.validation.y))
+    systems = pieces.systems(lambda: None, task)
+    run = pieces.run("ADAPT-GBRT", fits(systems, None, tree_settings(FINE)))
+    return found_of(systems, {"ADAPT-GBRT": run}, len(task.validation.y))
 
 
 def grown(task: Task, max_features: str | None) -> BudgetForestClassifier:
@@ -440,7 +448,7 @@ def grown(task: Task, max_features: str | None) -> BudgetForestClassifier:
         max_features=max_features,
         n_estimators=40,
         random_state=0,
-        n_jobs=WAY.jobs,
+        n_jobs=OPTIONS.jobs,
     ).fit(task.train.X, task.train.y)
 
 
@@ -452,14 +460,14 @@ def with_forest(name: str, task: Task, sweep: Sweep) -> Found:
     that no pruning of f0 saves much but the one that leaves nothing.
     """
     pieces = Pieces(name)
-    ground = pieces.ground(lambda: trees_for(grown(task, "sqrt"), sweep), task)
-    forests = {"f0": lambda: ground.expensive, "all features": lambda: grown(task, None)}
-    seen = pieces.run("levels", levels(task, ground.expensive))
+    systems = pieces.systems(lambda: trees_for(grown(task, "sqrt"), sweep), task)
+    forests = {"f0": lambda: systems.expensive, "all features": lambda: grown(task, None)}
+    seen = pieces.run("levels", levels(task, systems.expensive))
     found = found_of(
-        ground,
+        systems,
         {
             "BudgetPrune": pieces.run("prune", prunings(task, forests)),
-            "ADAPT-GBRT": pieces.run("ADAPT-GBRT", fits(ground, None, tree_settings(sweep))),
+            "ADAPT-GBRT": pieces.run("ADAPT-GBRT", fits(systems, None, tree_settings(sweep))),
             "Greedy Miser": pieces.run("miser", misers(task, sweep)),
         },
         len(task.validation.y),
@@ -488,14 +496,14 @@ def nest(sweep: Sweep) -> Found:
     one, task = letters_svm(sweep), shrunk(letters(), sweep.shrink)
     chosen = near(one, "ADAPT-GBRT", errors=0)
     assert chosen is not None
-    first, pieces = Pieces("letters_svm").ground(lambda: None, task), Pieces("letters_nest")
+    first, pieces = Pieces("letters_svm").systems(lambda: None, task), Pieces("letters_nest")
 
     def again() -> AdaptGbrtClassifier:
         points = first.fit(chosen.params)
-        model = next(point.model for point in points if point.threshold == chosen.threshold)
+        model = next(point.model for point in points if point.details["threshold"] == chosen.threshold)
         return trees_for(model, sweep, n_folds=None)
 
-    two = pieces.run("ADAPT-GBRT", fits(pieces.ground(again, task), None, tree_settings(sweep)))
+    two = pieces.run("ADAPT-GBRT", fits(pieces.systems(again, task), None, tree_settings(sweep)))
     return Found(
         one.full,
         {"one stage": one.curves["ADAPT-GBRT"], "two stages": frontier(two.points)},
@@ -516,6 +524,6 @@ SETS: dict[str, Callable[[Sweep], Found]] = {
     "miniboone": lambda sweep: with_forest(
         "miniboone", shrunk(by_split("miniboone_tiny"), sweep.shrink), sweep
     ),
-    # Of more rows deeper trees can be learned; a sample of 8,000 training and 6,000 validation rows said so.
+    # More rows support deeper trees, as a sample of 8,000 training and 6,000 validation rows showed.
     "covtype": lambda sweep: with_forest("covtype", covtype(0, sweep.shrink), replace(sweep, depths=(8,))),
 }

@@ -125,7 +125,7 @@ def shrunk(task: Task, shrink: int) -> Task:
 
 
 def weights_as_costs(task: Task) -> Task:
-    """Return the task with prices by the weights of a linear machine, in sum 50, as in section 4.5.2."""
+    """Return the task with prices by the weights of a linear SVM, which add up to 50, as in section 4.5.2."""
     X = task.train.X / np.linalg.norm(task.train.X, axis=0).clip(1e-12)
     weights = np.abs(LinearSVC(C=100.0, max_iter=5000).fit(X * np.sqrt(len(X)), task.train.y).coef_[0])
     prices = np.clip(np.round(weights * 40 / weights.max()), 1, 40)
@@ -153,7 +153,7 @@ def growth(task: Task, model: Any) -> Curve:
 
 
 def votes(model: Any, trees: Forest, X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return what trees of a forest say of each row, and what they look at.
+    """Return the summed votes of some trees of a forest, and the features that they look at.
 
     Parameters
     ----------
@@ -200,7 +200,7 @@ def miser(task: Task, tradeoff: float, n_estimators: int) -> Curve:
         test=(task.test.X, task.test.y),
         every=10,
     )
-    return np.array([(p.validation_spend, 1 - p.validation_score, p.spend, 1 - p.score) for p in path])
+    return np.array([(p.spend, 1 - p.score, p.test_spend, 1 - p.test_score) for p in path])
 
 
 # ---- prunings ----------------------------------------------------------------------------------------------

@@ -114,7 +114,7 @@ def together(split: Split) -> Split:
 
 
 def rival(family: str, split: Split, n_fits: int, n_rounds: int = N_ROUNDS) -> list[Row]:
-    """Return a rival's answers at the six budgets, after so many fits and one for each setting chosen."""
+    """Return a rival's results at the six budgets, after so many fits and one for each setting chosen."""
     tried = settings(family, split, n_fits)
     fits = [setting.fit(split, n_rounds) for setting in tried]
     models = Followed.joined([prior(split), *fits])

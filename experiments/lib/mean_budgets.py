@@ -87,28 +87,28 @@ def follow(
         One tree for each output and round.
     split : Split
     thresholds : tuple of float
-        With each of them there is one more model a round: rows whose top class is likelier leave, and keep
-        what they were told (`farthing.cascades.EarlyExitClassifier`).
+        With each of them there is one more model per round: rows whose top class is more likely leave, with
+        the prediction so far (`farthing.cascades.EarlyExitClassifier`).
     cap : float, optional
         A hard budget of each row.
     """
     n_outputs = forest.n_outputs
     predictor = Predictor(forest)
-    told = []
+    evaluated = []
     for X, y in (split.validation, split.test):
         caps = None if cap is None else np.full(len(y), cap)
         progress = Progress(X, n_outputs, split.costs, budget=caps)
-        leaving = [_Leaving(y, threshold) for threshold in (1.0, *thresholds)]  # at 1 nobody leaves
+        leaving = [_Leaving(y, threshold) for threshold in (1.0, *thresholds)]  # at 1 no row leaves
         for end in range(n_outputs, forest.n_trees + 1, n_outputs):
             predictor.advance(progress, end - n_outputs, end)
             outputs = progress.outputs
-            chances = sigmoid(outputs) if n_outputs == 1 else softmax(outputs)
+            probabilities = sigmoid(outputs) if n_outputs == 1 else softmax(outputs)
             spent = split.costs.total_rows(progress.acquired)
             for group in leaving:
-                group.move(chances, spent)
+                group.move(probabilities, spent)
         # By threshold, then by round.
-        told.append([np.array([kept for group in leaving for kept in group.kept[i]]) for i in range(3)])
-    (spend, right, loss), (test_spend, test_right, _) = told
+        evaluated.append([np.array([kept for group in leaving for kept in group.kept[i]]) for i in range(3)])
+    (spend, right, loss), (test_spend, test_right, _) = evaluated
     return Followed(spend, right.mean(axis=1), loss, test_spend, test_right)
 
 
@@ -130,7 +130,7 @@ def row_errors(gaps: NDArray[np.float64]) -> list[float]:
 
 
 class _Leaving:
-    """What rows were told and had spent when they left, or by now."""
+    """Predictions and spends of rows when they left, or so far."""
 
     def __init__(self, y: NDArray[np.int64], threshold: float) -> None:
         # After each round: mean spend, which rows are right, mean log loss.
@@ -140,15 +140,15 @@ class _Leaving:
         self._loss, self._spent = np.zeros(len(y)), np.zeros(len(y))
         self._open = np.ones(len(y), dtype=np.bool_)
 
-    def move(self, chances: NDArray[np.float64], spent: NDArray[np.float64]) -> None:
-        """Tell the rows that have not left yet."""
+    def move(self, probabilities: NDArray[np.float64], spent: NDArray[np.float64]) -> None:
+        """Update the rows that have not left yet."""
         rows = np.flatnonzero(self._open)
         own = self._y[rows]
-        self._right[rows] = np.argmax(chances[rows], axis=1) == own
-        self._loss[rows] = -np.log(np.maximum(chances[rows, own], LEAST))
+        self._right[rows] = np.argmax(probabilities[rows], axis=1) == own
+        self._loss[rows] = -np.log(np.maximum(probabilities[rows, own], LEAST))
         self._spent[rows] = spent[rows]
         spent_so_far, right, losses = self.kept
         spent_so_far.append(float(self._spent.mean()))
         right.append(self._right.copy())
         losses.append(float(self._loss.mean()))
-        self._open[rows] = chances[rows].max(axis=1) <= self._threshold
+        self._open[rows] = probabilities[rows].max(axis=1) <= self._threshold

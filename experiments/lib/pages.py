@@ -1,4 +1,4 @@
-"""Results pages: the options that every experiment has, and the line that says how a page was made."""
+"""Results pages: the options that every experiment has, and the line on how a page was made."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def parse(
     return given
 
 
-def command(name: str, *words: object) -> str:
+def command(name: str, *arguments: object) -> str:
     """Return the command that runs an experiment.
 
     Examples
@@ -71,7 +71,7 @@ def command(name: str, *words: object) -> str:
     >>> command("reyzin2011", "--trials", 50)
     'farthing reproduce reyzin2011 --trials 50'
     """
-    return " ".join(["farthing reproduce", name, *map(str, words)])
+    return " ".join(["farthing reproduce", name, *map(str, arguments)])
 
 
 @cache
@@ -81,8 +81,10 @@ def commit() -> str:
     "unknown" outside a git repository.
     """
 
-    def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
 
     try:
         changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/results")
@@ -97,7 +99,7 @@ def made_by(line: str) -> str:
 
 
 def write_page(out: Path, name: str, text: str, line: str) -> Path:
-    """Write a page and say on it how it was made.
+    """Write a page, with a line on how it was made.
 
     Parameters
     ----------

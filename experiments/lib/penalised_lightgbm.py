@@ -9,7 +9,7 @@ import numpy as np
 import treelite
 from numpy.typing import NDArray
 
-from farthing.learning import losses
+from farthing.learning.losses import classification_loss
 from farthing.trees import Forest, Predictor, read_treelite
 
 Penalty = Literal["coupled", "lazy"]
@@ -47,7 +47,7 @@ def penalised_classifier(
         As those of the miser.
     """
     n_classes = int(y.max()) + 1
-    loss = losses.LOGISTIC if n_classes == 2 else losses.softmax(n_classes)
+    loss = classification_loss(n_classes)
     start = loss.start(y, np.ones(len(y)))
     first = float(loss.values(y, np.repeat(start[:, np.newaxis], len(y), axis=1)).sum())
     settings: dict[str, Any] = {

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.lib.curves import best, curves
 from experiments.lib.ranking_problems import Problem
 from experiments.lib.yahoo_shaped import RankingTable
-from farthing.boosting import CostPath, GreedyMiserRanker, miser_path, subset_path
+from farthing.base import Frontier
+from farthing.boosting import GreedyMiserRanker, miser_path, subset_path
 from farthing.cascades import EarlyExitRanker
 from farthing.metrics import ndcg_by_query
 
@@ -26,7 +28,7 @@ MISER, BY_ROW, EARLY, SUBSETS, PLAIN = "miser", "miser, rows pay", "early exit",
 
 @dataclass(frozen=True)
 class Model:
-    """A model that a method could choose: what validation queries say of it, and what it does on others.
+    """A model that a method could choose, evaluated on validation queries and on test queries.
 
     Attributes
     ----------
@@ -55,13 +57,13 @@ def ranker(problem: Problem, n_estimators: int, **more: Any) -> GreedyMiserRanke
         max_depth=4,
         min_samples_leaf=20,
         relative=True,
-        at=K,
+        k=K,
         costs=problem.train.costs,
         **more,
     )
 
 
-def judge(table: RankingTable, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+def ndcg_of(table: RankingTable, scores: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return NDCG@5 of each query."""
     return ndcg_by_query(table.grades, scores, qid=table.qid, k=K)
 
@@ -69,50 +71,49 @@ def judge(table: RankingTable, scores: NDArray[np.float64]) -> NDArray[np.float6
 # A path, chosen on the problem's own terms.
 
 
-def path_of(problem: Problem, follow: Callable[[RankingTable, RankingTable], CostPath]) -> CostPath:
-    """Follow a path on all training documents, judged by validation queries or by cross-validation.
+def path_of(problem: Problem, follow: Callable[[RankingTable, RankingTable], Frontier]) -> Frontier:
+    """Follow a path on all training documents, with validation scores of held-out queries or folds.
 
-    ``follow`` takes the documents to learn from and those that judge, and reports on the problem's test.
+    ``follow`` takes training and validation documents, and evaluates on the problem's test documents, too.
     """
     if len(problem.choosing) == 1:
         return follow(*problem.choosing[0])
-    judged = [follow(*pair) for pair in problem.choosing]
+    by_fold = [follow(*pair) for pair in problem.choosing]
     weights = np.array([len(np.unique(held.qid)) for _, held in problem.choosing], dtype=np.float64)
     weights /= weights.sum()
-    curves = []
-    for place, curve in enumerate(follow(problem.train, problem.test).curves):
-        points = []
-        for number, point in enumerate(curve.points):
-            same = [path.curves[place].points[number] for path in judged]
-            spend = float(weights @ [p.validation_spend for p in same])
-            score = float(weights @ [p.validation_score for p in same])
-            points.append(replace(point, validation_spend=spend, validation_score=score))
-        curves.append(replace(curve, points=tuple(points)))
-    return CostPath(tuple(curves))
+    fold_curves = [curves(path) for path in by_fold]
+    points = []
+    for place, curve in enumerate(curves(follow(problem.train, problem.test))):
+        for number, point in enumerate(curve):
+            same = [of_fold[place][number] for of_fold in fold_curves]
+            spend = float(weights @ [p.spend for p in same])
+            score = float(weights @ [p.score for p in same])
+            points.append(replace(point, spend=spend, score=score))
+    return Frontier(tuple(points))
 
 
-def from_path(path: CostPath, problem: Problem) -> list[Model]:
+def from_path(path: Frontier, problem: Problem) -> list[Model]:
     """Return the models of each curve that were the best so far on validation queries, some ten per curve."""
     models = []
-    for curve in path.curves:
-        front, best = [], -np.inf
-        for point in curve.points:
-            if point.validation_score > best:
-                best = point.validation_score
+    for curve in curves(path):
+        front, highest = [], -np.inf
+        for point in curve:
+            if point.score > highest:
+                highest = point.score
                 front.append(point)
         # Along one curve the score rises with almost every look; the last of the front is its best.
         front = [front[i] for i in np.unique(np.linspace(0, len(front) - 1, 10).astype(int))]
-        rounds = {point.n_rounds for point in front}
-        stages = enumerate(curve.model.staged_predict(problem.test.X), start=1)
+        rounds = {point.details["n_rounds"] for point in front}
+        stages = enumerate(curve[-1].model.staged_predict(problem.test.X), start=1)
         predictions = {number: scores for number, scores in stages if number in rounds}
         constant = np.zeros(len(problem.test.qid))
         models += [
             Model(
-                p.validation_spend,
-                p.validation_score,
                 p.spend,
-                p.model_cost,
-                judge(problem.test, predictions.get(p.n_rounds, constant)),
+                p.score,
+                p.test_spend,
+                p.details["model_cost"],
+                ndcg_of(problem.test, predictions.get(int(p.details["n_rounds"]), constant)),
                 p is front[-1],
             )
             for p in front
@@ -126,28 +127,29 @@ def exits(problem: Problem, n_rounds: int, n_jobs: int) -> list[Model]:
     def fitted(table: RankingTable) -> GreedyMiserRanker:
         return ranker(problem, n_rounds, n_jobs=n_jobs).fit(table.X, table.grades, table.qid)
 
-    watched = [(fitted(learn), held) for learn, held in problem.choosing]
-    plain = watched[0][0] if len(watched) == 1 else fitted(problem.train)
+    def with_exits(model: GreedyMiserRanker, margin: float) -> EarlyExitRanker:
+        return EarlyExitRanker.around(model, margin=margin, k=K, rounds_per_exit=10)
+
+    validated = [(fitted(learn), held) for learn, held in problem.choosing]
+    plain = validated[0][0] if len(validated) == 1 else fitted(problem.train)
     bought = {int(feature) for feature in plain.forest_.feature if feature >= 0}
     names = plain.costs_.features
     cost = plain.costs_.total([names[feature] for feature in sorted(bought)])
     models = []
     for margin in MARGINS:
         spent, scores = [], []
-        for model, held in watched:
-            told = EarlyExitRanker.around(model, margin=margin, k=K, every=10).decide(held.X, qid=held.qid)
-            spent.append(told.spent)
-            scores.append(judge(held, told.prediction))
-        told = EarlyExitRanker.around(plain, margin=margin, k=K, every=10).decide(
-            problem.test.X, qid=problem.test.qid
-        )
+        for model, held in validated:
+            decided = with_exits(model, margin).decide(held.X, qid=held.qid)
+            spent.append(decided.spent)
+            scores.append(ndcg_of(held, decided.prediction))
+        decided = with_exits(plain, margin).decide(problem.test.X, qid=problem.test.qid)
         models.append(
             Model(
                 float(np.concatenate(spent).mean()),
                 float(np.concatenate(scores).mean()),
-                float(told.spent.mean()),
+                float(decided.spent.mean()),
                 float(cost),
-                judge(problem.test, told.prediction),
+                ndcg_of(problem.test, decided.prediction),
                 True,
             )
         )
@@ -156,17 +158,17 @@ def exits(problem: Problem, n_rounds: int, n_jobs: int) -> list[Model]:
 
 def methods_on(
     problem: Problem, n_estimators: int, n_jobs: int, n_tradeoffs: int
-) -> tuple[dict[str, list[Model]], CostPath]:
+) -> tuple[dict[str, list[Model]], Frontier]:
     """Return the models of every method, and the miser's path.
 
     ``n_tradeoffs`` is how many trade-offs to find by what validation documents spend. A cross-validation has
     the grid above, since its folds need the same trade-offs.
     """
 
-    def path(make: Callable[..., CostPath], **more: Any) -> CostPath:
+    def path(make: Callable[..., Frontier], **more: Any) -> Frontier:
         charge = more.pop("charge", "model")
 
-        def follow(learn: RankingTable, held: RankingTable) -> CostPath:
+        def follow(learn: RankingTable, held: RankingTable) -> Frontier:
             test = problem.test
             return make(
                 ranker(problem, n_estimators, charge=charge),
@@ -186,11 +188,11 @@ def methods_on(
     miser = path(miser_path, tradeoffs=tradeoffs)
     by_row = path(miser_path, tradeoffs=tradeoffs, charge="row")
     subsets = path(subset_path, thresholds=THRESHOLDS)
-    plain = CostPath(miser.curves[:1])
+    plain = curves(miser)[0]
     return {
         MISER: from_path(miser, problem),
         BY_ROW: from_path(by_row, problem),
-        EARLY: exits(problem, plain.best[0].n_rounds, n_jobs),
+        EARLY: exits(problem, int(best(plain).details["n_rounds"]), n_jobs),
         SUBSETS: from_path(subsets, problem),
         PLAIN: from_path(plain, problem),
     }, miser

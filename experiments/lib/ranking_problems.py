@@ -25,7 +25,7 @@ class Problem:
     train, test : RankingTable
         What the reported models learn from, and what they are reported on.
     choosing : tuple of (RankingTable, RankingTable)
-        Pairs of documents to learn from and of documents of other queries that judge. One pair, whose first
+        Pairs of training documents and of validation documents, of other queries. One pair, whose first
         half is ``train``, or the folds of a cross-validation of ``train``.
     """
 
@@ -36,17 +36,19 @@ class Problem:
 
     @property
     def sizes(self) -> str:
-        """Say how large the parts are."""
+        """The sizes of the parts."""
         parts = {"training": self.train, "test": self.test}
         if len(self.choosing) == 1:
             parts["validation"] = self.choosing[0][1]
-        told = [
+        lines = [
             f"{what}: {len(t.qid):,} documents of {len(np.unique(t.qid)):,} queries"
             for what, t in parts.items()
         ]
         if len(self.choosing) > 1:
-            told.append(f"chosen by a cross-validation of {len(self.choosing)} folds of the training queries")
-        return "; ".join(told)
+            lines.append(
+                f"chosen by a cross-validation of {len(self.choosing)} folds of the training queries"
+            )
+        return "; ".join(lines)
 
 
 def yahoo(n_rows: int, seed: int) -> Problem:

@@ -40,7 +40,7 @@ def plot_regions(model: Any, X: Any, y: Any, ax: Axes) -> Axes:
     across, up = np.meshgrid(*sides)
     raster = np.column_stack([across.ravel(), up.ravel()])
     # The gate's score, then those of f1: one column for two classes, above zero for the second.
-    scores, _ = model.pair_.answers(raster)
+    scores, _ = model.pair_.outputs(raster)
     sent = (scores[:, 0] > model.threshold_).reshape(across.shape)
     cheap = scores[:, 1:]
     stays = (cheap[:, 0] > 0).astype(np.int64) if cheap.shape[1] == 1 else cheap.argmax(axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from experiments.lib.curves import best, curves
+from farthing.base import Point
 from farthing.boosting import GreedyMiserClassifier, l1_path, miser_path
 from farthing.cascades import EarlyExitClassifier
 from farthing.costs import CostSheet, Group
@@ -31,12 +33,12 @@ def figure_3(n_estimators: int, n_jobs: int, file: Path, say: Callable[[str], No
     }
     costs = CostSheet(dict.fromkeys(names, 1.0), bands)
     X, y, test = data.X.to_numpy(dtype=np.float64), np.asarray(data.y), np.asarray(data.split) == "test"
-    watched = ~test & (np.random.default_rng(0).random(len(y)) < 0.25)
-    train = ~test & ~watched
+    held_out = ~test & (np.random.default_rng(0).random(len(y)) < 0.25)
+    train = ~test & ~held_out
     booster = GreedyMiserClassifier(
         n_estimators=n_estimators, max_depth=3, relative=True, costs=costs, min_samples_leaf=10
     )
-    given: dict[str, Any] = {"validation": (X[watched], y[watched]), "test": (X[test], y[test])}
+    given: dict[str, Any] = {"validation": (X[held_out], y[held_out]), "test": (X[test], y[test])}
     path = miser_path(
         booster,
         X[train],
@@ -45,27 +47,22 @@ def figure_3(n_estimators: int, n_jobs: int, file: Path, say: Callable[[str], No
         **given,
         n_jobs=n_jobs,
     )
-    plain = path.curves[0].model
-    exits_ = [EarlyExitClassifier.around(plain, threshold=s, every=10) for s in (0.4, 0.6, 0.8, 0.9, 0.99)]
-    early = [(e.spend(X[test]).mean(), accuracy_score(y[test], e.predict(X[test]))) for e in exits_]
+    by_tradeoff = curves(path)
+    circles = [best(curve) for curve in by_tradeoff]
+    rounds = by_tradeoff[0].points[1:]
+    plain = by_tradeoff[0][-1].model
+    with_exits = [
+        EarlyExitClassifier.around(plain, threshold=s, rounds_per_exit=10) for s in (0.4, 0.6, 0.8, 0.9, 0.99)
+    ]
+    early = [(e.spend(X[test]).mean(), accuracy_score(y[test], e.predict(X[test]))) for e in with_exits]
     svm = make_pipeline(StandardScaler(), SVC(C=10)).fit(X[train], y[train]).score(X[test], y[test])
     lasso = l1_path(booster, X[train], y[train], **given, n_alphas=15)
 
     fig, axis = plt.subplots(figsize=(6.5, 4))
-    axis.plot(
-        [p.spend for p in path.best], [p.score for p in path.best], "o-", color="C3", label="Greedy Miser"
-    )
-    axis.plot(
-        [p.spend for p in path.curves[0].points[1:]],
-        [p.score for p in path.curves[0].points[1:]],
-        "k--",
-        lw=1,
-        label="stage-wise boosting, its rounds",
-    )
+    axis.plot(*on_test(circles), "o-", color="C3", label="Greedy Miser")
+    axis.plot(*on_test(rounds), "k--", lw=1, label="stage-wise boosting, its rounds")
     axis.plot(*zip(*early, strict=True), "s-", color="C0", label="stage-wise boosting with early exit")
-    axis.plot(
-        [p.spend for p in lasso.best], [p.score for p in lasso.best], "^:", color="C4", label="L1 linear"
-    )
+    axis.plot(*on_test(lasso), "^:", color="C4", label="L1 linear")
     axis.plot([costs.total(names)], [svm], "*", ms=12, color="C1", label="SVM on everything")
     axis.set(
         title="satellite, four spectral bands",
@@ -80,12 +77,21 @@ def figure_3(n_estimators: int, n_jobs: int, file: Path, say: Callable[[str], No
 
     say("\n### satellite, four spectral bands as descriptors\n")
     say(f"A band costs 10, a pixel of it 1 more; everything costs {costs.total(names):g}.")
-    say(f"{train.sum()} training rows, {watched.sum()} validation, {test.sum()} test.\n")
+    say(f"{train.sum()} training rows, {held_out.sum()} validation, {test.sum()} test.\n")
     say("| method | setting | mean spend | accuracy |\n|---|---|---|---|")
-    for p in path.best:
-        say(f"| miser | trade-off {p.setting:g}, {p.n_rounds} rounds | {p.spend:.1f} | {p.score:.4f} |")
-    for e, (spend, score) in zip(exits_, early, strict=True):
+    for p in circles:
+        say(
+            f"| miser | trade-off {p.params['tradeoff']:g}, {p.details['n_rounds']} rounds "
+            f"| {p.test_spend:.1f} | {p.test_score:.4f} |"
+        )
+    for e, (spend, score) in zip(with_exits, early, strict=True):
         say(f"| early exit | s = {e.threshold:g} | {spend:.1f} | {score:.4f} |")
     say(f"| SVM, everything | C = 10 | {costs.total(names):g} | {svm:.4f} |")
-    top = max(lasso.best, key=lambda p: p.validation_score)
-    say(f"| L1 linear | best on validation | {top.spend:.1f} | {top.score:.4f} |")
+    top = best(lasso)
+    say(f"| L1 linear | best on validation | {top.test_spend:.1f} | {top.test_score:.4f} |")
+
+
+def on_test(points: Iterable[Point]) -> tuple[list[float], list[float]]:
+    """Return what points spend and score on test rows."""
+    every = list(points)
+    return [p.test_spend for p in every], [p.test_score for p in every]

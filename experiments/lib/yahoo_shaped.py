@@ -1,13 +1,14 @@
 """A table with the shape of the Yahoo learning-to-rank set, which is not free to share: seeded, of any size.
 
 It has queries of 5 to 40 documents, grades 0 to 4 that are mostly low, and 519 features with the real prices.
-Which feature tells what is drawn once from the seed:
+What each feature is informative of is drawn once from the seed:
 
 - a document has ten hidden qualities; its grade grows with each, less and less, with some two of them being
   high together, and with the ease of its query, and has noise;
-- an informative feature is one quality, blurred and distorted; dear features are blurred less than cheap
-  ones, and the dearest of all (price 200) looks at the sum itself: the paper found the real one invaluable;
-- a redundant feature is a noisy copy of an informative one, which may be cheaper or dearer;
+- an informative feature is one quality, blurred and distorted; expensive features are blurred less than
+  cheap ones, and the most expensive (price 200) looks at the sum itself: the paper found the real one
+  invaluable;
+- a redundant feature is a noisy copy of an informative one, which may be cheaper or more expensive;
 - the rest is noise, continuous, in steps or sparse.
 """
 
@@ -22,7 +23,7 @@ from numpy.typing import NDArray
 
 from farthing.costs import CostSheet
 
-# Prices and how many features have them, for those who have not got the file.
+# Prices and how many features have them, for use without the file.
 LEVELS = {1.0: 123, 5.0: 31, 20.0: 191, 50.0: 125, 100.0: 16, 150.0: 32, 200.0: 1}
 GRADES = np.array([0.26, 0.36, 0.28, 0.08, 0.02])  # their shares in the real set, before replication
 QUALITIES = 10
@@ -77,7 +78,7 @@ def yahoo_shaped(n_rows: int, seed: int = 0, *, replicate: bool = False) -> Rank
     Parameters
     ----------
     n_rows : int
-        Documents; with ``replicate`` the number before replication. What each feature tells depends on the
+        Documents; with ``replicate`` the number before replication. What each feature is about depends on the
         seed alone, so tables of different sizes with one seed are samples of one world.
     seed : int
         Of everything.
@@ -98,14 +99,14 @@ def _query_ids(n_rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
 
 
 class _World:
-    """What each feature tells."""
+    """How features depend on hidden qualities."""
 
     def __init__(self, costs: CostSheet, rng: np.random.Generator) -> None:
         n = len(costs.features)
         self.prices = np.array([costs.price(name) for name in costs.features])
-        dearest = int(np.argmax(self.prices))
+        priciest = int(np.argmax(self.prices))
         kinds = rng.permutation(n)
-        self.informative = np.append(np.setdiff1d(kinds[: int(INFORMATIVE * n)], dearest), dearest)
+        self.informative = np.append(np.setdiff1d(kinds[: int(INFORMATIVE * n)], priciest), priciest)
         rest = np.setdiff1d(kinds, self.informative, assume_unique=True)
         self.redundant = rest[: int(REDUNDANT * n)]
         self.noise = rest[len(self.redundant) :]
@@ -114,7 +115,7 @@ class _World:
         self.quality = rng.integers(0, QUALITIES, size=n)
         # Noise over signal: some 1.5 for a price of 1, some 0.6 for a price of 150, with a spread.
         self.blur = 1.5 / (1 + 0.3 * np.log(self.prices)) * rng.uniform(0.4, 1.6, size=n)
-        self.blur[dearest] = 1.2
+        self.blur[priciest] = 1.2
         self.copied = rng.choice(self.informative[:-1], size=n)
         self.bend = rng.integers(0, 3, size=n)
         self.steps = rng.integers(2, 30, size=n)

@@ -222,10 +222,10 @@ def yahoo_sheet() -> CostSheet:
 def yahoo_like(
     seed: int, prices: NDArray[np.float64], n_rows: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return rows whose relevance one feature at price 20 tells well, many cheaper ones a little.
+    """Return rows whose relevance one feature at price 20 predicts well, many cheaper ones a little.
 
     Relevance is a hidden number; each feature is it, times a loading, and noise. Loadings are drawn once, the
-    same for all trials: that of the dearest feature is far above all others.
+    same for all trials: that of the most expensive feature is far above all others.
     """
     fixed = np.random.default_rng(2015)
     loading = fixed.gamma(0.7, 0.22, size=len(prices))

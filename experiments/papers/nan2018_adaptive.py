@@ -25,10 +25,10 @@ from experiments.lib.adaptive_runs import (
     FINE,
     FULL,
     LEVELS,
+    OPTIONS,
     SETS,
     SHARES,
     TINY,
-    WAY,
     Dot,
     Found,
     Sweep,
@@ -101,9 +101,9 @@ def figure_5_2(folder: Path) -> str:
     axes[0, 0].set_title("(a) Synthetic-1")
     sides = [np.linspace(X[:, k].min(), X[:, k].max(), 200) for k in (0, 1)]
     across, up = np.meshgrid(*sides)
-    said = svm.decision_function(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
-    axes[1, 0].contourf(across, up, said, levels=20, cmap="RdBu_r")
-    axes[1, 0].contour(across, up, said, levels=[0], colors="k")
+    scores = svm.decision_function(np.column_stack([across.ravel(), up.ravel()])).reshape(across.shape)
+    axes[1, 0].contourf(across, up, scores, levels=20, cmap="RdBu_r")
+    axes[1, 0].contour(across, up, scores, levels=[0], colors="k")
     axes[1, 0].set_title(f"(d) RBF-SVM, accuracy {svm.score(X, y):.3f}")
     lines = ["| method | turns | accuracy | sent on | accuracy of the SVM |", "|---|---|---|---|---|"]
     for row, (name, make) in enumerate(makers.items()):
@@ -174,9 +174,9 @@ def figure_5_3(folder: Path, tiny: bool) -> str:
     plot_regions(best, X, y, axes[0])
     axes[0].set_title(f"Synthetic-2; ADAPT-LIN uses feature {best.pair_.used.tolist()[0] + 1}")
     lines = ["| method | least mean cost at full accuracy | expected |", "|---|---|---|"]
-    for (name, points), due in zip(curves.items(), ("110/70 = 1.571", "120/70 = 1.714"), strict=True):
+    for (name, points), published in zip(curves.items(), ("110/70 = 1.571", "120/70 = 1.714"), strict=True):
         costs, scores = points.T
-        lines.append(f"| {name} | {costs[scores == 1].min(initial=np.inf):.3f} | {due} |")
+        lines.append(f"| {name} | {costs[scores == 1].min(initial=np.inf):.3f} | {published} |")
         order = np.lexsort((scores, costs))
         axes[1].step(costs[order], np.maximum.accumulate(scores[order]), where="post", label=name)
     axes[1].set_xlabel("mean cost")
@@ -201,7 +201,7 @@ def reductions(errors: float) -> str:
     for name in SETS:
         if (found := read(name)) is None:
             continue
-        due = next((v for key, v in PUBLISHED.items() if name.startswith(key)), None)
+        published = next((v for key, v in PUBLISHED.items() if name.startswith(key)), None)
         for method in found.curves:
             full, dot = found.full, near(found, method, errors)
             head = f"| {name} | {method} | {full.score:.4f}, {full.spend:.2f} |"
@@ -212,7 +212,7 @@ def reductions(errors: float) -> str:
             kept = "yes" if holds(found, dot) else f"no, {full.score - dot.score:.2%} below"
             seen = read_off(found, method)
             curve = "never" if seen is None else f"{1 - seen.spend / full.spend:.1%}"
-            mark = f"{due:.0%}" if due and "ADAPT-GBRT" in method else ""
+            mark = f"{published:.0%}" if published and "ADAPT-GBRT" in method else ""
             cells = f"{dot.score:.4f} | {dot.spend:.2f} | {cut:.1%} | {kept} | {curve} | {mark} |"
             lines.append(f"{head} {cells}")
     return "\n".join(lines)
@@ -231,9 +231,9 @@ def goals() -> str:
         "|---|---|---|---|---|---|---|---|",
     ]
     for name in SETS:
-        due = next((v for key, v in PUBLISHED.items() if name.startswith(key)), None)
+        published = next((v for key, v in PUBLISHED.items() if name.startswith(key)), None)
         found = read(name)
-        if found is None or due is None or "ADAPT-GBRT" not in found.curves:
+        if found is None or published is None or "ADAPT-GBRT" not in found.curves:
             continue
         cells = []
         for dot in (read_off(found, "ADAPT-GBRT"), *(near(found, "ADAPT-GBRT", errors) for errors in (1, 0))):
@@ -241,9 +241,9 @@ def goals() -> str:
                 cells += ["never", "missed"]
                 continue
             cut, gain = 1 - dot.spend / found.full.spend, dot.score - found.full.score
-            verdict = "met" if cut >= due and holds(found, dot) else "missed"
+            verdict = "met" if cut >= published and holds(found, dot) else "missed"
             cells += [f"{cut:.1%}, accuracy {gain:+.2%}", verdict]
-        lines.append(f"| {name} | {due:.0%} | " + " | ".join(cells) + " |")
+        lines.append(f"| {name} | {published:.0%} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
 
 
@@ -258,17 +258,17 @@ def margins() -> str:
 
 def limit() -> str:
     """Return what the margin leaves by the default sweep and by the finer one, on the validation rows."""
-    said = []
+    left = []
     for name in SETS:
         both = [read(name), read(f"{name}_fine")]
         if any(found is None for found in both):
             continue
         dots = [(found.full, near(found, "ADAPT-GBRT", 1)) for found in both if found is not None]
         cuts = [f"{1 - dot.validation_spend / full.validation_spend:.1%}" for full, dot in dots if dot]
-        said.append(f"{' and '.join(cuts)} on {name}")
-    if not said:
+        left.append(f"{' and '.join(cuts)} on {name}")
+    if not left:
         return ""
-    return f"By validation cost, the margin leaves {', '.join(said)}, by the default sweep and the finer one."
+    return f"By validation cost, the margin leaves {', '.join(left)}, by the default sweep and the finer one."
 
 
 def best_at(found: Found, method: str, fraction: float) -> float | None:
@@ -293,14 +293,14 @@ def misses(name: str, found: Found, ours: str, rivals: Iterable[str]) -> str:
 
 
 def standing(name: str, found: Found) -> str:
-    """Return what a set says of our methods beside their rivals."""
+    """Return how our methods compare with their rivals on a set."""
     ours = OURS.get(name, "ADAPT-GBRT")
-    said = misses(name, found, ours, found.curves)
+    text = misses(name, found, ours, found.curves)
     if "ADAPT-LIN" in found.curves:
-        said += " " + misses(name, found, "ADAPT-LIN", ["L1 baseline"])
+        text += " " + misses(name, found, "ADAPT-LIN", ["L1 baseline"])
     if found.levels:
         cells = [f"{dot.validation_spend:.1f} ({dot.validation_score:.3f})" for dot in found.levels]
-        said += (
+        text += (
             f"\n\n| {name}, levels left of f0 | "
             + " | ".join(map(str, LEVELS))
             + " |\n|---|"
@@ -312,7 +312,7 @@ def standing(name: str, found: Found) -> str:
             "nothing between no tree and almost all of them; so it starts from a forest that splits among "
             "all features as well, as in figure 4.3, and has the better of both."
         )
-    return said
+    return text
 
 
 def at_costs(name: str, found: Found) -> str:
@@ -360,8 +360,8 @@ def page(sweep: Sweep, folder: Path) -> str:
     text = [
         "# Adaptive approximation, chapter 5 of Nan's thesis",
         "All choices are made on validation rows; accuracies and costs are those of test "
-        f"rows. ADAPT-GBRT: {len(sweep.tradeoffs)} tradeoffs x {len(sweep.p_fulls)} shares P_full x "
-        f"{len(sweep.rates)} learning rates, {sweep.n_trees} trees each for gate and f1, "
+        f"rows. ADAPT-GBRT: {len(sweep.tradeoffs)} trade-offs x {len(sweep.p_fulls)} shares P_full x "
+        f"{len(sweep.rates)} learning rates, {sweep.n_estimators} trees each for gate and f1, "
         f"{sweep.n_alternations} turns; each gate at the threshold 0 and at {len(SHARES)} others. Trees have "
         "4 levels; on covtype they have 8, since more rows bear deeper trees, as a sample of training and "
         "validation rows showed. The Greedy Miser has as many trees as gate and f1 together, on covtype as "
@@ -384,7 +384,7 @@ def page(sweep: Sweep, folder: Path) -> str:
         "hundreds of systems that seem to be within 1 %, the cheapest is among the luckiest; and without. "
         f"The standard errors: {margins()}. Whether it is the default sweep that limits what the margin "
         "leaves, the sets that end in fine tell. They have the same f0, and "
-        f"{len(FINE.tradeoffs)} tradeoffs from {min(FINE.tradeoffs):g} to {max(FINE.tradeoffs):g} x "
+        f"{len(FINE.tradeoffs)} trade-offs from {min(FINE.tradeoffs):g} to {max(FINE.tradeoffs):g} x "
         f"{len(FINE.p_fulls)} shares x {len(FINE.rates)} learning rates from {min(FINE.rates):g} to "
         f"{max(FINE.rates):g}. {limit()}",
         "All methods, one system of each picked on the validation rows with the margin:",
@@ -451,8 +451,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parse(parser, NAME, arguments)
     if given.tiny:
         given.jobs, given.sets = 1, ["letters_rf", "miniboone"]
-    WAY.end, WAY.jobs = time.monotonic() + 60 * given.minutes, given.jobs
-    WAY.folder = given.kept / "full" if given.full else given.kept
+    OPTIONS.end, OPTIONS.jobs = time.monotonic() + 60 * given.minutes, given.jobs
+    OPTIONS.folder = given.kept / "full" if given.full else given.kept
     sweep = TINY if given.tiny else FULL if given.full else DEFAULT
     for name in given.sets:
         save(name, SETS[name](sweep))

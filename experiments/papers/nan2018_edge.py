@@ -71,12 +71,12 @@ class Part:
 
     devices: dict[str, list[int]]
     train: tuple[NDArray[np.float64], NDArray[Any]]
-    watched: tuple[NDArray[np.float64], NDArray[Any]]
+    validation: tuple[NDArray[np.float64], NDArray[Any]]
     test: tuple[NDArray[np.float64], NDArray[Any]]
 
     def shrunk(self, shrink: int) -> Part:
         """Return one row in so many of each part."""
-        parts = ((X[::shrink], y[::shrink]) for X, y in (self.train, self.watched, self.test))
+        parts = ((X[::shrink], y[::shrink]) for X, y in (self.train, self.validation, self.test))
         return Part(self.devices, *parts)
 
 
@@ -106,12 +106,12 @@ def satellite() -> Part:
     """Take the four spectral bands of satellite as devices, nine pixels each."""
     data = load_table("satellite")
     X, y, test = data.X.to_numpy(dtype=np.float64), np.asarray(data.y), np.asarray(data.split) == "test"
-    watched = ~test & (np.random.default_rng(0).random(len(y)) < 0.25)
+    validation = ~test & (np.random.default_rng(0).random(len(y)) < 0.25)
     devices = {
         f"band {b}": [c for c, name in enumerate(data.feature_names) if name.endswith(f"band{b}")]
         for b in (1, 2, 3, 4)
     }
-    return Part(devices, *((X[rows], y[rows]) for rows in (~test & ~watched, watched, test)))
+    return Part(devices, *((X[rows], y[rows]) for rows in (~test & ~validation, validation, test)))
 
 
 PARTS: Final[dict[str, Callable[[], Part]]] = {"wearable": wearable, "satellite": satellite}
@@ -133,7 +133,7 @@ class Study:
         return json.loads(self.file(name).read_text())
 
     def keep(self, name: str, work: Callable[[], Any]) -> None:
-        """Work a result out and keep it, unless it is there."""
+        """Compute a result and keep it, unless it is there."""
         if not self.file(name).exists():
             self.file(name).write_text(json.dumps(work()))
             print(name, flush=True)
@@ -142,16 +142,16 @@ class Study:
         """Return the fit of the trade-off that is best on the validation rows."""
         rates = (0.0, *self.size.tradeoffs) if method == "relaxed" else self.size.tradeoffs
         fits = [self.kept(f"{name}-{method}-{budget}-{rate}") | {"tradeoff": rate} for rate in rates]
-        return max(fits, key=lambda found: float(found["watched"]))
+        return max(fits, key=lambda found: float(found["validation"]))
 
     def recovered(self, activation: str, noise: float) -> list[dict[str, list[float]]]:
         """Return the runs of the recovery with some activation and noise, by seed."""
         return [self.kept(f"recovery-{activation}-{noise}-{seed}") for seed in self.size.seeds]
 
 
-def judged(model: EdgeClassifier, part: Part) -> dict[str, Any]:
-    """Return accuracy and the share of devices that spoke, on validation and on test rows."""
-    shares = {"watched": part.watched, "test": part.test}
+def evaluated(model: EdgeClassifier, part: Part) -> dict[str, Any]:
+    """Return accuracy and the share of devices that sent a message, on validation and on test rows."""
+    shares = {"validation": part.validation, "test": part.test}
     made: dict[str, Any] = {name: model.score(*rows) for name, rows in shares.items()}
     for name, (X, _) in shares.items():
         made[f"{name}_share"] = float(model.acquired(X).mean())
@@ -162,20 +162,20 @@ def judged(model: EdgeClassifier, part: Part) -> dict[str, Any]:
 def fit(part: Part, **params: Any) -> dict[str, Any]:
     """Fit on the training rows, with the threshold set on the validation rows."""
     model = EdgeClassifier(part.devices, random_state=0, **params)
-    return judged(model.fit(*part.train, validation=part.watched), part)
+    return evaluated(model.fit(*part.train, validation=part.validation), part)
 
 
 def baselines(part: Part) -> dict[str, Any]:
     """Return the accuracy of 1-nearest-neighbour on each device, of their vote, and of fixed devices."""
-    (X, y), (Xw, yw), (Xt, yt) = part.train, part.watched, part.test
+    (X, y), (Xw, yw), (Xt, yt) = part.train, part.validation, part.test
     classes, codes = np.unique(y, return_inverse=True)
     votes = np.zeros((len(yt), len(classes)))
     nearest = {}
     for name, columns in part.devices.items():
         model = KNeighborsClassifier(1).fit(X[:, columns], codes)
-        said = model.predict(Xt[:, columns])
-        votes[np.arange(len(yt)), said] += 1
-        nearest[name] = float((classes[said] == yt).mean())
+        predicted = model.predict(Xt[:, columns])
+        votes[np.arange(len(yt)), predicted] += 1
+        nearest[name] = float((classes[predicted] == yt).mean())
     fixed = {}
     for n_devices in range(1, len(part.devices)):
         best = (-1.0, 0.0, "")
@@ -194,7 +194,7 @@ def run_part(study: Study, name: str) -> None:
     study.keep(f"{name}-all", lambda: fit(part, tradeoff=0.0))
     study.keep(f"{name}-baselines", lambda: baselines(part))
     for method, budget, tradeoff in study.size.fits():
-        params = METHODS[method] | {"tradeoff": tradeoff, "budget": budget}
+        params = METHODS[method] | {"tradeoff": tradeoff, "budget_share": budget}
         study.keep(f"{name}-{method}-{budget}-{tradeoff}", partial(fit, part, **params))
 
 
@@ -218,10 +218,10 @@ def recovery(activation: str, noise: float, seed: int, size: Size) -> dict[str, 
     def scores(gates: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.stack([wide[k] @ gates[k] for k in range(2)])
 
-    def said(local: NDArray[np.float64]) -> NDArray[np.float64]:
+    def messages(local: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.stack([readings[k] @ local[k] for k in range(2)])
 
-    y = (gate.value(scores(truth[1])) * said(truth[0])).sum(axis=0)
+    y = (gate.value(scores(truth[1])) * messages(truth[0])).sum(axis=0)
     local = truth[0] + noise * rng.normal(size=(2, 2))
     gates = truth[1] + noise * rng.normal(size=(2, 3))
     _check_slopes(X, y, local, gates, activation)
@@ -236,15 +236,15 @@ def recovery(activation: str, noise: float, seed: int, size: Size) -> dict[str, 
         for _ in range(STEPS):
             flat = flat - RATE * (moments @ flat - goal)
         local = flat.reshape(2, 2)
-        spoken = said(local)
+        sent = messages(local)
         rate = RATE / n_rows
         for _ in range(STEPS):
             z = scores(gates)
-            off = (gate.value(z) * spoken).sum(axis=0) - y
-            slope = off * spoken * gate.slope(z)
+            off = (gate.value(z) * sent).sum(axis=0) - y
+            slope = off * sent * gate.slope(z)
             gates = gates - rate * np.stack([slope[k] @ wide[k] for k in range(2)])
         if turn in marks:
-            off = (gate.value(scores(gates)) * said(local)).sum(axis=0) - y
+            off = (gate.value(scores(gates)) * messages(local)).sum(axis=0) - y
             found["loss"].append(float(off @ off) / n_rows)
             for name, ours, true in (("V", local, truth[0]), ("W, b", gates, truth[1])):
                 # Device by device, since a ReLU gate and its local model may trade a factor.
@@ -271,13 +271,13 @@ def _check_slopes(
     params = np.zeros(blocks.shape)
     params[:4] = np.column_stack([gates[:, :2].ravel(), local.ravel()])
     params[4:, 0] = gates[:, 2]
-    objective = Cloud(blocks, loss, np.zeros(1), ridge=0.0).direct(gate, np.zeros((n_rows, 2)))
+    objective = Cloud(blocks, loss, np.zeros(1), l2_regularization=0.0).direct(gate, np.zeros((n_rows, 2)))
     slope = objective(params.ravel())[1].reshape(blocks.shape)
     z = np.einsum("nkd,kd->nk", X, gates[:, :2]) + gates[:, 2]
-    spoken = np.einsum("nkd,kd->nk", X, local)
-    off = ((gate.value(z) * spoken).sum(axis=1) - y)[:, np.newaxis] / n_rows
+    sent = np.einsum("nkd,kd->nk", X, local)
+    off = ((gate.value(z) * sent).sum(axis=1) - y)[:, np.newaxis] / n_rows
     of_local = np.einsum("nk,nkd->kd", off * gate.value(z), X)
-    of_gates = np.einsum("nk,nkd->kd", off * spoken * gate.slope(z), X)
+    of_gates = np.einsum("nk,nkd->kd", off * sent * gate.slope(z), X)
     np.testing.assert_allclose(slope[:4], np.column_stack([of_gates.ravel(), of_local.ravel()]), atol=1e-9)
 
 
@@ -433,7 +433,7 @@ def recovery_section(study: Study) -> list[str]:
 
 
 def behind(study: Study, name: str) -> str:
-    """Say where gates are behind devices that speak always or never, on the line between the fixed sets."""
+    """Return where gates are behind fixed sets of devices, on the straight line between these sets."""
     whole, base = study.kept(f"{name}-all"), study.kept(f"{name}-baselines")
     shares = sorted(base["fixed"], key=float)
     x = [*(float(share) for share in shares), 1.0]

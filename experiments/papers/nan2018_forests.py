@@ -38,7 +38,8 @@ from experiments.lib.forest_runs import (
 )
 from experiments.lib.pages import command, options, parse, write_page
 from experiments.lib.single_trees import PIMA, TABLES, small_tables, tree_curves
-from farthing.forests import audit, prune_path
+from farthing.forests import prune_path
+from farthing.report import audit
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -103,7 +104,9 @@ class Runs:
         # Tables are large and forests larger: the runs go table by table, seed by seed.
         self.task = lru_cache(maxsize=4)(lambda name, seed: self._tables[name](seed))
         self.forest = lru_cache(maxsize=1)(
-            lambda name, seed, settings: forest(self.task(name, seed), seed, size.n_trees, dict(settings))
+            lambda name, seed, settings: forest(
+                self.task(name, seed), seed, size.n_estimators, dict(settings)
+            )
         )
 
     def _kept(self, what: str, table: str, seed: int, make: Callable[[], Curve]) -> Curve:
@@ -114,12 +117,11 @@ class Runs:
         """Return a forest's curve from tree to tree."""
 
         def make() -> Curve:
-            task, n_estimators = self.task(table, seed), self.size.n_trees
+            task, n_estimators = self.task(table, seed), self.size.n_estimators
             settings = {**FORESTS, **CHOICES}[row]
-            grown = (
-                peer(task, seed, n_estimators) if row == PEER else forest(task, seed, n_estimators, settings)
-            )
-            return growth(task, grown)
+            if row == PEER:
+                return growth(task, peer(task, seed, n_estimators))
+            return growth(task, forest(task, seed, n_estimators, settings))
 
         return self._kept(row, table, seed, make)
 
@@ -136,7 +138,7 @@ class Runs:
 
         def make(alpha: float) -> Curve:
             task = self.task(table, seed)
-            return growth(task, forest(task, seed, self.size.n_trees, {**settings, "alpha": alpha}))
+            return growth(task, forest(task, seed, self.size.n_estimators, {**settings, "alpha": alpha}))
 
         return np.concatenate(
             [self._kept(f"alpha {a}", table, seed, partial(make, float(a))) for a in ALPHAS]
@@ -158,7 +160,7 @@ class Runs:
         label = " ".join(f"{option} {value}" for option, value in key)
 
         def stopped(rows: int) -> Curve:
-            return early_stopping(self.task(table, seed), seed, self.size.n_trees, settings, rows)
+            return early_stopping(self.task(table, seed), seed, self.size.n_estimators, settings, rows)
 
         if name == "early stopping":
             points = [self._kept(f"{name} {n} {label}", table, seed, partial(stopped, n)) for n in LEAVES]
@@ -194,7 +196,7 @@ def table_3_1(runs: Runs, table: str, n_seeds: int) -> str:
     ]
     for row, published in PUBLISHED[table].items():
         lines.append(f"| thesis: {row} | " + " | ".join(published.split(", ")) + " |")
-    counts = [min(n, runs.size.n_trees) for n in COUNTS]
+    counts = [min(n, runs.size.n_estimators) for n in COUNTS]
     seeds = range(n_seeds)
     n_features = runs.task(table, 0).train.X.shape[1]
     for row in (*FORESTS, CHOSEN):
@@ -219,7 +221,7 @@ def table_4_1(task: Task, n_estimators: int) -> str:
     model = forest(task, 0, n_estimators, {})
     path = prune_path(model, task.validation.X, task.validation.y)
     level = path.forest_errors[0] + 0.001
-    pruned = path[int(np.flatnonzero(path.forest_errors <= level)[-1])]
+    pruned = path[int(np.flatnonzero(path.forest_errors <= level)[-1])].model
     before, after = audit(model, task.test.X), audit(pruned, task.test.X)
     # Typical is what most rows use a few times before pruning, and most drop after it.
     feature = int(np.argmax(before.few - after.few))
@@ -400,7 +402,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     size, shrink = (TINY, TINY_SHRINK) if given.tiny else (Size(), 1)
     runs = Runs(Cache(given.kept), size, shrink, seeds, prune_seeds)
     mini, large = table_3_1(runs, "miniboone_tiny", seeds), table_3_1(runs, "covtype", forest_seeds)
-    usage = table_4_1(runs.task("miniboone_tiny", 0), size.n_trees)
+    usage = table_4_1(runs.task("miniboone_tiny", 0), size.n_estimators)
     figure_3_4((PIMA,) if given.tiny else (*TABLES, PIMA), given.out)
     pruned = figure_4_3(runs, given.out)
     subsets = figures_4_4_to_4_6(runs, given.out)
@@ -419,14 +421,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         pruned_mini=pruned[0],
         pruned_large=pruned[1],
         subsets=subsets,
-        n_estimators=size.n_trees,
+        n_estimators=size.n_estimators,
         alphas=", ".join(map(str, ALPHAS)),
         miser=size.miser_trees,
         leaves=", ".join(map(str, LEAVES)),
         n_budgets=N_BUDGETS,
     )
-    words = ("--seeds", seeds, "--prune-seeds", prune_seeds, "--forest-seeds", forest_seeds)
-    write_page(given.out, NAME, text, command(NAME, *words))
+    arguments_used = ("--seeds", seeds, "--prune-seeds", prune_seeds, "--forest-seeds", forest_seeds)
+    write_page(given.out, NAME, text, command(NAME, *arguments_used))
 
 
 if __name__ == "__main__":

@@ -83,7 +83,7 @@ def one_better(n_rounds: int, chunk: int, n_runs: int) -> Iterator[Part]:
 def lower_bound(n_rounds: int, chunk: int, n_runs: int) -> Iterator[Part]:
     """Stochastic, section 6.3: no gate asks, and one expert of all is better by epsilon.
 
-    epsilon is (ln K / 16 T)^(1/3), so that the longer the stream, the harder it is to tell it. The best
+    epsilon is (ln K / 16 T)^(1/3), so that the best expert is harder to find in a longer stream. The best
     expert, and all losses, are drawn for each run. The others lose epsilon / 2 less than asking costs.
     """
     rng = np.random.default_rng([n_rounds, 1])
@@ -174,8 +174,8 @@ def regrets(
                 drawn.append(expert[:N_CHECKED])
             # Who sees the losses learns; the weights of all others stay as they are.
             seen = asks[t].take(first + expert).nonzero()[0]
-            heard = np.einsum("ij,ij->i", q.take(seen, axis=0), asks[t].take(seen, axis=0))
-            chance = gamma + (1 - gamma) * heard / sums[seen, -1]
+            observed = np.einsum("ij,ij->i", q.take(seen, axis=0), asks[t].take(seen, axis=0))
+            chance = gamma + (1 - gamma) * observed / sums[seen, -1]
             logs[seen] = new = logs[seen] - losses[t].take(seen, axis=0) * (rates.eta / chance)[:, np.newaxis]
             q[seen] = weights = np.exp(new)
             sums[seen] = weights.cumsum(axis=1)
@@ -314,11 +314,11 @@ def page(size: Size, kept: Path, folder: Path) -> str:
     figure.tight_layout()
     figure.savefig(folder / f"{NAME}.png", dpi=110)
     plt.close(figure)
-    said = "At every T the mean regret, and three standard errors more, is under the bound."
+    verdict = "At every T the mean regret, and three standard errors more, is under the bound."
     if not rows.all_under:
-        said = "Not every mean regret is under the bound: see the last column."
+        verdict = "Not every mean regret is under the bound: see the last column."
     picture = f"![Mean regret against rounds, log-log]({NAME}.png)"
-    lines = [*introduction(size), "", *rows.regrets, "", said, "", *rows.slopes, *EXPLANATION, "", picture]
+    lines = [*introduction(size), "", *rows.regrets, "", verdict, "", *rows.slopes, *EXPLANATION, "", picture]
     return "\n".join(lines) + "\n"
 
 

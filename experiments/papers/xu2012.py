@@ -18,9 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
+from experiments.lib.curves import best
 from experiments.lib.pages import command, options, parse, write_page
 from experiments.lib.ranking_figures import figure_1, figure_2
-from experiments.lib.ranking_methods import MISER, PLAIN, TRADEOFFS, Model, judge, methods_on, ranker
+from experiments.lib.ranking_methods import MISER, PLAIN, TRADEOFFS, Model, methods_on, ndcg_of, ranker
 from experiments.lib.ranking_problems import Problem, mslr, yahoo
 from experiments.lib.satellite_bands import figure_3
 from farthing.boosting import l1_path
@@ -96,22 +97,22 @@ class Reached:
     def share(self, name: str, rows: NDArray[np.int64], of: Callable[[Model], float]) -> float:
         """Return a method's cost over the plain booster's.
 
-        A plain booster that does not get there itself pays at least what its dearest model does.
+        A plain booster that does not get there itself pays at least what its most expensive model does.
         """
         costs = self.costs(rows, of)
         return costs[name] / min(costs[PLAIN], max(of(m) for m in self._models[PLAIN]))
 
 
 def met(share: float) -> str:
-    """Say whether a share of the plain booster's cost is what we want."""
+    """Return whether a share of the plain booster's cost meets the goal."""
     return "met" if share <= GOAL else "missed"
 
 
 def compare(problem: Problem, methods: dict[str, list[Model]], say: Callable[[str], None]) -> None:
     """Print areas, their differences, and the costs of 99 % of the best score."""
-    dearest = max(model.spend for models in methods.values() for model in models)
-    budgets = np.geomspace(dearest / 1000, dearest, N_BUDGETS)
-    area = areas(methods, budgets, judge(problem.test, np.zeros(len(problem.test.qid))))
+    most = max(model.spend for models in methods.values() for model in models)
+    budgets = np.geomspace(most / 1000, most, N_BUDGETS)
+    area = areas(methods, budgets, ndcg_of(problem.test, np.zeros(len(problem.test.qid))))
     say(f"{problem.sizes}.")
     say(f"Budgets: {N_BUDGETS} from {budgets[0]:.3g} to {budgets[-1]:.5g}, even in log.\n")
     say(
@@ -164,15 +165,16 @@ def ranking(part: str, args: argparse.Namespace, say: Callable[[str], None]) -> 
         # The weakest penalties need more steps than are worth it.
         warnings.simplefilter("ignore", ConvergenceWarning)
         lasso = l1_path(ranker(problem, 0), learn.X, learn.grades, **given, n_alphas=15)
-    top = max(lasso.best, key=lambda p: p.validation_score)
-    say(f"- The L1 linear model, at its best on validation: NDCG@5 {top.score:.4f} for {top.spend:.0f}.")
+    top = best(lasso)
+    found = f"NDCG@5 {top.test_score:.4f} for {top.test_spend:.0f}"
+    say(f"- The L1 linear model, at its best on validation: {found}.")
     figure_1(problem.name, path, methods, args.kept / f"xu2012_figure1_{part}.png")
     figure_2(path, args.kept / f"xu2012_figure2_{part}.png")
     say(f"\n![figure 1](xu2012_figure1_{part}.png)\n\n![figure 2](xu2012_figure2_{part}.png)")
 
 
 def run(part: str, args: argparse.Namespace) -> None:
-    """Run one part, and keep what it says and draws."""
+    """Run one part, and keep its text and figures."""
     lines: list[str] = []
 
     def say(line: str) -> None:

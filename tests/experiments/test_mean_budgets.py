@@ -24,7 +24,7 @@ def test_it_is_the_model_with_early_exits(split, budget):
     model.fit(*split.train)
     followed = follow(model.forest_, split, (0.6,), model.budget_)
     assert len(followed.spend) == 2 * (6 + 1)  # before the first round and after each, without exits and with
-    early = EarlyExitClassifier.around(model, threshold=0.6, every=1)
+    early = EarlyExitClassifier.around(model, threshold=0.6, rounds_per_exit=1)
     for number, teller in ((6, model), (13, early)):
         for (X, y), accuracy, spend in (
             (split.validation, followed.accuracy, followed.spend),

@@ -31,5 +31,5 @@ def test_stages_are_predictions_within_budgets(model):
 
 def test_the_page_says_how_far_the_estimate_is_off():
     curve = {"actual": [0.5] * 50, "estimated": [0.75] * 50}
-    said = findings_21({f"fmcc{size}": [curve] for size in (65, 125, 185)})
-    assert "65 neighbours: the estimate is off by 0.250 on average (thesis: 0.0" in said
+    text = findings_21({f"fmcc{size}": [curve] for size in (65, 125, 185)})
+    assert "65 neighbours: the estimate is off by 0.250 on average (thesis: 0.0" in text

@@ -21,7 +21,7 @@ def table(n_features: int):
 
 def test_the_regions_are_those_of_the_model():
     X, y = table(2)
-    model = AdaptLinClassifier(SVC(), p_full=0.5, gamma=0.0, random_state=0).fit(X, y)
+    model = AdaptLinClassifier(SVC(), p_full=0.5, tradeoff=0.0, random_state=0).fit(X, y)
     figure, ax = plt.subplots()
     assert plot_regions(model, X, y, ax) is ax
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("x0", "x1")

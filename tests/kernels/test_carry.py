@@ -49,7 +49,7 @@ def assert_as_counted(X: NDArray[np.float64], y: NDArray[np.float64], **options:
         assert np.array_equal(grown.leaf_of_row, counted.leaf_of_row)
         assert np.array_equal(grown.owned, counted.owned)
         scores, owned = scores + grown.tree.value[grown.leaf_of_row, 0], grown.owned
-    return one.n_carried
+    return one.n_updated_roots
 
 
 @pytest.mark.parametrize(
@@ -65,8 +65,8 @@ def assert_as_counted(X: NDArray[np.float64], y: NDArray[np.float64], **options:
 )
 def test_carried_sums_are_counted_sums(options):
     X = table(20_000)
-    n_carried = assert_as_counted(X, target(X), **options)
-    assert n_carried >= ROUNDS - 3  # but for rounds in which the grid becomes finer
+    n_updated_roots = assert_as_counted(X, target(X), **options)
+    assert n_updated_roots >= ROUNDS - 3  # but for rounds in which the grid becomes finer
 
 
 def test_outliers_are_put_right():
@@ -103,7 +103,7 @@ def test_other_losses_carry_nothing():
         grown = one.gradient(gradients, step=RATE)
         assert grown.tree == grower(X, max_depth=3).gradient(gradients, step=RATE).tree
         scores += grown.tree.value[grown.leaf_of_row, 0]
-    assert one.n_carried == 0
+    assert one.n_updated_roots == 0
 
 
 def test_a_round_taken_back_is_counted():

@@ -50,7 +50,7 @@ def compiled(reference: naive.Reference, alpha: float, confidence: float) -> _co
         votes=reference.used.astype(np.uint8),
         weights=reference.weights,
         n_neighbors=None if reference.n_neighbors is None else float(reference.n_neighbors),
-        by_lot=False,
+        random_order=False,
         alpha=alpha,
         confidence=confidence,
     )

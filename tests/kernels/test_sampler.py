@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tests.kernels import naive_sampler as naive
 from tests.kernels.strategies import SEEDS, sheets
 
-from farthing._core import draw_lot, purchase_bits, seed_key
+from farthing._core import draw_index, purchase_bits, seed_key
 from farthing.boosting.adaboost_rs.sampling_plan import PlanSampler, SamplingPlan
 from farthing.boosting.adaboost_rs.vote_policies import SampledVotePolicy, TopVotePolicy
 from farthing.costs import CostSheet, Group
@@ -125,14 +125,14 @@ def test_the_lot_is_the_one_of_the_definition(
     assert key == naive.key_of(seed, bought)
     shares = data.draw(st.lists(st.integers(0, 2**58), min_size=1, max_size=9).filter(any))
     cumulative = np.cumsum(np.array(shares, dtype=np.uint64), dtype=np.uint64)
-    drawn = draw_lot(cumulative, key, counter)
+    drawn = draw_index(cumulative, key, counter)
     assert drawn == naive.draw(shares, key, counter)
     assert shares[drawn] > 0
 
 
 def test_an_empty_urn_is_an_error() -> None:
     with pytest.raises(ValueError, match="nothing to draw"):
-        draw_lot(np.zeros(3, dtype=np.uint64), 1, 1)
+        draw_index(np.zeros(3, dtype=np.uint64), 1, 1)
 
 
 def many(sampling: Any, **options: Any) -> tuple[PlanSampler, NDArray[Any], NDArray[Any]]:

@@ -113,9 +113,9 @@ class Grower:
         )
 
     @property
-    def n_carried(self) -> int:
+    def n_updated_roots(self) -> int:
         """Trees so far that began with the sums of the last one's leaves, see ``step`` of `gradient`."""
-        return self._core.n_carried
+        return self._core.n_updated_roots
 
     def gradient(
         self,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing._core import draw_lot, purchase_bits, seed_key
+from farthing._core import draw_index, purchase_bits, seed_key
 from farthing.boosting.adaboost_rs.sampling_plan import SamplingPlan
 from farthing.costs import RowLedger
 from farthing.learning.voting.votes import LazyVote
@@ -110,7 +110,7 @@ class SampledVotePolicy(VotePolicy):
             elif self.samples >= plan.max_samples or ledger.spent + self._largest_unpaid > ledger.limit:
                 return None
             else:
-                return draw_lot(plan.cumulative, self._key, self.samples)
+                return draw_index(plan.cumulative, self._key, self.samples)
         if self._place == len(plan.columns):
             return None
         self._place += 1

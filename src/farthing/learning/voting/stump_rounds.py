@@ -94,7 +94,7 @@ class StumpRounds:
             Most tests on a path of a learner. Below its root, a node takes the best stump of all columns if
             that raises the edge of the tree.
         """
-        perfect, room = False, MOST - self._core.most_alpha - sum(self.alphas)
+        perfect, room = False, MOST - self._core.max_vote_weight - sum(self.alphas)
         while not perfect and len(self.edges) < n_rounds and room > 0:
             edges = self.candidates()
             edges[edges <= GRID] = 0.0  # their voting weight would be 0 on the grid

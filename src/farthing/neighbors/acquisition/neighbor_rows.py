@@ -104,7 +104,7 @@ class NeighborRows:
             votes=margins.used.astype(np.uint8),
             weights=self.weights,
             n_neighbors=None if n_neighbors is None else float(n_neighbors),
-            by_lot=random_order,
+            random_order=random_order,
             alpha=tradeoff,
             confidence=confidence,
         )

@@ -139,6 +139,8 @@ class AdaBoostClassifier(TreeVoteClassifier):
         """Yield the votes of fewer rounds, see `BudgetedEstimator.variants`; the model itself comes last."""
         check_is_fitted(self)
         edges = self.fitted_.edges
+        # A round depends only on the rounds before it, so the first rounds of this fit are the fit of fewer
+        # rounds.
         for n_rounds in ladder(len(edges))[:-1]:
             params = {"n_estimators": n_rounds}
             yield params, self.variant(params, self.fitted_.first_rounds(n_rounds, edges=edges[:n_rounds]))
@@ -149,6 +151,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
         labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
         rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
         rounds.run(
+            # argmax takes the first of equals: the constant vote, which is free, then the earlier column.
             lambda edges: int(np.argmax(edges)),
             n_rounds=self.n_estimators,
             intercept=self.intercept,

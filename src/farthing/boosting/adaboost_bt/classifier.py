@@ -192,6 +192,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
             raise ValueError("at() needs a built-in rule and exhaust=False: fit again with the other budget")
         if model.budget is not None and (cap is None or cap > model.budget):
             raise ValueError(f"this model was fitted with budget={model.budget:g}; got the larger {budget}")
+        # With the slack for rounding that the fit allows. `spent` never decreases, and a fit with this budget
+        # ends before the first round that exceeds it.
         limit = RowLedger(model.costs, cap).limit
         n_rounds = int(np.searchsorted(model.path["spent"], limit, side="right"))
         path = {name: model.path[name][:n_rounds] for name in PATH_COLUMNS}
@@ -203,6 +205,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         check_is_fitted(self)
         model = self.fitted_
         if model.nested:
+            # Geometric steps of sqrt(2), from 1/1024 of the cost of all features: budgets of interest span
+            # orders of magnitude.
             whole = model.costs.total(model.costs.features)
             for budget in (whole * 2.0**-power for power in np.arange(10, 0, -0.5).tolist()):
                 if budget < (whole if model.budget is None else model.budget):
@@ -214,6 +218,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
         rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
         purchases = self._purchases(rows.costs, cap)
+        # `choose` is steps 4 to 7 of algorithm 1, `StumpRounds` steps 8 and 9. Step 9 as printed, D exp(alpha
+        # y h), has a sign error: it would raise the weights of the rows that are classified correctly.
         rounds.run(purchases.choose, n_rounds=self.n_estimators, intercept=self.intercept)
         ensemble = vote_fields(
             rounds.forest(),
@@ -227,6 +233,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
             **rows.header(prior=prior, budget=cap),
             **ensemble,
             path=purchases.path(rounds.edges),
+            # A callable may have state of its own, and `exhaust` skips what only a larger budget can afford.
             nested=isinstance(self.rule, str) and not self.exhaust,
         )
 

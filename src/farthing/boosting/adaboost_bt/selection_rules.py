@@ -38,6 +38,8 @@ def greedy(edge: NDArray[np.float64], cost: NDArray[np.float64], spent: float) -
     >>> greedy(np.array([0.5, 0.1]), np.array([9.0, 0.0]), 0.0).round(4)
     array([0.032,   inf])
     """
+    # Equation 1 minimises (1 - edge^2)^(1/cost). Its negative logarithm ranks the same, and does not
+    # underflow for cheap features, which would make ties of them.
     return _per_cost(_log_gain(edge), cost)
 
 
@@ -51,6 +53,8 @@ def smoothed(
     >>> smoothed(np.array([0.5, 0.1]), np.array([9.0, 1.0]), 20.0).round(4)
     array([0.0099, 0.0005])
     """
+    # B - B_t in equation 2 is what has been spent, so the budget cancels; tau scales it, as the paper
+    # suggests.
     return _per_cost(_log_gain(edge), tau * spent + cost)
 
 
@@ -66,7 +70,7 @@ def speedboost(
     >>> speedboost(np.array([0.6, 0.8]), np.array([1.0, 4.0]), 0.0).round(4)
     array([0.2, 0.1])
     """
-    # The same without the cancellation for small edges.
+    # Equal to 1 - sqrt(1 - edge^2), without its cancellation for small edges.
     squares = edge**2
     return _per_cost(squares / (1 + np.sqrt(1 - squares)), cost)
 
@@ -91,6 +95,7 @@ def best(scores: NDArray[np.float64], edge: NDArray[np.float64], cost: NDArray[n
     1
     """
     winner = _largest(scores, edge, cost, edge > 0)
+    # A rule that does not divide by the cost, such as `basic`, gives free candidates a finite score.
     if winner is None or cost[winner] > 0 or scores[winner] < np.inf:
         return winner
     paid = _largest(scores, edge, cost, (edge > 0) & (cost > 0))
@@ -112,6 +117,7 @@ def _largest(
 
 def _log_gain(edge: NDArray[np.float64]) -> NDArray[np.float64]:
     with np.errstate(divide="ignore"):
+        # log1p, since boosting drives edges towards zero. An edge of 1 gives infinity, hence no warning.
         return -np.log1p(-(edge**2))
 
 

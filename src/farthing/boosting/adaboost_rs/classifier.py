@@ -182,6 +182,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
             No sum: the second term has a constant that the corollary does not give.
         """
         check_is_fitted(self)
+        # Section 3.2: d is ln(n) for stumps on n binary features. At least ln(2): zero is no
+        # valid dimension.
         capacity = math.log(max(self.n_features_in_, 2)) if dimension is None else dimension
         return bounds.margin_bound(
             self.fitted_.margins, self.fitted_.margin_weights, theta, n_samples, capacity
@@ -208,6 +210,9 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         votes, acquired = full_vote(model.votes, model.costs, encoded.values, threads)
         encoded.check(acquired)
         plan = model.sampler.plan
+        # The output is an exact part plus scale times the mean of the draws, each within +-range. So
+        # Hoeffding's inequality applies to vote / (scale * range), and learners that vote exactly do not
+        # widen the range.
         drawn = np.setdiff1d(np.arange(len(plan.columns)), plan.exact)
         ranges: NDArray[np.float64] = np.zeros(len(votes))
         for start in range(0, len(votes), _BLOCK):
@@ -241,6 +246,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
             raise ValueError(
                 "curtail=True needs votes with a bound; the features of a linear model have none"
             )
+        # Repeated draws are free: a row that rarely draws what it does not own yet would go on for very long.
         most = 100 * self.n_estimators if self.max_samples is None else self.max_samples
         signs = np.where(rows.target == 1, 1.0, -1.0)
         outputs, _ = full_vote(votes, rows.costs, rows.values, self.n_threads())
@@ -251,7 +257,9 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
             n_samples=None if self.n_samples is None else int(self.n_samples),
             max_samples=int(min(most, MAX_SAMPLES)),
             curtail=bool(self.curtail),
+            # Drawn in `fit` and stored, so that a model gives the same predictions on every call.
             seed=int(check_random_state(self.random_state).randint(2**31)),
+            # The margin of section 3.2: between -1 and 1 if all votes are.
             margins=signs * outputs / math.fsum(votes.alphas.tolist()),
             margin_weights=rows.weights.copy(),
         )

@@ -58,8 +58,10 @@ def margin_bound(
     _check_draws(n_samples)
     if not 0 < dimension < math.inf:
         raise ValueError(f"dimension must be above zero, and finite; got {dimension!r}")
+    # m below is the number of rows, not their weight: the bound is about an independent sample.
     low = float(weights[margins <= theta].sum() / weights.sum())
     spread = math.sqrt(dimension / len(margins)) / theta
+    # The proof applies Hoeffding's inequality to n votes of -1 or 1 that miss their mean by theta / 2.
     return MarginBound(low, spread, math.exp(-n_samples * theta * theta / 8))
 
 

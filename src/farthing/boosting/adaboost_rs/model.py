@@ -85,6 +85,7 @@ class AdaBoostRSModel(VoteModel):
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64]]:
         """Return what `outputs` does, and how many learners each row drew, shape (n_rows,)."""
+        # One seed for all rows: equal rows get equal labels, wherever they are in the table.
         own = np.full(len(values), self.seed, dtype=np.int64) if seeds is None else seeds
         return self.sampler.sample(values, budget, own, n_threads)
 

@@ -23,6 +23,7 @@ class VotePolicy:
         self._plan = plan
         self._learner = -1
         self._vote: LazyVote | None = None
+        # Columns that were answered; those of them that the row does not own were refused.
         self._heard: set[int] = set()
         self.samples = 0
 
@@ -89,6 +90,8 @@ class SampledVotePolicy(VotePolicy):
     def output(self) -> NDArray[np.float64]:
         """Return the estimate of the full vote, or the full vote once it is complete, shape (1,)."""
         plan = self._plan
+        # A full vote that is cut short is biased towards the first learners, so the draws before it are
+        # preferred.
         if self._mode == "full" and (self._place == len(plan.columns) or not self.samples):
             return np.array([self._full])
         if self.samples:
@@ -105,11 +108,15 @@ class SampledVotePolicy(VotePolicy):
         if self._mode == "draw":
             if not plan.cumulative[-1]:
                 return None
+            # `_changed` comes first: it also renews the key and the price that the other branches read.
             if self._changed(ledger) and plan.full_vote and self._affords_all(ledger):
                 self._mode, self._place = "full", 0
+            # The loop condition of algorithms 2 and 3, with <= in place of <. It asks for the most expensive
+            # learner, not for the one drawn: skipping those that are too expensive would bias the vote.
             elif self.samples >= plan.max_samples or ledger.spent + self._largest_unpaid > ledger.limit:
                 return None
             else:
+                # A draw is a pure function of the key and its number, so a walk can be resumed anywhere.
                 return draw_lot(plan.cumulative, self._key, self.samples)
         if self._place == len(plan.columns):
             return None
@@ -136,6 +143,8 @@ class SampledVotePolicy(VotePolicy):
         if state == self._seen:
             return False
         self._seen = state
+        # Only purchases enter the key, so what was not acquired cannot change a draw (blindness); XOR makes
+        # their order irrelevant.
         self._key = self._seed_key
         for column in bought.tolist():
             self._key ^= purchase_bits(column)
@@ -178,6 +187,7 @@ class TopVotePolicy(VotePolicy):
                 return None
             learner = int(plan.order[self._place])
             self._place += 1
+            # All columns of the learner or none, so that nothing is paid for a vote that is cut short.
             if ledger.affords_all(self._obtainable(plan.columns[learner], ledger)):
                 return learner
         return None

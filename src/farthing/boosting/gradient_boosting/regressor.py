@@ -102,6 +102,7 @@ class GradientBoostingRegressor(ContractRegressor):
         settings, prior = TreeSettings.of(self), rows.prior()
         bins = rows.bins(self.max_bins, settings.n_threads)
         trees = boost(
+            # The trade-off is 0, so prices have no influence on the growth.
             settings.make_grower(bins, rows.costs, ledger="row"),
             rows.target,
             rows.weights,
@@ -147,6 +148,7 @@ def boost(
     boosting = Boosting(SQUARED, target, weighting, scores, learning_rate)
 
     def grow(gradients: Floats, hessians: Floats | None, _: int, step: float) -> Grown:
+        # `Weighting` takes the common factor of the weights out of all sums, and so out of the penalty.
         return grower.gradient(
             gradients, hessians, l2_regularization=l2_regularization / weighting.unit, step=step
         )

@@ -53,8 +53,10 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         factors = self._class_factors(rows)
         rows = rows.reweighed(factors)
         validation = None if validation is None else validation.reweighed(factors)
+        # From all rows, before any are held out.
         prior = self._loss(rows).start(rows.target, rows.weights)
         stochastic = self.subsample < 1 or self.validation_fraction is not None
+        # A fit without chance draws nothing from a RandomState that the caller may share.
         key = _key(self.random_state) if stochastic else 0
         if validation is None and self.validation_fraction is not None:
             rows, validation = hold_out(rows, self.validation_fraction, partial(draw_rows, subkey(key, 0)))
@@ -82,6 +84,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         kept = boosting.trees if stopping is None else boosting.trees[: stopping.best * n_outputs]
         forest = Forest.concat([before, *kept])
         evaluation_cost = float(self.tree_cost * (forest.n_trees - n_outputs))
+        # Prediction charges features alone, so the cost of the trees is taken off the budget here.
         left = None if budget is None else ledger.feature_budget(budget, evaluation_cost)
         return self.model_type(
             **rows.header(prior=prior, budget=left),
@@ -108,6 +111,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
     def _progress(self, rows: TrainingSet, before: Forest, budget: float | None) -> Progress:
         """Return the state of the training rows after the trees that there are already."""
         _, cap = self._row_limits(budget, before.n_outputs)
+        # With charge="model" the budget is kept when the model buys, so no row needs a cap of its own.
         caps = None if self.charge == "model" or cap is None else np.full(len(rows), cap)
         progress = Progress(
             rows.values, before.n_outputs, rows.costs, budget=caps, n_threads=self.n_threads()
@@ -118,6 +122,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
     def _row_limits(self, budget: float | None, n_outputs: int) -> tuple[int, float | None]:
         """Return how many trees fit into the budget, and what they leave for the features of a row."""
         most = trees_within(budget, self.tree_cost, self.n_estimators * n_outputs, n_outputs)
+        # `trees_within` allows for rounding, so the rest may be slightly negative.
         return most, None if budget is None else max(0.0, budget - self.tree_cost * most)
 
     def _ledger(
@@ -135,6 +140,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
             return ModelLedger(costs, before, budget, self.tree_cost)
         most_trees, cap = self._row_limits(budget, before.n_outputs)
         ledgers = None
+        # Otherwise no split depends on who owns what, and the booster is the cost-blind one (free is free).
         if cap is not None or tradeoff > 0:
             ledgers = RowLedgers(
                 bins,
@@ -156,7 +162,8 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
             drawn = None
             if self.subsample < 1:
                 n_drawn = max(1, round(self.subsample * n_rows))
-                # Stream 0 of the key chose the rows held out.
+                # Stream 0 of the key is the hold-out split. Each tree has a stream of its own, so a warm
+                # start draws what a single fit would have drawn.
                 drawn = draw_rows(subkey(key, number + 1), n_rows, n_drawn)
             return ledger.grow(grower, gradients, hessians, drawn, **leaves)
 
@@ -165,11 +172,13 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
     def _tradeoff_unit(self, boosting: Boosting, prior: Floats) -> float:
         """Return what a trade-off of 1 is worth in the sums that trees are grown by."""
         if not self.relative:
+            # Sums over rows are in multiples of the common factor of the weights, so lambda must be, too.
             return 1 / boosting.weighting.unit
         start = np.repeat(prior[:, np.newaxis], len(boosting.target), axis=1)
         return boosting.weighting.sum(boosting.loss.values(boosting.target, start))
 
     def _early_stopping(self, rows: TrainingSet, before: Forest, ledger: Ledger) -> EarlyStopping:
+        # Validation rows have the cap of the training rows, which is also that of prediction.
         caps = None if ledger.cap is None else np.full(len(rows), ledger.cap)
         loss = self._loss(rows)
         return EarlyStopping(
@@ -184,6 +193,8 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         """Run rounds until there are enough, the budget has room for no more trees, or the loss stalls."""
         n_outputs = len(boosting.scores)
         for _ in range(boosting.n_before // n_outputs, self.n_estimators):
+            # All trees of a round or none: a round that lacks the trees of some classes would favour the
+            # others.
             if not ledger.reserve_trees(n_outputs):
                 return
             trees = boosting.round(grow)

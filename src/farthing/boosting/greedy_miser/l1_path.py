@@ -77,7 +77,8 @@ def l1_path(
     scaler = _Scaler(encoded.values)
     offset = targets.mean(axis=0)
     Z, centred = scaler(encoded.values), targets - offset
-    # The least strength that leaves no feature, plus a margin so that rounding leaves none either.
+    # By the optimality conditions, all coefficients are zero for a penalty of at least max_j |z_j' y| / n
+    # (for the group lasso, the Euclidean norm over the classes). The margin covers rounding.
     pull = np.linalg.norm((Z.T @ centred).reshape(Z.shape[1], -1), axis=1).max() / len(Z)
     strengths = max(pull, 1e-12) * (1 + 1e-9) * np.geomspace(1, 1e-3, n_alphas)
     alphas, paths, _ = lasso_path(Z, centred, alphas=strengths)
@@ -117,8 +118,10 @@ class _Scaler:
         count = np.maximum(seen.sum(axis=0), 1)
         self._mean = np.where(seen, values, 0.0).sum(axis=0) / count
         self._scale = np.sqrt((np.where(seen, values - self._mean, 0.0) ** 2).sum(axis=0) / count)
+        # Constant columns stay at zero and are never used.
         self._scale[self._scale == 0] = 1.0
 
     def __call__(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
         centred = (values - self._mean) / self._scale
+        # Column-major, as coordinate descent reads it.
         return np.asfortranarray(np.nan_to_num(centred, nan=0.0), dtype=np.float64)

@@ -35,6 +35,7 @@ class GreedyMiserModel(TreeModel):
     def tested(self, n_rounds: int | None = None) -> NDArray[np.bool_]:
         """Return which features the first rounds test, shape (n_features,); None is all rounds."""
         last = self.n_rounds if n_rounds is None else n_rounds
+        # The first trees, one per output, are the constants before the first round.
         columns = self.forest.feature[: self.forest.offsets[(last + 1) * len(self.prior)]]
         found: NDArray[np.bool_] = np.zeros(self.forest.n_features, dtype=np.bool_)
         found[columns[columns >= 0]] = True
@@ -45,6 +46,7 @@ class GreedyMiserModel(TreeModel):
         return replace(
             self,
             forest=self.forest.trees(0, (n_rounds + 1) * len(self.prior)),
+            # All rounds have the same number of trees.
             evaluation_cost=self.evaluation_cost * n_rounds / max(1, self.n_rounds),
         )
 

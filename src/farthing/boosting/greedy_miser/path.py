@@ -185,6 +185,7 @@ class _PathFits:
 
     def fit(self, params: Mapping[str, Any], rows: TrainingSet) -> GreedyMiser:
         """Fit a clone with other parameters, on one thread."""
+        # One thread per fit, as the fits run in parallel.
         model: GreedyMiser = clone(self.estimator).set_params(**params, n_jobs=1)
         return model.fit_rows(rows)
 
@@ -197,6 +198,7 @@ class _PathFits:
             return evaluation.points(self.fit(params, rows), names)
 
         return list(
+            # Threads suffice, since the core releases the GIL, and they share the prepared table.
             Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(curve)(*setting) for setting in settings)
         )
 
@@ -215,6 +217,8 @@ def _spread_points(paths: _PathFits, evaluation: RoundEvaluation, n_tradeoffs: i
 
     def buys(tradeoff: float) -> bool:
         """Tell whether the first splits of the first round cost anything."""
+        # A single stump is a cheap test, and gains are usually largest in the first split. A budget would
+        # refuse purchases that the trade-off allows.
         first = {"tradeoff": tradeoff, "n_estimators": 1, "max_depth": 1, "budget": None}
         model = paths.fit(first, paths.rows).fitted_
         return model.costs.total(model.tested()) > 0
@@ -232,5 +236,6 @@ def _without(rows: TrainingSet, columns: NDArray[np.bool_]) -> TrainingSet:
     """Return the rows with some columns missing throughout, so that no tree splits on them."""
     if not columns.any():
         return rows
+    # Missing rather than removed: the schema stays, so the evaluation rows fit every model of the path.
     encoded = replace(rows.table.encoded, values=np.where(columns, np.nan, rows.values))
     return replace(rows, table=PreparedTable(rows.schema, encoded))

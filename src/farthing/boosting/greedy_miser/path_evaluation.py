@@ -103,7 +103,7 @@ class RoundEvaluation:
                 score,
                 test_spend=test_spend,
                 test_score=test_score,
-                # The cost of all features that the trees test; equation 3 of the paper.
+                # The cost of all features that the trees test: the second term of equation 3 of the paper.
                 details={"n_rounds": n_rounds, "model_cost": model.costs.total(model.tested(n_rounds))},
                 source=partial(first_rounds, estimator, n_rounds),
             )
@@ -121,9 +121,11 @@ class RoundEvaluation:
         progress = Progress(rows.values, n_outputs, model.costs, budget=caps)
         spends, followed, tree = _RowSpends(progress), [], 0
         for n_rounds in rounds:
+            # One more: the constants come before the first round.
             end = (n_rounds + 1) * n_outputs
             model.predictor.advance(progress, tree, end)
             tree = end
+            # A row that has looked at nothing gets the prior, as in every prediction.
             looked = progress.touched.any(axis=1, keepdims=True)
             predicted, _ = model.results(np.where(looked, progress.outputs, model.prior))
             spent = spends.now()
@@ -151,6 +153,7 @@ class _RowSpends:
     def now(self) -> NDArray[np.float64]:
         """Return the spend of each row, shape (n_rows,)."""
         changed = np.flatnonzero((self._progress.touched != self._seen).any(axis=1))
+        # Summed again rather than incremented: the order of the sheet gives the bits of `spend`.
         self._spent[changed] = self._progress.sheet.total_rows(self._progress.acquired_by(changed))
         self._seen[changed] = self._progress.touched[changed]
         return self._spent

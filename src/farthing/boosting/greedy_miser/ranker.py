@@ -168,6 +168,7 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
         return lambdamart(rows.qid, len(rows), self.n_threads())
 
     def _validation_loss(self, loss: Loss, rows: TrainingSet, scores: NDArray[np.float64]) -> float:  # noqa: ARG002
+        # NDCG rather than the training loss, whose values have no scale with lambdamart.
         return 1 - ndcg(rows.target, scores[0], qid=rows.qid, k=self.k)
 
 

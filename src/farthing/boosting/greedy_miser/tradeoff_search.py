@@ -99,6 +99,7 @@ def spread_tradeoffs(
 
 def _between(spends: Mapping[float, float], n_most: int) -> list[float]:
     """Return trade-offs that halve the widest gaps, assuming that their spends are half way, too."""
+    # Also keeps a spend of zero out of the logarithm.
     least = _LEAST_SHARE * spends[0.0]
     gaps = [
         _Gap(low, high, abs(math.log(max(spends[low], least) / max(spends[high], least))))
@@ -124,6 +125,7 @@ class _Gap:
 
     @property
     def middle(self) -> float:
+        # Zero has no geometric mean with anything: go down by half a decade instead.
         return self.high / math.sqrt(10) if self.low == 0 else math.sqrt(self.low * self.high)
 
     @property

@@ -91,7 +91,9 @@ def exact_path(
 ) -> PruningPath:
     """Return the path of BudgetPrune; see `prune_path`."""
     prices = problem.prices(path_length_cost)
-    # Breakpoints p/q are exact fractions, in steps of gain per step of price summed over the rows.
+    # Optimal prunings are nested, since only the costs grow with the trade-off: one number per node, `drop`,
+    # holds the whole path. Breakpoints p/q are exact fractions, in steps of gain per step of price summed
+    # over the rows; the objective has means over the rows, hence the factor.
     p, q, drop, _ = problem.closure(gains, prices).path(_reporter(progress))
     rate = gains.unit / prices.unit * len(problem.values)
     return problem.path(gains, _tradeoffs(p, q, rate), drop)
@@ -133,6 +135,8 @@ def cost_complexity_path(  # noqa: PLR0917 - as prune_path
     place = np.full(trees.n_nodes, -1, dtype=np.int64)
     place[inner] = np.arange(len(inner))
     starts = trees.tree_starts()
+    # Also a closure problem: each split needs its parent's (arcs from child to parent) and adds one leaf, so
+    # all have the price 1.
     heads = np.concatenate([inner, inner])
     tails = np.concatenate([starts[inner] + trees.left[inner], starts[inner] + trees.right[inner]])
     split = place[tails] >= 0
@@ -185,6 +189,7 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
     tradeoffs = [Fraction(0)]
     for number, (feature, ratio) in enumerate(removals, start=1):
         step[feature] = number
+        # A greedy step may have a lower ratio than the one before; the trade-offs of a path must ascend.
         tradeoffs.append(max(tradeoffs[-1], ratio))
     drop = np.where(trees.feature >= 0, step[trees.feature], 0)
     drop = _nested(problem.predictor, drop)
@@ -215,6 +220,7 @@ def _greedy_removals(
         ]
         if not offers:
             break
+        # Fractions compare exactly, so ties are true ties.
         ratio, _, best = min(offers)
         removed[best] = 1
         removals.append((best, ratio * rate))
@@ -235,6 +241,7 @@ def _nested(predictor: Predictor, drop: NDArray[np.int64]) -> NDArray[np.int64]:
     level = trees.offsets[:-1]
     while len(level := level[trees.feature[level] >= 0]):
         children = [starts[level] + trees.left[level], starts[level] + trees.right[level]]
+        # A node below one that is no longer split is gone, whatever its own feature.
         for child in children:
             bounded[child] = np.minimum(bounded[child], bounded[level])
         level = np.concatenate(children)

@@ -53,7 +53,8 @@ class PrunedForestModel(ClassCountModel):
         """Return the pruning of the least error within a mean budget, among equals of the least spend."""
         fits = self.path_costs <= spending_limit(budget)
         errors = np.where(fits, self.path_errors, np.inf)
-        # The last pruning is the cheapest: it is taken if none is within the budget.
+        # Searched from the end, so that of equal errors the cheapest wins. The last pruning, the cheapest of
+        # all, is taken if none is within the budget.
         number = len(errors) - 1 - int(np.argmin(errors[::-1])) if fits.any() else len(errors) - 1
         return replace(self, forest=pruned(self.grown, self.drop > number))
 
@@ -189,6 +190,8 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
             held_out.target[units],
             self.n_threads(),
         )
+        # The gains are those of the bags; costs, and the errors that choose the pruning, are those of the
+        # rows held out, on which the trees are not overconfident.
         path = exact_path(problem, problem.gains("error", None, None))
         grown = forest.fitted_.forest
         model = PrunedForestModel(
@@ -206,6 +209,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         tradeoff = None
         if self.cost_rule == "penalty":
             full_cost = costs.total(costs.features)
+            # If all features are free, any divisor will do: every price is zero.
             tradeoff = self.growth_tradeoff / (full_cost if full_cost > 0 else 1.0)
         return BudgetForestClassifier(
             cost_rule=self.cost_rule,

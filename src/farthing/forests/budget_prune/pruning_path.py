@@ -100,6 +100,7 @@ class PruningPath(Frontier):
         entry : int
             Position of the pruning; a negative one counts from the end.
         """
+        # `drop` counts the prunings of the whole path; a selection of its points keeps their numbers.
         return self.drop > self.points[entry].details["number"]
 
     def index(self, tradeoff: float) -> int:
@@ -149,6 +150,7 @@ class PruningPath(Frontier):
             raise ValueError("a pruning path measures mean costs only; give predict() a budget to cap rows")
         cap = check_cap(budget)
         limit = spending_limit(cap)
+        # Points are in the order of descending cost, so the first that fits is the largest pruning.
         return next((point for point in self.points if point.spend <= limit), None)
 
     def curve(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

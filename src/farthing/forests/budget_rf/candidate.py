@@ -69,5 +69,7 @@ class Candidate:
         if validation is None:
             return self.out_of_bag(rows, bags).error(rows)
         forest = self.forest(prior, validation.values.shape[1])
+        # An empty forest is scored as well: it predicts the prior, and may be the best that the budget
+        # allows.
         outputs = sum_of_trees(forest, validation.values, votes=self.votes, n_threads=self.n_threads)
         return weighted_error(outputs, validation.target, validation.weights)

@@ -261,11 +261,13 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         units = SamplingUnits.of(rows.values, rows.target, rows.weights)
         if validation is None and self.validation_fraction is not None and len(units.rows) >= 2:
+            # Units rather than rows are split, so that a row of weight 2 is the same as two rows.
             units, held_out = units.split(self.validation_fraction, seed)
             validation = _of_weight(rows, held_out.row_weights())
         bags = Bags(units, seed, bool(self.bootstrap))
         # Rows held out stay in the table, with a weight of zero, so that they need no bins of their own.
         learn = replace(rows, weights=units.row_weights())
+        # All alphas learn from the same bags, so that their errors differ by alpha alone.
         candidates = [self._grow(learn, validation, bags, alpha) for alpha in alphas]
         chosen = candidates[0]
         if len(candidates) > 1:
@@ -289,6 +291,7 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
         unit = impurity_of(counts, self.impurity, alpha, self.power)
         tradeoff = check_tradeoff(self.cost_rule, self.tradeoff) * unit
         growth = ForestGrowth(
+            # A callable, since every worker needs a grower of its own.
             make_grower=lambda n_threads: Grower(
                 bins,
                 rows.costs,
@@ -323,6 +326,7 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
 
     def _model(self, rows: TrainingSet, chosen: Candidate) -> BudgetForestModel:
         """Return the fitted model; if there is no tree, warn."""
+        # A mean budget chooses the trees and caps no row, so the budget of the model is None.
         header = rows.header(budget=self.hard_cap())
         if not chosen.trees:
             warnings.warn(

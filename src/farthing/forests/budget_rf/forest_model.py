@@ -65,6 +65,7 @@ def class_scores(forest: Forest, *, votes: bool) -> NDArray[np.float64]:
     ndarray of float64, shape (n_nodes, n_classes)
     """
     if votes:
+        # argmax: of equal classes the first, as for the labels of a prediction.
         return np.asarray(np.eye(forest.n_outputs)[forest.value.argmax(axis=1)])
     return normalise(forest.value)
 
@@ -86,5 +87,6 @@ def max_cost(tree: Forest, costs: CostSheet) -> float:
     costs : CostSheet
         The prices, in the order of the columns.
     """
+    # One row per leaf: what is tested on its path. A second test of a feature costs nothing.
     owned = tree.tests()[tree.feature < 0] > 0
     return float(costs.total_rows(owned).max())

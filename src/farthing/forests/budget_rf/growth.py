@@ -69,6 +69,8 @@ class ForestGrowth:
         step = self.n_estimators if at_once is None else at_once
         growers: SimpleQueue[Grower] = SimpleQueue()
         for _ in range(n_workers):
+            # Trees in parallel first, as they scale best; threads within a tree only if there are more than
+            # trees.
             growers.put(self.make_grower(self.n_threads // n_workers))
 
         def grow(tree: int) -> Forest:
@@ -82,6 +84,7 @@ class ForestGrowth:
             finally:
                 growers.put(grower)
 
+        # A caller that stops early closes the generator, and waits for the trees under way.
         with ThreadPoolExecutor(n_workers) as pool:
             for first in range(0, self.n_estimators, step):
                 yield from pool.map(grow, range(first, min(first + step, self.n_estimators)))
@@ -107,9 +110,12 @@ class ForestGrowth:
         cost = 0.0
         # A row pays for a feature once, however many trees test it.
         acquired = np.zeros(rows.values.shape, dtype=np.bool_)
+        # The batch size has no influence on the trees, only on how many are grown in vain.
         for tree in self.trees(at_once=self.n_threads):
             acquired |= Predictor(tree).predict(rows.values, n_threads=self.n_threads)[1]
             total = float(np.average(rows.costs.total_rows(acquired), weights=rows.weights))
+            # The loop ends at the first tree that exceeds the budget, and line 7 leaves it out. Later trees
+            # are not tried, even if they would cost less.
             if total > spending_limit(budget):
                 break
             trees.append(tree)

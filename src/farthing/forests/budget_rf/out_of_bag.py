@@ -34,6 +34,7 @@ class Bags:
 
     def weights(self, tree: int) -> NDArray[np.float64]:
         """Return the weight of each row for a tree, shape (n_rows,); 0 is out of the bag."""
+        # Drawn again from the seed on each call: stored bags would take n_trees * n_rows floats.
         return self.units.bootstrap(self.seed, tree) if self.bootstrap else self.units.row_weights()
 
 
@@ -60,6 +61,7 @@ class OutOfBag:
         sums = np.zeros((len(rows), rows.n_classes))
         n_trees = np.zeros(len(rows), dtype=np.int64)
         for number, tree in enumerate(trees):
+            # Rows held out are in no bag, but they are no training rows either.
             out = np.flatnonzero((bags.weights(number) == 0) & (rows.weights > 0))
             if len(out):
                 sums[out] += sum_of_trees(tree, rows.values[out], votes=votes, n_threads=n_threads)

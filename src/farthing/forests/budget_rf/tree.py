@@ -209,6 +209,7 @@ def impurity_of(
     """
     if callable(impurity):
         return float(impurity(counts))
+    # Impurities are totals, not means per row: the decreases of the splits of a tree add up.
     weight = counts.sum()
     present = counts[counts > 0]
     if impurity == "entropy":
@@ -216,8 +217,10 @@ def impurity_of(
     if impurity == "gini":
         return float((counts * (weight - counts)).sum() / weight)
     if impurity == "powers":
+        # Equation 3.13.
         return float(weight**power - (counts**power).sum())
     if impurity == "pairs":
+        # Equation 3.10, over ordered pairs of different classes: the trace removes the pairs i = j.
         above = np.maximum(counts - alpha, 0.0)
         pairs = np.maximum(np.outer(above, above) - alpha**2, 0.0)
         return float(pairs.sum() - np.trace(pairs))

@@ -69,11 +69,14 @@ class ImportedClassifier(ImportedMixin, ContractClassifier):
         self.n_jobs = n_jobs
 
     def _learn(self, rows: TrainingSet) -> ImportedClassifierModel:
+        # A fixed seed: scikit-learn's trees break ties between features at random.
         model = DecisionTreeClassifier(random_state=0) if self.model is None else self.model
         if not is_classifier(model):
             raise ValueError(f"model must be a classifier; got {type(model).__name__}")
         learner, imported = _train(model, rows)
         present = learner.classes_  # codes of the classes that have a row
+        # The prior has the scale of the summed outputs: the inverse of the link, so that `conclude` returns
+        # the class shares for a row that looks at nothing.
         shares = rows.prior()[present].clip(_TINY)
         if imported.link == "sigmoid":
             prior = np.log(shares[1:] / shares[:1]) / imported.scale
@@ -118,6 +121,7 @@ class ImportedRegressor(ImportedMixin, ContractRegressor):
         model = DecisionTreeRegressor(random_state=0) if self.model is None else self.model
         _, imported = _train(model, rows)
         mean = rows.prior()
+        # As for classifiers: the inverse of the link, then of the division by the number of trees.
         prior = np.log(mean.clip(_TINY)) if imported.link == "exponential" else mean
         return ImportedRegressorModel(**rows.header(prior=prior * imported.divisor), **fields_of(imported))
 

@@ -98,6 +98,7 @@ def _labels_of(model: Any, classes: Sequence[Any] | None, n_classes: int) -> NDA
     """Return the labels of a classifier: those given, its own, or 0, 1, ..."""
     labels = getattr(model, "classes_", None) if classes is None else np.asarray(classes)
     labels = np.arange(n_classes) if labels is None else np.asarray(labels)
+    # Outputs are in the order of the sorted labels in all of these libraries.
     if len(labels) != n_classes or not np.array_equal(np.unique(labels), labels):
         raise ValueError(f"classes must be {n_classes} labels in ascending order; got {labels.tolist()}")
     return labels

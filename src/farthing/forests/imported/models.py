@@ -107,5 +107,7 @@ def root_outputs(forest: Forest) -> NDArray[np.float64]:
     """Return the sum of the roots' values, the mean output over the training rows, shape (n_outputs,)."""
     roots = np.zeros(forest.n_outputs)
     for first, column in zip(forest.offsets[:-1], forest.target, strict=True):
+        # A tree of a random forest has one value per class; one of a boosted model has one value, for
+        # `column`.
         roots[column : column + forest.width] += forest.value[first]
     return roots

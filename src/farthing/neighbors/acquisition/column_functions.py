@@ -31,4 +31,6 @@ class ColumnFunctions(ABC):
 
     def value(self, feature: int, value: float) -> float:
         """Apply the function of a feature to one value; the bits of `table`."""
+        # Through the array code of `table`, since scalar code may round differently: a walk must have the
+        # bits of the array calls (one truth).
         return float(self.column(feature, np.array([value]))[0])

@@ -62,6 +62,7 @@ class Margins(ColumnFunctions):
     single: bool = False
 
     def __post_init__(self) -> None:
+        # The fields may come from a file: the compiled core relies on what is checked here.
         for name, dtype in _ARRAYS.items():
             array = getattr(self, name)
             if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
@@ -100,6 +101,8 @@ class Margins(ColumnFunctions):
         levels = slice(int(self.begin[feature]), int(self.begin[feature + 1]))
         compared = _single(values) if self.single else values
         absent = np.isnan(values)
+        # From the left: an edge belongs to the interval below it, as in x <= threshold. NaN is replaced by
+        # any number, as its margin is set at the end.
         place = np.searchsorted(self.edges[levels], np.where(absent, 0.0, compared))
         # A slope of zero must not make NaN of an infinite value.
         linear = self.slope[feature] * values if self.slope[feature] != 0 else 0.0
@@ -158,10 +161,13 @@ def _of_trees(votes: TreeVotes, owner: NDArray[np.int64], schema: Schema) -> Mar
     missing_votes = votes.table(np.full((1, n_features), np.nan))[0]
     for feature in range(n_features):
         own = np.flatnonzero(owner == feature)
+        # The vote of a feature is constant between two thresholds, so one probe at the right end of each
+        # interval is enough. The trees of this feature look at no other column.
         bounds = _edges(votes, feature, schema)
         probes = np.full((len(bounds), n_features), np.nan)
         probes[:, feature] = bounds
         probed = votes.table(probes)[:, own] if len(own) else np.zeros((len(bounds), 0))
+        # The last interval has no upper end, though the probe in it may be a category's code.
         edges.append(np.append(bounds[:-1], np.inf))
         levels.append(_weighted(probed, votes.alphas[own]))
         missing[feature] = _weighted(missing_votes[np.newaxis, own], votes.alphas[own])[0]
@@ -194,11 +200,14 @@ def _edges(votes: TreeVotes, feature: int, schema: Schema) -> Floats:
     bounds = np.unique(forest.threshold[forest.feature == feature])
     strict = forest.comparator == "<"
     if forest.dtype == "float32":
+        # Values are rounded to float32 before they are compared. So an edge is the largest float32 number
+        # that passes the test, for < as for <=.
         near = _single(bounds)
         beyond = near >= bounds if strict else near > bounds
         below = np.nextafter(near.astype(np.float32), np.float32(-np.inf)).astype(np.float64)
         bounds = np.unique(np.where(beyond, below, near))
     elif strict:
+        # x < t is x <= the largest float below t.
         bounds = np.nextafter(bounds, -np.inf)
     return np.append(bounds[np.isfinite(bounds)], np.inf)
 

@@ -72,6 +72,8 @@ class NeighborRows:
         for feature, column in enumerate(schema.columns):
             if column.is_categorical:
                 scale[feature] = _APART
+                # The expected squared distance of two random rows, here and below: P(different) * 2 for
+                # categories, and E (a - b)^2 = 2 * variance for numbers.
                 gap[feature] = _APART * _impurity(kept[:, feature], weights)
                 continue
             variance = moments(kept[:, feature], weights)[1]
@@ -94,7 +96,10 @@ class NeighborRows:
         signs = self.signs[:, np.newaxis]
         categorical = [column.is_categorical for column in schema.columns]
         return KeptRows(
+            # By column: a purchase adds one feature to the distances of all rows. Margins are by row: all
+            # features are tried on a few neighbours.
             values=np.ascontiguousarray(self.values.T),
+            # Label times margin, as in equations 2.2 and 2.3: positive where the vote is right.
             margins=np.ascontiguousarray(signs * margins.table(self.values)),
             intercepts=self.signs * margins.intercept,
             intercept=margins.intercept,

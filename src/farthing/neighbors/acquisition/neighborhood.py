@@ -134,9 +134,12 @@ class NeighborhoodClassifier(AcquiringClassifier):
             kept = rows.take(draw_rows(seed, len(rows), self.max_rows))
         share = positive_share(rows)
         return self.model_type(
+            # The two outputs before any purchase: the prior vote, and the share of the more frequent class.
             **rows.header(prior=np.append(vote_prior(rows), max(share, 1 - share)), budget=self.hard_cap()),
+            # A random order has no trade-off.
             tradeoff=float(getattr(self, "tradeoff", 0.0)),
             confidence=float(self.confidence),
+            # Predictions draw only for a random order; `max_rows` used the seed above.
             seed=seed if self.model_type.random_order else None,
             margins=margins.from_missing() if self.unmeasured == "missing" else margins,
             kept=NeighborRows.learn(

@@ -27,6 +27,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
     """Return trade-offs that suit the price list."""
     price = context.mean_price
     return {
+        # With free features any trade-off gives the same model.
         "tradeoff": [gain / price if price else gain for gain in _GAINS],
         "max_rows": [None if context.n_rows <= _SWEEP_ROWS else _SWEEP_ROWS],
     }
@@ -124,6 +125,7 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield models that stop earlier or later, see `BudgetedEstimator.variants`; itself comes last."""
         check_is_fitted(self)
+        # The confidence is read at prediction only, so no variant needs another fit.
         for confidence in _CONFIDENCES:
             if confidence != self.fitted_.confidence:
                 model = replace(self.fitted_, confidence=confidence)

@@ -163,6 +163,7 @@ class ValueOfClassifier(AcquiringClassifier):
         standard = Standardizer.learn(rows.values, signs, rows.weights, rows.schema)
         # The mean of a standardised column is 0, so that is what missing values become.
         values = np.nan_to_num(standard.table(rows.values))
+        # The expected label of -1 or 1, and the probability that its sign is right.
         prior = np.array([2 * share - 1, max(share, 1 - share)])
         return ValueOfClassifierModel(
             **rows.header(prior=prior, budget=self.hard_cap()),

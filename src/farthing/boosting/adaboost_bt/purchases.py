@@ -1,4 +1,4 @@
-"""Which learner is bought next, and the account of it."""
+"""Choose the learner of each round and keep the account of what it costs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Purchases:
     sheet : CostSheet
         The prices, in the order of the columns.
     budget : float or None
-        What may be spent in all.
+        The limit on the total spend; None for no limit.
     rule : callable
         Weighs edges against costs; see `farthing.boosting.adaboost_bt.selection_rules`.
     exhaust : bool
-        Whether to go on with the best learner that can be afforded when the best of all cannot.
+        Whether to continue with the best affordable learner when the best of all cannot be afforded.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Purchases:
         return (self._costs > 0) & ~owned
 
     def choose(self, edges: NDArray[np.float64]) -> int | None:
-        """Return the place of the candidate to take, and pay for it; None if it cannot be afforded."""
+        """Return the place of the chosen candidate and pay for it; None if it cannot be afforded."""
         scores = self._scores(edges)
         # A candidate with an edge of zero is never chosen; see `best`.
         open_edges = np.where(self._beyond, 0.0, edges)
@@ -113,17 +113,17 @@ class Purchases:
 
 
 class HybridPurchases(Purchases):
-    """Choose by one rule until the quality of what is not bought yet has fallen, then by another.
+    """Switch from one rule to another once the quality of the candidates not bought yet has dropped.
 
     Parameters
     ----------
     sheet, budget, rule, exhaust
         As in `Purchases`; the scores of ``rule`` are the quality.
     later : callable
-        The rule afterwards.
+        The rule after the switch.
     threshold : float
-        The rule changes, for good, when the best quality among the candidates not bought yet falls below this
-        share of the best of the first round.
+        The rule changes, permanently, when the best quality among the candidates not bought yet drops below
+        this share of the best of the first round.
     """
 
     def __init__(

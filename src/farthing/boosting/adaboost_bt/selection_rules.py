@@ -1,10 +1,10 @@
 """How AdaBoostBT weighs the edge of a learner against its cost; Huang, Powers and Reyzin 2015.
 
-A rule is a pure function of (edge, cost, spent): the edges of the candidates, what their features cost from
-an empty ledger, both of shape (n_candidates,), and what has been spent so far. It returns a score for each,
-of which the largest wins; of equal scores the larger edge, then the lower cost, then the earlier column (see
-`best`, also for candidates that cost nothing). All rules here are monotone in the edge and scale with
-the unit of the costs, and none knows the budget.
+A rule is a pure function of (edge, cost, spent): the edges of the candidates and what their features cost
+from an empty ledger, both of shape (n_candidates,), and the spend so far. It returns one score per candidate,
+and the largest wins. Ties go to the larger edge, then the lower cost, then the earlier column (see `best`,
+also for candidates that cost nothing). All rules here are monotone in the edge, and their choice depends
+neither on the unit of the costs nor on the budget.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def basic(edge: NDArray[np.float64], cost: NDArray[np.float64], spent: float) ->
 
 
 def greedy(edge: NDArray[np.float64], cost: NDArray[np.float64], spent: float) -> NDArray[np.float64]:  # noqa: ARG001
-    """Return -ln(1 - edge^2) / cost, equation 1: all future rounds cost and gain what this one does.
+    """Return -ln(1 - edge^2) / cost, equation 1, which assumes that future rounds are like this one.
 
     Examples
     --------
@@ -46,7 +46,7 @@ def greedy(edge: NDArray[np.float64], cost: NDArray[np.float64], spent: float) -
 def smoothed(
     edge: NDArray[np.float64], cost: NDArray[np.float64], spent: float, tau: float = 1.0
 ) -> NDArray[np.float64]:
-    """Return -ln(1 - edge^2) / (tau spent + cost), equation 2: future rounds cost the average so far.
+    """Return -ln(1 - edge^2) / (tau spent + cost), equation 2: future rounds have the average cost so far.
 
     Examples
     --------
@@ -63,7 +63,7 @@ def speedboost(
     cost: NDArray[np.float64],
     spent: float,  # noqa: ARG001
 ) -> NDArray[np.float64]:
-    """Return (1 - sqrt(1 - edge^2)) / cost, equation 4: the fall of the exponential loss per cost.
+    """Return (1 - sqrt(1 - edge^2)) / cost, equation 4: the decrease of exponential loss per cost.
 
     Examples
     --------
@@ -84,7 +84,7 @@ RULES: Final[Mapping[str, Rule]] = MappingProxyType(
 def best(scores: NDArray[np.float64], edge: NDArray[np.float64], cost: NDArray[np.float64]) -> int | None:
     """Return the place of the best candidate with an edge above zero, None if there is none.
 
-    What costs nothing has an infinite score per cost, and would win every round with any edge at all. So a
+    A free candidate has an infinite score per cost, and would win every round with any positive edge. So a
     free candidate with an infinite score wins only if its edge is at least that of the best paid one.
 
     Examples
@@ -122,6 +122,6 @@ def _log_gain(edge: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _per_cost(gain: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Divide; a gain that is free is infinite, and no gain is zero at any cost."""
+    """Divide gain by cost: infinite for a gain that is free, 0 for no gain at any cost."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(gain > 0, gain / cost, 0.0)

@@ -39,7 +39,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     """Sample the vote of a boosted ensemble, within a budget for each row (Reyzin, 2011).
 
     An ensemble is trained without regard to prices. Each row then evaluates a random sample of its learners
-    and predicts by their vote, an unbiased estimate of the vote of all. To draw the same learner again, or
+    and predicts by their vote, an unbiased estimate of the full vote. Drawing the same learner again, or
     another one with the same features, costs nothing more, so there are more draws than features.
 
     If a row can afford everything that it has not bought, it takes the full weighted vote. Otherwise it draws
@@ -50,7 +50,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     Parameters
     ----------
     budget : float, optional
-        Hard: no row spends more. None is no limit, so that every row takes the full vote.
+        Hard: no row spends more. None for no limit; then every row takes the full vote.
     sampling : {"weight", "cost", "top"}
         "weight" draws learners in proportion to their weight alpha and counts their votes (AdaBoostRS,
         algorithm 2). "cost" draws in proportion to alpha over cost and weighs votes by cost (AdaBoostRS_AC,
@@ -60,23 +60,23 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     n_estimators : int
         Rounds of boosting, if there is no ``estimator``.
     n_samples : int, optional
-        Draw this many learners, neither more nor the full vote, as far as the budget goes; with "top", take
-        at most this many.
+        Number of learners to draw within the budget; the full vote is then never taken. With "top", the
+        maximum number of learners.
     max_samples : int, optional
-        Most draws of a row; None is 100 times ``n_estimators``.
+        Maximum number of draws per row; None is 100 times ``n_estimators``.
     estimator : object, optional
-        A weighted vote to take instead of AdaBoost's: boosted or bagged trees of this library or of
+        A weighted vote to use instead of AdaBoost's: boosted or bagged trees of this library or of
         scikit-learn, a linear classifier (its features vote with their values), a `TreeVotes` or a
-        `LinearVotes`. If it is fitted it is used as it is, else a clone is fitted. scikit-learn's ``clone``,
-        which cross-validation uses, discards the fit; its ``FrozenEstimator`` keeps it.
+        `LinearVotes`. A fitted estimator is used as is, otherwise a clone is fitted. scikit-learn's
+        ``clone``, which cross-validation uses, discards the fit; its ``FrozenEstimator`` keeps it.
     random_state : int, RandomState or None
-        Gives the model's seed. Rows share it, so that equal rows get equal labels; ``seeds=`` of the array
-        calls gives each row its own, which keeps their errors independent.
+        Source of the model's seed. All rows share it, so that equal rows get equal labels; ``seeds=`` of the
+        array calls gives each row its own, which makes their errors independent.
     curtail : bool
-        For "top": stop as soon as the remaining votes cannot change the label. Labels stay the same, the
-        spend falls; probabilities are of the votes so far.
+        For "top": stop as soon as the remaining votes cannot change the label. The labels are the same at a
+        lower spend; probabilities come from the votes so far.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same bits.
 
@@ -141,7 +141,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     def samples_taken(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.int64]:
         """Count the learners that each row draws, or takes from the top; parameters as in `predict`.
 
-        For a row that takes the full vote, these are the draws that it made before.
+        For a row that takes the full vote, only the draws before it are counted.
 
         Returns
         -------
@@ -179,7 +179,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         Returns
         -------
         MarginBound
-            No sum: the second term has a constant that the corollary does not give.
+            The terms, not their sum: the corollary does not give the constant of the second one.
         """
         check_is_fitted(self)
         # Section 3.2: d is ln(n) for stumps on n binary features. At least ln(2): zero is no
@@ -198,7 +198,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         Parameters
         ----------
         X : array or frame, shape (n_rows, n_features)
-            All features that learners use are looked at.
+            All features that any learner uses are needed.
         n_samples : int
             Number of draws.
         """
@@ -265,6 +265,6 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         )
 
     def file_params(self) -> dict[str, Any]:
-        """Return the constructor parameters as a file holds them."""
-        # The votes as fitted stand for the model that they came from, which may be of any library.
+        """Return the constructor parameters to save."""
+        # The fitted votes are saved in place of the estimator, which may come from any library.
         return {**super().file_params(), "estimator": None}

@@ -1,4 +1,4 @@
-"""How a row samples a vote: by random draws or from the top of a list, with the prices of the learners.
+"""The sampling plan of a vote: which learners, with what probability, at what price.
 
 A plan is made once for a fitted model, from its votes and its cost sheet. The walks and the compiled sampler
 both run on it, so that they agree bit for bit.
@@ -56,21 +56,21 @@ class SamplingPlan:
     cumulative : ndarray of uint64, shape (n_learners,)
         Sums of the shares by which learners are drawn; a share of zero is never drawn.
     weights : ndarray of float64, shape (n_learners,)
-        What the vote of a draw is multiplied by.
+        The factor of a drawn vote.
     scale : float
-        Takes the mean of the draws to the scale of the full vote.
+        The factor from the mean of the draws to the full vote.
     exact : ndarray of int64
-        Learners that are not drawn but vote with their alpha.
+        Learners that are not drawn but always vote with their alpha.
     by_cost : ndarray of int64
-        Learners of different columns, by descending cost.
+        One learner per distinct set of columns, by descending cost.
     full_vote : bool
-        Whether all learners vote as soon as all that is left is affordable.
+        Whether all learners vote as soon as all remaining columns are affordable.
     max_samples : int
-        Most draws, or most learners from the top.
+        Maximum number of draws, or of learners from the top.
     order : ndarray of int64
         Learners from the top of the list; empty if they are drawn.
     reach : ndarray of float64, shape (len(order) + 1,)
-        How far the votes from a place on can move the sum.
+        How far the votes from each position on can move the sum.
     curtail : bool
         Whether a row stops when the remaining votes cannot change its label.
     """
@@ -227,7 +227,7 @@ class PlanSampler:
 def full_vote(
     votes: TreeVotes | LinearVotes, sheet: CostSheet, values: NDArray[np.floating], n_threads: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the vote of all learners, whatever it costs.
+    """Return the full vote of all learners, regardless of its cost.
 
     Parameters
     ----------
@@ -258,7 +258,7 @@ def _costs(columns: tuple[tuple[int, ...], ...], sheet: CostSheet) -> NDArray[np
 
 
 def _normal(costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale costs by the power of two that takes the largest to between 1/2 and 1; none becomes too small."""
+    """Scale costs by a power of two so that the largest is in [1/2, 1); bound them below by `_LEAST`."""
     # Scaling by a power of two changes no mantissa, so costs in another such unit give the same bits.
     _, exponent = np.frexp(costs.max())
     return np.asarray(np.maximum(np.ldexp(costs, -exponent), _LEAST))

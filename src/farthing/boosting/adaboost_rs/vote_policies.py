@@ -1,4 +1,4 @@
-"""The walks of a sampled vote: learner by learner, column by column.
+"""The policies of a sampled vote: learner by learner, column by column.
 
 They draw and add in the same order as the compiled sampler, so that both give the same bits.
 """
@@ -28,7 +28,7 @@ class VotePolicy:
         self.samples = 0
 
     def wants(self, ledger: RowLedger) -> int | None:
-        """Return the column that the current learner needs, or go on to the next learner."""
+        """Return the column that the current learner needs; move on to the next learner when it has voted."""
         while True:
             if self._vote is not None:
                 column = self._vote.wants()
@@ -56,7 +56,7 @@ class VotePolicy:
         raise NotImplementedError
 
     def _obtainable(self, columns: Iterable[int], ledger: RowLedger) -> list[int]:
-        """Leave out the columns that were refused, which no price can buy."""
+        """Return the columns without those that were refused."""
         owned = ledger.owned
         return [column for column in columns if owned[column] or column not in self._heard]
 
@@ -64,8 +64,9 @@ class VotePolicy:
 class SampledVotePolicy(VotePolicy):
     """Draw learners at random; algorithms 2 and 3 of Reyzin (2011).
 
-    Learners that cost nothing may vote exactly beforehand. If all columns still unbought are affordable, all
-    learners vote. Otherwise draws go on while the budget covers the largest unpaid price of any learner.
+    With "cost" sampling, learners that cost nothing vote first, exactly. If all remaining columns are
+    affordable, all learners vote. Otherwise draws continue while the budget covers the largest unpaid price
+    of any learner.
 
     Parameters
     ----------
@@ -137,7 +138,7 @@ class SampledVotePolicy(VotePolicy):
         return ledger.affords_all(self._obtainable(self._plan.relevant, ledger))
 
     def _changed(self, ledger: RowLedger) -> bool:
-        """Tell whether anything was bought or refused since the last draw; if so, renew key and price."""
+        """Return whether anything was bought or refused since the last draw; if so, renew key and price."""
         bought = np.flatnonzero(ledger.bought)
         state = len(bought), len(self._heard)
         if state == self._seen:

@@ -37,14 +37,14 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
 
     @abstractmethod
     def _loss(self, rows: TrainingSet) -> Loss:
-        """Return what is minimised on these rows."""
+        """Return the loss to minimise on these rows."""
 
     def _validation_loss(self, loss: Loss, rows: TrainingSet, scores: Floats) -> float:
         """Return the loss of scores (n_outputs, n_rows) on validation rows; by default the weighted mean."""
         return float(np.average(loss.values(rows.target, scores), weights=rows.weights))
 
     def _class_factors(self, rows: TrainingSet) -> Floats | None:  # noqa: ARG002
-        """Return what the weights of each class's rows are multiplied by, shape (n_classes,), or None."""
+        """Return the weight factor of each class, shape (n_classes,), or None."""
         return None
 
     # Learning.
@@ -109,7 +109,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         return last
 
     def _progress(self, rows: TrainingSet, before: Forest, budget: float | None) -> Progress:
-        """Return the state of the training rows after the trees that there are already."""
+        """Return the state of the training rows after the existing trees."""
         _, cap = self._row_limits(budget, before.n_outputs)
         # With charge="model" the budget is kept when the model buys, so no row needs a cap of its own.
         caps = None if self.charge == "model" or cap is None else np.full(len(rows), cap)
@@ -120,7 +120,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         return progress
 
     def _row_limits(self, budget: float | None, n_outputs: int) -> tuple[int, float | None]:
-        """Return how many trees fit into the budget, and what they leave for the features of a row."""
+        """Return how many trees fit into the budget, and how much they leave for the features of each row."""
         most = trees_within(budget, self.tree_cost, self.n_estimators * n_outputs, n_outputs)
         # `trees_within` allows for rounding, so the rest may be slightly negative.
         return most, None if budget is None else max(0.0, budget - self.tree_cost * most)
@@ -170,7 +170,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         return settings.make_grow(grow_tree, weighting, weighting.total(n_rows))
 
     def _tradeoff_unit(self, boosting: Boosting, prior: Floats) -> float:
-        """Return what a trade-off of 1 is worth in the sums that trees are grown by."""
+        """Return a trade-off of 1 in the unit of the sums that trees are grown by."""
         if not self.relative:
             # Sums over rows are in multiples of the common factor of the weights, so lambda must be, too.
             return 1 / boosting.weighting.unit
@@ -190,7 +190,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
     def _run_rounds(
         self, boosting: Boosting, grow: Grow, ledger: Ledger, stopping: EarlyStopping | None
     ) -> None:
-        """Run rounds until there are enough, the budget has room for no more trees, or the loss stalls."""
+        """Run rounds until there are enough, the budget has no room for more trees, or the loss stalls."""
         n_outputs = len(boosting.scores)
         for _ in range(boosting.n_before // n_outputs, self.n_estimators):
             # All trees of a round or none: a round that lacks the trees of some classes would favour the

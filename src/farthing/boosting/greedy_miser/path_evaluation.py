@@ -1,4 +1,4 @@
-"""Spend and score of a Greedy Miser after each round, on rows that it did not learn from."""
+"""Spend and score of a Greedy Miser after each round, on rows that it was not trained on."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class EvaluationRows:
     Parameters
     ----------
     given : tuple (X, y) or (X, y, qid)
-        As the user gave them.
+        As passed by the user.
     schema : Schema
-        Of the training rows.
+        The schema of the training rows.
     name : str
         Name of the argument, for messages.
     """
@@ -67,9 +67,9 @@ class RoundEvaluation:
     scoring : callable
         See `Scoring`.
     validation, test : EvaluationRows
-        Rows that choose among the points, and rows that choose nothing; may be the same object.
+        Rows to choose among the points by, and rows to report on; may be the same object.
     every : int
-        Look at every so many rounds, and at the last.
+        Evaluate after every so many rounds, and after the last.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class RoundEvaluation:
         self._every = every
 
     def points(self, estimator: GreedyMiser, params: Mapping[str, float]) -> list[Point]:
-        """Return one point per round that is looked at, the first one before any round.
+        """Return one point per evaluated round; the first one is before any round.
 
         Parameters
         ----------
@@ -135,7 +135,7 @@ class RoundEvaluation:
 
 
 def first_rounds(estimator: GreedyMiser, n_rounds: int) -> GreedyMiser:
-    """Return the estimator with its first rounds alone; itself if these are all."""
+    """Return the estimator with its first rounds only; itself if these are all."""
     model = estimator.fitted_
     if n_rounds == model.n_rounds:
         return estimator
@@ -143,7 +143,7 @@ def first_rounds(estimator: GreedyMiser, n_rounds: int) -> GreedyMiser:
 
 
 class _RowSpends:
-    """What rows have spent so far; a row is summed again only after it has bought something."""
+    """The spend of each row so far; a row is summed again only after it has bought something."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress

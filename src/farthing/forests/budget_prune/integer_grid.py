@@ -1,4 +1,4 @@
-"""Errors and prices as integers, so that the ties and breakpoints of a pruning are exact."""
+"""Errors and prices on an integer grid, so that ties and breakpoints of a pruning are exact."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Gains:
     steps : ndarray of int64, shape (n_nodes,)
         The gain of each inner node's split, in steps of ``unit``; 0 at leaves.
     unit : Fraction
-        The size of a step, as a part of the mean risk over trees and rows.
+        The size of a step, as a share of the mean risk over trees and rows.
     unsplit : Fraction
-        The risk of the forest of which only the roots are left.
+        The risk of the forest pruned to its roots.
     """
 
     steps: NDArray[np.int64]
@@ -56,7 +56,7 @@ class GridPrices:
     shared : ndarray of int64, shape (n_groups,)
         Shared costs of groups.
     test : int
-        What one test costs.
+        The cost of one test.
     unit : Fraction
         The size of a step.
     """
@@ -68,7 +68,7 @@ class GridPrices:
 
 
 def bag_gains(forest: Forest, risk: Risk) -> Gains:
-    """Return the gains on the rows that the trees were grown on, by the class weights that the trees hold.
+    """Return the gains on the training rows of the trees, from the class weights that the trees hold.
 
     The risk of a tree is the sum over its leaves of ``weight * impurity``, over the weight of its root; the
     risk of the forest is the mean over trees. For "error" the impurity is the share of all classes but the
@@ -124,7 +124,7 @@ def bag_gains(forest: Forest, risk: Risk) -> Gains:
 
 
 def row_gains(predictor: Predictor, values: NDArray[np.floating], codes: NDArray[np.int64]) -> Gains:
-    """Return the gains on rows of their own.
+    """Return the gains on separate rows.
 
     A tree is wrong on a row if the largest score of its node is not that of the row's class.
 
@@ -151,16 +151,16 @@ def row_gains(predictor: Predictor, values: NDArray[np.floating], codes: NDArray
 
 
 def grid_prices(sheet: CostSheet, test: float, n_rows: int, n_tests: int) -> GridPrices:
-    """Turn prices into integers: in decimal steps if at most nine decimals will do, else in powers of two.
+    """Convert prices to integers: in decimal steps if at most nine decimals suffice, else in powers of two.
 
     Parameters
     ----------
     sheet : CostSheet
         The prices.
     test : float
-        What one test costs.
+        The cost of one test.
     n_rows, n_tests : int
-        How often a feature is bought and a test is taken at most; no sum over them may overflow.
+        Maximum number of purchases of a feature, and of tests; no sum over them may overflow.
     """
     prices = [*sheet.own.tolist(), *sheet.shared.tolist(), float(test)]
     # The largest sum that can occur: every row buys every feature and takes every test.

@@ -1,4 +1,4 @@
-"""Prune a forest for every trade-off at once: BudgetPrune of Nan's thesis, and its rivals."""
+"""Prune a forest for every trade-off at once: BudgetPrune of Nan's thesis, and two baselines."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ def prune_path(  # noqa: PLR0917 - the two tables and what goes with each
     """Prune a forest by BudgetPrune, exactly and for every trade-off at once.
 
     At each trade-off the pruning minimises ``objective error + tradeoff * mean cost`` over all prunings: the
-    integer program (IP) of Nan's thesis, chapter 4, with the shared costs of groups. A split is worth the
-    errors that it removes; each row pays for a feature once, whichever trees test it. This is a
-    maximum-weight closure problem: a minimum cut solves it for one trade-off, a parametric minimum cut for
-    all, breakpoint by breakpoint.
+    integer program (IP) of Nan's thesis, chapter 4, with the shared costs of groups. The gain of a split is
+    the number of errors that it removes; each row pays for a feature once, however many trees test it. This
+    is a maximum-weight closure problem: a minimum cut solves it for one trade-off, a parametric minimum cut
+    for all, breakpoint by breakpoint.
 
-    Errors and prices become integers, so that ties and breakpoints are exact. Errors are counts of rows.
-    Prices with at most nine decimals are exact; other prices, and weighted errors, are rounded to the finest
-    power of two at which all of them add up to less than 2**52.
+    Errors and prices are converted to integers, so that ties and breakpoints are exact. Errors are counts of
+    rows. Prices with at most nine decimals are exact; other prices, and weighted errors, are rounded to the
+    finest power of two at which their sum is less than 2**52.
 
     Parameters
     ----------
@@ -52,17 +52,17 @@ def prune_path(  # noqa: PLR0917 - the two tables and what goes with each
     X : array or frame, shape (n_rows, n_features)
         The rows whose cost is measured, preferably not those that the trees were grown on.
     y : array, shape (n_rows,)
-        Their labels, for ``forest_errors`` only.
+        Their labels, used for ``forest_errors`` only.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is those of the model.
+        Prices of the features; None means those of the model.
     X_error, y_error : array or frame, shape (n_error_rows, n_features), and array, shape (n_error_rows,)
         The rows that errors are counted on. None counts them on the rows that the trees were grown on, by the
         class weights that the trees hold; imported forests hold none, so they need such rows.
     path_length_cost : float
-        What each test in each tree costs, in the unit of the sheet, whether or not its feature is owned (the
+        The cost of each test in each tree, in the unit of the sheet, whether or not its feature is owned (the
         computational cost of the integer program).
     progress : bool or callable
-        True prints the share of the work that is done to stderr; a callable is called with it, from 0 to 1.
+        True prints the share of the work done to stderr; a callable is called with it, from 0 to 1.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same path.
 
@@ -111,7 +111,7 @@ def cost_complexity_path(  # noqa: PLR0917 - as prune_path
     progress: Progress = False,
     n_jobs: int | None = None,
 ) -> PruningPath:
-    """Prune each tree by Breiman's minimal cost-complexity, all at one rate, whatever features cost.
+    """Prune each tree by Breiman's minimal cost-complexity, all at one rate, regardless of prices.
 
     Each tree minimises ``risk + tradeoff * number of leaves``. For one tree and "gini", the trade-off is
     scikit-learn's ``ccp_alpha``.
@@ -166,8 +166,8 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
 ) -> PruningPath:
     """Prune by GreedyPrune: remove one feature after another from the whole forest.
 
-    Each step removes the feature whose removal, with all splits below its own, raises the objective error the
-    least per unit of mean cost that it saves; of equals the one that saves more, then the earlier column. The
+    Each step removes the feature whose removal, with all splits below its own, increases the objective error
+    the least per unit of mean cost saved. Ties go to the one that saves more, then to the earlier column. The
     path ends when no removal saves anything.
 
     Parameters
@@ -178,7 +178,7 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
     Returns
     -------
     PruningPath
-        One pruning per removed feature. Its ``tradeoffs`` are the largest rise per unit of cost so far.
+        One pruning per removed feature. Its ``tradeoffs`` are the largest increase per unit of cost so far.
     """
     problem = PruningProblem.of(forest, X, y, costs, n_jobs)
     gains = problem.gains("error", X_error, y_error)
@@ -199,7 +199,7 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
 def _greedy_removals(
     problem: PruningProblem, gains: Gains, report: Callable[[float], None] | None
 ) -> list[tuple[int, Fraction]]:
-    """Return the features in the order of their removal, each with the rise of error per unit of cost."""
+    """Return the features in the order of removal, each with the increase of error per unit of cost."""
     trees, sheet, prices = problem.predictor.forest, problem.costs, problem.prices(0.0)
     paths = feature_paths(problem.predictor.core, plain(problem.values), sheet.group_of, len(sheet.shared))
     rate = gains.unit / prices.unit * len(problem.values)
@@ -230,12 +230,12 @@ def _greedy_removals(
 
 
 def _tradeoffs(p: NDArray[np.int64], q: NDArray[np.int64], rate: Fraction) -> list[float]:
-    """Return the breakpoints p/q in the unit of the trade-off, after the first, which is 0."""
+    """Return the breakpoints p/q in the unit of the trade-off, preceded by 0."""
     return [0.0, *(float(Fraction(int(a), int(b)) * rate) for a, b in zip(p, q, strict=True))]
 
 
 def _nested(predictor: Predictor, drop: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Lower the pruning of each node to that of its parent, level by level."""
+    """Bound the drop of each node by that of its parent, level by level."""
     trees = predictor.forest
     starts, bounded = trees.tree_starts(), drop.copy()
     level = trees.offsets[:-1]

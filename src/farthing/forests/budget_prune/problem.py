@@ -1,4 +1,4 @@
-"""What a pruning works on: a forest, prices, and the rows whose cost is measured."""
+"""The input of a pruning: a forest, prices, and the rows whose cost is measured."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PruningProblem:
     estimator : ContractClassifier
         A fitted classifier made of trees.
     model : TreeModel and ClassifierModel
-        What it has learned.
+        Its fitted model.
     costs : CostSheet
         The prices, in the order of the columns.
     values : ndarray of float, shape (n_rows, n_features)
@@ -57,7 +57,7 @@ class PruningProblem:
 
     @classmethod
     def of(cls, estimator: Any, X: Any, y: Any, costs: Any, n_jobs: int | None) -> PruningProblem:
-        """Check what a user passed."""
+        """Check the arguments of the user."""
         if not (isinstance(estimator, ContractClassifier) and issubclass(estimator.model_type, TreeModel)):
             raise TypeError(
                 "only a classifier made of trees can be pruned, such as BudgetForestClassifier; got "
@@ -81,7 +81,7 @@ class PruningProblem:
         return predictor
 
     def gains(self, risk: Risk, X_error: Any, y_error: Any) -> Gains:
-        """Return the risk that each split removes, measured by the class weights of the trees or on rows."""
+        """Return the risk that each split removes, measured on the class weights of the trees or on rows."""
         if (X_error is None) != (y_error is None):
             raise ValueError("X_error and y_error go together: give both or neither")
         if X_error is None:
@@ -118,11 +118,11 @@ class PruningProblem:
         Parameters
         ----------
         gains : Gains
-            What the splits save.
+            The risk that each split removes.
         tradeoffs : list of float
-            Where each pruning begins to be the best, ascending.
+            The trade-off from which each pruning is the best, ascending.
         drop : ndarray of int64, shape (n_nodes,)
-            The pruning from which on each node is no longer split.
+            For each node, the first pruning in which it is no longer split.
         """
         trees, n_prunings = self.predictor.forest, len(tradeoffs)
         costs, errors, lengths = self._measure(self.values, self.codes, drop, n_prunings)

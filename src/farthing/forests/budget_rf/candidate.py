@@ -1,4 +1,4 @@
-"""The forest of one alpha, and its error, by which the best of several alphas is chosen."""
+"""The forest of one alpha, and the error by which the best of several alphas is chosen."""
 
 from __future__ import annotations
 

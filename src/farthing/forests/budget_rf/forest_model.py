@@ -1,4 +1,4 @@
-"""What BudgetRF learns: trees that vote or add up their class shares."""
+"""The fitted model of BudgetRF: trees that vote or add up their class shares."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grow the trees of a forest in parallel, until the mean cost of some rows passes a budget."""
+"""Grow the trees of a forest in parallel, until the mean cost of some rows exceeds a budget."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ForestGrowth:
     Parameters
     ----------
     make_grower : callable
-        Returns a grower that uses this many threads.
+        From a number of threads to a grower that uses them.
     target : ndarray of int64, shape (n_rows,)
         Codes of the classes of the rows.
     n_classes : int
@@ -43,7 +43,7 @@ class ForestGrowth:
     options : dict
         Further arguments of `Grower.classes`.
     n_estimators : int
-        Most trees.
+        Maximum number of trees.
     n_threads : int
         Threads to use; any number gives the same trees.
     """
@@ -63,14 +63,14 @@ class ForestGrowth:
         ----------
         at_once : int, optional
             Number of trees that are grown before the first of them is yielded; None is all. Trees that the
-            caller does not ask for are wasted, so one who may stop early keeps this small.
+            caller does not consume are wasted, so a caller that may stop early should keep this small.
         """
         n_workers = max(1, min(self.n_threads, self.n_estimators))
         step = self.n_estimators if at_once is None else at_once
         growers: SimpleQueue[Grower] = SimpleQueue()
         for _ in range(n_workers):
-            # Trees in parallel first, as they scale best; threads within a tree only if there are more than
-            # trees.
+            # Growing trees in parallel scales best; a tree gets several threads only if there are more
+            # threads than trees.
             growers.put(self.make_grower(self.n_threads // n_workers))
 
         def grow(tree: int) -> Forest:
@@ -90,7 +90,7 @@ class ForestGrowth:
                 yield from pool.map(grow, range(first, min(first + step, self.n_estimators)))
 
     def within(self, budget: float, rows: TrainingSet) -> tuple[list[Forest], float]:
-        """Grow until the mean cost of some rows passes the budget: algorithm 2 of Nan's thesis, lines 2 to 7.
+        """Grow until the mean cost of some rows exceeds the budget; algorithm 2 of the thesis, lines 2 to 7.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class ForestGrowth:
         Returns
         -------
         trees : list of Forest
-            Those before the one that passed the budget.
+            Those before the one that exceeded the budget.
         cost : float
             Their mean cost.
         """

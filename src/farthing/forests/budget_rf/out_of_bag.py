@@ -1,4 +1,4 @@
-"""The bootstrap samples of a forest, and what its trees predict for rows out of their bag."""
+"""Bootstrap samples and out-of-bag predictions of a forest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Bags:
     Parameters
     ----------
     units : SamplingUnits
-        What is drawn from.
+        The units to draw from.
     seed : int
         Seed of the draws.
     bootstrap : bool
@@ -40,7 +40,7 @@ class Bags:
 
 @dataclass(frozen=True, eq=False)
 class OutOfBag:
-    """Out-of-bag predictions: for each row, by the trees that did not learn from it.
+    """Out-of-bag predictions: for each row, those of the trees that were not trained on it.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class OutOfBag:
     def of(
         cls, trees: Sequence[Forest], rows: TrainingSet, bags: Bags, *, votes: bool, n_threads: int
     ) -> OutOfBag:
-        """Predict the rows of a fit; rows of weight zero were held out, and no tree counts for them."""
+        """Predict the rows of a fit; rows of weight zero were held out and get no predictions."""
         sums = np.zeros((len(rows), rows.n_classes))
         n_trees = np.zeros(len(rows), dtype=np.int64)
         for number, tree in enumerate(trees):

@@ -46,7 +46,7 @@ def read(model: Any) -> Imported:
 
 
 def _with_base(found: Imported, booster: Any) -> Forest:
-    """Return the trees with the base score as XGBoost turns it into log-odds, in float32."""
+    """Return the trees with the base score in log-odds, computed in float32 as in XGBoost."""
     settings = json.loads(booster.save_config())["learner"]["learner_model_param"]
     share = np.float32(np.atleast_1d(json.loads(settings["base_score"]))[0])
     if share == np.float32(0.5):  # log-odds of zero, for which there is no tree
@@ -77,7 +77,7 @@ def _as_forest(model: Any) -> Any:
 
 
 def names_of(model: Any) -> list[str] | None:
-    """Return the names of the columns that the model was trained on; None if it knows none."""
+    """Return the names of the columns that the model was trained on; None if it has none."""
     names = getattr(model, "feature_names_in_", None)
     if names is None and type(model).__module__.startswith("xgboost"):
         booster = model.get_booster() if hasattr(model, "get_booster") else model

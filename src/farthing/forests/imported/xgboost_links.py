@@ -1,7 +1,7 @@
 """Links from raw sums to predictions in float32, with the rounding steps of XGBoost.
 
 Arguments and results are float64 arrays that hold float32 numbers. Exponentials are correctly rounded to
-float32; those of the C library, which XGBoost calls, are now and then off by one bit.
+float32; those of the C library, which XGBoost calls, are occasionally off by one bit.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An additive model, feature by feature: the margin that each value adds to the vote."""
+"""An additive model by feature: the margin that each value adds to the vote."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Margins(ColumnFunctions):
     """An additive model f(x) = intercept + sum over the features of m_j(x_j).
 
     m_j(x) is ``slope[j] * x`` plus a step function: the level of the first edge that is not below x. A linear
-    model has slopes only, boosted stumps have steps only. Codes of categories are values like any others.
+    model has only slopes, boosted stumps have only steps. Codes of categories are treated as numbers.
 
     Parameters
     ----------
     intercept : float
-        What is added for every row.
+        The constant term.
     slope, missing : ndarray of float64, shape (n_features,)
-        Slopes, and what a missing value adds.
+        Slopes, and the margins of missing values.
     begin : ndarray of int64, shape (n_features + 1,)
         Levels of feature ``j`` are ``begin[j]`` to ``begin[j + 1]``, at least one.
     edges, level : ndarray of float64, shape (n_levels,)
@@ -92,12 +92,12 @@ class Margins(ColumnFunctions):
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """Whether a feature can add anything, shape (n_features,)."""
+        """Whether a feature can contribute to the vote, shape (n_features,)."""
         steps = np.maximum.reduceat(np.abs(self.level), self.begin[:-1]) > 0
         return np.asarray((self.slope != 0) | (self.missing != 0) | steps)
 
     def column(self, feature: int, values: NDArray[np.floating]) -> Floats:
-        """Return what some values of a feature add to the vote, shape (n_values,)."""
+        """Return the margins of values of a feature, shape (n_values,)."""
         levels = slice(int(self.begin[feature]), int(self.begin[feature + 1]))
         compared = _single(values) if self.single else values
         absent = np.isnan(values)
@@ -109,9 +109,9 @@ class Margins(ColumnFunctions):
         return np.where(absent, self.missing[feature], linear + self.level[levels][place])
 
     def from_missing(self) -> Margins:
-        """Return the same model in a form in which an unmeasured feature counts as missing.
+        """Return the same model in a form where an unmeasured feature counts as missing.
 
-        The margins of missing values move into the intercept, so an unmeasured feature adds nothing to it.
+        The margins of missing values move into the intercept, so that an unmeasured feature adds nothing.
         """
         counts = np.diff(self.begin)
         return replace(
@@ -213,7 +213,7 @@ def _edges(votes: TreeVotes, feature: int, schema: Schema) -> Floats:
 
 
 def _single(values: NDArray[np.floating]) -> Floats:
-    """Round to float32; what is too large becomes infinite."""
+    """Round to float32; values that are too large become infinite."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32).astype(np.float64)
 

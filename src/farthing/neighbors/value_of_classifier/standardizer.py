@@ -17,14 +17,14 @@ from farthing.typing import Floats
 
 @dataclass(frozen=True, eq=False)
 class Standardizer(ColumnFunctions):
-    """The map from the values of a table to numbers of mean 0 and standard deviation 1.
+    """The map from the values of a table to numbers with mean 0 and standard deviation 1.
 
     Parameters
     ----------
     mean, scale : ndarray of float64, shape (n_features,)
         A number becomes (x - mean) * scale.
     begin : ndarray of int64, shape (n_features + 1,)
-        Codes of feature ``j`` are looked up in ``level[begin[j] : begin[j + 1]]`` first; empty for numbers.
+        Codes of feature ``j`` are first looked up in ``level[begin[j] : begin[j + 1]]``; empty for numbers.
     level : ndarray of float64, shape (n_categories,)
         The mean label of each category.
 

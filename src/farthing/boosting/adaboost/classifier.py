@@ -151,7 +151,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
         labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
         rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
         rounds.run(
-            # argmax takes the first of equals: the constant vote, which is free, then the earlier column.
+            # argmax breaks ties by position: first the constant vote, which is free, then the earlier column.
             lambda edges: int(np.argmax(edges)),
             n_rounds=self.n_estimators,
             intercept=self.intercept,

@@ -109,7 +109,8 @@ class SampledVotePolicy(VotePolicy):
         if self._mode == "draw":
             if not plan.cumulative[-1]:
                 return None
-            # `_changed` comes first: it also renews the key and the price that the other branches read.
+            # `_changed` comes first: it also renews the key and the price that the other branches read. A
+            # draw is a pure function of the key and its number, so a walk can be resumed anywhere.
             if self._changed(ledger) and plan.full_vote and self._affords_all(ledger):
                 self._mode, self._place = "full", 0
             # The loop condition of algorithms 2 and 3, with <= in place of <. It asks for the most expensive
@@ -117,7 +118,6 @@ class SampledVotePolicy(VotePolicy):
             elif self.samples >= plan.max_samples or ledger.spent + self._largest_unpaid > ledger.limit:
                 return None
             else:
-                # A draw is a pure function of the key and its number, so a walk can be resumed anywhere.
                 return draw_lot(plan.cumulative, self._key, self.samples)
         if self._place == len(plan.columns):
             return None

@@ -172,7 +172,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         self.n_jobs = n_jobs
 
     def model_at(self, cap: float | None, budget_kind: BudgetKind) -> PrunedForestModel:  # noqa: ARG002
-        """Return the model of another mean budget; None is no limit."""
+        """Return the model for another mean budget; None for no limit."""
         return self.fitted_.within(cap)
 
     def _learn(self, rows: TrainingSet) -> PrunedForestModel:
@@ -190,8 +190,8 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
             held_out.target[units],
             self.n_threads(),
         )
-        # The gains are those of the bags; costs, and the errors that choose the pruning, are those of the
-        # rows held out, on which the trees are not overconfident.
+        # The gains are measured in the bags. Costs, and the errors that choose the pruning, are measured on
+        # the held-out rows, which the trees have not seen.
         path = exact_path(problem, problem.gains("error", None, None))
         grown = forest.fitted_.forest
         model = PrunedForestModel(

@@ -53,7 +53,7 @@ class Candidate:
         *,
         prior: NDArray[np.float64],
     ) -> float:
-        """Return the weighted error on the validation rows; out of the bag if there are none.
+        """Return the weighted error on the validation rows, or the out-of-bag error without them.
 
         Parameters
         ----------

@@ -78,7 +78,7 @@ def sum_of_trees(
 
 
 def max_cost(tree: Forest, costs: CostSheet) -> float:
-    """Return what the most expensive path from the root to a leaf of a tree costs.
+    """Return the cost of the most expensive path from the root of a tree to a leaf.
 
     Parameters
     ----------

@@ -39,7 +39,7 @@ class ForestGrowth:
     n_classes : int
         Number of classes.
     weights_of : callable
-        Returns the weights of the rows for the tree of a number; 0 is out of the bag.
+        From the number of a tree to the weights of the rows for it; 0 is out of the bag.
     options : dict
         Further arguments of `Grower.classes`.
     n_estimators : int
@@ -110,7 +110,7 @@ class ForestGrowth:
         cost = 0.0
         # A row pays for a feature once, however many trees test it.
         acquired = np.zeros(rows.values.shape, dtype=np.bool_)
-        # The batch size has no influence on the trees, only on how many are grown in vain.
+        # The batch size does not affect the trees, only how many are grown and not used.
         for tree in self.trees(at_once=self.n_threads):
             acquired |= Predictor(tree).predict(rows.values, n_threads=self.n_threads)[1]
             total = float(np.average(rows.costs.total_rows(acquired), weights=rows.weights))

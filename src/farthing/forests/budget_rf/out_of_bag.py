@@ -70,7 +70,7 @@ class OutOfBag:
 
     @property
     def covered(self) -> NDArray[np.bool_]:
-        """Whether a row is out of the bag of some tree, shape (n_rows,)."""
+        """Whether a row is out of bag for some tree, shape (n_rows,)."""
         return self.n_trees > 0
 
     def error(self, rows: TrainingSet) -> float:

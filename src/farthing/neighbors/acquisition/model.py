@@ -123,8 +123,7 @@ class AcquisitionPolicy:
         columns = range(len(ledger.sheet.features))
         # Unpaid prices, renewed after each purchase: the first feature of a group makes the others cheaper.
         prices = np.array([ledger.price(column) for column in columns])
-        # The core skips what the row cannot afford, in the array calls as well; asking for it would only get
-        # it refused.
+        # As in the array calls, the core skips features that the row cannot afford.
         affordable = np.array([ledger.affords(column) for column in columns], dtype=np.uint8)
         found = int(self._row.next(prices, affordable))
         return None if found < 0 else found

@@ -1,4 +1,4 @@
-"""AdaBoost with weak learners of the largest edge, cost-blind: the reference for the budgeted variants."""
+"""Cost-blind AdaBoost, which takes the weak learner with the largest edge: the baseline of the variants."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class AdaBoostModel(TreeVoteModel):
     edges: NDArray[np.float64]
 
     def check(self) -> None:
-        """Raise ValueError if the fields do not fit together."""
+        """Raise ValueError if the fields are inconsistent."""
         super().check()
         # Without a single round, the one tree is a constant vote that has no edge.
         if self.edges.dtype != np.float64 or self.edges.shape not in ((self.forest.n_trees,), (0,)):
@@ -61,35 +61,35 @@ class AdaBoostClassifier(TreeVoteClassifier):
     Unless ``intercept`` is False, a constant vote is among the learners: a stump beyond the last threshold,
     which needs no feature.
 
-    Training ends early after a learner without error, which gets the voting weight ln(2 / w), where w is the
-    least share of the weight that any row began with, enough to classify every training row correctly; and
-    before a learner without edge. If not even the first one has an edge, the model is a constant vote for the
-    more frequent class.
+    Training stops early in two cases. After a learner without error: it gets the voting weight ln(2 / w),
+    where w is the smallest initial share of weight of any row, which is enough to classify every training row
+    correctly. Before a learner without edge: if even the first one has none, the model is a constant vote for
+    the more frequent class.
 
     Parameters
     ----------
     n_estimators : int
-        Most rounds.
+        Maximum number of rounds.
     max_depth : int
-        1 for stumps; up to 3 for trees. A tree begins with the best stump and splits each side by its own
-        best stump if that raises the edge of the tree.
+        1 for stumps, up to 3 for trees. A tree starts from the best stump, and splits each side by its own
+        best stump if that increases the edge of the tree.
     curtail : bool
         Whether a prediction stops as soon as the remaining votes cannot change the label: the same labels at
-        a lower spend. Features are asked for in the order ``order_``; probabilities are of the votes so far.
+        a lower spend. Features are asked for in the order ``order_``; probabilities use the votes so far.
     intercept : bool
         Whether the constant vote is among the learners.
     max_bins : int
-        Thresholds are sought among at most this many bins of a column, 2 to 255; a column of no more values
-        than that is searched exactly.
+        Maximum number of bins per column, 2 to 255; thresholds lie between bins. A column with no more
+        distinct values than that is searched exactly.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each. They do not change what is learned, only what is reported.
+        Prices of the features; None means 1 each. They affect the reported spend, not the model.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same votes.
 
     Attributes
     ----------
     forest_ : Forest
-        A tree for each round, with leaves of -1 and +1; other nodes are 0.
+        One tree per round, with leaves of -1 and +1; other nodes are 0.
     estimator_weights_ : ndarray of float64, shape (n_trees,)
         The voting weight of each tree, a multiple of 2**-32.
     edges_ : ndarray of float64, shape (n_rounds_done,)
@@ -140,6 +140,8 @@ class AdaBoostClassifier(TreeVoteClassifier):
         """Yield the votes of fewer rounds, see `BudgetedEstimator.variants`; the model itself comes last."""
         check_is_fitted(self)
         edges = self.fitted_.edges
+        # A round depends only on the rounds before it, so the first rounds of this fit are the fit of fewer
+        # rounds.
         for n_rounds in ladder(len(edges))[:-1]:
             params = {"n_estimators": n_rounds}
             yield params, self.variant(params, self.fitted_.first_rounds(n_rounds, edges=edges[:n_rounds]))
@@ -150,6 +152,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
         labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
         rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
         rounds.run(
+            # argmax breaks ties by position: first the constant vote, which is free, then the earlier column.
             lambda edges: int(np.argmax(edges)),
             n_rounds=self.n_estimators,
             intercept=self.intercept,

@@ -24,7 +24,7 @@ from farthing.learning.voting.tree_vote_model import TreeVoteClassifier, TreeVot
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdaBoostBTModel(TreeVoteModel):
-    """A vote that was bought within a budget.
+    """A vote whose features were bought within a budget.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class AdaBoostBTModel(TreeVoteModel):
     nested: bool
 
     def check(self) -> None:
-        """Raise ValueError if the fields do not fit together."""
+        """Raise ValueError if the fields are inconsistent."""
         super().check()
         if set(self.path) != set(PATH_COLUMNS):
             raise ValueError(f"path must have {PATH_COLUMNS}; got {tuple(self.path)}")
@@ -62,7 +62,7 @@ class AdaBoostBTModel(TreeVoteModel):
     ],
 )
 class AdaBoostBTClassifier(TreeVoteClassifier):
-    """AdaBoost of stumps that pays for its features in training, and stops when the budget is spent.
+    """AdaBoost of stumps that pays for features during training and stops when the budget is spent.
 
     What one learner buys is owned by the whole model, so no row ever pays more than the budget. A rule weighs
     the edge of a learner against the cost of its feature. This is always the original cost, since a price of
@@ -72,43 +72,43 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
     Parameters
     ----------
     budget : float, optional
-        Hard: what all features of the model may cost together. None is no budget.
+        Hard limit on the total cost of the model's features; None for no limit.
     rule : {"basic", "greedy", "smoothed", "speedboost", "hybrid"} or callable
-        "basic": the largest edge. "greedy" (equation 1), "smoothed" (equation 2) and "speedboost" (equation
-        4) weigh it against the cost, see `farthing.boosting.adaboost_bt.selection_rules`. "hybrid" is greedy
-        until the quality of the best learner not bought yet, -ln(1 - edge^2) / cost, falls below
-        ``threshold`` times the best of the first round, then smoothed. A callable gets (edge, cost, spent) as
-        arrays over the candidates and a number, and returns scores of which the largest wins; a model with
-        one cannot be saved.
+        "basic" takes the largest edge. "greedy" (equation 1), "smoothed" (equation 2) and "speedboost"
+        (equation 4) weigh it against the cost; see `farthing.boosting.adaboost_bt.selection_rules`. "hybrid"
+        is greedy until the quality of the best learner not bought yet, -ln(1 - edge^2) / cost, drops below
+        ``threshold`` times the best of the first round, then smoothed. A callable takes edge and cost, arrays
+        over the candidates, and spent, a number, and returns one score per candidate, of which the largest
+        wins; a model with a callable cannot be saved.
     tau : float
-        What "smoothed", and so "hybrid", multiplies the spend so far by; between 0 and 1.
+        Factor of the spend so far in "smoothed", and so in "hybrid"; between 0 and 1.
     threshold : float
         For "hybrid", see above; between 0 and 1.
     n_estimators : int
-        Most rounds.
+        Maximum number of rounds.
     exhaust : bool
         False stops at the first chosen learner that cannot be afforded, as algorithm 1 of the paper does.
-        True goes on with the best one that can.
+        True continues with the best one that can.
     curtail : bool
         Whether a prediction stops as soon as the remaining votes cannot change the label: the same labels at
-        a lower spend. Features are asked for in the order ``order_``; probabilities are of the votes so far.
+        a lower spend. Features are asked for in the order ``order_``; probabilities use the votes so far.
     intercept : bool
         Whether a constant vote, which is free, is among the learners.
     max_bins : int
-        Thresholds are sought among at most this many bins of a column, 2 to 255.
+        Maximum number of bins per column, 2 to 255; thresholds lie between bins.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same votes.
 
     Attributes
     ----------
     forest_ : Forest
-        A stump for each round, with leaves of -1 and +1; other nodes are 0.
+        One stump per round, with leaves of -1 and +1; other nodes are 0.
     estimator_weights_ : ndarray of float64, shape (n_trees,)
         The voting weight of each stump, a multiple of 2**-32.
     path_ : dict of str to ndarray, each of shape (n_rounds_done,)
-        What each round did: ``round`` (from 1), ``feature`` (its name, "" for the constant vote), ``edge``,
+        One entry per round: ``round`` (from 1), ``feature`` (its name, "" for the constant vote), ``edge``,
         ``cost`` (from an empty ledger), ``spent`` (by all rounds so far) and ``left`` (of the budget).
     order_ : ndarray of int64 or None
         With ``curtail``, the columns in the order in which they are asked for.
@@ -166,7 +166,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         self.n_jobs = n_jobs
 
     def at(self, budget: float) -> Self:
-        """Return the model of a fit with a smaller budget, without fitting again.
+        """Return the model for a smaller budget without refitting.
 
         The rules depend on what was spent, never on the budget, so the rounds of a smaller budget are the
         first rounds of a larger one.
@@ -184,7 +184,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         Raises
         ------
         ValueError
-            If the budget is larger, or the rounds are not nested: with ``exhaust``, or a rule of your own.
+            If the budget is larger, or the rounds are not nested: with ``exhaust``, or a custom rule.
         """
         check_is_fitted(self)
         model, cap = self.fitted_, check_cap(budget)
@@ -192,6 +192,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
             raise ValueError("at() needs a built-in rule and exhaust=False: fit again with the other budget")
         if model.budget is not None and (cap is None or cap > model.budget):
             raise ValueError(f"this model was fitted with budget={model.budget:g}; got the larger {budget}")
+        # With the slack for rounding that the fit allows. `spent` never decreases, and a fit with this budget
+        # ends before the first round that exceeds it.
         limit = RowLedger(model.costs, cap).limit
         n_rounds = int(np.searchsorted(model.path["spent"], limit, side="right"))
         path = {name: model.path[name][:n_rounds] for name in PATH_COLUMNS}
@@ -203,6 +205,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         check_is_fitted(self)
         model = self.fitted_
         if model.nested:
+            # Geometric steps of sqrt(2), from 1/1024 of the cost of all features: budgets of interest span
+            # orders of magnitude.
             whole = model.costs.total(model.costs.features)
             for budget in (whole * 2.0**-power for power in np.arange(10, 0, -0.5).tolist()):
                 if budget < (whole if model.budget is None else model.budget):
@@ -214,6 +218,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
         rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
         purchases = self._purchases(rows.costs, cap)
+        # `choose` is steps 4 to 7 of algorithm 1, `StumpRounds` steps 8 and 9. Step 9 as printed, D exp(alpha
+        # y h), has a sign error: it would raise the weights of the rows that are classified correctly.
         rounds.run(purchases.choose, n_rounds=self.n_estimators, intercept=self.intercept)
         ensemble = vote_fields(
             rounds.forest(),
@@ -227,6 +233,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
             **rows.header(prior=prior, budget=cap),
             **ensemble,
             path=purchases.path(rounds.edges),
+            # A callable may have state of its own, and `exhaust` skips what only a larger budget can afford.
             nested=isinstance(self.rule, str) and not self.exhaust,
         )
 

@@ -1,4 +1,4 @@
-"""Which learner is bought next, and the account of it."""
+"""Choose the learner of each round and keep the account of what it costs."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Purchases:
     sheet : CostSheet
         The prices, in the order of the columns.
     budget : float or None
-        What may be spent in all.
+        The limit on the total spend; None for no limit.
     rule : callable
         Weighs edges against costs; see `farthing.boosting.adaboost_bt.selection_rules`.
     exhaust : bool
-        Whether to go on with the best learner that can be afforded when the best of all cannot.
+        Whether to continue with the best affordable learner when the best of all cannot be afforded.
 
     Examples
     --------
@@ -44,11 +44,15 @@ class Purchases:
     """
 
     def __init__(self, sheet: CostSheet, budget: float | None, rule: Rule, *, exhaust: bool = False) -> None:
+        # The ledger of a single row serves the whole model: what the model has bought, every row owns.
         self._ledger = RowLedger(sheet, budget)
+        # For the rules, always the original cost (section 4 of the paper): at a price of zero, an owned
+        # feature would win every round, however small its edge.
         self._costs = np.array([0.0, *(RowLedger(sheet).price(column) for column in range(len(sheet.own)))])
         self._rule = rule
         self._exhaust = exhaust
-        # What cannot be afforded once never can, since what is owned only grows.
+        # A candidate that cannot be afforded once never can: the total of it and what is owned only grows,
+        # even if a group that was paid for in between has lowered its price.
         self._beyond: NDArray[np.bool_] = np.zeros(len(self._costs), dtype=np.bool_)
         self._places: list[int] = []
         self._spent: list[float] = []
@@ -57,11 +61,13 @@ class Purchases:
     def unbought(self) -> NDArray[np.bool_]:
         """The candidates that still cost something, shape (n_features + 1,)."""
         owned: NDArray[np.bool_] = np.concatenate([[True], self._ledger.owned])
+        # Free candidates are left out, as their quality per cost would always be infinite.
         return (self._costs > 0) & ~owned
 
     def choose(self, edges: NDArray[np.float64]) -> int | None:
-        """Return the place of the candidate to take, and pay for it; None if it cannot be afforded."""
+        """Return the place of the chosen candidate and pay for it; None if it cannot be afforded."""
         scores = self._scores(edges)
+        # A candidate with an edge of zero is never chosen; see `best`.
         open_edges = np.where(self._beyond, 0.0, edges)
         while (place := best(scores, open_edges, self._costs)) is not None:
             if place == 0 or self._ledger.affords(place - 1):
@@ -107,17 +113,17 @@ class Purchases:
 
 
 class HybridPurchases(Purchases):
-    """Choose by one rule until the quality of what is not bought yet has fallen, then by another.
+    """Switch from one rule to another once the quality of the candidates not bought yet has dropped.
 
     Parameters
     ----------
     sheet, budget, rule, exhaust
         As in `Purchases`; the scores of ``rule`` are the quality.
     later : callable
-        The rule afterwards.
+        The rule after the switch.
     threshold : float
-        The rule changes, for good, when the best quality among the candidates not bought yet falls below this
-        share of the best of the first round.
+        The rule changes, permanently, when the best quality among the candidates not bought yet drops below
+        this share of the best of the first round.
     """
 
     def __init__(
@@ -139,6 +145,8 @@ class HybridPurchases(Purchases):
     def _scores(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
         if not self._changed:
             scores = self._checked(self._rule, edges)
+            # The paper suggests the switch at the end of section 4 and leaves the quality open. Relative to
+            # the first round, the threshold does not depend on the unit of the costs.
             best = float(np.max(scores[self.unbought], initial=0.0))
             if self._least is None:
                 self._least = self._threshold * best

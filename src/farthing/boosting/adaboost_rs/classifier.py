@@ -40,7 +40,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     """Sample the vote of a boosted ensemble, within a budget for each row (Reyzin, 2011).
 
     An ensemble is trained without regard to prices. Each row then evaluates a random sample of its learners
-    and predicts by their vote, an unbiased estimate of the vote of all. To draw the same learner again, or
+    and predicts by their vote, an unbiased estimate of the full vote. Drawing the same learner again, or
     another one with the same features, costs nothing more, so there are more draws than features.
 
     If a row can afford everything that it has not bought, it takes the full weighted vote. Otherwise it draws
@@ -51,7 +51,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     Parameters
     ----------
     budget : float, optional
-        Hard: no row spends more. None is no limit, so that every row takes the full vote.
+        Hard: no row spends more. None for no limit; then every row takes the full vote.
     sampling : {"weight", "cost", "top"}
         "weight" draws learners in proportion to their weight alpha and counts their votes (AdaBoostRS,
         algorithm 2). "cost" draws in proportion to alpha over cost and weighs votes by cost (AdaBoostRS_AC,
@@ -61,23 +61,23 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     n_estimators : int
         Rounds of boosting, if there is no ``estimator``.
     n_samples : int, optional
-        Draw this many learners, neither more nor the full vote, as far as the budget goes; with "top", take
-        at most this many.
+        Number of learners to draw within the budget; the full vote is then never taken. With "top", the
+        maximum number of learners.
     max_samples : int, optional
-        Most draws of a row; None is 100 times ``n_estimators``.
+        Maximum number of draws per row; None is 100 times ``n_estimators``.
     estimator : object, optional
-        A weighted vote to take instead of AdaBoost's: boosted or bagged trees of this library or of
+        A weighted vote to use instead of AdaBoost's: boosted or bagged trees of this library or of
         scikit-learn, a linear classifier (its features vote with their values), a `TreeVotes` or a
-        `LinearVotes`. If it is fitted it is used as it is, else a clone is fitted. scikit-learn's ``clone``,
-        which cross-validation uses, discards the fit; its ``FrozenEstimator`` keeps it.
+        `LinearVotes`. A fitted estimator is used as is, otherwise a clone is fitted. scikit-learn's
+        ``clone``, which cross-validation uses, discards the fit; its ``FrozenEstimator`` keeps it.
     random_state : int, RandomState or None
-        Gives the model's seed. Rows share it, so that equal rows get equal labels; ``seeds=`` of the array
-        calls gives each row its own, which keeps their errors independent.
+        Source of the model's seed. All rows share it, so that equal rows get equal labels; ``seeds=`` of the
+        array calls gives each row its own, which makes their errors independent.
     curtail : bool
-        For "top": stop as soon as the remaining votes cannot change the label. Labels stay the same, the
-        spend falls; probabilities are of the votes so far.
+        For "top": stop as soon as the remaining votes cannot change the label. The labels are the same at a
+        lower spend; probabilities come from the votes so far.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same bits.
 
@@ -142,7 +142,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     def samples_taken(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.int64]:
         """Count the learners that each row draws, or takes from the top; parameters as in `predict`.
 
-        For a row that takes the full vote, these are the draws that it made before.
+        For a row that takes the full vote, only the draws before it are counted.
 
         Returns
         -------
@@ -180,9 +180,11 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         Returns
         -------
         MarginBound
-            No sum: the second term has a constant that the corollary does not give.
+            The terms, not their sum: the corollary does not give the constant of the second one.
         """
         check_is_fitted(self)
+        # Section 3.2: d is ln(n) for stumps on n binary features. At least ln(2): zero is no
+        # valid dimension.
         capacity = math.log(max(self.n_features_in_, 2)) if dimension is None else dimension
         return bounds.margin_bound(
             self.fitted_.margins, self.fitted_.margin_weights, theta, n_samples, capacity
@@ -197,7 +199,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         Parameters
         ----------
         X : array or frame, shape (n_rows, n_features)
-            All features that learners use are looked at.
+            All features that any learner uses are needed.
         n_samples : int
             Number of draws.
         """
@@ -209,6 +211,9 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         votes, acquired = full_vote(model.votes, model.costs, encoded.values, threads)
         encoded.check(acquired)
         plan = model.sampler.plan
+        # The output is an exact part plus scale times the mean of the draws, each within +-range. So
+        # Hoeffding's inequality applies to vote / (scale * range), and learners that vote exactly do not
+        # widen the range.
         drawn = np.setdiff1d(np.arange(len(plan.columns)), plan.exact)
         ranges: NDArray[np.float64] = np.zeros(len(votes))
         for start in range(0, len(votes), _BLOCK):
@@ -242,6 +247,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
             raise ValueError(
                 "curtail=True needs votes with a bound; the features of a linear model have none"
             )
+        # Repeated draws are free: a row that rarely draws what it does not own yet would go on for very long.
         most = 100 * self.n_estimators if self.max_samples is None else self.max_samples
         signs = np.where(rows.target == 1, 1.0, -1.0)
         outputs, _ = full_vote(votes, rows.costs, rows.values, self.n_threads())
@@ -252,12 +258,14 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
             n_samples=None if self.n_samples is None else int(self.n_samples),
             max_samples=int(min(most, MAX_SAMPLES)),
             curtail=bool(self.curtail),
+            # Drawn in `fit` and stored, so that a model gives the same predictions on every call.
             seed=int(check_random_state(self.random_state).randint(2**31)),
+            # The margin of section 3.2: between -1 and 1 if all votes are.
             margins=signs * outputs / math.fsum(votes.alphas.tolist()),
             margin_weights=rows.weights.copy(),
         )
 
     def file_params(self) -> dict[str, Any]:
-        """Return the constructor parameters as a file holds them."""
-        # The votes as fitted stand for the model that they came from, which may be of any library.
+        """Return the constructor parameters to save."""
+        # The fitted votes are saved in place of the estimator, which may come from any library.
         return {**super().file_params(), "estimator": None}

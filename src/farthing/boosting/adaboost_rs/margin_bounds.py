@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class MarginBound:
-    """The terms of Corollary 3; they bound the error when added up, but for the constant of the second.
+    """The terms of Corollary 3; up to the constant of the second one, their sum bounds the error.
 
     Attributes
     ----------
@@ -20,7 +20,7 @@ class MarginBound:
     complexity : float
         sqrt(d / (m theta^2)), which the corollary has inside an O-term, without its constant and logarithms.
     sampling : float
-        exp(-n theta^2 / 8), what the sampling adds.
+        exp(-n theta^2 / 8), the part due to sampling.
     """
 
     low_margins: float
@@ -40,7 +40,7 @@ def margin_bound(
     Parameters
     ----------
     margins, weights : ndarray of float64, shape (n_rows,)
-        Margins of the full vote on the training rows, and how much each row counts.
+        Margins of the full vote on the training rows, and the weights of the rows.
     theta : float
         The margin, above zero.
     n_samples : int
@@ -58,16 +58,18 @@ def margin_bound(
     _check_draws(n_samples)
     if not 0 < dimension < math.inf:
         raise ValueError(f"dimension must be above zero, and finite; got {dimension!r}")
+    # m below is the number of rows, not their weight: the bound is about an independent sample.
     low = float(weights[margins <= theta].sum() / weights.sum())
     spread = math.sqrt(dimension / len(margins)) / theta
+    # The proof applies Hoeffding's inequality to n votes of -1 or 1 that miss their mean by theta / 2.
     return MarginBound(low, spread, math.exp(-n_samples * theta * theta / 8))
 
 
 def disagreement_bound(margins: NDArray[np.float64], n_samples: int) -> float:
     """Bound the share of rows whose sampled label differs from the label of the full vote.
 
-    By Hoeffding's inequality, n draws of votes between -1 and 1 with the mean m have the wrong sign with a
-    probability of at most exp(-n m^2 / 2).
+    By Hoeffding's inequality, the sum of n independent votes in [-1, 1] with mean m has the wrong sign with
+    probability at most exp(-n m^2 / 2).
 
     Parameters
     ----------
@@ -86,10 +88,10 @@ def disagreement_bound(margins: NDArray[np.float64], n_samples: int) -> float:
 
 
 def unsampled_bound(n_features: int, n_samples: int) -> float:
-    """Bound the expected number of features that draws leave out: n exp(-k / n), section 3.3.
+    """Bound the expected number of features that are never drawn: n exp(-k / n), section 3.3.
 
-    It bounds n (1 - 1/n)^k, the expectation if each draw takes one of n features at random. If some features
-    are drawn more often than others, the expectation is larger than that.
+    This bounds n (1 - 1/n)^k, the expectation if every draw is uniform over the n features. If some features
+    are drawn more often than others, the expectation is larger.
 
     Parameters
     ----------

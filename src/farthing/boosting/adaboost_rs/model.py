@@ -1,4 +1,4 @@
-"""What AdaBoostRS has learned: the learners, and how a row samples their votes."""
+"""The fitted model of AdaBoostRS: the learners, and how a row samples their votes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from farthing.learning.voting import LinearVotes, TreeVotes, VoteModel
 from farthing.walks import Policy
 
 MAX_SAMPLES: Final = 2**31
-"""No row draws more learners than this, whatever a file says."""
+"""Maximum number of draws per row, also for a model loaded from a file."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -29,7 +29,7 @@ class AdaBoostRSModel(VoteModel):
     sampling, n_samples, max_samples, curtail
         As the parameters of `AdaBoostRSClassifier`.
     seed : int
-        The seed of rows that are given none of their own.
+        The seed of rows without a seed of their own.
     margins, margin_weights : ndarray of float64, shape (n_rows,)
         The margins of the full vote on the training rows, and the weights of the rows.
     """
@@ -58,7 +58,7 @@ class AdaBoostRSModel(VoteModel):
         )
 
     def policy(self, seed: int | None = None) -> Policy:
-        """Return a walk that draws learners, or takes them from the top of the list."""
+        """Return the policy that draws learners, or takes them from the top of the list."""
         plan = self.sampler.plan
         if plan.top:
             return TopVotePolicy(plan)
@@ -85,11 +85,12 @@ class AdaBoostRSModel(VoteModel):
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64]]:
         """Return what `outputs` does, and how many learners each row drew, shape (n_rows,)."""
+        # One seed for all rows: equal rows get equal labels, wherever they are in the table.
         own = np.full(len(values), self.seed, dtype=np.int64) if seeds is None else seeds
         return self.sampler.sample(values, budget, own, n_threads)
 
     def check(self) -> None:
-        """Raise ValueError if the fields do not fit together."""
+        """Raise ValueError if the fields are inconsistent."""
         super().check()
         n_features = len(self.schema.names)
         if self.votes.n_features != n_features or len(self.prior) != 1:

@@ -1,4 +1,4 @@
-"""How a row samples a vote: by random draws or from the top of a list, with the prices of the learners.
+"""The sampling plan of a vote: which learners, with what probability, at what price.
 
 A plan is made once for a fitted model, from its votes and its cost sheet. The walks and the compiled sampler
 both run on it, so that they agree bit for bit.
@@ -31,6 +31,7 @@ _SUM_BITS: Final = 52
 _GRID_BITS: Final = 46
 # Costs that weigh votes are at least this part of the largest, so that no vote underflows to zero.
 _LEAST: Final = 2.0**-900
+# The shares of all learners add up to less than 2**62, so that no cumulative sum overflows.
 _SHARE_BITS: Final = 62
 
 
@@ -55,21 +56,21 @@ class SamplingPlan:
     cumulative : ndarray of uint64, shape (n_learners,)
         Sums of the shares by which learners are drawn; a share of zero is never drawn.
     weights : ndarray of float64, shape (n_learners,)
-        What the vote of a draw is multiplied by.
+        The factor of a drawn vote.
     scale : float
-        Takes the mean of the draws to the scale of the full vote.
+        The factor from the mean of the draws to the full vote.
     exact : ndarray of int64
-        Learners that are not drawn but vote with their alpha.
+        Learners that are not drawn but always vote with their alpha.
     by_cost : ndarray of int64
-        Learners of different columns, by descending cost.
+        One learner per distinct set of columns, by descending cost.
     full_vote : bool
-        Whether all learners vote as soon as all that is left is affordable.
+        Whether all learners vote as soon as all remaining columns are affordable.
     max_samples : int
-        Most draws, or most learners from the top.
+        Maximum number of draws, or of learners from the top.
     order : ndarray of int64
         Learners from the top of the list; empty if they are drawn.
     reach : ndarray of float64, shape (len(order) + 1,)
-        How far the votes from a place on can move the sum.
+        How far the votes from each position on can move the sum.
     curtail : bool
         Whether a row stops when the remaining votes cannot change its label.
     """
@@ -114,7 +115,12 @@ class SamplingPlan:
         """Make the plan of a model; the arguments are those of `AdaBoostRSClassifier`."""
         columns = votes.columns()
         costs = _costs(columns, sheet)
+        # Algorithm 3 draws in proportion to alpha / cost. Where the cost is zero, learners vote exactly
+        # instead.
         free = costs == 0 if sampling == "cost" else np.zeros(len(costs), dtype=np.bool_)
+        # Importance sampling: the vote of a learner drawn with probability ~ alpha / cost is multiplied by
+        # its cost. The mean of the draws times the sum of alpha / cost, `scale`, is then an unbiased estimate
+        # of the vote of all learners that are drawn (theorem 5 and its proof).
         weights = np.where(free, 0.0, _normal(costs)) if sampling == "cost" else np.ones(len(costs))
         ratios = np.divide(votes.alphas, weights, out=np.zeros_like(weights), where=~free)
         steps = _steps(votes)
@@ -221,7 +227,7 @@ class PlanSampler:
 def full_vote(
     votes: TreeVotes | LinearVotes, sheet: CostSheet, values: NDArray[np.floating], n_threads: int = 1
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the vote of all learners, whatever it costs.
+    """Return the full vote of all learners, regardless of its cost.
 
     Parameters
     ----------
@@ -239,6 +245,7 @@ def full_vote(
     votes : ndarray of float64, shape (n_rows,)
     acquired : ndarray of bool, shape (n_rows, n_features)
     """
+    # Without a budget everything is affordable, so the sampler takes the full vote at once.
     sampler = PlanSampler(SamplingPlan.make(votes, sheet, "weight"))
     outputs, acquired, _ = sampler.sample(values, None, np.zeros(len(values), dtype=np.int64), n_threads)
     return outputs[:, 0], acquired
@@ -251,7 +258,8 @@ def _costs(columns: tuple[tuple[int, ...], ...], sheet: CostSheet) -> NDArray[np
 
 
 def _normal(costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale costs by the power of two that takes the largest to between 1/2 and 1; none becomes too small."""
+    """Scale costs by a power of two so that the largest is in [1/2, 1); bound them below by `_LEAST`."""
+    # Scaling by a power of two changes no mantissa, so costs in another such unit give the same bits.
     _, exponent = np.frexp(costs.max())
     return np.asarray(np.maximum(np.ldexp(costs, -exponent), _LEAST))
 
@@ -263,7 +271,9 @@ def _cumulative(alphas: NDArray[np.float64], costs: NDArray[np.float64]) -> NDAr
     """
     ratios = [_ratio(alpha, cost) for alpha, cost in zip(alphas.tolist(), costs.tolist(), strict=True)]
     largest = max(ratios)
+    # Room for the sum: each share is at most `unit`, and there are fewer than 2**bit_length of them.
     unit = 2 ** (_SHARE_BITS - len(ratios).bit_length())
+    # At least 1: a learner that rounding made impossible to draw would bias the estimate.
     shares = [max(round(ratio / largest * unit), 1) if ratio else 0 for ratio in ratios]
     return np.array(list(accumulate(shares)), dtype=np.uint64)
 
@@ -275,6 +285,7 @@ def _ratio(alpha: float, cost: float) -> Fraction:
 
 def _by_cost(columns: tuple[tuple[int, ...], ...], costs: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return one learner for each set of columns that costs something, the most expensive first."""
+    # Learners with the same columns have the same price at all times, so one of each set is enough.
     first: dict[tuple[int, ...], int] = {}
     for learner, own in enumerate(columns):
         first.setdefault(own, learner)
@@ -290,6 +301,8 @@ def _order(alphas: NDArray[np.float64], costs: NDArray[np.float64]) -> list[int]
 
     def rank(learner: int) -> tuple[bool, Fraction, float, int]:
         alpha, cost = float(alphas[learner]), float(costs[learner])
+        # Fractions, as rounded ratios could turn near-equal learners into ties, or swap them when costs
+        # scale.
         return cost > 0, -_ratio(alpha, cost), -alpha, learner
 
     return sorted(range(len(costs)), key=rank)
@@ -297,6 +310,7 @@ def _order(alphas: NDArray[np.float64], costs: NDArray[np.float64]) -> list[int]
 
 def _steps(votes: TreeVotes | LinearVotes) -> float:
     """Return the finest grid, one over a power of two, on which all sums of weighted votes are exact."""
+    # The features of a linear model are unbounded; values of about 1 are assumed for them.
     reach = np.where(np.isfinite(votes.reach()), votes.reach(), 1.0)
     most = math.fsum((votes.alphas * reach).tolist())
     _, exponent = math.frexp(most)
@@ -304,6 +318,7 @@ def _steps(votes: TreeVotes | LinearVotes) -> float:
 
 
 def _reach(votes: TreeVotes | LinearVotes, order: list[int], steps: float) -> NDArray[np.float64]:
+    # Rounded as the votes are, so that the bound holds for the sums as they are computed.
     furthest = votes.reach()[order] * votes.alphas[order]
     on_grid = np.where(np.isfinite(furthest), np.rint(furthest * steps) / steps, np.inf)
     return np.append(np.cumsum(on_grid[::-1])[::-1], 0.0)

@@ -1,4 +1,4 @@
-"""The walks of a sampled vote: learner by learner, column by column.
+"""The policies of a sampled vote: learner by learner, column by column.
 
 They draw and add in the same order as the compiled sampler, so that both give the same bits.
 """
@@ -23,11 +23,12 @@ class VotePolicy:
         self._plan = plan
         self._learner = -1
         self._vote: LazyVote | None = None
+        # Columns that were answered; those of them that the row does not own were refused.
         self._heard: set[int] = set()
         self.samples = 0
 
     def wants(self, ledger: RowLedger) -> int | None:
-        """Return the column that the current learner needs, or go on to the next learner."""
+        """Return the column that the current learner needs; move on to the next learner when it has voted."""
         while True:
             if self._vote is not None:
                 column = self._vote.wants()
@@ -55,7 +56,7 @@ class VotePolicy:
         raise NotImplementedError
 
     def _obtainable(self, columns: Iterable[int], ledger: RowLedger) -> list[int]:
-        """Leave out the columns that were refused, which no price can buy."""
+        """Return the columns without those that were refused."""
         owned = ledger.owned
         return [column for column in columns if owned[column] or column not in self._heard]
 
@@ -63,8 +64,9 @@ class VotePolicy:
 class SampledVotePolicy(VotePolicy):
     """Draw learners at random; algorithms 2 and 3 of Reyzin (2011).
 
-    Learners that cost nothing may vote exactly beforehand. If all columns still unbought are affordable, all
-    learners vote. Otherwise draws go on while the budget covers the largest unpaid price of any learner.
+    With "cost" sampling, learners that cost nothing vote first, exactly. If all remaining columns are
+    affordable, all learners vote. Otherwise draws continue while the budget covers the largest unpaid price
+    of any learner.
 
     Parameters
     ----------
@@ -89,6 +91,8 @@ class SampledVotePolicy(VotePolicy):
     def output(self) -> NDArray[np.float64]:
         """Return the estimate of the full vote, or the full vote once it is complete, shape (1,)."""
         plan = self._plan
+        # A full vote that is cut short is biased towards the first learners, so the draws before it are
+        # preferred.
         if self._mode == "full" and (self._place == len(plan.columns) or not self.samples):
             return np.array([self._full])
         if self.samples:
@@ -105,8 +109,12 @@ class SampledVotePolicy(VotePolicy):
         if self._mode == "draw":
             if not plan.cumulative[-1]:
                 return None
+            # `_changed` comes first: it also renews the key and the price that the other branches read. A
+            # draw is a pure function of the key and its number, so a walk can be resumed anywhere.
             if self._changed(ledger) and plan.full_vote and self._affords_all(ledger):
                 self._mode, self._place = "full", 0
+            # The loop condition of algorithms 2 and 3, with <= in place of <. It asks for the most expensive
+            # learner, not for the one drawn: skipping those that are too expensive would bias the vote.
             elif self.samples >= plan.max_samples or ledger.spent + self._largest_unpaid > ledger.limit:
                 return None
             else:
@@ -130,12 +138,14 @@ class SampledVotePolicy(VotePolicy):
         return ledger.affords_all(self._obtainable(self._plan.relevant, ledger))
 
     def _changed(self, ledger: RowLedger) -> bool:
-        """Tell whether anything was bought or refused since the last draw; if so, renew key and price."""
+        """Return whether anything was bought or refused since the last draw; if so, renew key and price."""
         bought = np.flatnonzero(ledger.bought)
         state = len(bought), len(self._heard)
         if state == self._seen:
             return False
         self._seen = state
+        # Only purchases enter the key, so what was not acquired cannot change a draw (blindness); XOR makes
+        # their order irrelevant.
         self._key = self._seed_key
         for column in bought.tolist():
             self._key ^= purchase_bits(column)
@@ -178,6 +188,7 @@ class TopVotePolicy(VotePolicy):
                 return None
             learner = int(plan.order[self._place])
             self._place += 1
+            # All columns of the learner or none, so that nothing is paid for a vote that is cut short.
             if ledger.affords_all(self._obtainable(plan.columns[learner], ledger)):
                 return learner
         return None

@@ -1,4 +1,4 @@
-"""Plain gradient boosting, cost-blind: the reference for the Greedy Miser."""
+"""Plain, cost-blind gradient boosting: the baseline of the Greedy Miser."""
 
 from __future__ import annotations
 
@@ -30,32 +30,32 @@ class GradientBoostingModel(TreeModel, RegressorModel):
 class GradientBoostingRegressor(ContractRegressor):
     """Boosted regression trees on squared loss, cost-blind.
 
-    The prices do not change what is learned, only what is reported: `spend` and `acquired` show what a
-    model costs that does not know the prices.
+    Prices affect only what is reported: `spend` and `acquired` show the cost of a model that was trained
+    without them.
 
     Parameters
     ----------
     n_estimators : int
         Number of trees.
     learning_rate : float
-        What the values of each tree are multiplied by.
+        Factor applied to the values of each tree.
     max_depth, max_leaf_nodes : int, optional
-        Limits of each tree.
+        Limits of each tree; None for none.
     min_samples_leaf : int
-        Fewest training rows of a leaf, regardless of their weights.
+        Minimum number of training rows in a leaf, regardless of their weights.
     l2_regularization : float
         L2 penalty on the leaves: a leaf of weight w is shrunk by w / (w + l2_regularization).
     max_bins : int
-        Thresholds are sought among at most this many bins of a column, 2 to 255.
+        Maximum number of bins per column, 2 to 255; thresholds lie between bins.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same trees.
 
     Attributes
     ----------
     forest_ : Forest
-        The mean of the target as a tree of one node, then the trees in the order of their growth.
+        The mean of the target as a tree with one node, then the trees in the order of growth.
 
     Examples
     --------
@@ -103,6 +103,7 @@ class GradientBoostingRegressor(ContractRegressor):
         settings, prior = TreeSettings.of(self), rows.prior()
         bins = rows.bins(self.max_bins, settings.n_threads)
         trees = boost(
+            # The trade-off is 0, so prices have no influence on the growth.
             settings.make_grower(bins, rows.costs, ledger="row"),
             rows.target,
             rows.weights,
@@ -132,7 +133,7 @@ def boost(
     grower : Grower
         Grows on the binned table of the rows.
     target, weights : ndarray of float64, shape (n_rows,)
-        What to predict, and how much each row counts.
+        The target, and the weight of each row.
     start : float
         The prediction before the first tree.
     n_estimators, learning_rate, l2_regularization
@@ -148,6 +149,7 @@ def boost(
     boosting = Boosting(SQUARED, target, weighting, scores, learning_rate)
 
     def grow(gradients: Floats, hessians: Floats | None, _: int, step: float) -> Grown:
+        # `Weighting` takes the common factor of the weights out of all sums, and so out of the penalty.
         return grower.gradient(
             gradients, hessians, l2_regularization=l2_regularization / weighting.unit, step=step
         )

@@ -37,14 +37,14 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
 
     @abstractmethod
     def _loss(self, rows: TrainingSet) -> Loss:
-        """Return what is minimised on these rows."""
+        """Return the loss to minimise on these rows."""
 
     def _validation_loss(self, loss: Loss, rows: TrainingSet, scores: Floats) -> float:
         """Return the loss of scores (n_outputs, n_rows) on validation rows; by default the weighted mean."""
         return float(np.average(loss.values(rows.target, scores), weights=rows.weights))
 
     def _class_factors(self, rows: TrainingSet) -> Floats | None:  # noqa: ARG002
-        """Return what the weights of each class's rows are multiplied by, shape (n_classes,), or None."""
+        """Return the weight factor of each class, shape (n_classes,), or None."""
         return None
 
     # Learning.
@@ -53,8 +53,10 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         factors = self._class_factors(rows)
         rows = rows.reweighed(factors)
         validation = None if validation is None else validation.reweighed(factors)
+        # From all rows, before any are held out.
         prior = self._loss(rows).start(rows.target, rows.weights)
         stochastic = self.subsample < 1 or self.validation_fraction is not None
+        # A fit without chance draws nothing from a RandomState that the caller may share.
         key = _key(self.random_state) if stochastic else 0
         if validation is None and self.validation_fraction is not None:
             rows, validation = hold_out(rows, self.validation_fraction, partial(draw_rows, subkey(key, 0)))
@@ -82,6 +84,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         kept = boosting.trees if stopping is None else boosting.trees[: stopping.best * n_outputs]
         forest = Forest.concat([before, *kept])
         evaluation_cost = float(self.tree_cost * (forest.n_trees - n_outputs))
+        # Prediction charges features alone, so the cost of the trees is taken off the budget here.
         left = None if budget is None else ledger.feature_budget(budget, evaluation_cost)
         return self.model_type(
             **rows.header(prior=prior, budget=left),
@@ -106,8 +109,9 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         return last
 
     def _progress(self, rows: TrainingSet, before: Forest, budget: float | None) -> Progress:
-        """Return the state of the training rows after the trees that there are already."""
+        """Return the state of the training rows after the existing trees."""
         _, cap = self._row_limits(budget, before.n_outputs)
+        # With charge="model" the budget is kept when the model buys, so no row needs a cap of its own.
         caps = None if self.charge == "model" or cap is None else np.full(len(rows), cap)
         progress = Progress(
             rows.values, before.n_outputs, rows.costs, budget=caps, n_threads=self.n_threads()
@@ -116,8 +120,9 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         return progress
 
     def _row_limits(self, budget: float | None, n_outputs: int) -> tuple[int, float | None]:
-        """Return how many trees fit into the budget, and what they leave for the features of a row."""
+        """Return how many trees fit into the budget, and how much they leave for the features of each row."""
         most = trees_within(budget, self.tree_cost, self.n_estimators * n_outputs, n_outputs)
+        # `trees_within` allows for rounding, so the rest may be slightly negative.
         return most, None if budget is None else max(0.0, budget - self.tree_cost * most)
 
     def _ledger(
@@ -135,6 +140,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
             return ModelLedger(costs, before, budget, self.tree_cost)
         most_trees, cap = self._row_limits(budget, before.n_outputs)
         ledgers = None
+        # Otherwise no split depends on who owns what, and the booster is the cost-blind one (free is free).
         if cap is not None or tradeoff > 0:
             ledgers = RowLedgers(
                 bins,
@@ -156,20 +162,23 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
             drawn = None
             if self.subsample < 1:
                 n_drawn = max(1, round(self.subsample * n_rows))
-                # Stream 0 of the key chose the rows held out.
+                # Stream 0 of the key is the hold-out split. Each tree has a stream of its own, so a warm
+                # start draws what a single fit would have drawn.
                 drawn = draw_rows(subkey(key, number + 1), n_rows, n_drawn)
             return ledger.grow(grower, gradients, hessians, drawn, **leaves)
 
         return settings.make_grow(grow_tree, weighting, weighting.total(n_rows))
 
     def _tradeoff_unit(self, boosting: Boosting, prior: Floats) -> float:
-        """Return what a trade-off of 1 is worth in the sums that trees are grown by."""
+        """Return a trade-off of 1 in the unit of the sums that trees are grown by."""
         if not self.relative:
+            # Sums over rows are in multiples of the common factor of the weights, so lambda must be, too.
             return 1 / boosting.weighting.unit
         start = np.repeat(prior[:, np.newaxis], len(boosting.target), axis=1)
         return boosting.weighting.sum(boosting.loss.values(boosting.target, start))
 
     def _early_stopping(self, rows: TrainingSet, before: Forest, ledger: Ledger) -> EarlyStopping:
+        # Validation rows have the cap of the training rows, which is also that of prediction.
         caps = None if ledger.cap is None else np.full(len(rows), ledger.cap)
         loss = self._loss(rows)
         return EarlyStopping(
@@ -181,9 +190,11 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
     def _run_rounds(
         self, boosting: Boosting, grow: Grow, ledger: Ledger, stopping: EarlyStopping | None
     ) -> None:
-        """Run rounds until there are enough, the budget has room for no more trees, or the loss stalls."""
+        """Run rounds until there are enough, the budget has no room for more trees, or the loss stalls."""
         n_outputs = len(boosting.scores)
         for _ in range(boosting.n_before // n_outputs, self.n_estimators):
+            # All trees of a round or none: a round that lacks the trees of some classes would favour the
+            # others.
             if not ledger.reserve_trees(n_outputs):
                 return
             trees = boosting.round(grow)

@@ -1,4 +1,4 @@
-"""The lasso along its path: the sparse linear rival, which buys a feature for all rows or for none."""
+"""The lasso path: a sparse linear baseline, which buys a feature for all rows or for none."""
 
 from __future__ import annotations
 
@@ -26,32 +26,31 @@ def l1_path(
     n_alphas: int = 30,
     scoring: Scoring | None = None,
 ) -> Frontier:
-    """Follow the lasso from no feature to nearly all; for classes, the group lasso on their indicators.
+    """Compute the lasso path from no feature to nearly all; for classes, the group lasso on indicators.
 
-    Columns are standardised, missing values become the mean, and categories are used as the numbers that code
-    them. A feature costs every row its price as soon as its coefficient is not zero.
+    Columns are standardised, missing values are replaced by the mean, and categories are used as their codes.
+    Every row pays for each feature with a nonzero coefficient.
 
     Parameters
     ----------
     estimator : estimator
-        Says what the task is, regression, classes or ranking, and how it is scored; it is not fitted.
+        Determines the task (regression, classification, ranking) and its score; it is not fitted.
     X, y : array, frame or PreparedTable, array
         The training rows.
     validation, test : tuple (X, y) or (X, y, qid)
-        Rows that choose among the models, and rows that are reported; without ``test`` those of
-        ``validation``.
+        Rows to choose among the models by, and rows to report on; without ``test``, those of ``validation``.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is those of the estimator.
+        Prices of the features; None means those of the estimator.
     n_alphas : int
-        Strengths of the penalty, from the least that leaves no feature down to a thousandth of it.
+        Number of penalties, from the smallest that leaves no feature down to a thousandth of it.
     scoring : callable, optional
         As in `miser_path`.
 
     Returns
     -------
     Frontier
-        One point per strength of the penalty, ``alpha`` in ``params``; ``details`` has the number of features
-        used, ``n_features``, and their cost, ``model_cost``. It keeps no models.
+        One point per penalty, ``alpha`` in ``params``; ``details`` has the number of features used,
+        ``n_features``, and their cost, ``model_cost``. The models are not kept.
 
     Examples
     --------
@@ -77,7 +76,8 @@ def l1_path(
     scaler = _Scaler(encoded.values)
     offset = targets.mean(axis=0)
     Z, centred = scaler(encoded.values), targets - offset
-    # The least strength that leaves no feature, plus a margin so that rounding leaves none either.
+    # By the optimality conditions, all coefficients are zero for a penalty of at least max_j |z_j' y| / n
+    # (for the group lasso, the Euclidean norm over the classes). The margin covers rounding.
     pull = np.linalg.norm((Z.T @ centred).reshape(Z.shape[1], -1), axis=1).max() / len(Z)
     strengths = max(pull, 1e-12) * (1 + 1e-9) * np.geomspace(1, 1e-3, n_alphas)
     alphas, paths, _ = lasso_path(Z, centred, alphas=strengths)
@@ -110,15 +110,17 @@ def _predict(outputs: NDArray[np.float64], classes: NDArray[Any] | None) -> NDAr
 
 
 class _Scaler:
-    """Centre and scale by the training rows; a missing value is the mean."""
+    """Centre and scale by the training rows; missing values become the mean."""
 
     def __init__(self, values: NDArray[np.floating]) -> None:
         seen = ~np.isnan(values)
         count = np.maximum(seen.sum(axis=0), 1)
         self._mean = np.where(seen, values, 0.0).sum(axis=0) / count
         self._scale = np.sqrt((np.where(seen, values - self._mean, 0.0) ** 2).sum(axis=0) / count)
+        # Constant columns stay at zero and are never used.
         self._scale[self._scale == 0] = 1.0
 
     def __call__(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
         centred = (values - self._mean) / self._scale
+        # Column-major, as coordinate descent reads it.
         return np.asfortranarray(np.nan_to_num(centred, nan=0.0), dtype=np.float64)

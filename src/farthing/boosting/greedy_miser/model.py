@@ -1,4 +1,4 @@
-"""What a Greedy Miser has learned: rounds of trees."""
+"""The fitted model of a Greedy Miser: rounds of trees."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class GreedyMiserModel(TreeModel):
     Parameters
     ----------
     evaluation_cost : float
-        What it costs to evaluate all trees.
+        The cost of evaluating all trees.
     validation_losses : ndarray of float64, shape (n_rounds_tried,)
         The loss of the validation rows after each round that was tried; empty without such rows.
     """
@@ -33,23 +33,25 @@ class GreedyMiserModel(TreeModel):
         return int(self.forest.n_trees // len(self.prior) - 1)
 
     def tested(self, n_rounds: int | None = None) -> NDArray[np.bool_]:
-        """Return which features the first rounds test, shape (n_features,); None is all rounds."""
+        """Return which features the first rounds test, shape (n_features,); None means all rounds."""
         last = self.n_rounds if n_rounds is None else n_rounds
+        # The first trees, one per output, are the constants before the first round.
         columns = self.forest.feature[: self.forest.offsets[(last + 1) * len(self.prior)]]
         found: NDArray[np.bool_] = np.zeros(self.forest.n_features, dtype=np.bool_)
         found[columns[columns >= 0]] = True
         return found
 
     def first_rounds(self, n_rounds: int) -> Self:
-        """Return the model of the first rounds alone."""
+        """Return the model of the first rounds only."""
         return replace(
             self,
             forest=self.forest.trees(0, (n_rounds + 1) * len(self.prior)),
+            # All rounds have the same number of trees.
             evaluation_cost=self.evaluation_cost * n_rounds / max(1, self.n_rounds),
         )
 
     def check(self) -> None:
-        """Raise ValueError if the fields do not fit together."""
+        """Raise ValueError if the fields are inconsistent."""
         super().check()
         if self.forest.width != 1 or self.forest.n_trees % len(self.prior):
             raise ValueError("the trees are not rounds of one tree for each output")
@@ -68,4 +70,4 @@ class GreedyMiserClassifierModel(GreedyMiserModel, ClassifierModel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GreedyMiserRegressorModel(GreedyMiserModel, RegressorModel):
-    """The raw output is the predicted number, or the score of a document."""
+    """The raw output is the prediction, or the score of a document."""

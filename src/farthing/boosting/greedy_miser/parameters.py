@@ -42,6 +42,7 @@ CONSTRAINTS: Final[dict[str, Any]] = {
 }
 """What the shared parameters may be."""
 
+# Indented as the class docstrings that `documented` inserts these texts into.
 PARAMETERS = """tradeoff : float
         Lambda of equation 5: a tree minimises the sum over the training rows of half the squared error to the
         negative gradient, times the row's weight, plus tradeoff times the price of the features that the tree

@@ -41,7 +41,7 @@ def miser_path(
     every: int = 1,
     n_jobs: int | None = None,
 ) -> Frontier:
-    """Fit a Greedy Miser at each trade-off and follow spend and score from round to round.
+    """Fit a Greedy Miser at each trade-off and record spend and score after every round.
 
     The table is encoded and binned once. Settings are fitted in parallel, one thread each; any number gives
     the same models.
@@ -49,15 +49,15 @@ def miser_path(
     Parameters
     ----------
     estimator : GreedyMiserRegressor, GreedyMiserClassifier or GreedyMiserRanker
-        All parameters but the trade-off. It is cloned, never changed.
+        All parameters except the trade-off. It is cloned, not changed.
     X, y : array, frame or PreparedTable, array
         The training rows.
     tradeoffs : iterable of float, or int
-        Values of lambda; 0 is plain stage-wise boosting. Or how many of them to find: 0, and others whose
-        models' spends on validation rows are spread evenly from that of the plain booster down to one percent
-        of it (`farthing.boosting.greedy_miser.tradeoff_search`).
+        Values of lambda; 0 is plain stage-wise boosting. Or the number of values to search for: 0, and others
+        whose models' mean spends on the validation rows are spread evenly from that of the plain booster down
+        to one percent of it (`farthing.boosting.greedy_miser.tradeoff_search`).
     validation, test : tuple (X, y) or (X, y, qid)
-        Rows that choose the round, and rows that are reported; without ``test`` those of ``validation``.
+        Rows to choose the round by, and rows to report on; without ``test``, those of ``validation``.
     qid : array, shape (n_rows,), optional
         The queries of the training rows, for a ranker.
     sample_weight : array, shape (n_rows,), optional
@@ -66,9 +66,9 @@ def miser_path(
         From target, predictions and queries to a number, larger is better; None is NDCG@k of a ranker, the
         accuracy of a classifier, minus the mean squared error of a regressor.
     every : int
-        Look at every so many rounds, and at the last.
+        Evaluate after every so many rounds, and after the last.
     n_jobs : int, optional
-        Settings fitted at a time, as in joblib.
+        Number of settings fitted in parallel, as in joblib.
 
     Returns
     -------
@@ -111,14 +111,14 @@ def subset_path(
     every: int = 1,
     n_jobs: int | None = None,
 ) -> Frontier:
-    """Fit the plain booster on all features up to a price, for each price: the paper's feature subsets.
+    """Fit the plain booster on the features up to a price, for several prices: the paper's feature subsets.
 
     Parameters
     ----------
     estimator, X, y, validation, test, qid, sample_weight, scoring, every, n_jobs
         As in `miser_path`; the estimator's trade-off is set to 0.
     thresholds : iterable of float
-        Prices; a feature takes part if it costs no more when bought alone.
+        Prices; a feature is used if it costs no more than this when bought alone.
 
     Returns
     -------
@@ -152,7 +152,7 @@ _Setting = tuple[Mapping[str, float], Mapping[str, Any], TrainingSet]
 
 @dataclass(frozen=True, eq=False)
 class _PathFits:
-    """The fits of a path, all on the same rows, which are prepared once."""
+    """The fits of a path. All use the same rows, which are prepared once."""
 
     estimator: GreedyMiser
     rows: TrainingSet
@@ -185,11 +185,12 @@ class _PathFits:
 
     def fit(self, params: Mapping[str, Any], rows: TrainingSet) -> GreedyMiser:
         """Fit a clone with other parameters, on one thread."""
+        # One thread per fit, as the fits run in parallel.
         model: GreedyMiser = clone(self.estimator).set_params(**params, n_jobs=1)
         return model.fit_rows(rows)
 
     def curves(self, evaluation: RoundEvaluation, settings: Sequence[_Setting]) -> list[list[Point]]:
-        """Fit each setting and follow its rounds; one list of points per setting."""
+        """Fit each setting and evaluate its rounds; one list of points per setting."""
         for _, _, rows in settings:
             rows.bins(self.estimator.max_bins, n_threads(self.n_jobs))  # before the fits, which share them
 
@@ -197,6 +198,7 @@ class _PathFits:
             return evaluation.points(self.fit(params, rows), names)
 
         return list(
+            # Threads suffice, since the core releases the GIL, and they share the prepared table.
             Parallel(n_jobs=self.n_jobs, prefer="threads")(delayed(curve)(*setting) for setting in settings)
         )
 
@@ -208,13 +210,15 @@ class _PathFits:
 
 
 def _spread_points(paths: _PathFits, evaluation: RoundEvaluation, n_tradeoffs: int) -> list[Sequence[Point]]:
-    """Fit at trade-offs that are chosen by what the models so far spend."""
+    """Fit at trade-offs that are chosen by the spends of the models so far."""
     if n_tradeoffs < 1:
         raise ValueError(f"tradeoffs must be values, or how many, at least 1; got {n_tradeoffs}")
     curves: dict[float, Sequence[Point]] = {}
 
     def buys(tradeoff: float) -> bool:
-        """Tell whether the first splits of the first round cost anything."""
+        """Return whether the first splits of the first round cost anything."""
+        # A single stump is a cheap test, and gains are usually largest in the first split. A budget would
+        # refuse purchases that the trade-off allows.
         first = {"tradeoff": tradeoff, "n_estimators": 1, "max_depth": 1, "budget": None}
         model = paths.fit(first, paths.rows).fitted_
         return model.costs.total(model.tested()) > 0
@@ -232,5 +236,6 @@ def _without(rows: TrainingSet, columns: NDArray[np.bool_]) -> TrainingSet:
     """Return the rows with some columns missing throughout, so that no tree splits on them."""
     if not columns.any():
         return rows
+    # Missing rather than removed: the schema stays, so the evaluation rows fit every model of the path.
     encoded = replace(rows.table.encoded, values=np.where(columns, np.nan, rows.values))
     return replace(rows, table=PreparedTable(rows.schema, encoded))

@@ -1,4 +1,4 @@
-"""Spend and score of a Greedy Miser after each round, on rows that it did not learn from."""
+"""Spend and score of a Greedy Miser after each round, on rows that it was not trained on."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ class EvaluationRows:
     Parameters
     ----------
     given : tuple (X, y) or (X, y, qid)
-        As the user gave them.
+        As passed by the user.
     schema : Schema
-        Of the training rows.
+        The schema of the training rows.
     name : str
         Name of the argument, for messages.
     """
@@ -67,9 +67,9 @@ class RoundEvaluation:
     scoring : callable
         See `Scoring`.
     validation, test : EvaluationRows
-        Rows that choose among the points, and rows that choose nothing; may be the same object.
+        Rows to choose among the points by, and rows to report on; may be the same object.
     every : int
-        Look at every so many rounds, and at the last.
+        Evaluate after every so many rounds, and after the last.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class RoundEvaluation:
         self._every = every
 
     def points(self, estimator: GreedyMiser, params: Mapping[str, float]) -> list[Point]:
-        """Return one point per round that is looked at, the first one before any round.
+        """Return one point per evaluated round; the first one is before any round.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class RoundEvaluation:
                 score,
                 test_spend=test_spend,
                 test_score=test_score,
-                # The cost of all features that the trees test; equation 3 of the paper.
+                # The cost of all features that the trees test: the second term of equation 3 of the paper.
                 details={"n_rounds": n_rounds, "model_cost": model.costs.total(model.tested(n_rounds))},
                 source=partial(first_rounds, estimator, n_rounds),
             )
@@ -121,9 +121,11 @@ class RoundEvaluation:
         progress = Progress(rows.values, n_outputs, model.costs, budget=caps)
         spends, followed, tree = _RowSpends(progress), [], 0
         for n_rounds in rounds:
+            # One more: the constants come before the first round.
             end = (n_rounds + 1) * n_outputs
             model.predictor.advance(progress, tree, end)
             tree = end
+            # A row that has looked at nothing gets the prior, as in every prediction.
             looked = progress.touched.any(axis=1, keepdims=True)
             predicted, _ = model.results(np.where(looked, progress.outputs, model.prior))
             spent = spends.now()
@@ -133,7 +135,7 @@ class RoundEvaluation:
 
 
 def first_rounds(estimator: GreedyMiser, n_rounds: int) -> GreedyMiser:
-    """Return the estimator with its first rounds alone; itself if these are all."""
+    """Return the estimator with its first rounds only; itself if these are all."""
     model = estimator.fitted_
     if n_rounds == model.n_rounds:
         return estimator
@@ -141,7 +143,7 @@ def first_rounds(estimator: GreedyMiser, n_rounds: int) -> GreedyMiser:
 
 
 class _RowSpends:
-    """What rows have spent so far; a row is summed again only after it has bought something."""
+    """The spend of each row so far; a row is summed again only after it has bought something."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -151,6 +153,7 @@ class _RowSpends:
     def now(self) -> NDArray[np.float64]:
         """Return the spend of each row, shape (n_rows,)."""
         changed = np.flatnonzero((self._progress.touched != self._seen).any(axis=1))
+        # Summed again rather than incremented: the order of the sheet gives the bits of `spend`.
         self._spent[changed] = self._progress.sheet.total_rows(self._progress.acquired_by(changed))
         self._seen[changed] = self._progress.touched[changed]
         return self._spent

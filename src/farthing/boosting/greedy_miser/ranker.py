@@ -32,11 +32,11 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
     Parameters
     ----------
     loss : {"squared", "lambdamart"}
-        "squared" regresses on the grades, as the paper does. "lambdamart" pushes documents of a query apart,
-        the more the more NDCG gains by it; scores start at the mean grade and have no scale. Pairs of which
-        neither is among the first 30 are left out, as in LightGBM's default: they hardly change NDCG.
+        "squared" regresses on the grades, as in the paper. "lambdamart" uses pairwise gradients weighted by
+        the change in NDCG; scores start at the mean grade and have no scale. Pairs without a document among
+        the top 30 are left out, as in LightGBM's default: they hardly change NDCG.
     k : int
-        Validation rows choose the number of rounds by NDCG@k.
+        The number of rounds is chosen by NDCG@k on the validation rows.
     {parameters}
 
     Attributes
@@ -128,11 +128,11 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
         y : array, shape (n_rows,)
             Grades; larger is better.
         qid : array, shape (n_rows,), optional
-            The query of each document, in any order; None is one query.
+            The query of each document, in any order; None means a single query.
         sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is as if it were not there.
+            Weights; a row of weight zero is ignored.
         validation : tuple (X, y), (X, y, qid) or (X, y, qid, sample_weight), optional
-            Rows that choose the number of rounds, in place of ``validation_fraction``.
+            Rows to choose the number of rounds by, in place of ``validation_fraction``.
 
         Returns
         -------
@@ -143,7 +143,7 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
         return self.fit_rows(rows, validation=given)
 
     def validation_set(self, rows: TrainingSet, validation: Any) -> TrainingSet:
-        """Validate the rows that `fit` was given as ``validation``, against those of the fit.
+        """Check the ``validation`` argument of `fit` against the training rows.
 
         Parameters
         ----------
@@ -169,11 +169,12 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
         return lambdamart(rows.qid, len(rows), self.n_threads())
 
     def _validation_loss(self, loss: Loss, rows: TrainingSet, scores: NDArray[np.float64]) -> float:  # noqa: ARG002
+        # NDCG rather than the training loss, whose values have no scale with lambdamart.
         return 1 - ndcg(rows.target, scores[0], qid=rows.qid, k=self.k)
 
 
 def _codes(qid: Any) -> NDArray[np.int64] | None:
-    """Return queries as numbers from 0; None stays None, which is one query of all rows."""
+    """Return queries as integers from 0; None, a single query of all rows, stays None."""
     if qid is None:
         return None
     ids = column_or_1d(qid)

@@ -50,9 +50,12 @@ class StagedMixin(BudgetedEstimator):
         caps = check_caps(model.budget if budget is None else budget, len(encoded.values))
         n_outputs = len(model.prior)
         progress = Progress(encoded.values, n_outputs, model.costs, budget=caps, n_threads=threads)
+        # The constants before the first round.
         model.predictor.advance(progress, 0, n_outputs)
         for tree in range(n_outputs, model.forest.n_trees, n_outputs):
             model.predictor.advance(progress, tree, tree + n_outputs)
             acquired = progress.acquired
+            # Only entries that were acquired are validated (blindness).
             encoded.check(acquired)
+            # The next round changes the outputs in place.
             yield progress.outputs.copy(), acquired

@@ -1,4 +1,4 @@
-"""A search for trade-offs whose models spread their spends evenly."""
+"""Search for trade-offs whose models have evenly spread spends."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _DOUBLINGS = 100
 
 
 def largest_tradeoff(spends: Callable[[float], bool], start: float = 1.0) -> float | None:
-    """Return the largest trade-off at which anything is bought, up to a factor of 2 below it.
+    """Return the largest trade-off at which anything is bought, to within a factor of 2 below it.
 
     Parameters
     ----------
     spends : callable
         Whether a model of that trade-off spends anything; true up to some trade-off and false above it.
     start : float
-        Where to begin.
+        Where to start.
 
     Returns
     -------
@@ -58,11 +58,11 @@ def largest_tradeoff(spends: Callable[[float], bool], start: float = 1.0) -> flo
 def spread_tradeoffs(
     n_tradeoffs: int, largest: float | None, spend_at: Callable[[Sequence[float]], Sequence[float]]
 ) -> list[float]:
-    """Return trade-offs whose spends are spread evenly, by ratios, from the plain booster's to a hundredth.
+    """Return trade-offs with spends spread evenly, on a log scale, from the plain booster's to 1 % of it.
 
-    Zero and five trade-offs that descend from the largest come first. Then, four at a time, the widest gaps
-    between the spends of neighbours are halved. A fixed grid does worse: at small trade-offs many of its
-    models spend the same, and budgets fall into its gaps.
+    The search starts with zero and five trade-offs descending from the largest. Then, four at a time, the
+    widest gaps between the spends of neighbours are halved. A fixed grid does worse: at small trade-offs many
+    of its models have the same spend, and elsewhere there are gaps without a model for a budget.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ def spread_tradeoffs(
         The largest trade-off at which anything is bought; see `largest_tradeoff`. If there is none, zero is
         the only one returned.
     spend_at : callable
-        From trade-offs to the mean spend of a model of each. It is called a few times, never twice with the
+        From trade-offs to the mean spend of the model of each. It is called a few times, never twice with the
         same trade-off.
 
     Returns
@@ -98,7 +98,8 @@ def spread_tradeoffs(
 
 
 def _between(spends: Mapping[float, float], n_most: int) -> list[float]:
-    """Return trade-offs that halve the widest gaps, assuming that their spends are half way, too."""
+    """Return trade-offs that halve the widest gaps, assuming that their spends are halfway, too."""
+    # Also keeps a spend of zero out of the logarithm.
     least = _LEAST_SHARE * spends[0.0]
     gaps = [
         _Gap(low, high, abs(math.log(max(spends[low], least) / max(spends[high], least))))
@@ -124,10 +125,11 @@ class _Gap:
 
     @property
     def middle(self) -> float:
+        # Zero has no geometric mean with anything: go down by half a decade instead.
         return self.high / math.sqrt(10) if self.low == 0 else math.sqrt(self.low * self.high)
 
     @property
     def rank(self) -> tuple[float, float]:
-        """The wider, the larger; gaps that are too narrow to split go by their trade-offs alone."""
+        """The width first; gaps too narrow to split have width 0 and rank by their trade-offs alone."""
         ratio = self.high / self.middle
         return (self.width if ratio**2 > _CLOSE else 0.0), ratio

@@ -1,4 +1,4 @@
-"""Errors and prices as integers, so that the ties and breakpoints of a pruning are exact."""
+"""Errors and prices on an integer grid, so that ties and breakpoints of a pruning are exact."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Gains:
     steps : ndarray of int64, shape (n_nodes,)
         The gain of each inner node's split, in steps of ``unit``; 0 at leaves.
     unit : Fraction
-        The size of a step, as a part of the mean risk over trees and rows.
+        The size of a step, as a share of the mean risk over trees and rows.
     unsplit : Fraction
-        The risk of the forest of which only the roots are left.
+        The risk of the forest pruned to its roots.
     """
 
     steps: NDArray[np.int64]
@@ -56,7 +56,7 @@ class GridPrices:
     shared : ndarray of int64, shape (n_groups,)
         Shared costs of groups.
     test : int
-        What one test costs.
+        The cost of one test.
     unit : Fraction
         The size of a step.
     """
@@ -68,7 +68,7 @@ class GridPrices:
 
 
 def bag_gains(forest: Forest, risk: Risk) -> Gains:
-    """Return the gains on the rows that the trees were grown on, by the class weights that the trees hold.
+    """Return the gains on the training rows of the trees, from the class weights that the trees hold.
 
     The risk of a tree is the sum over its leaves of ``weight * impurity``, over the weight of its root; the
     risk of the forest is the mean over trees. For "error" the impurity is the share of all classes but the
@@ -100,16 +100,22 @@ def bag_gains(forest: Forest, risk: Risk) -> Gains:
         label = counts[inner].argmax(axis=1)
         staying = row_sums(stopped) - stopped[np.arange(len(inner)), label]
     gain = np.zeros(forest.n_nodes)
+    # e_h - e_left - e_right in terms of the node errors of section 4.2, less the errors of the rows that stop
+    # at h in any case: they stop there with or without the split.
     gain[inner] = mass[inner] - mass[left] - mass[right] - staying
     roots = forest.offsets[:-1]
     total = weight[roots]
     whole = (counts == np.floor(counts)).all() and float(total.sum()) < 2.0**53
+    # Without weights, errors are counts of rows and need no rounding. The trees must have drawn equally many,
+    # or a row would count differently in each.
     if risk == "error" and whole and (total == total[0]).all():
         unit = Fraction(1, int(total[0]) * forest.n_trees)
         return Gains(gain.astype(np.int64), unit, int(mass[roots].sum()) * unit)
     share = gain / weight[starts]
+    # Absolute values: gains may be negative, and no partial sum may leave the exact range.
     bits = _bits(float(np.abs(share).sum()), _SUM_BITS)
     unit = Fraction(2) ** -bits
+    # The root errors are not rounded to the grid: they are a constant of the objective.
     shares = (Fraction(float(m)) / Fraction(float(t)) for m, t in zip(mass[roots], total, strict=True))
     unsplit = sum(shares, start=Fraction(0))
     return Gains(
@@ -118,7 +124,7 @@ def bag_gains(forest: Forest, risk: Risk) -> Gains:
 
 
 def row_gains(predictor: Predictor, values: NDArray[np.floating], codes: NDArray[np.int64]) -> Gains:
-    """Return the gains on rows of their own.
+    """Return the gains on separate rows.
 
     A tree is wrong on a row if the largest score of its node is not that of the row's class.
 
@@ -138,29 +144,32 @@ def row_gains(predictor: Predictor, values: NDArray[np.floating], codes: NDArray
     inner = np.flatnonzero(forest.feature >= 0)
     steps = np.zeros(forest.n_nodes, dtype=np.int64)
     left, right = (starts[inner] + child[inner] for child in (forest.left, forest.right))
+    # As in `bag_gains`: rows that stay at the node do so with or without the split.
     steps[inner] = passing[inner] - staying[inner] - passing[left] - passing[right]
     unit = Fraction(1, len(values) * forest.n_trees)
     return Gains(steps, unit, int(passing[forest.offsets[:-1]].sum()) * unit)
 
 
 def grid_prices(sheet: CostSheet, test: float, n_rows: int, n_tests: int) -> GridPrices:
-    """Turn prices into integers: in decimal steps if at most nine decimals will do, else in powers of two.
+    """Convert prices to integers: in decimal steps if at most nine decimals suffice, else in powers of two.
 
     Parameters
     ----------
     sheet : CostSheet
         The prices.
     test : float
-        What one test costs.
+        The cost of one test.
     n_rows, n_tests : int
-        How often a feature is bought and a test is taken at most; no sum over them may overflow.
+        Maximum number of purchases of a feature, and of tests; no sum over them may overflow.
     """
     prices = [*sheet.own.tolist(), *sheet.shared.tolist(), float(test)]
+    # The largest sum that can occur: every row buys every feature and takes every test.
     total = n_rows * (sum(prices) - prices[-1]) + n_tests * prices[-1]
     factor = next(
         (
             Fraction(10) ** decimals
             for decimals in range(MOST_DECIMALS + 1)
+            # A price counts as exact if it is the float nearest to a decimal of that length, as 0.1 is.
             if total * 10**decimals < 2.0**_EXACT_BITS
             and all(round(price * 10**decimals) / 10**decimals == price for price in prices)
         ),
@@ -190,4 +199,5 @@ def _bits(total: float, most: int) -> int:
     """Return the largest b with total * 2**b below 2**most; 0 for a total of zero."""
     if total == 0:
         return 0
+    # frexp returns the least e with total < 2**e.
     return int(most - np.frexp(total)[1])

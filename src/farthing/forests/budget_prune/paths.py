@@ -1,4 +1,4 @@
-"""Prune a forest for every trade-off at once: BudgetPrune of Nan's thesis, and its rivals."""
+"""Prune a forest for every trade-off at once: BudgetPrune of Nan's thesis, and two baselines."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def prune_path(  # noqa: PLR0917 - the two tables and what goes with each
     """Prune a forest by BudgetPrune, exactly and for every trade-off at once.
 
     At each trade-off the pruning minimises ``objective error + tradeoff * mean cost`` over all prunings: the
-    integer program (IP) of Nan's thesis, chapter 4, with the shared costs of groups. A split is worth the
-    errors that it removes; each row pays for a feature once, whichever trees test it. This is a
-    maximum-weight closure problem: a minimum cut solves it for one trade-off, a parametric minimum cut for
-    all, breakpoint by breakpoint.
+    integer program (IP) of Nan's thesis, chapter 4, with the shared costs of groups. The gain of a split is
+    the number of errors that it removes; each row pays for a feature once, however many trees test it. This
+    is a maximum-weight closure problem: a minimum cut solves it for one trade-off, a parametric minimum cut
+    for all, breakpoint by breakpoint.
 
-    Errors and prices become integers, so that ties and breakpoints are exact. Errors are counts of rows.
-    Prices with at most nine decimals are exact; other prices, and weighted errors, are rounded to the finest
-    power of two at which all of them add up to less than 2**52.
+    Errors and prices are converted to integers, so that ties and breakpoints are exact. Errors are counts of
+    rows. Prices with at most nine decimals are exact; other prices, and weighted errors, are rounded to the
+    finest power of two at which their sum is less than 2**52.
 
     Parameters
     ----------
@@ -53,17 +53,17 @@ def prune_path(  # noqa: PLR0917 - the two tables and what goes with each
     X : array or frame, shape (n_rows, n_features)
         The rows whose cost is measured, preferably not those that the trees were grown on.
     y : array, shape (n_rows,)
-        Their labels, for ``forest_errors`` only.
+        Their labels, used for ``forest_errors`` only.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is those of the model.
+        Prices of the features; None means those of the model.
     X_error, y_error : array or frame, shape (n_error_rows, n_features), and array, shape (n_error_rows,)
         The rows that errors are counted on. None counts them on the rows that the trees were grown on, by the
         class weights that the trees hold; imported forests hold none, so they need such rows.
     path_length_cost : float
-        What each test in each tree costs, in the unit of the sheet, whether or not its feature is owned (the
+        The cost of each test in each tree, in the unit of the sheet, whether or not its feature is owned (the
         computational cost of the integer program).
     progress : bool or callable
-        True prints the share of the work that is done to stderr; a callable is called with it, from 0 to 1.
+        True prints the share of the work done to stderr; a callable is called with it, from 0 to 1.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same path.
 
@@ -92,7 +92,9 @@ def exact_path(
 ) -> PruningPath:
     """Return the path of BudgetPrune; see `prune_path`."""
     prices = problem.prices(path_length_cost)
-    # Breakpoints p/q are exact fractions, in steps of gain per step of price summed over the rows.
+    # Optimal prunings are nested, since only the costs grow with the trade-off: one number per node, `drop`,
+    # holds the whole path. Breakpoints p/q are exact fractions, in steps of gain per step of price summed
+    # over the rows; the objective has means over the rows, hence the factor.
     p, q, drop, _ = problem.closure(gains, prices).path(_reporter(progress))
     rate = gains.unit / prices.unit * len(problem.values)
     return problem.path(gains, _tradeoffs(p, q, rate), drop)
@@ -110,7 +112,7 @@ def cost_complexity_path(  # noqa: PLR0917 - as prune_path
     progress: Progress = False,
     n_jobs: int | None = None,
 ) -> PruningPath:
-    """Prune each tree by Breiman's minimal cost-complexity, all at one rate, whatever features cost.
+    """Prune each tree by Breiman's minimal cost-complexity, all at one rate, regardless of prices.
 
     Each tree minimises ``risk + tradeoff * number of leaves``. For one tree and "gini", the trade-off is
     scikit-learn's ``ccp_alpha``.
@@ -134,6 +136,8 @@ def cost_complexity_path(  # noqa: PLR0917 - as prune_path
     place = np.full(trees.n_nodes, -1, dtype=np.int64)
     place[inner] = np.arange(len(inner))
     starts = trees.tree_starts()
+    # Also a closure problem: each split needs its parent's (arcs from child to parent) and adds one leaf, so
+    # all have the price 1.
     heads = np.concatenate([inner, inner])
     tails = np.concatenate([starts[inner] + trees.left[inner], starts[inner] + trees.right[inner]])
     split = place[tails] >= 0
@@ -163,8 +167,8 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
 ) -> PruningPath:
     """Prune by GreedyPrune: remove one feature after another from the whole forest.
 
-    Each step removes the feature whose removal, with all splits below its own, raises the objective error the
-    least per unit of mean cost that it saves; of equals the one that saves more, then the earlier column. The
+    Each step removes the feature whose removal, with all splits below its own, increases the objective error
+    the least per unit of mean cost saved. Ties go to the one that saves more, then to the earlier column. The
     path ends when no removal saves anything.
 
     Parameters
@@ -175,7 +179,7 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
     Returns
     -------
     PruningPath
-        One pruning per removed feature. Its ``tradeoffs`` are the largest rise per unit of cost so far.
+        One pruning per removed feature. Its ``tradeoffs`` are the largest increase per unit of cost so far.
     """
     problem = PruningProblem.of(forest, X, y, costs, n_jobs)
     gains = problem.gains("error", X_error, y_error)
@@ -186,6 +190,7 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
     tradeoffs = [Fraction(0)]
     for number, (feature, ratio) in enumerate(removals, start=1):
         step[feature] = number
+        # A greedy step may have a lower ratio than the one before; the trade-offs of a path must ascend.
         tradeoffs.append(max(tradeoffs[-1], ratio))
     drop = np.where(trees.feature >= 0, step[trees.feature], 0)
     drop = _nested(problem.predictor, drop)
@@ -195,7 +200,7 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
 def _greedy_removals(
     problem: PruningProblem, gains: Gains, report: Callable[[float], None] | None
 ) -> list[tuple[int, Fraction]]:
-    """Return the features in the order of their removal, each with the rise of error per unit of cost."""
+    """Return the features in the order of removal, each with the increase of error per unit of cost."""
     trees, sheet, prices = problem.predictor.forest, problem.costs, problem.prices(0.0)
     paths = feature_paths(problem.predictor.core, plain(problem.values), sheet.group_of, len(sheet.shared))
     rate = gains.unit / prices.unit * len(problem.values)
@@ -216,6 +221,7 @@ def _greedy_removals(
         ]
         if not offers:
             break
+        # Fractions compare exactly, so ties are true ties.
         ratio, _, best = min(offers)
         removed[best] = 1
         removals.append((best, ratio * rate))
@@ -225,17 +231,18 @@ def _greedy_removals(
 
 
 def _tradeoffs(p: NDArray[np.int64], q: NDArray[np.int64], rate: Fraction) -> list[float]:
-    """Return the breakpoints p/q in the unit of the trade-off, after the first, which is 0."""
+    """Return the breakpoints p/q in the unit of the trade-off, preceded by 0."""
     return [0.0, *(float(Fraction(int(a), int(b)) * rate) for a, b in zip(p, q, strict=True))]
 
 
 def _nested(predictor: Predictor, drop: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Lower the pruning of each node to that of its parent, level by level."""
+    """Bound the drop of each node by that of its parent, level by level."""
     trees = predictor.forest
     starts, bounded = trees.tree_starts(), drop.copy()
     level = trees.offsets[:-1]
     while len(level := level[trees.feature[level] >= 0]):
         children = [starts[level] + trees.left[level], starts[level] + trees.right[level]]
+        # A node below one that is no longer split is gone, whatever its own feature.
         for child in children:
             bounded[child] = np.minimum(bounded[child], bounded[level])
         level = np.concatenate(children)

@@ -1,4 +1,4 @@
-"""What a pruning works on: a forest, prices, and the rows whose cost is measured."""
+"""The input of a pruning: a forest, prices, and the rows whose cost is measured."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PruningProblem:
     estimator : ContractClassifier
         A fitted classifier made of trees.
     model : TreeModel and ClassifierModel
-        What it has learned.
+        Its fitted model.
     costs : CostSheet
         The prices, in the order of the columns.
     values : ndarray of float, shape (n_rows, n_features)
@@ -57,7 +57,7 @@ class PruningProblem:
 
     @classmethod
     def of(cls, estimator: Any, X: Any, y: Any, costs: Any, n_jobs: int | None) -> PruningProblem:
-        """Check what a user passed."""
+        """Check the arguments of the user."""
         if not (isinstance(estimator, ContractClassifier) and issubclass(estimator.model_type, TreeModel)):
             raise TypeError(
                 "only a classifier made of trees can be pruned, such as BudgetForestClassifier; got "
@@ -81,7 +81,7 @@ class PruningProblem:
         return predictor
 
     def gains(self, risk: Risk, X_error: Any, y_error: Any) -> Gains:
-        """Return the risk that each split removes, measured by the class weights of the trees or on rows."""
+        """Return the risk that each split removes, measured on the class weights of the trees or on rows."""
         if (X_error is None) != (y_error is None):
             raise ValueError("X_error and y_error go together: give both or neither")
         if X_error is None:
@@ -97,6 +97,7 @@ class PruningProblem:
             raise ValueError(f"path_length_cost must be zero or more, and finite; got {path_length_cost!r}")
         trees = self.predictor.forest
         n_rows = len(self.values)
+        # No row takes more tests in a tree than the deepest tree has.
         return grid_prices(self.costs, test, n_rows, n_rows * trees.n_trees * trees.depth())
 
     def closure(self, gains: Gains, prices: GridPrices) -> Pruning:
@@ -117,15 +118,17 @@ class PruningProblem:
         Parameters
         ----------
         gains : Gains
-            What the splits save.
+            The risk that each split removes.
         tradeoffs : list of float
-            Where each pruning begins to be the best, ascending.
+            The trade-off from which each pruning is the best, ascending.
         drop : ndarray of int64, shape (n_nodes,)
-            The pruning from which on each node is no longer split.
+            For each node, the first pruning in which it is no longer split.
         """
         trees, n_prunings = self.predictor.forest, len(tradeoffs)
         costs, errors, lengths = self._measure(self.values, self.codes, drop, n_prunings)
         inner = trees.feature >= 0
+        # Pruning j keeps the nodes that drop after j, so suffix sums over `drop` measure all prunings at
+        # once.
         n_splits = _sums_after(np.bincount(drop[inner], minlength=n_prunings + 1))
         gain_at_drop = np.zeros(n_prunings + 1, dtype=np.int64)
         np.add.at(gain_at_drop, drop[inner], gains.steps[inner])
@@ -191,6 +194,7 @@ class PruningProblem:
     def _pruned(self, drop: NDArray[np.int64], number: int) -> ContractClassifier:
         """Return the estimator of a pruning, with the prices that it was pruned by."""
         params = self.estimator.get_params(deep=False)
+        # The pruned model must charge what it was pruned for, or its spend would not be that of the path.
         changed = {"costs": self.costs} if self.costs is not self.model.costs and "costs" in params else {}
         forest = pruned(self.predictor.forest, drop > number)
         return self.estimator.variant(changed, replace(self.model, forest=forest, costs=self.costs))
@@ -204,6 +208,7 @@ def _encoded(estimator: ContractClassifier, X: Any, y: Any) -> tuple[NDArray[np.
     check_consistent_length(encoded.values, codes)
     if not len(codes):
         raise ValueError("there are no rows to prune by")
+    # Only entries that the trees look at are validated.
     _, acquired = model.outputs(encoded.values)
     encoded.check(acquired)
     return encoded.values, codes

@@ -1,4 +1,4 @@
-"""A forest that knows the prices, pruned by BudgetPrune for every mean budget: both steps in one fit."""
+"""A forest grown by BudgetRF and pruned by BudgetPrune for every mean budget, in one fit."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class PrunedForestModel(ClassCountModel):
     Parameters
     ----------
     grown : Forest
-        The trees before pruning; ``forest`` are those of the budget.
+        The trees before pruning; ``forest`` has those of the budget.
     drop : ndarray of int64, shape (n_nodes,)
-        The pruning from which on each node of ``grown`` is no longer split.
+        For each node of ``grown``, the first pruning in which it is no longer split.
     path_costs, path_errors : ndarray of float64, shape (n_prunings,)
-        Mean spend, descending, and share of wrong labels of the rows held out.
+        Mean spend, descending, and error of the held-out rows.
     """
 
     grown: Forest
@@ -50,15 +50,16 @@ class PrunedForestModel(ClassCountModel):
         return normalise(outputs)
 
     def within(self, budget: float | None) -> Self:
-        """Return the pruning of the least error within a mean budget, among equals of the least spend."""
+        """Return the pruning with the least error within a mean budget; ties go to the lower spend."""
         fits = self.path_costs <= spending_limit(budget)
         errors = np.where(fits, self.path_errors, np.inf)
-        # The last pruning is the cheapest: it is taken if none is within the budget.
+        # Searched from the end, so that of equal errors the cheapest wins. The last pruning, the cheapest of
+        # all, is taken if none is within the budget.
         number = len(errors) - 1 - int(np.argmin(errors[::-1])) if fits.any() else len(errors) - 1
         return replace(self, forest=pruned(self.grown, self.drop > number))
 
     def check(self) -> None:
-        """Raise ValueError if the fields do not fit together."""
+        """Raise ValueError if the fields are inconsistent."""
         super().check()
         if self.grown.n_features != self.forest.n_features or self.grown.width != self.forest.width:
             raise ValueError("the trees before and after pruning must have the same features and classes")
@@ -79,29 +80,29 @@ class PrunedForestModel(ClassCountModel):
     trials=[{"n_estimators": 5, "growth_tradeoff": 0.1, "max_features": None}],
 )
 class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
-    """A forest that is grown with the prices of its features in mind and pruned to a mean budget.
+    """A forest that is grown with regard to prices and pruned to a mean budget.
 
-    A quarter of the rows is held out of the trees. BudgetPrune finds the best prunings by the cost of these
-    rows, for every trade-off (`farthing.forests.prune_path`); the model is the one of the least error on them
-    within the budget. `at` returns that of another budget without another fit.
+    The trees are grown on three quarters of the rows. BudgetPrune finds the best prunings by the cost of the
+    other rows, for every trade-off (`farthing.forests.prune_path`); the model is the one with the least error
+    on them within the budget. `at` returns the model for another budget without refitting.
 
     Parameters
     ----------
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     budget : float, optional
-        What a row may spend on average, measured on the rows held out; None is no limit.
+        Limit on the mean spend, measured on the held-out rows; None for no limit.
     cost_rule : {"penalty", "ratio"}
         How the trees weigh gain against price; see `BudgetForestClassifier`.
     growth_tradeoff : float
-        For ``cost_rule="penalty"``: what buying all features takes off the gain, as a share of the impurity
-        at the root. It is relative to what all features cost together, so one value suits sheets in any
-        unit: `BudgetForestClassifier` would get ``growth_tradeoff / costs.total(costs.features)``. It shapes
-        the trees only; the trade-off of the pruning follows from the budget.
+        For ``cost_rule="penalty"``: the penalty for buying all features, as a share of the impurity at the
+        root. It is relative to the cost of all features, so one value suits sheets in any unit:
+        `BudgetForestClassifier` would get ``growth_tradeoff / costs.total(costs.features)``. It shapes the
+        trees only; the trade-off of the pruning follows from the budget.
     n_estimators, max_features, max_depth, min_samples_leaf, max_bins
         As in `BudgetForestClassifier`.
     random_state : int, RandomState or None
-        Seed of the trees and of the rows held out.
+        Seed of the trees and of the held-out rows.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same model.
 
@@ -112,9 +113,9 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
     forest_ : Forest
         The trees of the budget.
     drop_ : ndarray of int64, shape (n_nodes,)
-        The pruning from which on each node of ``grown_`` is no longer split.
+        For each node of ``grown_``, the first pruning in which it is no longer split.
     path_costs_, path_errors_ : ndarray of float64, shape (n_prunings,)
-        Mean spend, descending, and share of wrong labels of the rows held out.
+        Mean spend, descending, and error of the held-out rows.
 
     References
     ----------
@@ -171,7 +172,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         self.n_jobs = n_jobs
 
     def model_at(self, cap: float | None, budget_kind: BudgetKind) -> PrunedForestModel:  # noqa: ARG002
-        """Return the model of another mean budget; None is no limit."""
+        """Return the model for another mean budget; None for no limit."""
         return self.fitted_.within(cap)
 
     def _learn(self, rows: TrainingSet) -> PrunedForestModel:
@@ -189,6 +190,8 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
             held_out.target[units],
             self.n_threads(),
         )
+        # The gains are measured in the bags. Costs, and the errors that choose the pruning, are measured on
+        # the held-out rows, which the trees have not seen.
         path = exact_path(problem, problem.gains("error", None, None))
         grown = forest.fitted_.forest
         model = PrunedForestModel(
@@ -202,10 +205,11 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         return model.within(check_cap(self.budget))
 
     def _forest(self, costs: CostSheet, random_state: np.random.RandomState) -> BudgetForestClassifier:
-        """Return the forest to grow, whose trade-off is per unit of price."""
+        """Return the forest to grow; its trade-off is per unit of price."""
         tradeoff = None
         if self.cost_rule == "penalty":
             full_cost = costs.total(costs.features)
+            # If all features are free, any divisor will do: every price is zero.
             tradeoff = self.growth_tradeoff / (full_cost if full_cost > 0 else 1.0)
         return BudgetForestClassifier(
             cost_rule=self.cost_rule,

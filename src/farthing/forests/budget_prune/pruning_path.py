@@ -1,4 +1,4 @@
-"""A nested path of prunings: what each costs and gets wrong, and the models themselves."""
+"""A nested path of prunings: the cost and error of each, and the models themselves."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class PruningPath(Frontier):
     points, failures, score_name, unit, full_cost, n_skipped, reference
         As in `Frontier`.
     drop : ndarray of int64, shape (n_nodes,)
-        The pruning from which on each inner node of the forest is no longer split.
+        For each inner node, the first pruning in which it is no longer split.
     measure : callable
         From a table and its labels to the mean cost and the error of each pruning.
 
@@ -57,7 +57,7 @@ class PruningPath(Frontier):
 
     @cached_property
     def tradeoffs(self) -> NDArray[np.float64]:
-        """Where each pruning begins to be the best, ascending from 0, shape (n_prunings,).
+        """The trade-off from which each pruning is the best, ascending from 0, shape (n_prunings,).
 
         The first pruning is the largest optimum at 0. If some of its splits gain nothing but cost something,
         the second trade-off is 0 as well, and its pruning is the best just above 0.
@@ -76,7 +76,7 @@ class PruningPath(Frontier):
 
     @cached_property
     def forest_errors(self) -> NDArray[np.float64]:
-        """Share of the rows of ``X`` that the trees together get wrong, shape (n_prunings,)."""
+        """Share of the rows of ``X`` that the forest misclassifies, shape (n_prunings,)."""
         return self._details("forest_error")
 
     @cached_property
@@ -100,10 +100,11 @@ class PruningPath(Frontier):
         entry : int
             Position of the pruning; a negative one counts from the end.
         """
+        # `drop` counts the prunings of the whole path; a selection of its points keeps their numbers.
         return self.drop > self.points[entry].details["number"]
 
     def index(self, tradeoff: float) -> int:
-        """Return the position of the pruning that is the best at a trade-off."""
+        """Return the position of the best pruning at a trade-off."""
         rate = float(tradeoff)
         if not rate >= 0:
             raise ValueError(f"the trade-off must be zero or more; got {tradeoff!r}")
@@ -113,30 +114,30 @@ class PruningPath(Frontier):
         return int(np.searchsorted(self.tradeoffs, rate, side="right")) - 1
 
     def at(self, tradeoff: float) -> Point:
-        """Return the pruning that is the best at a trade-off.
+        """Return the best pruning at a trade-off.
 
         Parameters
         ----------
         tradeoff : float
-            What a unit of cost is worth in units of error.
+            The value of a unit of cost in units of error.
 
         Returns
         -------
         Point
-            Its ``model`` is an estimator of the kind that was pruned.
+            Its ``model`` is an estimator of the same class as the one pruned.
         """
         return self.points[self.index(tradeoff)]
 
     def within(self, budget: float, *, hard: bool = False) -> Point | None:
         """Return the largest pruning whose mean spend on the rows of ``X`` is within a budget.
 
-        The objective error falls with the size, so it is also the one of the least objective error; the
-        accuracy of the forest on ``X`` has no part in the choice.
+        The objective error decreases with the size, so it is also the one with the least objective error; the
+        accuracy of the forest on ``X`` does not affect the choice.
 
         Parameters
         ----------
         budget : float
-            What a row may pay on average.
+            Limit on the mean spend.
         hard : bool
             Not available: the path measures means only.
 
@@ -149,6 +150,7 @@ class PruningPath(Frontier):
             raise ValueError("a pruning path measures mean costs only; give predict() a budget to cap rows")
         cap = check_cap(budget)
         limit = spending_limit(cap)
+        # Points are in the order of descending cost, so the first that fits is the largest pruning.
         return next((point for point in self.points if point.spend <= limit), None)
 
     def curve(self, X: Any, y: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -164,7 +166,7 @@ class PruningPath(Frontier):
         Returns
         -------
         costs, errors : ndarray of float64, shape (n_prunings,)
-            Mean spend, and share of the rows that the trees together get wrong.
+            Mean spend, and share of the rows that the forest misclassifies.
         """
         numbers = [int(point.details["number"]) for point in self.points]
         costs, errors = self.measure(X, y)

@@ -1,4 +1,4 @@
-"""The forest of one alpha, and its error, by which the best of several alphas is chosen."""
+"""The forest of one alpha, and the error by which the best of several alphas is chosen."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Candidate:
         *,
         prior: NDArray[np.float64],
     ) -> float:
-        """Return the weighted error on the validation rows; out of the bag if there are none.
+        """Return the weighted error on the validation rows, or the out-of-bag error without them.
 
         Parameters
         ----------
@@ -69,5 +69,7 @@ class Candidate:
         if validation is None:
             return self.out_of_bag(rows, bags).error(rows)
         forest = self.forest(prior, validation.values.shape[1])
+        # An empty forest is scored as well: it predicts the prior, and may be the best that the budget
+        # allows.
         outputs = sum_of_trees(forest, validation.values, votes=self.votes, n_threads=self.n_threads)
         return weighted_error(outputs, validation.target, validation.weights)

@@ -1,4 +1,4 @@
-"""Forests on a budget: BudgetRF of Nan's thesis, chapter 3."""
+"""BudgetRF: random forests on a budget; chapter 3 of Nan's thesis."""
 
 from __future__ import annotations
 
@@ -54,69 +54,70 @@ ImpurityLike: TypeAlias = Impurity | Callable[[NDArray[np.float64]], float]
 class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
     """A random forest whose trees weigh the gain of a split against its price, grown to fit a mean budget.
 
-    BudgetRF of Nan (thesis, algorithm 2): a tree is grown by GreedyTree on a bootstrap sample, and trees are
-    added until the mean cost of the validation rows passes the budget; the tree that passes it is left out.
-    A row pays for a feature once, however many trees test it.
+    BudgetRF of Nan (thesis, algorithm 2): each tree is grown by GreedyTree on a bootstrap sample, and trees
+    are added until the mean cost of the validation rows exceeds the budget; the last tree is left out. A row
+    pays for a feature once, however many trees test it.
 
     Parameters
     ----------
     impurity : {"entropy", "gini", "pairs", "powers"} or callable
-        What a split should lower; see `BudgetTreeClassifier`. A callable takes the weight of each class in a
+        The impurity to reduce; see `BudgetTreeClassifier`. A callable takes the weight of each class in a
         node, a float64 array of shape (n_classes,), and returns the node's impurity, a number of at least
         zero; like "pairs", a split is scored by the decrease for the worse child. For the guarantee of
         ``max_cost_`` it must be admissible, as is any polynomial with non-negative coefficients each of whose
         terms has at least two classes (lemma 3.4.4). It is called from the compiled grower for every
-        threshold, in one thread, so it is slow: good for small tables. A file holds only its name.
+        threshold, in one thread, so it is slow and suits small tables only. A file holds only its name.
     alpha : float or sequence of float
         Threshold of "pairs": classes of at most this weight in a node count as noise, so that trees stop
-        earlier and cost less. Of several, the one whose forest has the least error on the validation rows is
-        chosen; the cheaper forest of equals, then the earlier.
+        earlier and cost less. If several are given, the one whose forest has the least validation error is
+        chosen; ties go to the cheaper forest, then to the earlier alpha.
     power : float
         Exponent of "powers", at least 2 for the guarantee.
     cost_rule, tradeoff
-        As in `BudgetTreeClassifier`; the share of impurity is that of all training rows.
+        As in `BudgetTreeClassifier`; gains are relative to the impurity of all training rows.
     budget : float, optional
-        What the validation rows may cost on average. It does not cap single rows; `predict` takes such a
-        cap. If the first tree alone costs more, the forest is empty, predicts the prior, and `fit` warns.
+        Limit on the mean cost of the validation rows. It does not cap single rows; `predict` takes such a
+        cap. If the first tree alone costs more, the forest is empty and predicts the prior, and `fit` warns.
     n_estimators : int
-        Largest number of trees.
+        Maximum number of trees.
     max_features : int, float, {"sqrt", "log2"} or None
-        Columns among which each split is sought, drawn anew for each node: a number, a share of them, or all.
-        If none of them gives a split, the others are tried one by one.
+        Columns that are considered for each split, drawn anew for each node: a number, a share, or all. If
+        none of them gives a split, the others are tried one by one.
     max_cuts : int, optional
-        Thresholds of a numeric column that are tried in a node, drawn anew for each node; None is all. Few
-        make trees differ, which can help the forest and costs a little more; the thesis drew 20 to 80.
+        Number of thresholds of a numeric column that are tried in a node, drawn anew for each node; None is
+        all. Few thresholds make the trees more diverse, which can help the forest at a slightly higher cost;
+        the thesis drew 20 to 80.
     cuts_above : float
-        ``max_cuts`` holds in nodes of more weight than this, so of more rows drawn; lighter ones try all
-        thresholds. "pairs" splits every node near its middle, so random thresholds are needed near the root
-        for trees to differ, while near the leaves they cost accuracy.
+        ``max_cuts`` applies to nodes with more weight than this; lighter ones try all thresholds. "pairs"
+        splits every node near its middle, so random thresholds are needed near the root for diverse trees,
+        while near the leaves they cost accuracy.
     bootstrap : bool
-        Whether each tree learns from rows drawn with replacement, or from all of them.
+        Whether each tree learns from rows drawn with replacement, rather than from all rows.
     aggregation : {"distribution", "vote"}
         Whether a tree adds the class shares of its leaf to the forest's output, or one vote for its largest
         class.
     validation_fraction : float, optional
-        Share of the training rows, drawn at random, that is held out as validation rows, unless `fit` is
-        given some. None holds out nothing: the cost is measured on the training rows, and the error of
-        several alphas out of the bag.
+        Share of the training rows, drawn at random, to hold out for validation unless `fit` is given
+        validation rows. With None, the cost is measured on the training rows, and the error of several alphas
+        out of bag.
     oob_score : bool
-        Whether to measure the accuracy out of the bag.
+        Whether to measure the out-of-bag accuracy.
     max_depth, max_leaf_nodes, min_samples_leaf, max_bins
-        Limits of each tree, as in `BudgetTreeClassifier`; a row that is drawn counts once for
+        Limits of each tree, as in `BudgetTreeClassifier`; a row that is drawn several times counts once for
         ``min_samples_leaf``.
     random_state : int, RandomState or None
         Seed of all draws. The draws of a tree are a pure function of the seed, the number of the tree and the
         position of the node in it, so the number of threads and the order of the rows do not matter.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     n_jobs : int, optional
         Trees grown at the same time, as in joblib; any number gives the same forest.
 
     Attributes
     ----------
     forest_ : Forest
-        The trees; values are the class weights of the rows drawn for the tree, so the weight that a node
-        gets wrong in the bag is ``cover - value.max(axis=1)``. An empty forest is one leaf with the prior.
+        The trees; values are the class weights of the rows drawn for the tree, so the in-bag weight that a
+        node misclassifies is ``cover - value.max(axis=1)``. An empty forest is one leaf with the prior.
     n_trees_ : int
         Number of trees.
     votes_ : bool
@@ -133,10 +134,10 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
         costs at most (1 + ln F(S)) * OPT, where F is scaled so that its smallest value above zero is 1.
         Entropy and Gini are not monotone, so there is no such bound for them.
     oob_score_ : float
-        Accuracy on the rows that are out of the bag of some tree, if ``oob_score``; not in a file.
+        Out-of-bag accuracy, over the rows that are out of some bag, if ``oob_score``; not in a file.
     oob_decision_function_ : ndarray of float64, shape (n_rows, n_classes)
-        Probabilities of the training rows from the trees whose bag they are out of, if ``oob_score``; NaN
-        for rows that are in every bag. Not in a file.
+        Out-of-bag probabilities of the training rows, if ``oob_score``; NaN for rows that are in every bag.
+        Not in a file.
     classes_ : ndarray, shape (n_classes,)
         The labels.
 
@@ -247,7 +248,7 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
         return self._bags.weights(tree)
 
     def file_params(self) -> dict[str, Any]:
-        """Return the parameters as a file holds them: of an impurity that is a callable, its name."""
+        """Return the parameters to save: the name of an impurity that is a callable."""
         params = super().file_params()
         if callable(self.impurity):
             params["impurity"] = getattr(self.impurity, "__name__", type(self.impurity).__name__)
@@ -262,11 +263,13 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
         seed = int(check_random_state(self.random_state).randint(np.iinfo(np.int32).max))
         units = SamplingUnits.of(rows.values, rows.target, rows.weights)
         if validation is None and self.validation_fraction is not None and len(units.rows) >= 2:
+            # Units rather than rows are split, so that a row of weight 2 is the same as two rows.
             units, held_out = units.split(self.validation_fraction, seed)
             validation = _of_weight(rows, held_out.row_weights())
         bags = Bags(units, seed, bool(self.bootstrap))
-        # Rows held out stay in the table, with a weight of zero, so that they need no bins of their own.
+        # Held-out rows stay in the table, with a weight of zero, so that the table is binned only once.
         learn = replace(rows, weights=units.row_weights())
+        # All alphas learn from the same bags, so that their errors differ by alpha alone.
         candidates = [self._grow(learn, validation, bags, alpha) for alpha in alphas]
         chosen = candidates[0]
         if len(candidates) > 1:
@@ -290,6 +293,7 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
         unit = impurity_of(counts, self.impurity, alpha, self.power)
         tradeoff = check_tradeoff(self.cost_rule, self.tradeoff) * unit
         growth = ForestGrowth(
+            # A callable, since every worker needs a grower of its own.
             make_grower=lambda n_threads: Grower(
                 bins,
                 rows.costs,
@@ -324,6 +328,7 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
 
     def _model(self, rows: TrainingSet, chosen: Candidate) -> BudgetForestModel:
         """Return the fitted model; if there is no tree, warn."""
+        # A mean budget chooses the trees and caps no row, so the budget of the model is None.
         header = rows.header(budget=self.hard_cap())
         if not chosen.trees:
             warnings.warn(
@@ -345,7 +350,7 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
     # The choice among several alphas.
 
     def _alphas(self, *, given: bool) -> list[float]:
-        """Check the alphas, and that there are rows to choose among several; ``given`` are some to `fit`."""
+        """Check the alphas, and that there are rows to choose by; ``given``: `fit` got validation rows."""
         alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
         if alphas.ndim != 1 or not len(alphas) or not (np.isfinite(alphas) & (alphas >= 0)).all():
             raise ValueError(f"alpha must be a number of at least zero, or several; got {self.alpha!r}")
@@ -359,7 +364,7 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
                 )
         return [float(alpha) for alpha in alphas]
 
-    # Validation rows, whose labels may be missing or new.
+    # Validation rows, whose labels may be missing or unseen.
 
     def _validation_rows(
         self, rows: TrainingSet, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None

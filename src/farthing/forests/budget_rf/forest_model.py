@@ -1,4 +1,4 @@
-"""What BudgetRF learns: trees that vote or add up their class shares."""
+"""The fitted model of BudgetRF: trees that vote or add up their class shares."""
 
 from __future__ import annotations
 
@@ -65,6 +65,7 @@ def class_scores(forest: Forest, *, votes: bool) -> NDArray[np.float64]:
     ndarray of float64, shape (n_nodes, n_classes)
     """
     if votes:
+        # argmax: of equal classes the first, as for the labels of a prediction.
         return np.asarray(np.eye(forest.n_outputs)[forest.value.argmax(axis=1)])
     return normalise(forest.value)
 
@@ -77,7 +78,7 @@ def sum_of_trees(
 
 
 def max_cost(tree: Forest, costs: CostSheet) -> float:
-    """Return what the most expensive path from the root to a leaf of a tree costs.
+    """Return the cost of the most expensive path from the root of a tree to a leaf.
 
     Parameters
     ----------
@@ -86,5 +87,6 @@ def max_cost(tree: Forest, costs: CostSheet) -> float:
     costs : CostSheet
         The prices, in the order of the columns.
     """
+    # One row per leaf: what is tested on its path. A second test of a feature costs nothing.
     owned = tree.tests()[tree.feature < 0] > 0
     return float(costs.total_rows(owned).max())

@@ -1,4 +1,4 @@
-"""Grow the trees of a forest in parallel, until the mean cost of some rows passes a budget."""
+"""Grow the trees of a forest in parallel, until the mean cost of some rows exceeds a budget."""
 
 from __future__ import annotations
 
@@ -33,17 +33,17 @@ class ForestGrowth:
     Parameters
     ----------
     make_grower : callable
-        Returns a grower that uses this many threads.
+        From a number of threads to a grower that uses them.
     target : ndarray of int64, shape (n_rows,)
         Codes of the classes of the rows.
     n_classes : int
         Number of classes.
     weights_of : callable
-        Returns the weights of the rows for the tree of a number; 0 is out of the bag.
+        From the number of a tree to the weights of the rows for it; 0 is out of the bag.
     options : dict
         Further arguments of `Grower.classes`.
     n_estimators : int
-        Most trees.
+        Maximum number of trees.
     n_threads : int
         Threads to use; any number gives the same trees.
     """
@@ -63,12 +63,14 @@ class ForestGrowth:
         ----------
         at_once : int, optional
             Number of trees that are grown before the first of them is yielded; None is all. Trees that the
-            caller does not ask for are wasted, so one who may stop early keeps this small.
+            caller does not consume are wasted, so a caller that may stop early should keep this small.
         """
         n_workers = max(1, min(self.n_threads, self.n_estimators))
         step = self.n_estimators if at_once is None else at_once
         growers: SimpleQueue[Grower] = SimpleQueue()
         for _ in range(n_workers):
+            # Growing trees in parallel scales best; a tree gets several threads only if there are more
+            # threads than trees.
             growers.put(self.make_grower(self.n_threads // n_workers))
 
         def grow(tree: int) -> Forest:
@@ -82,12 +84,13 @@ class ForestGrowth:
             finally:
                 growers.put(grower)
 
+        # A caller that stops early closes the generator, and waits for the trees under way.
         with ThreadPoolExecutor(n_workers) as pool:
             for first in range(0, self.n_estimators, step):
                 yield from pool.map(grow, range(first, min(first + step, self.n_estimators)))
 
     def within(self, budget: float, rows: TrainingSet) -> tuple[list[Forest], float]:
-        """Grow until the mean cost of some rows passes the budget: algorithm 2 of Nan's thesis, lines 2 to 7.
+        """Grow until the mean cost of some rows exceeds the budget; algorithm 2 of the thesis, lines 2 to 7.
 
         Parameters
         ----------
@@ -99,7 +102,7 @@ class ForestGrowth:
         Returns
         -------
         trees : list of Forest
-            Those before the one that passed the budget.
+            Those before the one that exceeded the budget.
         cost : float
             Their mean cost.
         """
@@ -107,9 +110,12 @@ class ForestGrowth:
         cost = 0.0
         # A row pays for a feature once, however many trees test it.
         acquired = np.zeros(rows.values.shape, dtype=np.bool_)
+        # The batch size does not affect the trees, only how many are grown and not used.
         for tree in self.trees(at_once=self.n_threads):
             acquired |= Predictor(tree).predict(rows.values, n_threads=self.n_threads)[1]
             total = float(np.average(rows.costs.total_rows(acquired), weights=rows.weights))
+            # The loop ends at the first tree that exceeds the budget, and line 7 leaves it out. Later trees
+            # are not tried, even if they would cost less.
             if total > spending_limit(budget):
                 break
             trees.append(tree)

@@ -1,4 +1,4 @@
-"""The bootstrap samples of a forest, and what its trees predict for rows out of their bag."""
+"""Bootstrap samples and out-of-bag predictions of a forest."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Bags:
     Parameters
     ----------
     units : SamplingUnits
-        What is drawn from.
+        The units to draw from.
     seed : int
         Seed of the draws.
     bootstrap : bool
@@ -34,12 +34,13 @@ class Bags:
 
     def weights(self, tree: int) -> NDArray[np.float64]:
         """Return the weight of each row for a tree, shape (n_rows,); 0 is out of the bag."""
+        # Drawn again from the seed on each call: stored bags would take n_trees * n_rows floats.
         return self.units.bootstrap(self.seed, tree) if self.bootstrap else self.units.row_weights()
 
 
 @dataclass(frozen=True, eq=False)
 class OutOfBag:
-    """Out-of-bag predictions: for each row, by the trees that did not learn from it.
+    """Out-of-bag predictions: for each row, those of the trees that were not trained on it.
 
     Parameters
     ----------
@@ -56,10 +57,11 @@ class OutOfBag:
     def of(
         cls, trees: Sequence[Forest], rows: TrainingSet, bags: Bags, *, votes: bool, n_threads: int
     ) -> OutOfBag:
-        """Predict the rows of a fit; rows of weight zero were held out, and no tree counts for them."""
+        """Predict the rows of a fit; rows of weight zero were held out and get no predictions."""
         sums = np.zeros((len(rows), rows.n_classes))
         n_trees = np.zeros(len(rows), dtype=np.int64)
         for number, tree in enumerate(trees):
+            # Rows held out are in no bag, but they are no training rows either.
             out = np.flatnonzero((bags.weights(number) == 0) & (rows.weights > 0))
             if len(out):
                 sums[out] += sum_of_trees(tree, rows.values[out], votes=votes, n_threads=n_threads)
@@ -68,7 +70,7 @@ class OutOfBag:
 
     @property
     def covered(self) -> NDArray[np.bool_]:
-        """Whether a row is out of the bag of some tree, shape (n_rows,)."""
+        """Whether a row is out of bag for some tree, shape (n_rows,)."""
         return self.n_trees > 0
 
     def error(self, rows: TrainingSet) -> float:

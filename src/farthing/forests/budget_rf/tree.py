@@ -24,7 +24,7 @@ class ClassCountModel(TreeModel, ClassifierModel):
         return normalise(self.forest.value)
 
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the shares as they are: a single tree's add up to one."""
+        """Return the shares unchanged: those of a single tree add up to one."""
         return outputs
 
 
@@ -40,16 +40,16 @@ class ClassCountModel(TreeModel, ClassifierModel):
     ],
 )
 class BudgetTreeClassifier(ContractClassifier):
-    """A decision tree that weighs what a split tells against what its feature costs.
+    """A decision tree that weighs the gain of a split against the cost of its feature.
 
     Features on the path from the root are owned: a second test of the same feature costs nothing. Each row
-    pays for its own path only, so rows that are easy stay cheap.
+    pays for its own path only, so easy rows stay cheap.
 
     Parameters
     ----------
     impurity : {"entropy", "gini", "pairs", "powers"}
-        What a split should lower. "entropy" and "gini" go by the fall of the expected impurity. "pairs"
-        (threshold-Pairs, equation 3.10 of Nan's thesis) and "powers" (equation 3.13) go by the fall for the
+        The impurity to reduce. "entropy" and "gini" use the decrease of the expected impurity. "pairs"
+        (threshold-Pairs, equation 3.10 of Nan's thesis) and "powers" (equation 3.13) use the decrease for the
         worse child, which bounds the cost of the most expensive path (theorem 3.4.2).
     alpha : float
         Threshold of "pairs": classes of at most this weight in a node count as noise, so that the tree stops
@@ -60,19 +60,19 @@ class BudgetTreeClassifier(ContractClassifier):
         "ratio": the least price per gain, with the original price even for what is owned. "penalty": the
         largest gain - tradeoff * unpaid price, and no split where that is not positive.
     tradeoff : float, optional
-        For "penalty" only, and needed there. The gain is measured as a share of the root's impurity and the
-        price in the sheet's unit, each over all training rows: at 0.01, a feature of price 1 that every row
-        must buy has to remove at least 1 % of the impurity at the root. 0 gives the cost-blind tree.
+        For "penalty" only, and required there. The gain is a share of the root's impurity, the price is in
+        the unit of the sheet, each over all training rows: at 0.01, a feature of price 1 that every row must
+        buy has to remove at least 1 % of the impurity at the root. 0 gives the cost-blind tree.
     budget : float, optional
         Hard: no path may cost more, so no row ever does.
     max_depth, max_leaf_nodes : int, optional
-        Limits of growth.
+        Limits of the tree; None for none.
     min_samples_leaf : int
-        Fewest training rows of a leaf, counted and not weighed.
+        Minimum number of training rows in a leaf, regardless of their weights.
     max_bins : int
-        Thresholds are sought among at most this many bins of a column, 2 to 255.
+        Maximum number of bins per column, 2 to 255; thresholds lie between bins.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same tree.
 
@@ -210,6 +210,7 @@ def impurity_of(
     """
     if callable(impurity):
         return float(impurity(counts))
+    # Impurities are totals, not means per row: the decreases of the splits of a tree add up.
     weight = counts.sum()
     present = counts[counts > 0]
     if impurity == "entropy":
@@ -217,8 +218,10 @@ def impurity_of(
     if impurity == "gini":
         return float((counts * (weight - counts)).sum() / weight)
     if impurity == "powers":
+        # Equation 3.13.
         return float(weight**power - (counts**power).sum())
     if impurity == "pairs":
+        # Equation 3.10, over ordered pairs of different classes: the trace removes the pairs i = j.
         above = np.maximum(counts - alpha, 0.0)
         pairs = np.maximum(np.outer(above, above) - alpha**2, 0.0)
         return float(pairs.sum() - np.trace(pairs))

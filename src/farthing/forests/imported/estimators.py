@@ -1,4 +1,4 @@
-"""Estimators that train a tree model of another library and take over its trees."""
+"""Estimators that train a tree model of another library and import its trees."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class ImportedMixin(BudgetedEstimator):
     model: Any
 
     def file_params(self) -> dict[str, Any]:
-        """Return the parameters as a file holds them: without the model of the other library."""
+        """Return the parameters to save: without the model of the other library."""
         return {**super().file_params(), "model": None}
 
 
@@ -33,15 +33,15 @@ class ImportedMixin(BudgetedEstimator):
 class ImportedClassifier(ImportedMixin, ContractClassifier):
     """A classifier of scikit-learn, LightGBM or XGBoost that is made of trees, with its spend accounted for.
 
-    `from_model` makes one of a model that is fitted already. `fit` trains a copy of ``model`` on the encoded
-    table, in which a category is its code, and takes over the trees.
+    `from_model` makes one from a fitted model. `fit` trains a copy of ``model`` on the encoded table, where
+    categories are replaced by their codes, and imports its trees.
 
     Parameters
     ----------
     model : classifier, optional
-        What `fit` trains: anything that `from_model` takes. None is a decision tree. Files do not hold it.
+        The model to train: anything that `from_model` takes. None is a decision tree. It is not saved.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each. They do not change the model, only what it reports as spent.
+        Prices of the features; None means 1 each. They affect the reported spend, not the model.
     n_jobs : int, optional
         Threads of prediction, as in joblib.
 
@@ -70,11 +70,14 @@ class ImportedClassifier(ImportedMixin, ContractClassifier):
         self.n_jobs = n_jobs
 
     def _learn(self, rows: TrainingSet) -> ImportedClassifierModel:
+        # A fixed seed: scikit-learn's trees break ties between features at random.
         model = DecisionTreeClassifier(random_state=0) if self.model is None else self.model
         if not is_classifier(model):
             raise ValueError(f"model must be a classifier; got {type(model).__name__}")
         learner, imported = _train(model, rows)
         present = learner.classes_  # codes of the classes that have a row
+        # The prior has the scale of the summed outputs: the inverse of the link, so that `conclude` returns
+        # the class shares for a row that looks at nothing.
         shares = rows.prior()[present].clip(_TINY)
         if imported.link == "sigmoid":
             prior = np.log(shares[1:] / shares[:1]) / imported.scale
@@ -119,6 +122,7 @@ class ImportedRegressor(ImportedMixin, ContractRegressor):
         model = DecisionTreeRegressor(random_state=0) if self.model is None else self.model
         _, imported = _train(model, rows)
         mean = rows.prior()
+        # As for classifiers: the inverse of the link, then of the division by the number of trees.
         prior = np.log(mean.clip(_TINY)) if imported.link == "exponential" else mean
         return ImportedRegressorModel(**rows.header(prior=prior * imported.divisor), **fields_of(imported))
 

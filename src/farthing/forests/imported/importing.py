@@ -1,4 +1,4 @@
-"""Import a tree model that was fitted elsewhere."""
+"""Import fitted tree models of other libraries."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def from_model(
     The result can be audited, walked, saved, and pruned if it is a forest. Raw scores are bitwise those of
     scikit-learn and LightGBM, which add in float64, and of XGBoost, which adds in float32, base score first,
     tree by tree. Probabilities are the same to the last float32 bit, except for XGBoost where the C library's
-    float32 exponential is not correctly rounded: there the last bit may differ, in about one row of a
+    float32 exponential is not correctly rounded: there the last bit may differ, in about one row in a
     thousand. Libraries keep values at leaves only, so a walk that stops at an inner node gets the mean of the
-    leaves below it, weighted by the training rows that reached them.
+    leaves below it, weighted by the number of training rows in them.
 
     Parameters
     ----------
@@ -42,11 +42,11 @@ def from_model(
         Of scikit-learn: decision trees, extra trees, random forests, gradient boosting, histogram gradient
         boosting. Needs treelite: ``pip install farthing[import]``.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     classes : sequence, optional
-        The labels, for a bare booster, which knows none; 0, 1, ... if left out.
+        The labels, for a bare booster, which has none; 0, 1, ... by default.
     feature_names : sequence of str, optional
-        The names of the columns, if the model knows none.
+        The names of the columns, if the model has none.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def from_model(
     Raises
     ------
     ModelImportError
-        For what cannot be imported: other kinds of models, splits on categories, several targets, outlier
+        If the model cannot be imported: other kinds of models, splits on categories, several targets, outlier
         scores, boosters that start from another model, outputs such as one sigmoid per class.
     ImportError
         If treelite is not installed.
@@ -98,6 +98,7 @@ def _labels_of(model: Any, classes: Sequence[Any] | None, n_classes: int) -> NDA
     """Return the labels of a classifier: those given, its own, or 0, 1, ..."""
     labels = getattr(model, "classes_", None) if classes is None else np.asarray(classes)
     labels = np.arange(n_classes) if labels is None else np.asarray(labels)
+    # Outputs are in the order of the sorted labels in all of these libraries.
     if len(labels) != n_classes or not np.array_equal(np.unique(labels), labels):
         raise ValueError(f"classes must be {n_classes} labels in ascending order; got {labels.tolist()}")
     return labels

@@ -1,4 +1,4 @@
-"""Imported tree models as fitted models: the sum of the trees, and the link from it to the prediction."""
+"""Imported tree models as fitted models: the sum of the trees, and the link to the prediction."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ class ImportedModel(TreeModel):
     Parameters
     ----------
     link : str
-        From the sum of the trees to the prediction: "identity", "sigmoid", "softmax" or "exponential".
+        The link from the sum of the trees to the prediction: "identity", "sigmoid", "softmax" or
+        "exponential".
     divisor : float
-        What the sum is divided by first: the number of trees if they are averaged.
+        Divisor of the sum, before the link: the number of trees if they are averaged.
     scale : float
-        What it is multiplied by in the sigmoid.
+        Factor of the sum in the sigmoid.
     single : bool
-        Whether the trees are added and the link is computed in float32, as XGBoost does.
+        Whether sum and link are computed in float32, as in XGBoost.
     """
 
     link: str
@@ -41,7 +42,7 @@ class ImportedModel(TreeModel):
         return self.single
 
     def check(self) -> None:
-        """Raise ValueError if the fields do not fit together."""
+        """Raise ValueError if the fields are inconsistent."""
         super().check()
         if self.link not in LINKS:
             raise ValueError(f"link must be one of {', '.join(LINKS)}; got {self.link!r}")
@@ -64,7 +65,7 @@ class ImportedClassifierModel(ImportedModel, ClassifierModel):
         return means
 
     def check(self) -> None:
-        """Raise ValueError if the fields do not fit together."""
+        """Raise ValueError if the fields are inconsistent."""
         super().check()
         if self.link == "exponential":
             raise ValueError("link must be 'identity', 'sigmoid' or 'softmax' for a classifier")
@@ -86,14 +87,14 @@ class ImportedRegressorModel(ImportedModel, RegressorModel):
         return xgboost_links.exponential(means) if self.single else np.exp(means)
 
     def check(self) -> None:
-        """Raise ValueError if the fields do not fit together."""
+        """Raise ValueError if the fields are inconsistent."""
         super().check()
         if self.link not in ("identity", "exponential") or self.forest.n_outputs != 1:
             raise ValueError(f"a regressor has one output and no {self.link}")
 
 
 def fields_of(imported: Imported) -> dict[str, Any]:
-    """Return the fields of an `ImportedModel` that come from the model that was read."""
+    """Return the fields of an `ImportedModel` that come from the imported model."""
     return {
         "forest": imported.forest,
         "link": imported.link,
@@ -107,5 +108,7 @@ def root_outputs(forest: Forest) -> NDArray[np.float64]:
     """Return the sum of the roots' values, the mean output over the training rows, shape (n_outputs,)."""
     roots = np.zeros(forest.n_outputs)
     for first, column in zip(forest.offsets[:-1], forest.target, strict=True):
+        # A tree of a random forest has one value per class; one of a boosted model has one value, for
+        # `column`.
         roots[column : column + forest.width] += forest.value[first]
     return roots

@@ -23,6 +23,7 @@ def read(model: Any) -> Imported:
     try:
         if isinstance(model, treelite.Model):
             return read_treelite(model, single=model.input_type == "float32")
+        # LightGBM compares and adds in float64, XGBoost in float32.
         if library == "lightgbm":
             return read_treelite(frontend.from_lightgbm(getattr(model, "booster_", model)), single=False)
         if library == "xgboost":
@@ -31,8 +32,11 @@ def read(model: Any) -> Imported:
             return replace(found, forest=_with_base(found, booster)) if found.link == "sigmoid" else found
         if library == "sklearn":
             check_is_fitted(model)
+            # scikit-learn's exact trees round values to float32 before they compare; its histogram trees do
+            # not.
             single = not kind.startswith("HistGradientBoosting")
             return read_treelite(sklearn.import_model(_as_forest(model)), single=single)
+    # Treelite rejects models that it does not support in any of these ways.
     except (treelite.TreeliteError, NotImplementedError, AssertionError) as error:
         raise ModelImportError(f"a {kind} cannot be imported: {error}") from error
     raise ModelImportError(
@@ -42,13 +46,16 @@ def read(model: Any) -> Imported:
 
 
 def _with_base(found: Imported, booster: Any) -> Forest:
-    """Return the trees with the base score as XGBoost turns it into log-odds, in float32."""
+    """Return the trees with the base score in log-odds, computed in float32 as in XGBoost."""
     settings = json.loads(booster.save_config())["learner"]["learner_model_param"]
     share = np.float32(np.atleast_1d(json.loads(settings["base_score"]))[0])
     if share == np.float32(0.5):  # log-odds of zero, for which there is no tree
         return found.forest
+    # XGBoost computes -log(1/p - 1) in float32 steps. Any other order may differ in the last bit, which all
+    # raw scores would inherit.
     odds = np.float32(1) / share - np.float32(1)
     values = found.forest.value.copy()
+    # The first tree is the base score, a single node.
     values[0] = np.float32(-np.log(np.float64(odds)))
     return replace(found.forest, value=values)
 
@@ -70,13 +77,14 @@ def _as_forest(model: Any) -> Any:
 
 
 def names_of(model: Any) -> list[str] | None:
-    """Return the names of the columns that the model was trained on; None if it knows none."""
+    """Return the names of the columns that the model was trained on; None if it has none."""
     names = getattr(model, "feature_names_in_", None)
     if names is None and type(model).__module__.startswith("xgboost"):
         booster = model.get_booster() if hasattr(model, "get_booster") else model
         names = booster.feature_names
     if names is None and type(model).__module__.startswith("lightgbm"):
         names = getattr(model, "booster_", model).feature_name()
+        # LightGBM's names for the columns of an array.
         if names == [f"Column_{j}" for j in range(len(names))]:
             return None
     return None if names is None else [str(name) for name in names]

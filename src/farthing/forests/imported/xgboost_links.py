@@ -1,7 +1,7 @@
 """Links from raw sums to predictions in float32, with the rounding steps of XGBoost.
 
 Arguments and results are float64 arrays that hold float32 numbers. Exponentials are correctly rounded to
-float32; those of the C library, which XGBoost calls, are now and then off by one bit.
+float32; those of the C library, which XGBoost calls, are occasionally off by one bit.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def sigmoid(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     array([[0.5, 0.5]])
     """
     raised = exponential(np.minimum(-outputs[:, 0], _LARGEST)).astype(np.float32)
+    # Every operation is rounded to float32, in XGBoost's order.
     second = np.float32(1) / (raised + np.float32(1))
     return np.column_stack([np.float32(1) - second, second]).astype(np.float64)
 

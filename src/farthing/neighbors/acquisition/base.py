@@ -1,4 +1,4 @@
-"""The part of the estimators that all methods which acquire features one by one have in common."""
+"""The base class of estimators that acquire features one by one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CONSTRAINTS: Final[dict[str, Any]] = {"tradeoff": [NON_NEGATIVE], "confidence": 
 
 
 class AcquiringClassifier(BinaryVoteClassifier):
-    """A classifier of two classes that compares a row with the training rows after each purchase."""
+    """A binary classifier that compares a row with the training rows after each purchase."""
 
     budget_kind = "hard"
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS

@@ -1,4 +1,4 @@
-"""Functions of single columns, whose result for one value is bitwise that for a whole table."""
+"""Functions of single columns with bitwise equal results for one value and for a whole table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ColumnFunctions(ABC):
 
     @abstractmethod
     def column(self, feature: int, values: NDArray[np.floating]) -> Floats:
-        """Apply the function of a feature to some of its values, shape (n_values,)."""
+        """Apply the function of a feature to values of it, shape (n_values,)."""
 
     def table(self, values: NDArray[np.floating]) -> Floats:
         """Apply each function to its column of an encoded table, shape (n_rows, n_features)."""
@@ -30,5 +30,7 @@ class ColumnFunctions(ABC):
         return results
 
     def value(self, feature: int, value: float) -> float:
-        """Apply the function of a feature to one value; the bits of `table`."""
+        """Apply the function of a feature to one value, bitwise as in `table`."""
+        # Through the array code of `table`, since scalar code may round differently: a walk must have the
+        # bits of the array calls (one truth).
         return float(self.column(feature, np.array([value]))[0])

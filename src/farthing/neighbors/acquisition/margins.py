@@ -1,4 +1,4 @@
-"""An additive model, feature by feature: the margin that each value adds to the vote."""
+"""An additive model by feature: the margin that each value adds to the vote."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ class Margins(ColumnFunctions):
     """An additive model f(x) = intercept + sum over the features of m_j(x_j).
 
     m_j(x) is ``slope[j] * x`` plus a step function: the level of the first edge that is not below x. A linear
-    model has slopes only, boosted stumps have steps only. Codes of categories are values like any others.
+    model has only slopes, boosted stumps have only steps. Codes of categories are treated as numbers.
 
     Parameters
     ----------
     intercept : float
-        What is added for every row.
+        The constant term.
     slope, missing : ndarray of float64, shape (n_features,)
-        Slopes, and what a missing value adds.
+        Slopes, and the margins of missing values.
     begin : ndarray of int64, shape (n_features + 1,)
         Levels of feature ``j`` are ``begin[j]`` to ``begin[j + 1]``, at least one.
     edges, level : ndarray of float64, shape (n_levels,)
@@ -62,6 +62,7 @@ class Margins(ColumnFunctions):
     single: bool = False
 
     def __post_init__(self) -> None:
+        # The fields may come from a file: the compiled core relies on what is checked here.
         for name, dtype in _ARRAYS.items():
             array = getattr(self, name)
             if not isinstance(array, np.ndarray) or array.dtype != dtype or array.ndim != 1:
@@ -91,24 +92,26 @@ class Margins(ColumnFunctions):
 
     @property
     def used(self) -> NDArray[np.bool_]:
-        """Whether a feature can add anything, shape (n_features,)."""
+        """Whether a feature can contribute to the vote, shape (n_features,)."""
         steps = np.maximum.reduceat(np.abs(self.level), self.begin[:-1]) > 0
         return np.asarray((self.slope != 0) | (self.missing != 0) | steps)
 
     def column(self, feature: int, values: NDArray[np.floating]) -> Floats:
-        """Return what some values of a feature add to the vote, shape (n_values,)."""
+        """Return the margins of values of a feature, shape (n_values,)."""
         levels = slice(int(self.begin[feature]), int(self.begin[feature + 1]))
         compared = _single(values) if self.single else values
         absent = np.isnan(values)
+        # From the left: an edge belongs to the interval below it, as in x <= threshold. NaN is replaced by
+        # any number, as its margin is set at the end.
         place = np.searchsorted(self.edges[levels], np.where(absent, 0.0, compared))
         # A slope of zero must not make NaN of an infinite value.
         linear = self.slope[feature] * values if self.slope[feature] != 0 else 0.0
         return np.where(absent, self.missing[feature], linear + self.level[levels][place])
 
     def from_missing(self) -> Margins:
-        """Return the same model in a form in which an unmeasured feature counts as missing.
+        """Return the same model in a form where an unmeasured feature counts as missing.
 
-        The margins of missing values move into the intercept, so an unmeasured feature adds nothing to it.
+        The margins of missing values move into the intercept, so that an unmeasured feature adds nothing.
         """
         counts = np.diff(self.begin)
         return replace(
@@ -158,10 +161,13 @@ def _of_trees(votes: TreeVotes, owner: NDArray[np.int64], schema: Schema) -> Mar
     missing_votes = votes.table(np.full((1, n_features), np.nan))[0]
     for feature in range(n_features):
         own = np.flatnonzero(owner == feature)
+        # The vote of a feature is constant between two thresholds, so one probe at the right end of each
+        # interval is enough. The trees of this feature look at no other column.
         bounds = _edges(votes, feature, schema)
         probes = np.full((len(bounds), n_features), np.nan)
         probes[:, feature] = bounds
         probed = votes.table(probes)[:, own] if len(own) else np.zeros((len(bounds), 0))
+        # The last interval has no upper end, though the probe in it may be a category's code.
         edges.append(np.append(bounds[:-1], np.inf))
         levels.append(_weighted(probed, votes.alphas[own]))
         missing[feature] = _weighted(missing_votes[np.newaxis, own], votes.alphas[own])[0]
@@ -194,17 +200,20 @@ def _edges(votes: TreeVotes, feature: int, schema: Schema) -> Floats:
     bounds = np.unique(forest.threshold[forest.feature == feature])
     strict = forest.comparator == "<"
     if forest.dtype == "float32":
+        # Values are rounded to float32 before they are compared. So an edge is the largest float32 number
+        # that passes the test, for < as for <=.
         near = _single(bounds)
         beyond = near >= bounds if strict else near > bounds
         below = np.nextafter(near.astype(np.float32), np.float32(-np.inf)).astype(np.float64)
         bounds = np.unique(np.where(beyond, below, near))
     elif strict:
+        # x < t is x <= the largest float below t.
         bounds = np.nextafter(bounds, -np.inf)
     return np.append(bounds[np.isfinite(bounds)], np.inf)
 
 
 def _single(values: NDArray[np.floating]) -> Floats:
-    """Round to float32; what is too large becomes infinite."""
+    """Round to float32; values that are too large become infinite."""
     with np.errstate(over="ignore"):
         return values.astype(np.float32).astype(np.float64)
 

@@ -23,7 +23,7 @@ CompiledRows: TypeAlias = KeptRows | LocalRows
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AcquisitionModel(VoteModel):
-    """A model of two classes that buys features one by one.
+    """A binary classification model that buys features one by one.
 
     The raw output has two columns: the vote, positive for ``classes[1]``, and the probability that it is
     right, estimated on the training rows.
@@ -31,9 +31,9 @@ class AcquisitionModel(VoteModel):
     Parameters
     ----------
     tradeoff : float
-        What a unit of price counts against a gain.
+        The weight of a unit of price against the gain.
     confidence : float
-        A row stops once its vote is right with a higher probability.
+        A row stops once the estimated probability that its vote is right exceeds this.
     seed : int or None
         The model's own seed; None if it is not stochastic.
     """
@@ -42,21 +42,21 @@ class AcquisitionModel(VoteModel):
     confidence: float
     seed: int | None = None
 
-    # What a method fills in.
+    # What each method implements.
 
     @abstractmethod
     def compile(self) -> CompiledRows:
-        """Lay out the training rows for the compiled core; ValueError if they do not fit together."""
+        """Lay out the training rows for the compiled core; ValueError if they are inconsistent."""
 
     @abstractmethod
     def inputs(self, values: NDArray[np.floating]) -> tuple[NDArray[np.floating], Floats]:
-        """Return an encoded table as the core reads it, and what each entry adds to the vote."""
+        """Return the input of the core for an encoded table, and the margin of each entry."""
 
     @abstractmethod
     def input(self, column: int, value: float) -> tuple[float, float]:
-        """Return one value as the core reads it, and what it adds to the vote; the bits of `inputs`."""
+        """Return the input of the core for one value, and its margin; bitwise as in `inputs`."""
 
-    # What follows.
+    # What all methods share.
 
     @cached_property
     def compiled(self) -> CompiledRows:
@@ -76,7 +76,7 @@ class AcquisitionModel(VoteModel):
         seeds: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Answer many rows in the compiled core; see `FittedModel.outputs`."""
+        """Predict many rows in the compiled core; see `FittedModel.outputs`."""
         table, votes = self.inputs(values)
         outputs, words = self.compiled.predict(
             plain(table),
@@ -91,7 +91,7 @@ class AcquisitionModel(VoteModel):
         return outputs, unpack(words, table.shape[1])
 
     def check(self) -> None:
-        """Raise ValueError if the fields do not fit together."""
+        """Raise ValueError if the fields are inconsistent."""
         super().check()
         if not 0 <= self.tradeoff < np.inf or not 0 <= self.confidence <= 1:
             raise ValueError(f"tradeoff is {self.tradeoff}, confidence is {self.confidence}")
@@ -110,7 +110,7 @@ class AcquisitionPolicy:
     model : AcquisitionModel
         The fitted model.
     seed : int
-        For stochastic models.
+        The seed; used by stochastic models only.
     """
 
     def __init__(self, model: AcquisitionModel, seed: int) -> None:
@@ -119,15 +119,17 @@ class AcquisitionPolicy:
         self._input = model.input
 
     def wants(self, ledger: RowLedger) -> int | None:
-        """Return the feature of the largest gain less its weighted price; None at the end."""
+        """Return the feature with the largest gain minus weighted price; None at the end."""
         columns = range(len(ledger.sheet.features))
+        # Unpaid prices, renewed after each purchase: the first feature of a group makes the others cheaper.
         prices = np.array([ledger.price(column) for column in columns])
+        # As in the array calls, the core skips features that the row cannot afford.
         affordable = np.array([ledger.affords(column) for column in columns], dtype=np.uint8)
         found = int(self._row.next(prices, affordable))
         return None if found < 0 else found
 
     def hear(self, column: int, value: float) -> None:
-        """Take the value of the feature that was wanted."""
+        """Take the value of the requested feature."""
         self._row.hear(column, *self._input(column, value))
 
     def output(self) -> Floats:

@@ -1,4 +1,4 @@
-"""The training rows that neighbours are searched among, and the distance of two rows."""
+"""The training rows to search for neighbours, and the distance of two rows."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _LEAST = 1e-300
 
 @dataclass(frozen=True, eq=False)
 class NeighborRows:
-    """Training rows with their labels, and the distance of a row from them.
+    """Training rows with their labels, and the distance of a row to them.
 
     The squared distance is a sum over the measured features: ``scale[j]`` times the squared difference of
-    numbers; 2 for different categories, as for their indicators; ``gap[j]`` if the training row has no value,
-    which is the mean squared distance of two random rows. A measured value that is missing changes no
-    distance.
+    numbers; 2 for different categories, the distance of their indicators; ``gap[j]``, the mean squared
+    distance of two random rows, if the value of the training row is missing. A measured value that is missing
+    changes no distance.
 
     Parameters
     ----------
@@ -66,12 +66,14 @@ class NeighborRows:
         *,
         standardize: bool,
     ) -> NeighborRows:
-        """Copy the rows and learn the distance; ``standardize`` divides numbers by their deviation."""
+        """Copy the rows and learn the distance; ``standardize`` divides by the standard deviation."""
         kept = np.array(values, dtype=np.float64, order="C")
         scale, gap = np.ones(kept.shape[1]), np.zeros(kept.shape[1])
         for feature, column in enumerate(schema.columns):
             if column.is_categorical:
                 scale[feature] = _APART
+                # The expected squared distance of two random rows, here and below: P(different) * 2 for
+                # categories, and E (a - b)^2 = 2 * variance for numbers.
                 gap[feature] = _APART * _impurity(kept[:, feature], weights)
                 continue
             variance = moments(kept[:, feature], weights)[1]
@@ -90,11 +92,14 @@ class NeighborRows:
         tradeoff: float,
         confidence: float,
     ) -> KeptRows:
-        """Lay out the rows for the compiled core; ``n_neighbors`` None is rows that agree exactly."""
+        """Lay out the rows for the compiled core; ``n_neighbors`` None means exact matches."""
         signs = self.signs[:, np.newaxis]
         categorical = [column.is_categorical for column in schema.columns]
         return KeptRows(
+            # By column: a purchase adds one feature to the distances of all rows. Margins are by row: all
+            # features are tried on a few neighbours.
             values=np.ascontiguousarray(self.values.T),
+            # Label times margin, as in equations 2.2 and 2.3: positive where the vote is right.
             margins=np.ascontiguousarray(signs * margins.table(self.values)),
             intercepts=self.signs * margins.intercept,
             intercept=margins.intercept,

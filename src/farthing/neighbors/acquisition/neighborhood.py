@@ -1,4 +1,4 @@
-"""What the methods share that vote by an additive model and evaluate it on the nearest training rows."""
+"""The shared part of methods that evaluate an additive model on the nearest training rows."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ NEIGHBORS: Final = TEXTS | {
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NeighborhoodModel(AcquisitionModel):
-    """An additive model, and the training rows that its vote is evaluated on.
+    """An additive model, and the training rows on which its vote is evaluated.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class NeighborhoodModel(AcquisitionModel):
     kept : NeighborRows
         The training rows, their labels, and the distance of rows.
     n_neighbors : int or None
-        Number of rows in a neighbourhood; None is those with exactly the measured values.
+        Number of rows in a neighbourhood; None means the rows with exactly the measured values.
     """
 
     margins: Margins
@@ -88,7 +88,7 @@ class NeighborhoodModel(AcquisitionModel):
         return value, self.margins.value(column, value)
 
     def check(self) -> None:
-        """Raise ValueError if the fields do not fit together."""
+        """Raise ValueError if the fields are inconsistent."""
         n_features = len(self.schema.names)
         if self.margins.n_features != n_features or self.kept.values.shape[1] != n_features:
             raise ValueError(f"margins and kept rows must have the {n_features} features of the table")
@@ -98,7 +98,7 @@ class NeighborhoodModel(AcquisitionModel):
 
 
 class NeighborhoodClassifier(AcquiringClassifier):
-    """What `MarginNeighborsClassifier` and `RandomOrderClassifier` have in common."""
+    """The base class of `MarginNeighborsClassifier` and `RandomOrderClassifier`."""
 
     model_type: ClassVar[type[NeighborhoodModel]] = NeighborhoodModel
     _parameter_constraints: ClassVar[dict[str, Any]] = {
@@ -120,7 +120,7 @@ class NeighborhoodClassifier(AcquiringClassifier):
     fitted_: NeighborhoodModel
 
     def file_params(self) -> dict[str, Any]:
-        """Return the parameters as a file holds them: without the estimator, whose margins it has."""
+        """Return the parameters to save: without the estimator, as its margins are saved."""
         return {**super().file_params(), "estimator": None}
 
     def _learn(self, rows: TrainingSet) -> NeighborhoodModel:
@@ -134,9 +134,12 @@ class NeighborhoodClassifier(AcquiringClassifier):
             kept = rows.take(draw_rows(seed, len(rows), self.max_rows))
         share = positive_share(rows)
         return self.model_type(
+            # The two outputs before any purchase: the prior vote, and the share of the more frequent class.
             **rows.header(prior=np.append(vote_prior(rows), max(share, 1 - share)), budget=self.hard_cap()),
+            # A random order has no trade-off.
             tradeoff=float(getattr(self, "tradeoff", 0.0)),
             confidence=float(self.confidence),
+            # Predictions draw only for a random order; `max_rows` used the seed above.
             seed=seed if self.model_type.random_order else None,
             margins=margins.from_missing() if self.unmeasured == "missing" else margins,
             kept=NeighborRows.learn(

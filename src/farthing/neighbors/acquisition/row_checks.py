@@ -1,4 +1,4 @@
-"""Checks of training rows that a model keeps, since they may come from a hostile file."""
+"""Checks of the training rows of a model, which may come from a hostile file."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from farthing.typing import Floats
 
 
 def check_floats(name: str, array: Any, ndim: int) -> Floats:
-    """Return an array if it is one of floats; else raise ValueError.
+    """Return the array if it has float64 values and this many dimensions; else raise ValueError.
 
     Examples
     --------

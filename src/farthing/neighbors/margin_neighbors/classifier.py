@@ -1,4 +1,4 @@
-"""FMCC: buy the feature that makes a linear model right on most of the nearest training rows."""
+"""FMCC: buy the feature with which an additive model is right on most of the nearest training rows."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from farthing.neighbors.acquisition.neighborhood import NEIGHBORS, NeighborhoodC
 
 # Confidences that one fit provides for a sweep.
 _CONFIDENCES: Final = (0.6, 0.75, 0.85, 0.95, 1.0)
-# What a sweep asks a feature of the mean price to gain.
+# The gains that a sweep requires of a feature of average price.
 _GAINS: Final = (0.0, 0.05, 0.2)
-# Most training rows of a model in a sweep, since every row to predict is compared with all of them.
+# Maximum number of training rows in a sweep, since every row to predict is compared with all of them.
 _SWEEP_ROWS: Final = 4000
 # For the checks of the contract.
 _SMALL: Final = AdaBoostClassifier(n_estimators=20)
@@ -28,6 +28,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
     """Return trade-offs that suit the price list."""
     price = context.mean_price
     return {
+        # With free features any trade-off gives the same model.
         "tradeoff": [gain / price if price else gain for gain in _GAINS],
         "max_rows": [None if context.n_rows <= _SWEEP_ROWS else _SWEEP_ROWS],
     }
@@ -45,27 +46,26 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
 class MarginNeighborsClassifier(NeighborhoodClassifier):
     """Buy features by their margins on the nearest training rows (FMCC); binary labels.
 
-    An additive model f(x) = b + sum of m_j(x_j) is learned whatever features cost; the vote of a stump is a
-    margin of its feature. After each purchase the nearest training rows are found by the features measured so
-    far. The share of them that the votes of these features classify correctly estimates the probability that
-    the row's own vote is right (2.4); the same share with one more feature is the gain expected of that
-    feature (2.5). The row buys the feature that maximises this share less ``tradeoff`` times its price, and
-    stops when the share without it is above ``confidence``. The prediction is the sign of the vote so far
-    (2.1).
+    An additive model f(x) = b + sum of m_j(x_j) is learned without regard to prices; the vote of a stump is
+    a margin of its feature. After each purchase, the nearest training rows are found by the features measured
+    so far. The share of them that the vote of these features classifies correctly estimates the probability
+    that the row's own vote is right (equation 2.4); the same share with one more feature estimates that
+    probability after its purchase (2.5). The row buys the feature that maximises the latter minus
+    ``tradeoff`` times its price, and stops when the former is above ``confidence``. The prediction is the
+    sign of the vote so far (2.1).
 
-    Before the first purchase all training rows are neighbours. Features that have no vote in the model are
-    never bought. Prices are what the row would pay now, so a shared cost counts once.
+    Before the first purchase all training rows are neighbours. Features that the model does not use are never
+    bought. Prices are those that the row would pay now, so a shared cost counts once.
 
-    The distance is Euclidean over the measured features. Different categories are at the distance of their
-    indicators, sqrt(2); a training row without a value is at the mean distance of two rows; a measured value
-    that is missing changes no distance, and votes as missing values do.
+    The distance is Euclidean over the measured features. The distance of different categories is that of
+    their indicators, sqrt(2); that of a training row without a value is the mean distance of two rows. A
+    measured value that is missing changes no distance, and has the margin of a missing value.
 
     Parameters
     ----------
     {estimator}
     tradeoff : float
-        What a unit of price counts against a gain in the probability of being right: a probability per unit
-        of price.
+        The weight of a unit of price against the probability of being right: a probability per unit of price.
     {confidence}
     {budget}
     {rows}
@@ -125,6 +125,7 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield models that stop earlier or later, see `BudgetedEstimator.variants`; itself comes last."""
         check_is_fitted(self)
+        # The confidence is read at prediction only, so no variant needs another fit.
         for confidence in _CONFIDENCES:
             if confidence != self.fitted_.confidence:
                 model = replace(self.fitted_, confidence=confidence)

@@ -1,4 +1,4 @@
-"""Features in a random order: the baseline of the methods that choose."""
+"""Features in random order: the baseline of the neighbour methods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from farthing.neighbors.acquisition.neighborhood import NEIGHBORS, NeighborhoodC
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RandomOrderModel(NeighborhoodModel):
-    """A neighbourhood model that buys features in the order that the seed decides."""
+    """A neighbourhood model that buys features in a random order given by the seed."""
 
     random_order: ClassVar[bool] = True
 
@@ -24,10 +24,10 @@ class RandomOrderModel(NeighborhoodModel):
 )
 @documented(NEIGHBORS)
 class RandomOrderClassifier(NeighborhoodClassifier):
-    """Buy features in a random order, whatever they cost, and vote as `MarginNeighborsClassifier` does.
+    """Buy features in random order, regardless of cost, and vote as `MarginNeighborsClassifier` does.
 
     The order depends on the seed alone. Rows share the model's seed, so equal rows get equal labels;
-    ``seeds=`` of the array calls gives each row an order of its own. The stopping rule is the same as there.
+    ``seeds=`` of the array calls gives each row its own order. The stopping rule is the same.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""VoC: the value of a feature to a local regression, less its price."""
+"""VoC: features are bought by their value to a local regression, minus their price."""
 
 from farthing.neighbors.value_of_classifier.classifier import ValueOfClassifier
 

@@ -1,4 +1,4 @@
-"""VoC: buy the feature that is expected to help a local regression most, less its price."""
+"""VoC: buy the feature with the largest expected gain of a local regression, minus its price."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ValueOfClassifierModel(AcquisitionModel):
     l2_regularization: float
 
     def conclude(self, outputs: Floats) -> Floats:
-        """Return the probabilities: (1 + vote) / 2 for ``classes[1]``, between 0 and 1."""
+        """Return the probabilities: (1 + vote) / 2 for ``classes[1]``, clipped to [0, 1]."""
         if len(self.classes) == 1:
             return np.ones((len(outputs), 1))
         positive = np.clip(0.5 + 0.5 * outputs[:, 0], 0.0, 1.0)
@@ -56,7 +56,7 @@ class ValueOfClassifierModel(AcquisitionModel):
         )
 
     def inputs(self, values: NDArray[np.floating]) -> tuple[NDArray[np.floating], Floats]:
-        """Return the standardised table, twice: the core reads it for both."""
+        """Return the standardised table twice: it is both input and margin."""
         table = self.standard.table(values)
         return table, table
 
@@ -66,7 +66,7 @@ class ValueOfClassifierModel(AcquisitionModel):
         return standardised, standardised
 
     def check(self) -> None:
-        """Raise ValueError if the fields do not fit together."""
+        """Raise ValueError if the fields are inconsistent."""
         n_features = len(self.schema.names)
         if self.standard.n_features != n_features or self.local.values.shape[1] != n_features:
             raise ValueError(f"the rows must have the {n_features} features of the table")
@@ -82,35 +82,36 @@ class ValueOfClassifierModel(AcquisitionModel):
 class ValueOfClassifier(AcquiringClassifier):
     """Buy features by their expected reward to a locally weighted regression (VoC); binary labels.
 
-    After Gao and Koller (2011), with the settings of Nan's thesis; what both leave open is specified here.
-    Labels are -1 and 1, features are standardised. O is the set of measured features of a row, x_O their
-    values.
+    After Gao and Koller (2011), with the settings of Nan's thesis; details that both leave open are specified
+    here. Labels are -1 and 1, and features are standardised. O is the set of measured features of a row, x_O
+    their values.
 
     - A training row at distance D from x_O, over O, has the weight exp(-D^2 / (2 b^2)). The bandwidth b is
-      the median of these distances, computed anew after each purchase; with nothing measured all weights are
+      the median of these distances, recomputed after each purchase; with nothing measured, all weights are
       equal.
-    - Under these weights the label is regressed on O by least squares with an L2 penalty of
-      ``l2_regularization`` on the slopes, the intercept free: g = E[y | x_O]. The prediction is the sign of
-      g, the probability of ``classes_[1]`` is (1 + g) / 2, between 0 and 1.
-    - An unknown feature i is normal given x_O: its mean is the ridge regression of i on O under the same
-      weights, its variance s^2 the mean squared residual. With w the slope of i in the regression of the
-      label on O and i, the expected label after the purchase is G, normal around g with deviation |w| s.
+    - With these weights the label is regressed on O by least squares, with an L2 penalty of
+      ``l2_regularization`` on the slopes and none on the intercept: g = E[y | x_O]. The prediction is the
+      sign of g, and the probability of ``classes_[1]`` is (1 + g) / 2, clipped to [0, 1].
+    - A feature i that is not measured is normal given x_O: its mean is the ridge regression of i on O with
+      the same weights, its variance s^2 the mean squared residual. Let w be the slope of i in the regression
+      of the label on O and i. The expected label after the purchase, G, is normal with mean g and standard
+      deviation |w| s.
     - The reward is minus the probability of an error, (|g| - 1) / 2. So the expected gain of i is
-      (E|G| - |g|) / 2, in closed form, never negative.
+      (E|G| - |g|) / 2, which has a closed form and is never negative.
 
-    The row buys the feature of the largest gain less ``tradeoff`` times its price. It stops when no gain is
-    worth its price, or when (1 + |g|) / 2 is above ``confidence``.
+    The row buys the feature with the largest gain minus ``tradeoff`` times its price. It stops when no gain
+    exceeds the weighted price, or when (1 + |g|) / 2 is above ``confidence``.
 
     A category is replaced by the mean label of its training rows, and a missing value of a training row by
     the mean. A measured value that is missing is ignored.
 
-    A purchase takes time linear in rows times measured features times features, far more than for
+    The time of a purchase is proportional to rows times measured features times features, much more than for
     `MarginNeighborsClassifier`.
 
     Parameters
     ----------
     tradeoff : float
-        What a unit of price counts against a gain in the expected reward: a probability per unit of price.
+        The weight of a unit of price against the expected gain in reward: a probability per unit of price.
     {confidence}
     {budget}
     l2_regularization : float
@@ -164,6 +165,7 @@ class ValueOfClassifier(AcquiringClassifier):
         standard = Standardizer.learn(rows.values, signs, rows.weights, rows.schema)
         # The mean of a standardised column is 0, so that is what missing values become.
         values = np.nan_to_num(standard.table(rows.values))
+        # The expected label of -1 or 1, and the probability that its sign is right.
         prior = np.array([2 * share - 1, max(share, 1 - share)])
         return ValueOfClassifierModel(
             **rows.header(prior=prior, budget=self.hard_cap()),

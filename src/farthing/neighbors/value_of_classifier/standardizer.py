@@ -17,14 +17,14 @@ from farthing.typing import Floats
 
 @dataclass(frozen=True, eq=False)
 class Standardizer(ColumnFunctions):
-    """The map from the values of a table to numbers of mean 0 and standard deviation 1.
+    """The map from the values of a table to numbers with mean 0 and standard deviation 1.
 
     Parameters
     ----------
     mean, scale : ndarray of float64, shape (n_features,)
         A number becomes (x - mean) * scale.
     begin : ndarray of int64, shape (n_features + 1,)
-        Codes of feature ``j`` are looked up in ``level[begin[j] : begin[j + 1]]`` first; empty for numbers.
+        Codes of feature ``j`` are first looked up in ``level[begin[j] : begin[j + 1]]``; empty for numbers.
     level : ndarray of float64, shape (n_categories,)
         The mean label of each category.
 
@@ -66,6 +66,7 @@ class Standardizer(ColumnFunctions):
             if column.is_categorical:
                 levels[feature] = _mean_labels(own, signs, weights, len(column.categories))
                 own = _look_up(levels[feature], own)
+            # Categories are standardised by the mean labels that replace them.
             mean[feature], variance = moments(own, weights)
             scale[feature] = 1.0 / np.sqrt(variance) if variance > 0 else 1.0
         begin = np.cumsum([0, *map(len, levels)])
@@ -80,6 +81,7 @@ class Standardizer(ColumnFunctions):
         """Standardise values of one feature, shape (n_values,); NaN and infinity become NaN."""
         level = self.level[self.begin[feature] : self.begin[feature + 1]]
         own = np.asarray(values, dtype=np.float64)
+        # An infinite value would make every distance infinite, so it counts as missing.
         own = np.where(np.isfinite(own), own, np.nan)
         own = _look_up(level, own) if len(level) else own
         return np.asarray((own - self.mean[feature]) * self.scale[feature])
@@ -90,11 +92,13 @@ def _mean_labels(codes: Floats, signs: Floats, weights: Floats, n_categories: in
     places = codes[seen].astype(np.int64)
     sums = np.bincount(places, weights=(signs * weights)[seen], minlength=n_categories)
     counts = np.bincount(places, weights=weights[seen], minlength=n_categories)
+    # For categories without a row, which the schema may list.
     overall = float((signs * weights).sum() / weights.sum())
     return np.where(counts > 0, sums / np.where(counts > 0, counts, 1.0), overall)
 
 
 def _look_up(level: Floats, codes: Floats) -> Floats:
+    # NaN, the code of missing and of unseen categories, fails both comparisons.
     known = (codes >= 0) & (codes < len(level))
     return np.where(known, level[np.where(known, codes, 0).astype(np.int64)], np.nan)
 

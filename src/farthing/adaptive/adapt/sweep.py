@@ -42,6 +42,7 @@ class _Evaluation:
 
     def at(self, threshold: float) -> tuple[NDArray[np.float64], float, float]:
         """Return the spend of each row, the accuracy, and the share of rows that are sent on."""
+        # Both outcomes of each row are known, so a threshold costs no further prediction.
         sent = self.gate > threshold
         spend = np.where(sent, self.sent_spend, self.cheap_spend)
         correct = np.where(sent, self.sent_correct, self.cheap_correct)
@@ -80,8 +81,8 @@ class AdaptSweep:
         self._estimator = estimator
         self._shares = shares
         self._rows = estimator.training_set(*training)
-        # The seed is that of a clone, so that a RandomState of the user's is left alone. The model is the
-        # user's own, which a clone would have made an unfitted one.
+        # The seed comes from a clone, so that the user's RandomState does not advance. The expensive model
+        # comes from the estimator itself, since a clone of it would be unfitted.
         rng = check_random_state(clone(estimator).random_state)
         self._expensive = estimator.train_expensive(self._rows, rng)
         self._validation = self._evaluation_rows(*validation)
@@ -127,6 +128,8 @@ class AdaptSweep:
         test = validation if self._test is self._validation else _evaluate(model.fitted_, self._test)
         thresholds = [0.0]
         if self._shares:
+            # Rows at the threshold stay. Taking the next higher score that occurs sends at most the given
+            # share, where an interpolated quantile could send more.
             levels = [1 - share for share in self._shares]
             thresholds += np.quantile(validation.gate, levels, method="higher").tolist()
         return [self._point(model, params, at, validation, test) for at in thresholds]

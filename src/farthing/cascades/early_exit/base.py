@@ -14,7 +14,7 @@ from farthing.cascades.early_exit.model import EarlyExitModel, check_one_sum, fi
 from farthing.costs import CostSheet
 from farthing.table import Schema
 
-#: What the parameters that the wrappers share may be.
+#: Allowed values of the parameters that the wrappers share.
 CONSTRAINTS: Final[dict[str, Any]] = {"rounds_per_exit": [at_least(1)]}
 
 
@@ -35,7 +35,7 @@ class EarlyExitBase(BudgetedEstimator):
 
     @abstractmethod
     def _default_estimator(self) -> BudgetedEstimator:
-        """Return the model that stands for ``estimator=None``."""
+        """Return the model to use for ``estimator=None``."""
 
     @abstractmethod
     def _check_estimator(self, model: object) -> BudgetedEstimator:
@@ -97,5 +97,5 @@ class EarlyExitBase(BudgetedEstimator):
         return self._wrapped(self._unfitted().fit_rows(rows, **options))
 
     def _cost_sheet(self, schema: Schema) -> CostSheet:
-        # Without costs of its own, the wrapper has those of the model within.
+        # Without costs of its own, the wrapper uses those of the inner model.
         return CostSheet.of(getattr(self._unfitted(), "costs", None), schema.names)

@@ -32,6 +32,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
         for tradeoff in relative_tradeoffs(context)[::2]
         for charge in ("model", "row")
     ]
+    # Xu et al. (section 6) have an exit every 10 trees; here there are twice as many.
     return {"estimator": misers, "rounds_per_exit": [5]}
 
 
@@ -119,11 +120,11 @@ class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
         Parameters
         ----------
         X : array, frame or PreparedTable, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are welcome.
+            NumPy, pandas or polars; missing values and categories are allowed.
         y : array, shape (n_rows,)
             Labels.
         sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is as if it were not there.
+            Weights; a row of weight zero is ignored.
         **options
             Whatever else the estimator's ``fit`` takes.
 
@@ -138,6 +139,7 @@ class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
         check_is_fitted(self)
         if self.estimator is not None:
             *fewer, _ = self.fitted_.model.variants()
+            # The last variant is the model itself, whose thresholds follow below.
             for params, model in fewer[::-_STEP]:
                 estimator = clone(self.estimator).set_params(**params)
                 nested = {f"estimator__{name}": value for name, value in params.items()}

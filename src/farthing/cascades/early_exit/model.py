@@ -34,6 +34,7 @@ def exit_trees(forest: Forest, rounds_per_exit: int) -> tuple[int, ...]:
     (3, 5, 6)
     """
     trees_per_round = forest.n_outputs // forest.width
+    # Single nodes in front hold the constant start of each output; they test nothing.
     sizes = np.diff(forest.offsets)[:trees_per_round]
     first = trees_per_round if (sizes == 1).all() else 0
     step = rounds_per_exit * trees_per_round
@@ -99,6 +100,7 @@ class EarlyExitModel(FittedModel):
         rows = np.arange(len(values))
         begin, exits = 0, self.exits
         for number, end in enumerate(exits, start=1):
+            # Outputs, purchases and budgets of rows that left stay in ``progress`` as they were.
             predictor.advance(progress, begin, end, rows)
             if end < exits[-1]:
                 rows = rows[stays(number, len(exits), progress.outputs[rows], rows)]

@@ -94,6 +94,7 @@ class QueryWalk:
     def _settle(self) -> None:
         """Go on to the next question, over ends of documents and exits of the query."""
         while True:
+            # A document may have no question between two exits, and a query none over several of them.
             while self._place < len(self._left) and self._walks[self._left[self._place]][0].ask is None:
                 self._place += 1
             if self._place < len(self._left) or self._leg == len(self._exits) - 1:
@@ -104,6 +105,7 @@ class QueryWalk:
         """Let those too far behind leave, and open the next trees to the others."""
         self._leg += 1
         if self._left:
+            # Documents leave only when all have reached the exit, since each is compared with the k-th best.
             outputs = np.stack([self._walks[document][1].output() for document in self._left])
             stays = self._keep(self._leg, len(self._exits), outputs)
             self._left = [document for document, goes_on in zip(self._left, stays, strict=True) if goes_on]

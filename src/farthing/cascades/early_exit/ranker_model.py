@@ -21,7 +21,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
     margin : float
         How far a document may be behind at the first exit, in units of the score.
     k : int
-        Documents that count.
+        Rank of the document that the others are compared with.
     """
 
     margin: float
@@ -55,6 +55,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
             number: int, of: int, outputs: NDArray[np.float64], rows: NDArray[np.int64]
         ) -> NDArray[np.bool_]:
             kept = np.ones(len(rows), dtype=np.bool_)
+            # Rows of a query need not be adjacent.
             order = np.argsort(query[rows], kind="stable")
             bounds = np.flatnonzero(np.diff(query[rows][order])) + 1
             for documents in np.split(order, bounds):
@@ -76,6 +77,8 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         scores = self.conclude(outputs)
         if len(scores) <= self.k:
             return np.ones(len(scores), dtype=np.bool_)
+        # The proximity threshold of Xu et al. (section 6): at exit i of n, a score at least margin (n - i) /
+        # (n - 1) below the k-th best leaves; the paper has k = 5. It tightens from exit to exit.
         last = np.partition(scores, -self.k)[-self.k]
         behind = scores <= last - self.margin * (of - number) / (of - 1)
         # With a margin of zero, those that are level with the k-th best stay.

@@ -83,11 +83,11 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # What the two estimators differ in.
+    # What the classifier and the regressor implement.
 
     @abstractmethod
     def _loss(self, rows: TrainingSet) -> Loss:
-        """Return what the boosters minimise."""
+        """Return the loss of the boosters."""
 
     @abstractmethod
     def _readout(self, trainer: OutOfFoldTrainer, boosters: list[OutOfFoldBooster]) -> ReadoutT:
@@ -108,6 +108,8 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
     # Learning.
 
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> MiserCascadeModel:
+        # Validation rows join the table so that one set of bins serves all. They are held out in every fold,
+        # and ``final`` keeps them out of the boosters of the model.
         n_learned = len(rows)
         rows = self._reweighed(joined(rows, validation))
         trainer = self.trainer_type(
@@ -159,6 +161,8 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
         flags = np.array([np.isin(np.arange(len(rows.schema.names)), columns) for columns in sets])
         exits = []
         for chain in map(stages_of, chains):
+            # A stage costs all that a row owns by then, shared costs charged once, so that the exits are set
+            # by the same account as predictions.
             costs = rows.costs.total_rows(owned_by_stage(flags, chain))
             exits.append(self.exits_type(costs, risks[chain], errors[chain], weights))
         path = ExitPath.of(exits)
@@ -225,6 +229,7 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
         if self.budget_kind == "mean":
             for budget in self.other_budgets():
                 params = {"budget_kind": "hard", "budget": budget}
+                # Another budget only takes another chain and other thresholds: nothing is fitted again.
                 yield params, self._variant_at(params)
         yield from super().variants()
 

@@ -45,7 +45,7 @@ class MiserCascadeClassifierModel(MiserCascadeModel, ClassifierModel):
 
     @property
     def curtails(self) -> bool:
-        """Whether a row asks no more at the stage where it must stop than its label needs."""
+        """Whether a row, at the stage where it must stop, asks only what its label needs."""
         # With error costs the label of the highest score is not the one predicted.
         return self.curtail and not self.readout.gated and self.error_costs is None
 
@@ -58,7 +58,7 @@ class MiserCascadeClassifierModel(MiserCascadeModel, ClassifierModel):
         return self.readout.labels(probabilities)
 
     def at(self, cap: float | None, budget_kind: BudgetKind) -> Self:
-        """Return the model of another budget; with error costs, None is the least cost of all together."""
+        """Return the model of another budget; with error costs, None minimises errors plus spend."""
         if cap is None and budget_kind == "mean" and self.error_costs is not None:
             # Risk and spend are in the same unit, so the budget follows from their sum.
             cap = float(self.path_spend[np.argmin(self.path_risk + self.path_spend)])

@@ -12,8 +12,8 @@ from farthing.costs import CostSheet, RowLedger
 from farthing.learning.feature_prices import by_price, free_columns
 from farthing.learning.out_of_fold import Columns, Holdings, OutOfFoldTrainer
 
-# What the trade-off is multiplied by after a round that buys nothing, and the least trade-off that is tried,
-# as a share of the loss before the first tree over the price of all features.
+# Factor of the trade-off after a round that buys nothing, and the smallest trade-off that is tried, as a
+# share of the loss before the first tree over the price of all features.
 _FALL: Final = 0.7
 _LEAST_TRADEOFF: Final = 1e-6
 # Rounds on what is owned after each purchase, so that the next one is chosen by what is still unexplained.
@@ -37,8 +37,8 @@ def feature_chains(trainer: OutOfFoldTrainer, n_stages: int) -> tuple[list[Colum
     trainer : OutOfFoldTrainer
         The rows, the prices, and how trees are grown.
     n_stages : int
-        Most stages that cost something of the first chain; before they join it, the second has at most half
-        as many, the others a quarter.
+        Largest number of paid stages of the first chain; before they join it, the second has at most half as
+        many, the others a quarter.
 
     Returns
     -------
@@ -62,6 +62,7 @@ def feature_chains(trainer: OutOfFoldTrainer, n_stages: int) -> tuple[list[Colum
     main: list[tuple[int, float]] = []
     chains: list[list[int]] = []
     for order, n_own in orders:
+        # An order without any purchase would only repeat the first stage.
         if main and len(order) == len(free):
             continue
         totals = prefix_costs(costs, order)
@@ -73,6 +74,7 @@ def feature_chains(trainer: OutOfFoldTrainer, n_stages: int) -> tuple[list[Colum
                 sets.append(columns)
             if not chains:
                 main.append((chain[-1], float(totals[n_owned])))
+        # Joining the first chain lets a chain for a small budget serve larger ones too.
         chains.append(chain + [place for place, cost in main if cost > totals[-1]])
     return sets, chains
 
@@ -108,6 +110,7 @@ def miser_order(trainer: OutOfFoldTrainer, cap: float | None) -> Columns:
     boosting = trainer.boosting(learn)
     losses = trainer.loss.values(trainer.rows.target[learn], boosting.scores[:, learn])
     whole = float(losses @ trainer.rows.weights[learn]) / boosting.weighting.unit
+    # Here even removing the whole loss would only just pay for the cheapest feature.
     tradeoff = whole / alone[alone > 0].min()
     least = _LEAST_TRADEOFF * whole / costs.total(costs.features)
     grower = trainer.grower(tradeoff)
@@ -165,7 +168,7 @@ def cut(costs: NDArray[np.float64], n_free: int, n_stages: int) -> list[int]:
     n_free : int
         Columns that cost nothing, at the start of the order.
     n_stages : int
-        Most stages that cost something.
+        Largest number of paid stages.
 
     Returns
     -------
@@ -192,6 +195,7 @@ def _steps(costs: NDArray[np.float64], n_free: int, ratio: float) -> list[int]:
     """Cut before the cost would exceed the ratio times that of the last cut."""
     cuts, last = [n_free], 0.0
     for place in range(n_free + 1, len(costs) - 1):
+        # Greedy: each stage is as long as the ratio allows, which gives the fewest stages for that ratio.
         if costs[place + 1] > ratio * last:
             cuts.append(place)
             last = float(costs[place])

@@ -46,6 +46,7 @@ class StagePolicy:
         while not self._pending:
             if self._is_last(ledger):
                 return None
+            # The risk is needed only where some row may stop; at NEVER the trees are not evaluated.
             threshold = model.thresholds[self._stage]
             if threshold > NEVER and model.readout.risks(self._look())[0] <= threshold:
                 return None
@@ -60,6 +61,8 @@ class StagePolicy:
         model = self._model
         if self._stage == len(model.chain) - 1 or model.thresholds[self._stage] == ALWAYS:
             return True
+        # A stage is bought whole or not at all: its booster is calibrated with all of its features, and the
+        # array calls compare whole stages with the budget too.
         return not ledger.affords_all([*self._pending, *model.bought(self._stage + 1)])
 
     def _curtail(self) -> bool:
@@ -71,6 +74,7 @@ class StagePolicy:
         known[columns[:step]] = True
         low, high = model.bounds(place, step, known).scores(self._values)
         if certain(low, high)[0]:
+            # The middle of the bounds: any score between them has this label.
             self._early = model.readout.read(place, (low + high) / 2)
         return self._early is not None
 
@@ -86,6 +90,7 @@ class StagePolicy:
     def _look(self) -> NDArray[np.float64]:
         """Return the raw output of the last finished stage, shape (1, n_outputs)."""
         model = self._model
+        # A stage with open questions has not been evaluated yet.
         stage = self._stage - bool(self._pending)
         if stage < 0:
             return model.prior[np.newaxis]

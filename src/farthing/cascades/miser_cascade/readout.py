@@ -15,7 +15,7 @@ from farthing.typing import Floats
 
 
 class Readout(ABC):
-    """What the classifier and the regressor differ in once their boosters are grown.
+    """The part of a fitted cascade in which the classifier and the regressor differ.
 
     Raw outputs are the calibrated scores of a stage, shape (n_rows, n_scores). Where exits are learned, the
     output of the stage's gate follows in one more column.
@@ -98,6 +98,8 @@ class ClassReadout(Readout):
         """Return the expected cost of predicting each class, shape (n_rows, n_classes)."""
         if self.error_costs is None:
             return 1 - probabilities
+        # Not a matrix product, whose last bits may depend on the number of rows: a row must have the same
+        # bits alone and among others.
         return np.column_stack([row_sums(probabilities * costs) for costs in self.error_costs.T])
 
     def labels(self, probabilities: Floats) -> NDArray[np.int64]:

@@ -65,6 +65,7 @@ class StageOutputs:
             The place of the last set of the first chain, which gates compare the others with.
         """
         rows = trainer.rows
+        # Every k-th row: the same rows on every run, without a seed.
         held_out = trainer.held_out[:: -(-len(trainer.held_out) // _MOST_HELD_OUT)]
         prior = trainer.loss.start(rows.target[trainer.final], rows.weights[trainer.final])
         forests = [booster.forest for booster in boosters]
@@ -83,5 +84,7 @@ class StageOutputs:
                 for o, gate in zip(outputs, gates, strict=True)
             ],
             [with_gate(forest, gate.forest) for forest, gate in zip(forests, gates, strict=True)],
+            # The first tree of a gate is its constant: the mean gain, which is the output without any
+            # feature.
             np.append(prior, gates[0].forest.value[0, 0]),
         )

@@ -69,6 +69,7 @@ class Problem:
     def budgets(self, n_rows: int | None = None) -> list[Any]:
         """Return budgets for the fresh rows, or for ``n_rows``: none, one for all rows, and one per row."""
         n_rows = len(self.fresh) if n_rows is None else n_rows
+        # Shuffled, so that a model cannot pass by using a neighbour's budget.
         per_row = np.random.default_rng(3).permutation(np.linspace(0, self.total, n_rows))
         exact = self.sheet.total(self.names[:2])  # two features, to the last bit
         if self.is_wide:  # fewer, since walks over it are long

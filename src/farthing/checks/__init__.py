@@ -50,8 +50,7 @@ def yield_checks(
         - ``asks = "devices"`` if its walks ask devices and not columns. It has ``messages``, and a
           prediction may depend on the messages of devices that send and on no others.
     plain : estimator, optional
-        A model that knows no costs; if given, the estimator must predict what it predicts once all costs are
-        zero.
+        A cost-blind model; if given, the estimator must make the same predictions once all costs are zero.
     tables : {"all", "narrow", "small"}
         What to check on. "all": floats, text and numbers, and a table with more columns than a machine word
         has bits. "narrow": the first two. "small": one of few rows, for an estimator that is slow to fit.

@@ -44,7 +44,7 @@ class CheckedEstimator:
         self._models: dict[tuple[object, ...], Any] = {}
 
     def fit(self, problem: Problem, **params: Any) -> Any:
-        """Return what `fit` gives, from an earlier call if possible; a check must not change it.
+        """Return the result of `fit`, cached if possible; a check must not change it.
 
         Parameters
         ----------

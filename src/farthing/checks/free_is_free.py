@@ -67,7 +67,7 @@ def check_scale(checked: CheckedEstimator, problem: Problem) -> None:
 
 
 def check_plain(checked: CheckedEstimator, plain: Any) -> None:
-    """Compare an estimator whose features cost nothing with a model that knows no costs."""
+    """Compare an estimator whose features cost nothing with a cost-blind model."""
     problem = checked.problems[0]
     model = checked.fit(problem, costs=problem.free_sheet, budget=None)
     twin = clone(plain).fit(problem.X, problem.y)

@@ -53,7 +53,7 @@ class Problem:
 
     @cached_property
     def total(self) -> float:
-        """What all features cost together."""
+        """The total cost of all features."""
         return self.sheet.total(self.names)
 
     @cached_property
@@ -104,8 +104,8 @@ def problems(estimator: Any, tables: Tables = "all") -> list[Problem]:
     estimator : estimator
         It decides what the target is: numbers, two classes or three.
     tables : {"all", "narrow", "small"}
-        "narrow": floats with NaN, and an object table with categories, of six columns each. "all": a table of
-        72 columns besides. "small": one of few rows, for estimators that are slow to fit.
+        "narrow": floats with NaN, and an object table with categories, of six columns each. "all": also a
+        table of 72 columns. "small": one of few rows, for estimators that are slow to fit.
     """
     if tables == "small":
         return [_numeric(estimator, 30, 10)]

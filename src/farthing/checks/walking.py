@@ -46,7 +46,7 @@ def overwritten(model: Any, problem: Problem, hidden: Flags, number: float, text
 
 
 def budget_of_row(budget: Any, row: int) -> Any:
-    """Return what one row may spend."""
+    """Return the budget of one row."""
     return float(budget[row]) if isinstance(budget, np.ndarray) else budget
 
 

@@ -66,7 +66,7 @@ CONSTRAINTS: Final[dict[str, Any]] = {
 
 
 class BudgetedBase(BudgetedEstimator):
-    """What the classifier and the regressor share: sweep, choose, fit again, predict as the chosen model."""
+    """Base class: sweep, choose, fit again on all rows, and predict as the chosen model."""
 
     frontier_: Frontier
 

@@ -1,4 +1,4 @@
-"""Which settings of which methods to try."""
+"""The candidates of a sweep: settings of methods."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Candidate:
     Attributes
     ----------
     method : str
-        Name, for the points.
+        Name of the method.
     estimator : estimator
         At its parameters, unfitted.
     params : mapping
-        Those that the grid set.
+        The parameters that the grid sets.
     """
 
     method: str

@@ -31,7 +31,7 @@ class SweepRows:
     y : ndarray, shape (n_rows,)
         Labels or numbers.
     weights : ndarray of float64, shape (n_rows,), optional
-        How much each row counts.
+        Weight of each row.
     qid : ndarray, shape (n_rows,), optional
         The query of each row.
     numbers : ndarray of int64, shape (n_rows,), optional

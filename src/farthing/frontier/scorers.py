@@ -42,7 +42,7 @@ class Evaluation:
     classes : ndarray or None
         The labels of the columns of ``probabilities``; None for a regressor.
     weights : ndarray of float64, shape (n_rows,), or None
-        How much each row counts.
+        Weight of each row.
     qid : ndarray or None
         The query of each row.
     """
@@ -117,7 +117,7 @@ class ErrorCosts(Scorer):
             raise ValueError(f"labels must be {len(self.costs)}, as many as the table has rows")
 
     def decide(self, probabilities: Floats) -> NDArray[np.int64]:
-        """Return the class of the least expected cost, the earlier of equals, shape (n_rows,)."""
+        """Return the class of the least expected cost, the first of ties, shape (n_rows,)."""
         return np.asarray(np.argmin(probabilities @ self.costs, axis=1), dtype=np.int64)
 
     def over(self, classes: NDArray[Any]) -> ErrorCosts:

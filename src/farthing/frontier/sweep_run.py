@@ -65,7 +65,7 @@ class SweepRun:
 
     @property
     def n_folds(self) -> int:
-        """How often each candidate is fitted."""
+        """Number of fits per candidate."""
         return max(len(self.folds), 1)
 
     def rows_of(self, fold: int) -> tuple[SweepRows, SweepRows]:
@@ -170,12 +170,12 @@ def _fit_and_score(
 
 
 def evaluate(model: Any, rows: SweepRows, costs: CostSheet, cap: float | None) -> Evaluation:
-    """Return what a fitted model predicts for rows, and what they pay for it.
+    """Return the predictions of a fitted model for rows, and the spend of each row.
 
     Parameters
     ----------
     model : estimator
-        Of the contract; any other pays for every feature, whatever it looks at.
+        An estimator of the contract; any other pays for every feature.
     rows : SweepRows
         The rows.
     costs : CostSheet

@@ -1,4 +1,4 @@
-"""Audit a model: what it spends on average, by feature and by group, and how often it uses what it buys."""
+"""Audit a model: its mean spend by feature and by group, and how often it uses what it buys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from farthing.trees import Predictor
 
 @dataclass(frozen=True)
 class Audit:
-    """What a model spends on a table.
+    """The spend of a model on a table.
 
     Parameters
     ----------

@@ -77,7 +77,7 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What the report shows.
+    """The content of the report.
 
     Attributes
     ----------

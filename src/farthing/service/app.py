@@ -53,7 +53,7 @@ class Service(FastAPI):
 
 
 def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
-    """Make the application.
+    """Build the application.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
 
 
 def app_from_environment() -> Service:
-    """Make the application from the settings in the environment; workers start with this."""
+    """Build the application from the settings in the environment; workers call this."""
     return create_app(Settings.from_environment())
 
 

@@ -22,7 +22,7 @@ _TIMEOUTS: Final = (httpx.ReadTimeout, httpx.WriteTimeout, httpx.PoolTimeout)
 
 
 class _BaseClient:
-    """What both clients share: paths, bodies, retries."""
+    """The base of both clients: paths, bodies, retries."""
 
     def __init__(self, model: str | None, retries: int) -> None:
         self._model = model

@@ -51,7 +51,7 @@ class RemoteWalkState:
 
     @property
     def left(self) -> float | None:
-        """What is left of the budget; None without a budget."""
+        """The rest of the budget; None without a budget."""
         if self._last["left"] is None:
             return None
         # The largest float was sent for infinity; what is left of it means nothing.
@@ -89,7 +89,7 @@ class RemoteWalkState:
         }
 
     def _update(self, told: dict[str, object | Refusal], answer: JsonObject) -> None:
-        """Take an answer of the service as the new state."""
+        """Make an answer of the service the new state."""
         # The service keeps no state, so each request replays the walk. Under another model the same answers
         # may lead elsewhere, and the account of the walk would mix two models.
         if self._last and answer["version"] != self._last["version"]:

@@ -86,7 +86,7 @@ class RequestHandler:
         return served
 
     async def _read(self, scope: Scope, receive: Receive, kind: type[Checked]) -> Checked:
-        # A slow body counts against the time limit too, or a client could hold a connection for ever.
+        # A slow body counts against the time limit too, or a client could hold a connection forever.
         body = EagerCoroutine(_body(scope, receive, self._max_body))
         try:
             data = body.result if body.done else await _within(self._limits.max_seconds, body)

@@ -1,4 +1,4 @@
-"""One step of a walk as a pure function: all that is known goes in, the next question comes out."""
+"""One step of a walk as a pure function from all that is known to the next question."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         rows : TrainingSet
             The training rows.
         rng : RandomState
-            For the folds.
+            Generator for the folds.
 
         Returns
         -------

@@ -45,7 +45,7 @@ class Answering(Protocol):
     def outputs(
         self, values: NDArray[np.floating], seeds: NDArray[np.int64] | None = None
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return probabilities of the model's classes, and what each row looks at, as if without a gate."""
+        """Return probabilities of the model's classes, and what each row acquires, as if without a gate."""
         ...
 
     def outputs_within(
@@ -94,7 +94,7 @@ class FarthingAnswers:
     def outputs(
         self, values: NDArray[np.floating], seeds: NDArray[np.int64] | None = None
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return probabilities of the model's classes, and what each row looks at, as if without a gate."""
+        """Return probabilities of the model's classes, and what each row acquires, as if without a gate."""
         model = self.fitted
         caps = None if model.budget is None else np.full(len(values), model.budget)
         outputs, acquired = model.outputs(

@@ -1,4 +1,4 @@
-"""How the expensive model is fitted, and what it predicts for the training rows out of fold."""
+"""Fitting of the expensive model, and its out-of-fold predictions for the training rows."""
 
 from __future__ import annotations
 
@@ -66,9 +66,9 @@ class ExpensiveModelTrainer:
         rows : TrainingSet
             The rows to fit on.
         n_folds : int or None
-            None takes what the model itself predicts for its training rows.
+            None uses the predictions of the model itself for its training rows.
         rng : RandomState
-            For folds, and the seed of the default model.
+            Generator for the folds and for the seed of the default model.
         """
         model = default_model(rng) if given is None else given
         _check_classifier(model)
@@ -117,7 +117,7 @@ class ExpensiveModelTrainer:
         return SklearnModel.wrap(learner, columns, rows.values)
 
     def adopt(self, model: Any, rows: TrainingSet) -> ExpensiveModel:
-        """Take over a fitted model, if it fits the table."""
+        """Wrap a fitted model, if it matches the table."""
         assert rows.classes is not None
         strange = set(np.asarray(model.classes_).tolist()) - set(rows.classes.tolist())
         if strange:

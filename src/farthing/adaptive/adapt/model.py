@@ -179,7 +179,7 @@ class AdaptModel(ClassifierModel):
         Parameters
         ----------
         scores : ndarray of float64, shape (1 + n_scores,)
-            Of gate and f1.
+            Scores of the gate and f1.
         expensive : ndarray of float64, shape (n_known_classes,), or None
             Probabilities of the expensive model's classes.
         """

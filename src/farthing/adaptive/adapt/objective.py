@@ -41,7 +41,7 @@ class Problem:
     target : ndarray of int64, shape (n_rows,)
         Classes as numbers from 0.
     weights : ndarray of float64, shape (n_rows,)
-        How much each row counts.
+        Weight of each row.
     own_log_proba : ndarray of float64, shape (n_rows,)
         log p(y | x; f0), the log probability that the expensive model gives to each row's own class.
     n_classes : int

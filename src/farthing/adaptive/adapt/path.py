@@ -52,7 +52,7 @@ def adapt_path(
     grid : mapping of str to iterable, optional
         Values of further parameters, by name.
     shares : iterable of float
-        Further thresholds for each model: those that send such shares of the validation rows on.
+        Further thresholds for each model, given as shares of the validation rows to send on.
     sample_weight : array, shape (n_rows,), optional
         Weights of the training rows.
     n_jobs : int, optional

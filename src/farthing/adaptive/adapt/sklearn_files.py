@@ -80,7 +80,7 @@ def _unpack(schema: Any, parts: Any) -> Any:
 
 
 def _number(plain: Any) -> list[str]:
-    """Give parts and objects of a schema numbers, in the order of occurrence; return the parts' old names."""
+    """Renumber parts and objects of a schema in order of occurrence; return the old names of the parts."""
     ids: dict[int, int] = {}
     parts: dict[str, int] = {}
 

@@ -105,7 +105,7 @@ class SklearnModel:
         codes : ndarray of int64, shape (n_rows,)
             Their classes, as places in ``classes``.
         weights : ndarray of float64, shape (n_rows,)
-            How much each row counts.
+            Weight of each row.
         """
         if hasattr(self.model, "predict_proba"):
             return self
@@ -114,7 +114,7 @@ class SklearnModel:
         return replace(self, platt=np.array(fits).T)
 
     def inputs(self, values: NDArray[np.floating]) -> Floats:
-        """Return what the model reads of an encoded table, (n_rows, n_columns), missing values filled in."""
+        """Return the model's columns of an encoded table, (n_rows, n_columns), missing values filled in."""
         X = np.ascontiguousarray(values[:, self.columns], dtype=np.float64)
         return np.where(np.isfinite(X) | np.isnan(self.fill), X, self.fill)
 
@@ -137,7 +137,7 @@ class SklearnModel:
         return self.to_probabilities(self.scores(values))
 
     def to_probabilities(self, scores: Floats) -> Floats:
-        """Turn what `scores` gave into probabilities."""
+        """Turn the result of `scores` into probabilities."""
         if self.platt is None or not len(scores):
             return scores
         p = expit(np.ascontiguousarray(scores * self.platt[0] + self.platt[1]))
@@ -173,7 +173,7 @@ class SklearnModel:
         return probabilities, np.where(answered[:, np.newaxis], whole, acquired), answered
 
     def policy(self, n_features: int, seed: int | None) -> SklearnPolicy:  # noqa: ARG002
-        """Return a fresh policy for one row of so many columns."""
+        """Return a fresh policy for one row of ``n_features`` columns."""
         return SklearnPolicy(self, n_features)
 
     def _named(self, X: Floats) -> Any:
@@ -183,7 +183,7 @@ class SklearnModel:
 
 
 class SklearnPolicy:
-    """Want all columns of the model, if the row can pay for them all."""
+    """Ask for all columns of the model, if the row can pay for all of them."""
 
     def __init__(self, wrapped: SklearnModel, n_features: int) -> None:
         self._wrapped = wrapped

@@ -22,7 +22,7 @@ from farthing.table import encode
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _EvaluationRows:
-    """Rows that systems are evaluated on, with what the expensive model does on them, computed once."""
+    """Rows for evaluation, with the results of the expensive model on them, computed once."""
 
     values: NDArray[np.floating]
     labels: NDArray[Any]
@@ -32,7 +32,7 @@ class _EvaluationRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Evaluation:
-    """What each row pays and whether it is predicted correctly, by the cheap model and if it is sent on."""
+    """Spend and correctness of each row, with the cheap model and if it is sent on."""
 
     gate: NDArray[np.float64]
     cheap_spend: NDArray[np.float64]
@@ -62,11 +62,11 @@ class AdaptSweep:
     training : tuple (X, y) or (X, y, sample_weight)
         The training rows.
     validation : tuple (X, y)
-        Rows that choose among the settings.
+        Rows that select among the settings.
     test : tuple (X, y), optional
-        Rows that choose nothing; None reports the validation rows again.
+        Rows that are only reported; None reports the validation rows again.
     shares : sequence of float
-        Further thresholds for each model: those that send such shares of the validation rows on.
+        Further thresholds for each model, given as shares of the validation rows to send on.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""How a gate and a cheap model of boosted trees are grown together, from one ledger of purchases."""
+"""Growing a gate and a cheap model of boosted trees together, with one ledger of purchases."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GrownPair:
     gate, f1 : list of Forest
         The trees, in pieces.
     scores : ndarray of float64, shape (1 + n_scores, n_rows)
-        The gate's, then those of f1.
+        Score of the gate, then the scores of f1.
     """
 
     gate: list[Forest]

@@ -25,7 +25,7 @@ Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 
 @dataclass(frozen=True)
 class Activation:
-    """How open a gate is as a function of its score, and the derivative."""
+    """The opening of a gate as a function of its score, and the derivative."""
 
     value: Callable[[Floats], Floats]
     slope: Callable[[Floats], Floats]

@@ -16,7 +16,7 @@ from farthing.table import Schema
 
 @dataclass(frozen=True)
 class Devices:
-    """Which columns each device measures.
+    """The columns that each device measures.
 
     Parameters
     ----------

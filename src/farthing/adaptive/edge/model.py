@@ -54,7 +54,7 @@ class EdgeModel(FittedModel):
 
     @property
     def questions(self) -> DeviceSchema:
-        """What walks ask for: messages of devices."""
+        """The questions of a walk: messages of devices."""
         return DeviceSchema.of(self.devices.names, len(self.prior))
 
     @property
@@ -66,7 +66,7 @@ class EdgeModel(FittedModel):
         }
 
     def messages(self, values: NDArray[np.floating]) -> Messages:
-        """Return what each device sends about each row of an encoded table."""
+        """Return the message of each device for each row of an encoded table."""
         scores = np.stack([pair.outputs(values)[0] for pair in self.pairs], axis=1)
         return Messages(
             self.devices.names, np.ascontiguousarray(scores[:, :, 1:]), scores[:, :, 0] > self.threshold

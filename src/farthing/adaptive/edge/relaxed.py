@@ -66,7 +66,7 @@ class Relaxation:
 
     @property
     def opening_costs(self) -> Floats:
-        """What each opening adds to the objective, shape (n_rows, n_devices)."""
+        """The cost of each opening in the objective, shape (n_rows, n_devices)."""
         return self.tradeoff * self.shares[:, np.newaxis] * self.prices
 
     def value(self, q: Floats, params: Floats) -> float:

@@ -1,4 +1,4 @@
-"""How gates and local models are learned: directly, relaxed, or by projection."""
+"""Training of gates and local models: direct, relaxed, or by projection."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Task:
 
     @property
     def opening_costs(self) -> Floats:
-        """What each opening adds to the objective, shape (n_rows, n_devices)."""
+        """The cost of each opening in the objective, shape (n_rows, n_devices)."""
         return self.tradeoff * self.shares[:, np.newaxis] * self.prices
 
     def start(self, opened: float = 1.0) -> Floats:

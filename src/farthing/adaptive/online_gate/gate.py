@@ -1,4 +1,4 @@
-"""A gate that learns online which rows to send to a remote model, from the labels of those that it sent."""
+"""A gate that learns online which rows to send to a remote model, from the labels of the rows it sent."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class OnlineGate:
     loss : callable, optional
         loss(y, prediction), between 0 and 1; None is 1 for a wrong label and 0 for the right one.
     keep_history : bool
-        Whether to record what happened at each round, in 17 bytes of memory per round.
+        Whether to record each round, in 17 bytes of memory per round.
     random_state : int, RandomState or None
         Seed of the draws.
 
@@ -155,7 +155,7 @@ class OnlineGate:
             One context per round.
         y : sequence, length n_rows, or callable
             The labels, or a function from the row's number to its label; only those of rows that are sent
-            on are looked at.
+            on are read.
 
         Returns
         -------
@@ -260,7 +260,7 @@ class OnlineGate:
 
     @property
     def history_(self) -> dict[str, NDArray[Any]]:
-        """What happened at each round.
+        """A record of all rounds.
 
         ``remote``: whether the row was sent on; ``expert``: the drawn expert; ``chance``: the probability
         that the row was sent on, NaN where it stayed. Arrays of shape (n_rounds,).
@@ -282,7 +282,7 @@ class OnlineGate:
         return DOUBLING * bound(rounds, self.n_experts, self.cost)
 
     def regret_estimate(self) -> float:
-        """Return an estimate of the regret so far: what the gate lost, less what the best expert lost.
+        """Return an estimate of the regret so far: the loss of the gate minus that of the best expert.
 
         Both are estimated from the observed rounds. Each estimate is unbiased, but the minimum of many is a
         little too low, so this is a little too high.

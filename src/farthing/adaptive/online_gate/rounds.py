@@ -51,7 +51,7 @@ class RandomStream:
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """What to do with one row.
+    """The decision about one row.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class Pending:
     chance: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a file holds."""
+        """Return the fields to store in a file."""
         return {"asks": self.asks, "predictions": self.predictions, "chance": self.chance}
 
     @classmethod
@@ -104,7 +104,7 @@ class Pending:
 
 
 class History:
-    """What happened at each round, in 17 bytes of memory per round.
+    """A record of all rounds, in 17 bytes of memory per round.
 
     Examples
     --------

@@ -32,7 +32,7 @@ class BranchTable:
     settings : TreeSettings
         How trees are grown.
     max_bins : int
-        Most bins of a column.
+        Largest number of bins per column.
     seed : int
         Seed of the rows that are held out while features are chosen.
     """

@@ -60,8 +60,8 @@ class BranchingCascadeClassifier(ContractClassifier):
     booster learns from more than the few rows of its branch: training rows have all features, so rows of
     other branches are used as well, with less weight, those of similar class distributions first.
 
-    So no row pays for features that only separate classes which its first answers have ruled out, and yet
-    boosters learn from many rows. The budget is hard.
+    So no row pays for features that only separate classes which its first answers have ruled out, while each
+    booster still learns from many rows. The budget is hard.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class BranchingCascadeClassifier(ContractClassifier):
     branch_share : float
         Share of the budget that the routing tree may spend, 0 to 1.
     min_samples_branch : int
-        Fewest training rows of a branch.
+        Smallest number of training rows per branch.
     selection_rows : int
         Rows that choose the features of a branch, its own first.
     n_candidates : int

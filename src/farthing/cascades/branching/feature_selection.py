@@ -1,4 +1,4 @@
-"""Which features to buy for some rows, by their gains on held-out residuals."""
+"""Selection of the features to buy for some rows, by their gains on held-out residuals."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def select_features(
     bought: list[int] = []
     rounds = _ROUNDS_BEFORE
     while True:
-        # The boosters go on from where they are: residuals then show what the last purchase left unexplained.
+        # Boosting continues, so that residuals show what the last purchase left unexplained.
         boosters.boost(owned_columns(ledger), rounds)
         rounds = _ROUNDS_BETWEEN
         candidates = _best(gains(*boosters.steps(), ridge), ledger, n_candidates)
@@ -115,7 +115,7 @@ def coarse_codes(bins: Bins, weights: Floats) -> NDArray[np.uint8]:
     bins : Bins
         The table.
     weights : ndarray of float64, shape (n_rows,)
-        How much each row counts.
+        Weight of each row.
 
     Returns
     -------
@@ -145,9 +145,9 @@ def coarse_codes(bins: Bins, weights: Floats) -> NDArray[np.uint8]:
 
 
 class Gains:
-    """By how much each column could lower the loss: a Newton step for each of its bins, of each output.
+    """The gain of each column: the loss reduction of one Newton step per bin and output.
 
-    The gain is half the sum over bins and outputs of G^2 / (H + ridge), less that of one bin for all rows.
+    The gain is half the sum over bins and outputs of G^2 / (H + ridge), minus that of one bin for all rows.
     Missing values have a bin of their own. Sums are exact, so the order of the rows changes no choice.
 
     Parameters
@@ -220,5 +220,5 @@ def _power_of_two(value: float) -> float:
 
 
 def owned_columns(ledger: RowLedger) -> Columns:
-    """Return what a ledger owns, ascending."""
+    """Return the columns that a ledger owns, ascending."""
     return np.flatnonzero(ledger.owned).astype(np.int64)

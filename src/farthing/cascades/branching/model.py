@@ -80,7 +80,7 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
         return Predictor(self.routes)
 
     def branches_of(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.int64]:
-        """Return the branch of each row of an encoded table, whatever it costs, shape (n_rows,)."""
+        """Return the branch of each row of an encoded table, regardless of its cost, shape (n_rows,)."""
         return branch_numbers(self._router, values, n_threads)
 
     def columns(self, branch: int) -> NDArray[np.int64]:

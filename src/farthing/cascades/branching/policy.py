@@ -47,7 +47,7 @@ class BranchPolicy:
         return self._pending[0] if self._pending else None
 
     def hear(self, column: int, value: float) -> None:
-        """Take the answer."""
+        """Take the value of the column just asked for."""
         self._values[0, column] = value
         if self._branch is None:
             self._routing.hear(column, value)

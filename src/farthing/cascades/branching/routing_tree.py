@@ -52,7 +52,7 @@ def with_branches(tree: Forest, loss: Loss, rows: TrainingSet) -> Forest:
 
 
 def branch_numbers(router: Predictor, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.int64]:
-    """Return the branch of each row of an encoded table, whatever it costs, shape (n_rows,).
+    """Return the branch of each row of an encoded table, regardless of its cost, shape (n_rows,).
 
     Parameters
     ----------

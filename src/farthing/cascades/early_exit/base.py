@@ -1,4 +1,4 @@
-"""What the estimators with early exits share: they learn a boosted model, and put exits into it."""
+"""The base of estimators with early exits: they learn a boosted model and add exits to it."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class EarlyExitBase(BudgetedEstimator):
 
     @classmethod
     def around(cls, model: Any, **params: Any) -> Self:
-        """Put exits into a model that is fitted already; it is shared, not copied.
+        """Add exits to a fitted model, which is shared, not copied.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class EarlyExitBase(BudgetedEstimator):
         return cls(estimator=clone(model), **params).wrap(model)
 
     def wrap(self, model: BudgetedEstimator) -> Self:
-        """Take over a fitted model, which is shared, and put exits into it; see `around`."""
+        """Wrap a fitted model, which is shared, and add exits to it; see `around`."""
         self._validate_params()
         return self.adopt(self._wrapped(model))
 

@@ -57,7 +57,7 @@ class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
     Parameters
     ----------
     estimator : classifier made of boosted trees, optional
-        What is learned; None is a `GreedyMiserClassifier` at its defaults, which ignores prices. Its hard
+        The model to learn; None is a `GreedyMiserClassifier` at its defaults, which ignores prices. Its hard
         budget, if it has one, is kept.
     threshold : float
         Probability of the top class above which a row leaves, 0 to 1; at 1 none does.
@@ -126,7 +126,7 @@ class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
         sample_weight : array, shape (n_rows,), optional
             Weights; a row of weight zero is ignored.
         **options
-            Whatever else the estimator's ``fit`` takes.
+            Further options of the estimator's ``fit``.
 
         Returns
         -------

@@ -83,7 +83,7 @@ class ExitPolicy:
         return column
 
     def hear(self, column: int, value: float) -> None:
-        """Take the answer."""
+        """Take the value of the column just asked for."""
         self._trees.hear(column, value)
 
     def output(self) -> NDArray[np.float64]:

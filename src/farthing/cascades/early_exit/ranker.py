@@ -53,7 +53,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
     Parameters
     ----------
     estimator : regressor or ranker made of boosted trees, optional
-        What is learned; None is a `GreedyMiserRanker` at its defaults, which ignores prices. Its hard
+        The model to learn; None is a `GreedyMiserRanker` at its defaults, which ignores prices. Its hard
         budget, if it has one, is kept.
     margin : float
         How far a document may be behind at the first exit, in units of the score; 0 or more.
@@ -131,7 +131,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         sample_weight : array, shape (n_rows,), optional
             Weights; a row of weight zero is ignored.
         **options
-            Whatever else the estimator's ``fit`` takes.
+            Further options of the estimator's ``fit``.
 
         Returns
         -------
@@ -167,7 +167,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
     def acquired(
         self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None
     ) -> NDArray[np.bool_]:
-        """Return what each document's prediction looks at, given its query; parameters as in `predict`.
+        """Return what each document acquires, given its query; parameters as in `predict`.
 
         Returns
         -------
@@ -176,7 +176,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         return self.decide(X, qid=qid, budget=budget, seeds=seeds).acquired
 
     def spend(self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
-        """Return what each document's prediction pays, given its query; parameters as in `predict`.
+        """Return the spend of each document, given its query; parameters as in `predict`.
 
         Returns
         -------

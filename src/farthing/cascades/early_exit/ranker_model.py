@@ -1,4 +1,4 @@
-"""The fitted early exit for documents: which of a query's documents go on after an exit."""
+"""The fitted early exit for documents: which documents of a query continue after an exit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
     k: int
 
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
-        """Return the walk of a document without rivals, which never leaves."""
+        """Return the policy of a query of one document, which never leaves."""
         return ForestPolicy.of(self.inner.predictor)
 
     def outputs(
@@ -65,7 +65,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         return self.descend(values, budget, stays, n_threads)
 
     def keeps(self, number: int, of: int, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which documents of one query go on after an exit, shape (n_documents,).
+        """Return which documents of one query continue after an exit, shape (n_documents,).
 
         Parameters
         ----------

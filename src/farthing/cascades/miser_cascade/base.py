@@ -195,8 +195,8 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
         Returns
         -------
         Frontier
-            Of points with the parameters to change. The spend is the mean over held-out rows, ``max_spend``
-            the most that any row can pay; the score is their mean risk, negated.
+            Points with the parameters to change. The spend is the mean over held-out rows, ``max_spend`` the
+            largest possible spend of a row; the score is their mean risk, negated.
         """
         check_is_fitted(self)
         model = self.fitted_

@@ -85,7 +85,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
     error_costs_ : ndarray of float64, shape (n_classes, n_classes), or None
         As given.
     temperatures_ : ndarray of float64, shape (n_sets,)
-        What the scores of each booster are divided by.
+        Divisor of each booster's scores.
     {attributes}
 
     References

@@ -22,7 +22,7 @@ class MiserCascadeClassifierModel(MiserCascadeModel, ClassifierModel):
     Parameters
     ----------
     temperatures : ndarray of float64, shape (n_sets,)
-        What the scores of each booster are divided by.
+        Divisor of each booster's scores.
     error_costs : ndarray of float64, shape (n_classes, n_classes), or None
         What errors cost, true class by predicted class.
     exit : {"confidence", "learned"}
@@ -38,7 +38,7 @@ class MiserCascadeClassifierModel(MiserCascadeModel, ClassifierModel):
 
     @cached_property
     def readout(self) -> ClassReadout:
-        """How the scores of a stage are read."""
+        """The interpretation of a stage's scores."""
         return ClassReadout(
             len(self.classes), self.temperatures, self.error_costs, gated=self.exit == "learned"
         )

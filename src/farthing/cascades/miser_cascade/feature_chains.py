@@ -1,4 +1,4 @@
-"""Which features to buy, and in which order: the nested sets that the stages of a cascade own."""
+"""The order in which features are bought: the nested sets that the stages of a cascade own."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def feature_chains(trainer: OutOfFoldTrainer, n_stages: int) -> tuple[list[Colum
     The first chain is that of `miser_order`, cut into stages of a common ratio in cost. The second is that of
     `forward_order`. The others are for small budgets, where the feature of the best gain per price is often
     too expensive: a miser with a hard budget buys what it can, stage by stage. After their ends these chains
-    go on with the sets of the first that cost more. Held-out rows choose the chain of each budget.
+    continue with the more expensive sets of the first. Held-out rows choose the chain of each budget.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def miser_order(trainer: OutOfFoldTrainer, cap: float | None) -> Columns:
     trainer : OutOfFoldTrainer
         The rows, the prices, and how trees are grown.
     cap : float or None
-        What all columns may cost together; None is no limit.
+        Limit of the total cost of all columns; None is no limit.
 
     Returns
     -------
@@ -143,7 +143,7 @@ def _affordable(costs: CostSheet, holdings: Holdings) -> bool:
 
 
 def prefix_costs(costs: CostSheet, order: Columns) -> NDArray[np.float64]:
-    """Return what the first 0, 1, 2, ... columns of an order cost together, shape (n_bought + 1,).
+    """Return the total cost of the first 0, 1, 2, ... columns of an order, shape (n_bought + 1,).
 
     Examples
     --------
@@ -164,7 +164,7 @@ def cut(costs: NDArray[np.float64], n_free: int, n_stages: int) -> list[int]:
     Parameters
     ----------
     costs : ndarray of float64, shape (n_bought + 1,)
-        What the first 0, 1, 2, ... columns cost.
+        Total cost of the first 0, 1, 2, ... columns.
     n_free : int
         Columns that cost nothing, at the start of the order.
     n_stages : int

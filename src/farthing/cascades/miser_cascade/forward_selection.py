@@ -17,7 +17,7 @@ from farthing.learning.out_of_fold import Columns, OutOfFoldTrainer
 _ROUNDS: Final = 2
 # The least gain of a purchase, as a share of the loss before the first tree.
 LEAST_GAIN: Final = 1e-4
-# Of the rows that are learned from, one part in so many is held out to measure gains.
+# One in this many of the learned rows is held out to measure gains.
 _PARTS: Final = 4
 
 
@@ -76,7 +76,7 @@ def forward_order(trainer: OutOfFoldTrainer, free: Columns, most: int) -> Column
 
 
 def purchases(costs: CostSheet) -> list[tuple[int, ...]]:
-    """Return what may be bought at once: each column, and the columns of each group.
+    """Return the possible purchases: each column, and the columns of each group.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def purchases(costs: CostSheet) -> list[tuple[int, ...]]:
 
 
 def inner_trainer(trainer: OutOfFoldTrainer) -> OutOfFoldTrainer:
-    """Return a trainer whose held-out rows are some of those that are learned from.
+    """Return a trainer whose held-out rows are a part of the learned rows.
 
     The rows that set the exits must not have chosen the features: a feature that is chosen for its luck on
     these rows would make each stage look better than it is.

@@ -60,7 +60,7 @@ class MiserCascadeModel(StagedModel):
         )
 
     def _best_chain(self, limit: float) -> int:
-        """Return the chain whose last stage within a hard budget risks least, the earliest of equals."""
+        """Return the chain whose last stage within a hard budget has the least risk, the first of ties."""
         risks = []
         for row in self.chains:
             chain = stages_of(row)

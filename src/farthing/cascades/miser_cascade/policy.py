@@ -20,7 +20,7 @@ class StagePolicy:
     """Ask for all that a stage buys, then stop if the risk is low enough or the next stage cannot be paid.
 
     At the stage where a row must stop in any case, a model that curtails asks only while the label may still
-    change. A refused feature is missing, and the walk goes on without it.
+    change. A refused feature is missing, and the walk continues without it.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class StagePolicy:
         return not ledger.affords_all([*self._pending, *model.bought(self._stage + 1)])
 
     def _curtail(self) -> bool:
-        """Return whether the label is certain, and remember the output if it is."""
+        """Return whether the label is certain, and store the output if it is."""
         model, stage = self._model, self._stage
         place, columns = int(model.chain[stage]), model.bought(stage)
         step = len(columns) - len(self._pending)
@@ -79,7 +79,7 @@ class StagePolicy:
         return self._early is not None
 
     def hear(self, column: int, value: float) -> None:
-        """Take the answer."""
+        """Take the value of the column just asked for."""
         self._values[0, column] = value
         self._pending.remove(column)
 

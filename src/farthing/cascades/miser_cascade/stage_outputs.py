@@ -1,4 +1,4 @@
-"""What held-out rows get at every set of features: the raw outputs that exits are set by."""
+"""Raw outputs of held-out rows for every set of features; exits are set by them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from farthing.learning.out_of_fold import Columns, OutOfFoldBooster, OutOfFoldTr
 from farthing.trees import Forest
 from farthing.typing import Floats
 
-# Exits are set by at most so many rows; more would move thresholds by less than the noise.
+# Largest number of rows that set the exits; more would move thresholds by less than the noise.
 _MOST_HELD_OUT: Final = 20_000
 
 

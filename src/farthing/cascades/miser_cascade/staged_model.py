@@ -51,7 +51,7 @@ class StagedModel(TreeModel):
     @property
     @abstractmethod
     def readout(self) -> Readout:
-        """How the scores of a stage are read."""
+        """The interpretation of a stage's scores."""
 
     @property
     def curtails(self) -> bool:

@@ -101,8 +101,7 @@ class Relaxation:
             reached = self._loss(q, gates, local)
             for _ in range(_STEPS):
                 slope = self.cloud.loss_at(q, local)[1]
-                # Derivative of KL(q, sigmoid(g)) by q. The clip keeps it finite at corners, where q is 0 or
-                # 1.
+                # Derivative of KL(q, sigmoid(g)) by q; the clip keeps it finite where q is 0 or 1.
                 inner = logit(q.clip(MARGIN, 1 - MARGIN)) - gates
                 gradient = opening_gradient(slope, local) + self.opening_costs
                 gradient += self.coupling * inner * self.shares[:, np.newaxis]

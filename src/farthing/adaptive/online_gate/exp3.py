@@ -117,12 +117,10 @@ class Weights:
     def draw(self, uniform: float) -> int:
         """Return the expert that a uniform number in [0, 1) selects, by p = (1 - gamma) q + gamma u."""
         gamma = self.rates.gamma
-        # The exploration set has one element, the expert that always asks (section 6.2), so exploring is
-        # drawing it.
+        # The exploration set is the expert that always asks, alone (section 6.2).
         if uniform < gamma:
             return len(self.logs) - 1
-        # The rest of the unit interval is one uniform number again; `min` guards against rounding up to the
-        # end.
+        # The rest of the unit interval is uniform again; `min` guards against rounding up to its end.
         place = (uniform - gamma) / (1 - gamma) * self._total
         return min(int(self._sums.searchsorted(place, side="right")), len(self.logs) - 1)
 

@@ -45,8 +45,8 @@ def yield_checks(
         describes itself by class attributes:
 
         - ``budget_kind = "hard"`` if its ``budget`` caps every row;
-        - ``rows_are_independent = False`` if its unit is a query of many rows. It is exempt from the checks
-          of row independence;
+        - ``rows_are_independent = False`` if its unit is a query of many rows. It is exempt from the
+          checks of row independence;
         - ``asks = "devices"`` if its walks ask devices and not columns. It has ``messages``, and a
           prediction may depend on the messages of devices that send and on no others.
     plain : estimator, optional

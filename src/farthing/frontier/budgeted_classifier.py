@@ -108,7 +108,6 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
         classes = model.classes_
         costs = self.scoring.over(classes).costs if isinstance(self.scoring, ErrorCosts) else None
         temperature = self._temperature(model, rows) if self.calibrate and len(classes) > 1 else 1.0
-        # A row that buys nothing gets the prior through the same calibration as any other output.
         prior = temper(model.fitted_.conclude(model.fitted_.prior[np.newaxis]), temperature)[0]
         return ChosenClassifierModel(
             **header,

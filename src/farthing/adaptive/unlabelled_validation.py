@@ -14,7 +14,7 @@ from farthing.base import TrainingSet, ValidatedMixin
 class UnlabelledValidationMixin(ValidatedMixin):
     """A method that needs validation rows only to set a threshold by their spend.
 
-    Their labels are counted, but not looked at: classes that no training row has are welcome.
+    Their labels are counted but not used, so classes without training rows are allowed.
     """
 
     def _validation_target(self, rows: TrainingSet, y: Any) -> NDArray[Any]:  # noqa: ARG002

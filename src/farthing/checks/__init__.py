@@ -48,16 +48,15 @@ def yield_checks(
         - ``rows_are_independent = False`` if its unit is a query of many rows. It is exempt from the
           checks of row independence;
         - ``asks = "devices"`` if its walks ask devices and not columns. It has ``messages``, and a
-          prediction may depend on the messages of devices that speak and on no others.
+          prediction may depend on the messages of devices that send and on no others.
     plain : estimator, optional
-        A model that knows no costs; if given, the estimator must predict what it predicts once all costs are
-        zero.
+        A cost-blind model; if given, the estimator must make the same predictions once all costs are zero.
     tables : {"all", "narrow", "small"}
         What to check on. "all": floats, text and numbers, and a table with more columns than a machine word
         has bits. "narrow": the first two. "small": one of few rows, for an estimator that is slow to fit.
     refits : bool
-        Whether to include the checks that fit the estimator some twenty times more, beside those that look
-        at one model per table.
+        Whether to include the checks that refit the estimator, some twenty times in all, in addition to those
+        of one model per table.
 
     Yields
     ------

@@ -20,6 +20,8 @@ def _check_account(model: Any, problem: Problem) -> None:
         acquired = model.acquired(problem.fresh, budget=budget)
         assert acquired.dtype == np.bool_, f"acquired is of {acquired.dtype}, not bool"
         assert acquired.shape == problem.fresh.shape, f"acquired has shape {acquired.shape}"
+        # Row by row through `total`, so that `total_rows` is checked as well. Equal in every bit: both sum in
+        # the order of the sheet.
         due = np.array([sheet.total(row) for row in acquired])
         got = {"spend": model.spend(problem.fresh, budget=budget)}
         assert_same(got, {"spend": due}, "from the sheet's total of what was acquired")
@@ -32,6 +34,7 @@ def _check_walk_account(model: Any, problem: Problem) -> None:
         source, walk = source_of(model, problem, row), model.walk()
         bought: set[str] = set()
         while (ask := walk.ask) is not None:
+            # The first of a group pays the shared cost, later members only their own.
             price = sheet.price(ask.feature, owned=bought)
             assert ask.price == price, f"{ask.feature!r} was offered at {ask.price}, its price is {price}"
             walk.tell(source[ask.feature])

@@ -34,6 +34,7 @@ def _check_validates_acquired(model: Any, problem: Problem) -> None:
         return
     X = problem.fresh.astype(object)
     numeric = np.array([column != problem.categorical for column in range(len(problem.names))])
+    # Text is no number at all, so a model that validated the entry would have to fail.
     X[~expected["acquired"] & numeric] = "text"
     try:
         got = outputs_of(model, X)

@@ -19,6 +19,7 @@ from farthing.costs import CostSheet, within_budget
 @model_check("budgets: no row goes over its budget")
 def _check_budgets(model: Any, problem: Problem) -> None:
     sheet = sheet_of(model, problem)
+    # A budget holds on rows that the model has seen and on rows that it has not.
     for X in (problem.X, problem.fresh):
         for budget in problem.budgets(len(X)):
             spent = sheet.total_rows(model.acquired(X, budget=budget))
@@ -42,6 +43,7 @@ def _check_hard_parameter(checked: CheckedEstimator, problem: Problem) -> None:
 
 @estimator_check("budgets: when nothing is affordable the prior is predicted and nothing is spent")
 def _check_prior(checked: CheckedEstimator, problem: Problem) -> None:
+    # Weights, so that the prior differs from plain frequencies; uniform prices, so that nothing is free.
     weights = np.random.default_rng(5).integers(1, 4, size=len(problem.y))
     uniform = CostSheet.uniform(problem.names)
     model = fit(checked.estimator, problem, costs=uniform, sample_weight=weights)

@@ -44,7 +44,7 @@ class CheckedEstimator:
         self._models: dict[tuple[object, ...], Any] = {}
 
     def fit(self, problem: Problem, **params: Any) -> Any:
-        """Return what `fit` gives, from an earlier call if possible; a check must not change it.
+        """Return the result of `fit`, cached if possible; a check must not change it.
 
         Parameters
         ----------
@@ -55,11 +55,12 @@ class CheckedEstimator:
         """
         own = self.estimator.get_params()
         settings = _settings(self.estimator, problem, params)
-        # What the estimator is set to anyway gives no other model: n_jobs=1 may find the first fit.
+        # A parameter that is set to its current value gives the same model: n_jobs=1 may find the first fit.
         # Costs are always part of the key, since an array of them cannot be compared with a sheet.
         changed = [
             (name, settings[name]) for name in settings if name == "costs" or own[name] != settings[name]
         ]
+        # By identity: a problem holds arrays, which have no hash, and lives as long as this object.
         key = (id(problem), *sorted(changed, key=itemgetter(0)))
         if key not in self._models:
             self._models[key] = fit(self.estimator, problem, **params)
@@ -73,7 +74,7 @@ def _settings(estimator: Any, problem: Problem, params: dict[str, Any]) -> dict[
 
 
 def sheet_of(model: Any, problem: Problem) -> CostSheet:
-    """Return the prices that the model was given, not those it claims."""
+    """Return the prices that the model was given, not those that it reports."""
     return problem.sheet if "costs" in model.get_params() else CostSheet.uniform(problem.names)
 
 

@@ -35,6 +35,7 @@ def check_zero_tradeoff(checked: CheckedEstimator, problem: Problem) -> None:
     without_tradeoff = checked.fit(problem, budget=None, tradeoff=0.0)
     expected = outputs_of(without_costs, problem.fresh)
     got = outputs_of(without_tradeoff, problem.fresh)
+    # Predictions must agree; what they cost cannot, since one of the models has prices.
     del expected["spend"], got["spend"]
     assert_same(got, expected, "between a trade-off of zero and costs of zero")
 
@@ -44,6 +45,7 @@ def check_scale(checked: CheckedEstimator, problem: Problem) -> None:
     """Check that costs and budget times s, and the trade-off over s, give the same bits."""
     tradeoff, name = tradeoff_of(checked.estimator), "tradeoff"
     tradeoffs = [{}] if tradeoff is None else [{name: tradeoff}, {name: 0.3}]
+    # Powers of two change only the exponents of floats, so the bits must stay; other factors round.
     cases = itertools.product(tradeoffs, (False, True))
     for (setting, capped), s in zip(cases, itertools.cycle((0.25, 1024.0, 1024.0, 0.25)), strict=False):
         budget = budget_parameter(problem) if capped else None
@@ -65,7 +67,7 @@ def check_scale(checked: CheckedEstimator, problem: Problem) -> None:
 
 
 def check_plain(checked: CheckedEstimator, plain: Any) -> None:
-    """Compare an estimator whose features cost nothing with a model that knows no costs."""
+    """Compare an estimator whose features cost nothing with a cost-blind model."""
     problem = checked.problems[0]
     model = checked.fit(problem, costs=problem.free_sheet, budget=None)
     twin = clone(plain).fit(problem.X, problem.y)

@@ -1,4 +1,4 @@
-"""What the array calls of a model return, compared bit by bit."""
+"""The results of a model's array calls, compared bit by bit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Outputs: TypeAlias = dict[str, NDArray[Any]]
 
 
 def outputs_of(model: Any, X: Any, **options: Any) -> Outputs:
-    """Return what all the array calls that the model has return for a table."""
+    """Return the results of all array calls that the model has, for a table."""
     calls = ("predict", "acquired", "spend", "predict_proba", "decision_function")
     return {call: getattr(model, call)(X, **options) for call in calls if hasattr(model, call)}
 

@@ -53,7 +53,7 @@ class Problem:
 
     @cached_property
     def total(self) -> float:
-        """What all features cost together."""
+        """The total cost of all features."""
         return self.sheet.total(self.names)
 
     @cached_property
@@ -69,6 +69,7 @@ class Problem:
     def budgets(self, n_rows: int | None = None) -> list[Any]:
         """Return budgets for the fresh rows, or for ``n_rows``: none, one for all rows, and one per row."""
         n_rows = len(self.fresh) if n_rows is None else n_rows
+        # Shuffled, so that a model cannot pass by using a neighbour's budget.
         per_row = np.random.default_rng(3).permutation(np.linspace(0, self.total, n_rows))
         exact = self.sheet.total(self.names[:2])  # two features, to the last bit
         if self.is_wide:  # fewer, since walks over it are long
@@ -103,8 +104,8 @@ def problems(estimator: Any, tables: Tables = "all") -> list[Problem]:
     estimator : estimator
         It decides what the target is: numbers, two classes or three.
     tables : {"all", "narrow", "small"}
-        "narrow": floats with NaN, and an object table with categories, of six columns each. "all": a table of
-        72 columns besides. "small": one of few rows, for estimators that are slow to fit.
+        "narrow": floats with NaN, and an object table with categories, of six columns each. "all": also a
+        table of 72 columns. "small": one of few rows, for estimators that are slow to fit.
     """
     if tables == "small":
         return [_numeric(estimator, 30, 10)]

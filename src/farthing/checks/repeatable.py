@@ -16,7 +16,7 @@ def _check_repeats(checked: CheckedEstimator, problem: Problem) -> None:
     expected = outputs_of(model, problem.fresh)
     assert_same(outputs_of(model, problem.fresh), expected, "when predicted twice")
     assert_same(outputs_of(fit(model, problem), problem.fresh), expected, "when fitted by a clone")
-    # A copy, since other checks share the model; what it learned before must not tell in the second fit.
+    # A copy, since other checks share the model. The first fit must leave no trace in the second.
     again = copy.deepcopy(model).fit(problem.X, problem.y)
     assert_same(outputs_of(again, problem.fresh), expected, "when fitted again")
 
@@ -34,5 +34,6 @@ def _check_variants(checked: CheckedEstimator, problem: Problem) -> None:
     model = checked.fit(problem)
     found = list(model.variants()) if hasattr(model, "variants") else []
     for params, variant in found[:: max(1, len(found) // 3)]:
+        # A variant shares what was learned and must not be an approximation of the model that it names.
         again = fit(model, problem, **params)
         assert_same(outputs_of(variant, problem.fresh), outputs_of(again, problem.fresh), f"for {params}")

@@ -22,6 +22,7 @@ def _check_file(model: Any, problem: Problem) -> None:
         model.save(first)
         loaded = load(str(first))
         loaded.save(second)
+        # Equal files, not only equal predictions: nothing that a file holds may be lost or reordered.
         assert first.read_bytes() == second.read_bytes(), "saving what was loaded gives another file"
     assert type(loaded) is type(model), f"a {type(model).__name__} came back as {type(loaded).__name__}"
     for budget in problem.budgets():

@@ -26,7 +26,7 @@ class Check:
     needed : tuple of str
         Parameters without which the check does not apply to an estimator.
     row_independence : bool
-        Whether it compares rows predicted alone with rows predicted together. Estimators that say
+        Whether it compares rows predicted alone with rows predicted together. Estimators with
         ``rows_are_independent = False``, whose unit is a query, are exempt.
     refits : bool
         Whether it fits several models.
@@ -76,7 +76,7 @@ def model_check(name: str, *, row_independence: bool = False) -> Callable[[OnMod
     name : str
         The invariant, a colon, and the case.
     row_independence : bool
-        Whether the check is only for estimators that predict each row for itself.
+        Whether the check is only for estimators that predict each row independently.
     """
 
     def add(holds: OnModel) -> OnModel:

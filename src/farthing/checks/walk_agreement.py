@@ -33,6 +33,7 @@ def _check_walk_is_row(model: Any, problem: Problem) -> None:
     n_rows = len(problem.fresh)
     every_seeds: list[Any] = [None]
     if "seeds" in inspect.signature(model.predict).parameters:
+        # A seed of its own for each row, which the array call and the walk must use alike.
         every_seeds.append(np.arange(n_rows) + 11)
     for budget in problem.budgets():
         for seeds in every_seeds:
@@ -107,6 +108,7 @@ def _check_refusals(model: Any, problem: Problem) -> None:
             due = sheet_of(model, problem).total(decision.acquired)
             assert decision.spent == due, "a refused feature was charged"
             if not kept:
+                # A refusal tells the model nothing, so refusing everything is the prior, for free.
                 assert decision == untouched, f"all refused gives {decision}, nothing asked {untouched}"
 
 
@@ -138,6 +140,7 @@ def _check_resumes(model: Any, problem: Problem) -> None:
         while (ask := walk.ask) is not None:
             log.append((ask.feature, source.get(ask.feature, REFUSED)))
             answer(walk, log[-1][1])
+            # After every step, and from a copy of the model: the walk may continue in another process.
             resumed = copy.walk(seed=row, budget=0.8 * problem.total)
             for feature, value in log:
                 assert resumed.ask is not None, f"a walk with the same answers ended before {feature!r}"

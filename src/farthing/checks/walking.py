@@ -20,7 +20,7 @@ def asks_devices(model: Any) -> bool:
 
 
 def source_of(model: Any, problem: Problem, row: int) -> dict[str, Any]:
-    """Return what a walk about a fresh row is told: its entries, or the messages of its devices."""
+    """Return the answers for a walk over a fresh row: its entries, or the messages of its devices."""
     return model.messages(problem.fresh).row(row) if asks_devices(model) else problem.row(row)
 
 
@@ -30,7 +30,7 @@ def is_paid(model: Any, answer: Any) -> bool:
 
 
 def uninformative_answer(model: Any) -> Any:
-    """Return an answer that says nothing and is charged: a missing value, or a message of zeros."""
+    """Return an answer without information that is charged: a missing value, or a message of zeros."""
     return np.zeros(len(model.prior_)) if asks_devices(model) else np.nan
 
 
@@ -46,7 +46,7 @@ def overwritten(model: Any, problem: Problem, hidden: Flags, number: float, text
 
 
 def budget_of_row(budget: Any, row: int) -> Any:
-    """Return what one row may spend."""
+    """Return the budget of one row."""
     return float(budget[row]) if isinstance(budget, np.ndarray) else budget
 
 

@@ -35,6 +35,7 @@ def ask(
         start = dict(_pair(item, columns) for item in known or [])
         walk = fitted.walk(seed=seed, budget=budget, known=start)
     unit = f" {fitted.costs_.unit}" if fitted.costs_.unit else ""
+    # With --json, standard output holds one JSON object and nothing else; the dialogue goes to stderr.
     while (question := walk.ask) is not None:
         typer.echo(
             f"spent {walk.spent:.2f}{unit}; prediction: {summarize_decision(walk.decision)}", err=as_json
@@ -57,6 +58,7 @@ def ask(
             continue
         try:
             walk.tell(value_of(typed, columns[question.feature]))
+        # A bad answer does not move the walk, so the same question is asked again.
         except (FarthingError, ValueError) as error:
             typer.echo(f"  {error}", err=True)
     decision = walk.decision
@@ -98,6 +100,7 @@ def value_of(typed: str, column: Any) -> Any:
     if not isinstance(column, Column):  # a device, whose message is a list of numbers
         return [float(part) for part in text.strip("[]").split(",")]
     if column.is_categorical:
+        # Categories may be numbers or booleans; what is typed is text.
         by_name = {str(category): category for category in column.categories}
         if text not in by_name:
             raise ValueError(f"{column.name} is one of {', '.join(by_name)}, or ? if it is not available")

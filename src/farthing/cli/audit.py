@@ -34,6 +34,7 @@ def audit(
         sheet: Any = fitted.costs_
         if costs is not None:
             sheet, _ = read_costs(costs, list(fitted.fitted_.ledger_names))
+        # Models of other libraries have no prices.
         elif model.suffix != ".farthing":
             warn("no price list is given, so every feature costs 1; see --costs")
         found = account_of(fitted, frame, sheet)

@@ -34,6 +34,7 @@ def demo(
         folder.mkdir(parents=True, exist_ok=True)
         table, prices = folder / "heart.csv", folder / "prices.json"
         model, report = folder / "model.farthing", folder / "report.html"
+        # The patient who is predicted at the end is left out of the fit.
         kept = heart.X.drop(index=heart.X.index[PATIENT])
         disease = ["yes" if label else "no" for label in heart.y]
         kept.assign(disease=[d for row, d in enumerate(disease) if row != PATIENT]).to_csv(table, index=False)
@@ -43,6 +44,7 @@ def demo(
             f"farthing fit {table} disease --costs {prices} --budget {BUDGET} -o {model} --report {report}"
         )
         typer.echo(f"$ {command}\n")
+    # The command that was printed, so that the user can repeat it.
     made = fit(
         table,
         "disease",

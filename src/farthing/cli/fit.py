@@ -76,11 +76,13 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
             model = BudgetedClassifier(sheet, calibrate=calibrate, **given)
         else:
             model = BudgetedRegressor(sheet, **given)
+        # Many fits raise the same warning; each is printed once, as one line.
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
             model.fit(frame, y)
         for message in dict.fromkeys(str(item.message) for item in caught):
             warn(message)
+        # Saved before the report, which needs more packages: if it fails, the model is not lost.
         model.save(output)
         if report is not None:
             from farthing.report import write_report  # noqa: PLC0415 - needs an extra

@@ -19,6 +19,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for
 
 def emit(payload: dict[str, Any], text: str, *, as_json: bool) -> None:
     """Print the text or the JSON payload."""
+    # JSON has no NaN; `point_of` turns it into null.
     typer.echo(json.dumps(payload, default=_to_json, allow_nan=False) if as_json else text)
 
 
@@ -38,6 +39,7 @@ def clear_errors() -> Iterator[None]:
     """Turn user errors into one line of text and exit code 1."""
     try:
         yield
+    # Errors that a user can cause. Anything else is a bug, and keeps its traceback.
     except (FarthingError, ValueError, TypeError, LookupError, OSError, ImportError) as error:
         raise fail(error) from None
 

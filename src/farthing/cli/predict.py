@@ -54,5 +54,6 @@ def predict(
         "output": None if output is None else str(output),
         "predictions": None if output is not None else result.to_dict(orient="records"),
     }
+    # Without a file, the table itself goes to standard output, without the summary, so it can be piped.
     text = summary if output is not None and str(output) != "-" else result.to_csv(index=False).rstrip()
     emit(payload, text, as_json=as_json)

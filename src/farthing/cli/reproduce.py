@@ -34,6 +34,7 @@ def reproduce(
     if name not in found:
         raise fail(f"there is no experiment {name!r}; there are {', '.join(found)}")
     module = f"experiments.{found[name].folder}.{name}"
+    # A process of its own, as from the shell: experiments parse their own arguments.
     done = subprocess.run([sys.executable, "-m", module, *context.args], check=False)
     if as_json:
         typer.echo(json.dumps({"experiment": name, "exit_code": done.returncode}))

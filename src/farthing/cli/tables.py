@@ -38,6 +38,7 @@ def read_table(path: Path) -> Any:
         if isinstance(error, TableError):
             raise
         raise TableError(f"{path.name} cannot be read as a table: {error}") from error
+    # Parquet files may have column names that are not text.
     frame.columns = [str(name) for name in frame.columns]
     for name in frame.columns:
         if not (
@@ -63,6 +64,7 @@ def split_target(frame: Any, target: str) -> tuple[Any, Any]:
             f"the target {target!r} is missing in {missing} rows (the first: row {row + 1} of the data); "
             "fill it in or remove these rows"
         )
+    # `read_table` made text categorical; labels become plain text again.
     if y.dtype.name == "category":
         y = y.astype(str)
     return frame.drop(columns=[target]), y.to_numpy()
@@ -85,5 +87,6 @@ def read_costs(path: Path | None, names: list[str]) -> tuple[CostSheet, str | No
 
 def for_model(frame: Any, model: Any) -> Any:
     """Drop the columns that a model does not know, such as the target, if all others are there."""
+    # If a column is missing, the whole frame goes on: the model's own error names the column.
     known = list(model.schema_.names)
     return frame[known] if set(known) <= set(frame.columns) else frame

@@ -1,4 +1,4 @@
-"""The frontier: what each method pays and how often it is right, and the best model within a budget."""
+"""The frontier of spend and score over many methods, and the best model within a budget."""
 
 from farthing.base import Failure, Frontier, Point
 from farthing.frontier.budgeted_classifier import BudgetedClassifier

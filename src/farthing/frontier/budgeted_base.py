@@ -1,4 +1,4 @@
-"""The front door: a table, prices and a budget in, the best model that fits out."""
+"""The base of `BudgetedClassifier` and `BudgetedRegressor`: sweep, choose within the budget, fit again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from farthing.frontier.sweep import sweep
 from farthing.table import PreparedTable
 
 _SHARE: Final = re.compile(r"\s*([0-9][0-9.eE+-]*)\s*%\s*")
-# Below so many rows a single split is too noisy to choose by, and folds are cheap.
+# Below this many rows a single split is too noisy to choose by, and folds are cheap.
 _FEW_ROWS: Final = 3000
 _FOLDS: Final = 5
 
@@ -62,11 +62,11 @@ CONSTRAINTS: Final[dict[str, Any]] = {
     "random_state": [Integral],
     "n_jobs": JOBS,
 }
-"""What the parameters may be; budget, costs, methods, scoring and cv are checked where they are used."""
+"""Allowed values of the parameters; budget, costs, methods, scoring and cv are checked where used."""
 
 
 class BudgetedBase(BudgetedEstimator):
-    """What the classifier and the regressor share: sweep, choose, fit again, predict as the chosen model."""
+    """Base class: sweep, choose, fit again on all rows, and predict as the chosen model."""
 
     frontier_: Frontier
 
@@ -97,7 +97,7 @@ class BudgetedBase(BudgetedEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # What the two differ in.
+    # What the classifier and the regressor implement.
 
     @abstractmethod
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
@@ -117,7 +117,7 @@ class BudgetedBase(BudgetedEstimator):
         Parameters
         ----------
         X : array, frame or PreparedTable, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are welcome. It is read once.
+            NumPy, pandas or polars; missing values and categories are allowed. It is read once.
         y : array, shape (n_rows,)
             Labels or numbers.
         sample_weight : array, shape (n_rows,), optional
@@ -136,8 +136,10 @@ class BudgetedBase(BudgetedEstimator):
         rows = all_rows.of_positive_weight()
         sheet = CostSheet.of(self.costs, table.schema.names)
         budget = budget_of(self.budget, sheet)
+        # All rows go to the sweep: folds that the user gives are numbered over rows of weight zero too.
         self.frontier_ = self._sweep(all_rows, sheet, budget, few=len(rows.y) < _FEW_ROWS)
         chosen = _choose(self.frontier_, budget, hard=self.budget_kind == "hard")
+        # The sweep fitted on part of the rows; the model that is kept learns from all of them.
         model = clone(chosen.estimator)
         if not isinstance(model, BudgetedEstimator):
             raise TypeError(
@@ -148,6 +150,8 @@ class BudgetedBase(BudgetedEstimator):
         if self.budget_kind == "mean" and budget is not None:
             model = _held_to(budget, model, rows)
         within = model.fitted_
+        # A hard budget is capped in prediction whatever the chosen method: one that knows no budget keeps it
+        # too.
         cap = budget if self.budget_kind == "hard" and budget is not None else within.budget
         header = {"schema": within.schema, "costs": within.costs, "budget": cap}
         self.adopt(self._chosen_model(header, model, chosen, rows))
@@ -156,6 +160,7 @@ class BudgetedBase(BudgetedEstimator):
 
     def _sweep(self, rows: SweepRows, sheet: CostSheet, budget: float | None, *, few: bool) -> Frontier:
         return sweep(
+            # A model that buys nothing is always a candidate, so that some point is within any budget.
             [*_listed(self.methods), (self._free_model(sheet), {"budget": [0.0]})],
             rows.table,
             rows.y,
@@ -181,6 +186,7 @@ class BudgetedBase(BudgetedEstimator):
     def file_params(self) -> dict[str, Any]:
         """Return the parameters without the objects that were tried or scored by."""
         params = super().file_params()
+        # Only names can be stored in a file. Loading builds no objects that the user has passed in.
         methods = params["methods"]
         listed = methods if isinstance(methods, list | tuple) else [methods]
         named = all(isinstance(name, str) for name in listed)
@@ -191,7 +197,7 @@ class BudgetedBase(BudgetedEstimator):
 
 
 def budget_of(budget: Any, sheet: CostSheet) -> float | None:
-    """Return a budget as a number: a share such as "20%" is of the cost of all features.
+    """Return a budget as a number; "20%" is a share of the cost of all features.
 
     Examples
     --------
@@ -207,10 +213,11 @@ def budget_of(budget: Any, sheet: CostSheet) -> float | None:
 
 
 def _held_to(budget: float, model: Any, rows: SweepRows) -> Any:
-    """Return a model that was fitted again on more rows, or a variant that keeps the mean budget on them.
+    """Return a refitted model, or a variant of it that keeps the mean budget on all rows.
 
-    More rows let trees grow, and so spend. Of the variants within the budget those with the fewest parameters
-    changed are the nearest, and of these the dearest is taken; the cheapest of all if none is within.
+    With more rows trees grow larger and spend more. Among the variants within the budget, those with the
+    fewest changed parameters are the nearest; the most expensive of these is taken. If none is within the
+    budget, the cheapest variant is taken.
     """
 
     def spend(variant: Any) -> float:

@@ -1,4 +1,4 @@
-"""The front door for classes."""
+"""`BudgetedClassifier`: the best classifier within a budget."""
 
 from __future__ import annotations
 
@@ -33,27 +33,27 @@ from farthing.learning.calibration import temperature_of
 )
 @documented({"parameters": PARAMETERS.format(scoring="str, scorer or ErrorCosts")})
 class BudgetedClassifier(BudgetedBase, ContractClassifier):
-    """The best classifier within a budget, of all methods that there are.
+    """The best classifier within a budget, chosen among many methods.
 
     Parameters
     ----------
     {parameters}
     calibrate : bool
-        Whether to make the probabilities milder or sharper, by the temperature that suits rows not learned
-        from best. Labels stay.
+        Whether to rescale the probabilities by the temperature with the least log loss on held-out rows.
+        Labels do not change.
 
     Attributes
     ----------
     model_ : estimator
         The chosen model, fitted on all rows.
     frontier_ : Frontier
-        What every setting pays and scores; not kept in files.
+        Spend and score of every setting; not stored in files.
     chosen_ : Point
-        The one taken; a file keeps it without its estimator, which is that of ``model_``.
+        The chosen point; a file stores it without its estimator, which is that of ``model_``.
     temperature_ : float
         1 without ``calibrate``.
     error_costs_ : ndarray of float64, shape (n_classes, n_classes), or None
-        With ``scoring=ErrorCosts(...)``, what decides the label.
+        With ``scoring=ErrorCosts(...)``, the costs that decide the label.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
         )
 
     def _temperature(self, model: Any, rows: SweepRows) -> float:
-        """Return the temperature that suits rows which copies of the model did not learn from."""
+        """Return the temperature with the least log loss on out-of-fold probabilities."""
         options = None if rows.weights is None else {"sample_weight": rows.weights}
         held_out = cross_val_predict(
             clone(model), rows.X, rows.y, cv=3, method="predict_proba", params=options

@@ -1,4 +1,4 @@
-"""The fitted model of the front door: the chosen model, and how its outputs are read."""
+"""The fitted model of `BudgetedClassifier` and `BudgetedRegressor`: a wrapper around the chosen model."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from farthing.walks import Policy
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChosenModel(FittedModel):
-    """Predicts as the model within; a raw output here is what that model concludes.
+    """Predicts as the inner model; a raw output of the wrapper is a conclusion of the inner model.
 
     Parameters
     ----------
     model : estimator
         The chosen model, fitted on all rows.
     chosen : Point
-        What it paid and scored in the sweep.
+        Its spend and score in the sweep.
     """
 
     model: BudgetedEstimator
     chosen: Point
 
     def translate(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return our raw outputs for those of the model within, shape (n_rows, n_outputs)."""
+        """Return the raw outputs of the wrapper, (n_rows, n_outputs), from those of the inner model."""
         concluded = self.model.fitted_.conclude(outputs)
         return np.asarray(concluded[:, np.newaxis] if concluded.ndim == 1 else concluded)
 
     def policy(self, seed: int | None = None) -> Policy:
-        """Return the policy of the model within, with our outputs."""
+        """Return the policy of the inner model, with the outputs of the wrapper."""
         return _TranslatedPolicy(self, self.model.fitted_.policy(seed))
 
     def outputs(
@@ -46,7 +46,7 @@ class ChosenModel(FittedModel):
         seeds: NDArray[np.int64] | None = None,
         n_threads: int = 1,  # noqa: ARG002 - the model within has its own number of jobs
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Answer many rows as the model within does; see `FittedModel.outputs`."""
+        """Answer many rows as the inner model does; see `FittedModel.outputs`."""
         within = self.model.fitted_
         outputs, acquired = within.outputs(
             values, budget=budget, seeds=seeds, n_threads=self.model.n_threads()
@@ -54,7 +54,7 @@ class ChosenModel(FittedModel):
         return self.translate(outputs), acquired
 
     def check(self) -> None:
-        """Raise ValueError unless columns, costs and prior are those of the model within."""
+        """Raise ValueError unless columns, costs and prior are those of the inner model."""
         super().check()
         within = self.model.fitted_
         if within.schema != self.schema or within.costs != self.costs:
@@ -71,9 +71,9 @@ class ChosenClassifierModel(ChosenModel, ClassifierModel):
     Parameters
     ----------
     temperature : float
-        Above 1 makes the probabilities of the model within milder, below 1 sharper.
+        Above 1 flattens the probabilities of the inner model, below 1 sharpens them.
     error_costs : ndarray of float64, shape (n_classes, n_classes), or None
-        What decides the label: the least expected cost; None takes the most likely class.
+        The label has the least expected cost; None takes the most likely class.
     """
 
     temperature: float
@@ -88,7 +88,7 @@ class ChosenClassifierModel(ChosenModel, ClassifierModel):
         return outputs
 
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the places of the labels of the least expected cost, or of the most likely ones."""
+        """Return the class of the least expected cost, or the most likely one, as places, shape (n_rows,)."""
         if self.error_costs is None:
             return super().decide(probabilities)
         return ErrorCosts(self.error_costs).decide(probabilities)
@@ -106,11 +106,11 @@ class ChosenClassifierModel(ChosenModel, ClassifierModel):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ChosenRegressorModel(ChosenModel, RegressorModel):
-    """The raw output is the value that the model within predicts."""
+    """The raw output is the prediction of the inner model."""
 
 
 class _TranslatedPolicy:
-    """The walk of the chosen model, with our outputs."""
+    """The policy of the chosen model, with the outputs of the wrapper."""
 
     def __init__(self, model: ChosenModel, policy: Policy) -> None:
         self._model = model

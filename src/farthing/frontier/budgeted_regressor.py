@@ -1,4 +1,4 @@
-"""The front door for numbers."""
+"""`BudgetedRegressor`: the best regressor within a budget."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from farthing.frontier.data_split import SweepRows
 )
 @documented({"parameters": PARAMETERS.format(scoring="str or scorer")})
 class BudgetedRegressor(BudgetedBase, ContractRegressor):
-    """The best regressor within a budget, of all methods that there are.
+    """The best regressor within a budget, chosen among many methods.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
     model_ : estimator
         The chosen model, fitted on all rows.
     frontier_ : Frontier
-        What every setting pays and scores; not kept in files.
+        Spend and score of every setting; not stored in files.
     chosen_ : Point
-        The one taken; a file keeps it without its estimator, which is that of ``model_``.
+        The chosen point; a file stores it without its estimator, which is that of ``model_``.
     """
 
     model_type = ChosenRegressorModel

@@ -1,4 +1,4 @@
-"""Which settings of which methods to try."""
+"""The candidates of a sweep: settings of methods."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from sklearn.model_selection import ParameterGrid
 from farthing.base import BudgetedEstimator, ContractClassifier, SweepContext, registered
 from farthing.base.registry import Grid, auto_grid, default_grid, get, rank
 
-# Words that stand for many methods, and the settings of each that they mean.
+# Words that stand for many methods, and where the grid of each method comes from.
 _GRIDS: Final[Mapping[str, Callable[[str], Grid | None]]] = {"auto": auto_grid, "all": default_grid}
 
 
@@ -25,11 +25,11 @@ class Candidate:
     Attributes
     ----------
     method : str
-        Name, for the points.
+        Name of the method.
     estimator : estimator
         At its parameters, unfitted.
     params : mapping
-        Those that the grid set.
+        The parameters that the grid sets.
     """
 
     method: str
@@ -43,19 +43,20 @@ def candidates(methods: Any, context: SweepContext) -> list[Candidate]:
     Parameters
     ----------
     methods : "auto", "all", or iterable of names, classes, estimators and pairs of one of these and a grid
-        "auto" is what the registered methods that can learn the target offer one who names none: some twenty
-        fits; "all" is the whole grid of every one. A name or a class stands for its registered grid, an
-        estimator for itself alone; a pair has the grid to go over, as in scikit-learn's ``ParameterGrid``.
+        "auto" is the small default grid of each registered method that can learn the target, some twenty fits
+        in all; "all" is the whole grid of each. A name or a class stands for its registered grid, an
+        estimator for itself alone; a pair adds a grid, as in scikit-learn's ``ParameterGrid``.
     context : SweepContext
         The table.
     """
     rows = [list(_settings(given, context)) for given in _expand(methods, context)]
+    # Round robin over the methods: if the time limit cuts the sweep short, every method has had a turn.
     turns = zip_longest(*rows)
     return [candidate for turn in turns for candidate in turn if candidate is not None]
 
 
 def suits(method: type, context: SweepContext) -> bool:
-    """Tell whether a registered method can learn a target, each row on its own."""
+    """Return whether a registered method can learn the target, with independent rows."""
     if not issubclass(method, BudgetedEstimator) or not method.rows_are_independent:
         return False
     if context.n_classes is None:
@@ -111,8 +112,10 @@ def _given(estimator: Any, params: Mapping[str, Any], context: SweepContext) -> 
     by_columns = getattr(estimator, "asks", "columns") == "columns"
     if "costs" in known and by_columns:
         made["costs"] = context.costs
+    # Only where the user has set none: a sweep with the same seed is then repeatable.
     if known.get("random_state", 0) is None and params.get("random_state") is None:
         made["random_state"] = context.random_state
+    # A mean budget is not a hard one: a method gets the budget only if it understands this kind.
     kind = getattr(estimator, "budget_kind", "mean")
     asked = context.budget is not None and kind == context.budget_kind and by_columns
     if "budget" in known and known["budget"] is None and params.get("budget") is None and asked:

@@ -31,7 +31,7 @@ class SweepRows:
     y : ndarray, shape (n_rows,)
         Labels or numbers.
     weights : ndarray of float64, shape (n_rows,), optional
-        How much each row counts.
+        Weight of each row.
     qid : ndarray, shape (n_rows,), optional
         The query of each row.
     numbers : ndarray of int64, shape (n_rows,), optional
@@ -67,6 +67,7 @@ class SweepRows:
         """Return some of the rows, as if the table had been prepared from them alone."""
         part = self.table.take(rows)
         return SweepRows(
+            # The raw table is not copied: `X` takes its rows only if a model needs them.
             PreparedTable(part.schema, part.encoded, self.table.raw),
             self.y[rows],
             None if self.weights is None else self.weights[rows],
@@ -75,11 +76,11 @@ class SweepRows:
         )
 
     def weight(self) -> float:
-        """Return how much the rows count together."""
+        """Return the total weight of the rows."""
         return float(len(self.y) if self.weights is None else self.weights.sum())
 
     def has_classes(self) -> bool:
-        """Tell whether the targets look like classes."""
+        """Return whether the targets look like classes: anything but floats."""
         return bool(self.y.dtype.kind != "f")
 
 
@@ -97,7 +98,7 @@ def split_rows(
     test_size : float
         Share of the rows to evaluate on in that split.
     random_state : int
-        For that split.
+        Seed of that split.
     classifies : bool
         Whether targets are classes, which every side should have.
     """
@@ -106,6 +107,7 @@ def split_rows(
     if cv is None and rows.qid is not None:
         splitter = GroupShuffleSplit(1, test_size=test_size, random_state=random_state)
     elif cv is None:
+        # scikit-learn refuses to stratify a class of one row.
         kind = StratifiedShuffleSplit if classifies and _enough(rows.y) else ShuffleSplit
         splitter = kind(1, test_size=test_size, random_state=random_state)
     elif isinstance(cv, int) and rows.qid is not None:
@@ -116,5 +118,5 @@ def split_rows(
 
 
 def _enough(y: NDArray[Any]) -> bool:
-    """Tell whether every class has two rows, so that both sides of a split can have one."""
+    """Return whether every class has two rows, so that both sides of a split can have one."""
     return bool(np.unique(y, return_counts=True)[1].min() > 1)

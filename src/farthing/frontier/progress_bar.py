@@ -47,6 +47,7 @@ class Progress:
         self._done += 1
         if self._bar is not None:
             self._bar.advance(self._task)
+        # A line per tenth of the work.
         elif self._plain and self._done * 10 // self._total > (self._done - 1) * 10 // self._total:
             print(f"{self._title}: {self._done} of {self._total}", file=sys.stderr, flush=True)
 

@@ -1,4 +1,4 @@
-"""What is done already, in a folder: so that an interrupted sweep goes on where it stopped."""
+"""Finished results in a folder, so that an interrupted sweep can continue where it stopped."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from farthing.base.files import PathLike
 
 
 class ResultCache:
-    """Results by name in a folder, a file each; a file is there whole or not at all.
+    """Results by name in a folder, one file each, written atomically.
 
     Parameters
     ----------
     folder : path or None
-        Made if need be. None remembers nothing.
+        Created if it does not exist. None caches nothing.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class ResultCache:
         return self._folder is not None
 
     def get(self, name: str) -> Any:
-        """Return what was put under a name, None if there is nothing, or nothing that can be read."""
+        """Return the result stored under a name; None if there is none, or the file cannot be read."""
         if self._folder is None:
             return None
         try:
@@ -50,9 +50,11 @@ class ResultCache:
             return None
 
     def put(self, name: str, result: Any) -> None:
-        """Keep a result of numbers, text, lists and mappings."""
+        """Store a result made of numbers, text, lists and mappings."""
         if self._folder is None:
             return
+        # Written under another name and renamed: an interrupted process leaves no half-written result, and
+        # two processes may store the same one.
         handle, path = tempfile.mkstemp(dir=self._folder, prefix=f".{name}-")
         try:
             with os.fdopen(handle, "w", encoding="utf-8") as file:

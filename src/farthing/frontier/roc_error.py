@@ -1,4 +1,4 @@
-"""The standard error of the area under a ROC curve, without drawing rows again."""
+"""The standard error of the area under a ROC curve, without resampling."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def roc_error(truth: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
     truth : ndarray of bool, shape (n_rows,)
         Which rows are positive.
     scores : ndarray of float64, shape (n_rows,)
-        Higher for rows held to be positive.
+        Higher for rows that are more likely positive.
 
     Returns
     -------
@@ -42,6 +42,8 @@ def roc_error(truth: NDArray[np.bool_], scores: NDArray[np.float64]) -> float:
     positive, negative = scores[truth], scores[~truth]
     if min(len(positive), len(negative)) < 2:
         return math.nan
+    # A row's rank among all rows minus its rank within its class counts the rows of the other class below it,
+    # ties as one half.
     ranks = rankdata(scores)
     won = (ranks[truth] - rankdata(positive)) / len(negative)
     kept = (ranks[~truth] - rankdata(negative)) / len(positive)

@@ -1,4 +1,4 @@
-"""How good predictions are: scikit-learn's scorers, costs of errors, rankings; with a standard error."""
+"""Scorers with a standard error: scikit-learn's, costs of errors, and rankings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from farthing.frontier.roc_error import roc_error
 from farthing.metrics import ndcg_by_query, prefix_precision_by_query
 from farthing.typing import Floats
 
-# Samples of the rows behind the standard error of a score that is no mean over rows.
+# Bootstrap samples for the standard error of a score that is not a mean over rows.
 _RESAMPLES: Final = 40
 _RANKINGS: Final[dict[str, Callable[..., Floats]]] = {
     "ndcg": ndcg_by_query,
@@ -27,7 +27,7 @@ _RANKINGS: Final[dict[str, Callable[..., Floats]]] = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evaluation:
-    """What a model predicted for rows that it did not learn from, and the truth.
+    """The predictions of a model for held-out rows, and the truth.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Evaluation:
     classes : ndarray or None
         The labels of the columns of ``probabilities``; None for a regressor.
     weights : ndarray of float64, shape (n_rows,), or None
-        How much each row counts.
+        Weight of each row.
     qid : ndarray or None
         The query of each row.
     """
@@ -76,24 +76,24 @@ class Scorer(ABC):
         """Return the score and its standard error, NaN if there is none."""
 
     def loss(self, evaluation: Evaluation) -> float:  # noqa: ARG002 - most scores have none
-        """Return a smoother measure, smaller is better, that tells nearly equal scores apart; NaN if none."""
+        """Return a smoother measure, smaller is better, to separate nearly equal scores; NaN if none."""
         return math.nan
 
     def identity(self) -> Any:
-        """Return what tells this scorer from others, the same in every process."""
+        """Return a value that identifies this scorer, the same in every process."""
         return self.name, repr(self)
 
 
 class ErrorCosts(Scorer):
-    """What errors cost, in the unit of the prices; so spend and error are one currency.
+    """Costs of errors, in the unit of the prices, so that spend and errors can be added up.
 
-    The score is what a row costs in all, negated: the mean over the rows of the cost of the label given,
-    plus the spend. Where probabilities are given, the label is the one of the least expected cost.
+    The score is the mean total cost of a row, negated: the cost of its predicted label plus its spend. If
+    there are probabilities, the label is the one of the least expected cost.
 
     Parameters
     ----------
     costs : array, shape (n_classes, n_classes)
-        Row: the true class; column: the class predicted. What is right usually costs nothing.
+        Row: the true class; column: the predicted class. The diagonal is usually zero.
     labels : sequence, optional
         The classes of the rows and columns; None is the sorted labels of the data.
 
@@ -117,7 +117,7 @@ class ErrorCosts(Scorer):
             raise ValueError(f"labels must be {len(self.costs)}, as many as the table has rows")
 
     def decide(self, probabilities: Floats) -> NDArray[np.int64]:
-        """Return the class of the least expected cost, the earlier of equals, shape (n_rows,)."""
+        """Return the class of the least expected cost, the first of ties, shape (n_rows,)."""
         return np.asarray(np.argmin(probabilities @ self.costs, axis=1), dtype=np.int64)
 
     def over(self, classes: NDArray[Any]) -> ErrorCosts:
@@ -170,7 +170,7 @@ class RowScore(Scorer):
         return math.nan if self.smooth is None else self.smooth(evaluation)
 
     def identity(self) -> Any:
-        """Return the name: functions are the same for every score of that name."""
+        """Return the name: scores of the same name have the same functions."""
         return self.name
 
     def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
@@ -210,6 +210,7 @@ class ScikitLearnScore(Scorer):
     def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the score and the spread of it over resampled rows."""
         n_rows = len(evaluation.y)
+        # A fixed seed: the same predictions must always have the same standard error.
         rng = np.random.default_rng(0)
         drawn = []
         for _ in range(_RESAMPLES):
@@ -224,6 +225,8 @@ class ScikitLearnScore(Scorer):
         """Return the score of all rows, or of some."""
         rows = np.arange(len(evaluation.y)) if rows is None else rows
         options = {} if evaluation.weights is None else {"sample_weight": evaluation.weights[rows]}
+        # A scorer wants an estimator and X. The stand-in repeats the stored predictions, and X is row
+        # numbers, so that any scorer of scikit-learn works on any subset of the rows.
         return float(self._scorer(_replay(evaluation), rows, evaluation.y[rows], **options))
 
 
@@ -231,7 +234,7 @@ class AreaScore(ScikitLearnScore):
     """The area under the ROC curve of two classes, with the standard error of DeLong."""
 
     def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
-        """Return the area and its standard error; rows that count differently are drawn again for it."""
+        """Return the area and its standard error; the error is resampled if there are weights."""
         if (
             evaluation.probabilities is None
             or evaluation.probabilities.shape[1] != 2
@@ -302,7 +305,7 @@ def brier(evaluation: Evaluation) -> float:
 
 
 class _Replay(BaseEstimator):  # type: ignore[misc]
-    """Repeats the predictions of an evaluation, for the rows whose numbers it is given as X."""
+    """Repeats the predictions of an evaluation for the rows whose numbers are in X."""
 
     evaluation: Evaluation
 
@@ -345,5 +348,7 @@ def _standard_error(values: Floats, weights: Floats | None = None) -> float:
     if n < 2:
         return math.nan
     shares = np.full(n, 1 / n) if weights is None else weights / weights.sum()
+    # Variance of a weighted mean of independent values, with Bessel's correction; for equal weights it is the
+    # usual standard error.
     residuals = values - float(shares @ values)
     return float(np.sqrt(n / (n - 1) * np.sum((shares * residuals) ** 2)))

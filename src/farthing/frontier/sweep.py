@@ -1,4 +1,4 @@
-"""Fit many settings of many methods, and see what each pays and scores."""
+"""Fit many settings of many methods, and measure the spend and the score of each."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ def sweep(
     time_limit: float | None = None,
     random_state: int = 0,
 ) -> Frontier:
-    """Fit settings of any methods on some rows, and see what they pay and score on others.
+    """Fit settings of any methods, and measure their spend and score on held-out rows.
 
-    One fit may give many points: a method says by its ``variants`` which other models come out of it.
+    One fit may give many points: the ``variants`` of a method are further models from the same fit.
 
     Parameters
     ----------
@@ -69,20 +69,20 @@ def sweep(
     budget_kind : {"mean", "hard"}
         What the budget is.
     sample_weight : array, shape (n_rows,), optional
-        How much each row counts, in learning and in scores.
+        Weight of each row, in fits and in scores.
     qid : array, shape (n_rows,), optional
         The query of each row, for rankings; splits keep queries whole.
     memory : path, optional
-        A folder where results are kept. A sweep that was interrupted, and is started again with the same
-        folder, goes on where it stopped.
+        A folder for results. A sweep that was interrupted continues where it stopped if it is started again
+        with the same folder.
     n_jobs : int, optional
         Fits in parallel, through joblib; its ``parallel_config`` may send them to a cluster.
     progress : bool
         Whether to show a bar.
     time_limit : float, optional
-        Seconds after which no new fit is begun.
+        Seconds after which no new fit is started.
     random_state : int
-        Of the one split, and of stochastic methods that have no seed of their own.
+        Seed of the single split, and of stochastic methods that have no seed of their own.
 
     Returns
     -------

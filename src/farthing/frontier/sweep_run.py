@@ -37,7 +37,7 @@ _MOST_KEPT_BYTES: Final = 2**29
 
 @dataclass(frozen=True, eq=False)
 class SweepRun:
-    """Where candidates are fitted and evaluated: the folds, the scorer, the cap of each row.
+    """The setting of a sweep: the folds, the scorer, and the cap of each row.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class SweepRun:
 
     @property
     def n_folds(self) -> int:
-        """How often each candidate is fitted."""
+        """Number of fits per candidate."""
         return max(len(self.folds), 1)
 
     def rows_of(self, fold: int) -> tuple[SweepRows, SweepRows]:
@@ -80,20 +80,20 @@ class SweepRun:
         return learn, evaluate
 
     def overlap(self) -> float:
-        """Return how often an evaluated row is evaluated, on average: repeats add no new rows."""
+        """Return how often a row is evaluated, on average: repeated folds add no new rows."""
         if not self.folds:
             return 1.0
         evaluated = np.concatenate([rows for _, rows in self.folds])
         return len(evaluated) / len(np.unique(evaluated))
 
     def digest(self) -> str:
-        """Return a name for all of this but the candidates, under which results are cached."""
+        """Return a name for all but the candidates, under which results are cached."""
         parts = [self.whole] if self.held_out is None else [self.whole, self.held_out]
         tables = [(_content(part), part.y.astype(str), part.weights, part.qid) for part in parts]
         return digest(_VERSION, tables, self.folds, self.scorer.identity(), repr(self.costs), self.cap)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Another process takes its own rows: sending those of all folds would cost more.
+        # Each worker process takes its own rows: sending those of all folds would cost more.
         return {**self.__dict__, "_kept": {}}
 
 
@@ -106,7 +106,7 @@ def run_all(
     progress: bool,
     time_limit: float | None,
 ) -> Results:
-    """Fit and evaluate every candidate on every fold, except what is cached or comes too late.
+    """Fit and evaluate every candidate on every fold, except what is cached or past the time limit.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def run_all(
     where = run.digest() if cache.is_kept else ""
     results: Results = {}
     with Progress(len(tasks), "fits", shown=progress) as bar:
-
+        # A generator, so that the clock is read when a fit is dispatched.
         def left() -> Iterator[Any]:
             for place, fold in tasks:
                 name = digest(where, _setting(tried[place]), fold) if cache.is_kept else ""
@@ -132,9 +132,12 @@ def run_all(
                 if found is not None:
                     results[place, fold] = found
                     bar.step()
+                # The first candidate runs whatever the time limit, so that there is a model to return.
                 elif time.monotonic() < end or place == 0:
                     yield delayed(_fit_and_score)(run, tried[place], (place, fold), cache, name)
 
+        # Unordered, so that the bar and the cache move on as fits finish. Results are keyed by task: the
+        # order in which they arrive changes nothing.
         pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         for task, result in pool(left()):
             results[task] = result
@@ -145,7 +148,7 @@ def run_all(
 def _fit_and_score(
     run: SweepRun, candidate: Candidate, task: Task, cache: ResultCache, name: str
 ) -> tuple[Task, Any]:
-    """Fit one candidate on one fold; return what its variants pay and score, or why it failed."""
+    """Fit one candidate on one fold; return spend and score of its variants, or why it failed."""
     learn, held_out = run.rows_of(task[1])
     try:
         model = clone(candidate.estimator)
@@ -167,12 +170,12 @@ def _fit_and_score(
 
 
 def evaluate(model: Any, rows: SweepRows, costs: CostSheet, cap: float | None) -> Evaluation:
-    """Return what a fitted model predicts for rows, and what they pay for it.
+    """Return the predictions of a fitted model for rows, and the spend of each row.
 
     Parameters
     ----------
     model : estimator
-        Of the contract; any other pays for every feature, whatever it looks at.
+        An estimator of the contract; any other pays for every feature.
     rows : SweepRows
         The rows.
     costs : CostSheet
@@ -224,9 +227,12 @@ def _points(candidate: Candidate, folds: Sequence[Any], overlap: float) -> list[
     by_variant = [{json.dumps(row[0], sort_keys=True): row for row in fold["rows"]} for fold in folds]
     found = []
     for key, first in by_variant[0].items():
+        # Variants may depend on the data, such as a number of rounds; those that a fold lacks have no mean.
         if not all(key in variants for variants in by_variant):
             continue
         rows = np.array([variants[key][1:] for variants in by_variant], dtype=np.float64)
+        # Folds are disjoint, so their errors are independent. With repeats a row counts several times, and
+        # the variance grows by the overlap.
         errors = shares * rows[:, 3]
         found.append(
             Point(
@@ -244,7 +250,8 @@ def _points(candidate: Candidate, folds: Sequence[Any], overlap: float) -> list[
 
 
 def _with(estimator: Any, params: Mapping[str, Any]) -> Any:
-    """Return an unfitted estimator with other parameters; there are hundreds, and a clone takes a while."""
+    """Return an unfitted estimator with other parameters; a clone of each of hundreds would be slow."""
+    # A shallow copy shares the other parameters; only the path to a nested one is copied.
     made = copy(estimator)
     for name, value in params.items():
         outer, _, inner = name.partition("__")
@@ -271,7 +278,7 @@ def _fit_options(model: Any, rows: SweepRows) -> dict[str, Any]:
 
 
 def _setting(candidate: Candidate) -> Any:
-    """Return what tells a candidate from others; the prices are named with the table."""
+    """Return a value that identifies a candidate; the prices are part of the run's digest."""
     params = {
         name: value
         for name, value in candidate.estimator.get_params().items()

@@ -1,4 +1,4 @@
-"""Audit a model: what it spends on average, by feature and by group, and how often it uses what it buys."""
+"""Audit a model: its mean spend by feature and by group, and how often it uses what it buys."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from farthing.trees import Predictor
 
 @dataclass(frozen=True)
 class Audit:
-    """What a model spends on a table.
+    """The spend of a model on a table.
 
     Parameters
     ----------
@@ -28,9 +28,9 @@ class Audit:
     n_rows : int
         Number of rows of the table.
     mean : float
-        Mean cost of a row.
+        Mean cost per row.
     quantiles : dict of float to float
-        Quantiles of the cost of a row, by their level.
+        Quantiles of the cost per row, by level.
     share : ndarray of float64, shape (n_features,)
         Share of the rows that buy each feature.
     uses : ndarray of float64, shape (n_features,)
@@ -60,8 +60,8 @@ class Audit:
     def features(self) -> dict[str, list[Any]]:
         """Return one entry per feature, as columns by name, in the order of the sheet.
 
-        ``mean_cost`` is what a row pays on average for the feature's own cost; the shared costs of groups are
-        in `groups`. Both together add up to ``mean``.
+        ``mean_cost`` is the mean payment per row for the feature's own cost; shared costs of groups are in
+        `groups`. Together they add up to ``mean``.
         """
         names = [self.sheet.group_names[g] if g >= 0 else "" for g in self.sheet.group_of]
         return {
@@ -123,7 +123,7 @@ def audit(
     costs : CostSheet, mapping, array, Series, path or None
         Prices to use; None is the model's own. They do not change what the model buys.
     quantiles : sequence of float
-        Levels of the quantiles of the cost of a row.
+        Levels of the quantiles of the cost per row.
     few_at_most : int
         The most tests of a feature by one row that count as few; 7 in table 4.1 of Nan's thesis.
     n_jobs : int, optional
@@ -146,15 +146,18 @@ def audit(
     """
     if not isinstance(model, BudgetedEstimator):
         model = from_model(model)
+    # Other prices change the account, not the model: it still buys as its own prices made it learn to.
     sheet = model.fitted_.costs if costs is None else CostSheet.of(costs, model.fitted_.ledger_names)
     acquired = model.acquired(X)
     spent = sheet.total_rows(acquired)
     uses = _uses(model, X, acquired, n_threads(n_jobs))
+    # A group is paid once per row, however many of its features the row buys.
     groups = [acquired[:, sheet.group_of == g].any(axis=1).mean() for g in range(len(sheet.shared))]
     return Audit(
         sheet=sheet,
         n_rows=len(spent),
         mean=float(spent.mean()),
+        # inverted_cdf gives a cost that some row pays, not one interpolated between two.
         quantiles={float(q): float(np.quantile(spent, q, method="inverted_cdf")) for q in quantiles},
         share=acquired.mean(axis=0),
         uses=uses.mean(axis=0),
@@ -185,6 +188,7 @@ def _uses(model: BudgetedEstimator, X: Any, acquired: NDArray[np.bool_], threads
             value=part.tests(),
         )
         total += Predictor(counter).predict(values, sheet=fitted.costs, budget=budget, n_threads=threads)[0]
+    # A test that the budget refused has no value behind it, so it does not count as a use.
     return np.where(acquired, total, 0.0)
 
 

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from farthing.report.summary import Summary
 
 _MAX_BARS: Final = 15
-# Eight colours that colour-blind readers can tell apart, on light and dark backgrounds (Okabe and Ito).
+# Eight colours that colour-blind readers can distinguish on light and dark backgrounds (Okabe and Ito).
 _COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#8c8c00", "#888888")
 _MARKS: Final = "os^Dvphd"
 
@@ -73,6 +73,7 @@ def frontier_chart(summary: Summary) -> Chart:
                 label=method,
             )
         best = summary.frontier.pareto()
+        # The best model stays the best for any larger budget, so its step extends to the price of everything.
         end = [summary.frontier.full_cost], [best[-1].score]
         axes.step(
             [p.spend for p in best] + end[0],
@@ -93,6 +94,7 @@ def frontier_chart(summary: Summary) -> Chart:
         if summary.budget is not None:
             axes.axvline(summary.budget, color=theme.accent, linewidth=1, linestyle="--", label="budget")
         scores = [p.score for p in summary.frontier.points if not np.isnan(p.score)]
+        # A few very bad points would squeeze all others into a thin line: the lowest 2 % may fall outside.
         low = max(min(scores), float(np.quantile(scores, 0.02)))
         axes.set_ylim(low - 0.02 * (max(scores) - low), max(scores) + 0.08 * (max(scores) - low) + 1e-12)
         axes.set(xlabel=_with_unit("mean spend per row", summary.unit), ylabel=summary.score_name)
@@ -141,6 +143,7 @@ def bought_chart(summary: Summary) -> Chart:
         axes.set(xlabel=_with_unit("budget", summary.unit))
         axes.grid(visible=False)
         for (row, column), share in np.ndenumerate(shares[used]):
+            # The colour map is the same in both themes, so the text follows the cell and not the theme.
             colour = "white" if share > 0.55 else "#1b1b1b"
             axes.text(column, row, f"{share:.0%}", ha="center", va="center", fontsize=7, color=colour)
         del theme
@@ -158,6 +161,7 @@ def calibration_chart(summary: Summary) -> Chart:
     assert found is not None
 
     def paint(axes: Any, theme: Theme) -> None:
+        # The most likely of n classes has a probability of at least 1 / n.
         low = 1 / len(summary.classes)
         axes.plot(
             [low, 1], [low, 1], color=theme.ink, linewidth=0.8, linestyle=":", label="perfectly calibrated"
@@ -196,8 +200,10 @@ def _with_unit(text: str, unit: str) -> str:
 
 def _svg(paint: Callable[[Any, Theme], None], theme: Theme, height: float) -> str:
     figure = Figure(figsize=(7.0, height), layout="constrained")
+    # A figure of its own, without pyplot: no global state, and no display is needed.
     FigureCanvasSVG(figure)
     axes = figure.add_subplot()
+    # Transparent, so that the page's own background shows through in both themes.
     figure.patch.set_alpha(0.0)
     axes.patch.set_alpha(0.0)
     axes.grid(visible=True, color=theme.faint, linewidth=0.6)

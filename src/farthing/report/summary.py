@@ -77,7 +77,7 @@ class Calibration:
 
 @dataclass(frozen=True, eq=False)
 class Summary:
-    """What the report shows.
+    """The content of the report.
 
     Attributes
     ----------
@@ -98,8 +98,8 @@ class Summary:
     lines : tuple of BudgetLine
         The table of budgets.
     purchases : tuple of Purchase
-        The price list with the account of the chosen model.
-    group_costs : tuple of (name, shared cost, mean cost of a row)
+        The price list, with how often the chosen model buys each feature.
+    group_costs : tuple of (name, shared cost, mean cost per row)
         The groups.
     classes : tuple of str
         Labels; empty for a regressor.
@@ -165,6 +165,7 @@ def summarize(model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: s
     frontier, chosen, sheet = model.frontier_, model.chosen_, model.costs_
     account = audit(model.model_, X)
     names = [sheet.group_names[g] if g >= 0 else "" for g in sheet.group_of]
+    # The model was fitted on these rows, so its own predictions would look too good.
     predicted = _held_out(chosen, X, truth)
     classifies = is_classifier(model)
     labels = model.classes_ if classifies else np.array([])
@@ -208,6 +209,7 @@ def _held_out(chosen: Point, X: Any, y: NDArray[Any]) -> Floats:
     """Return out-of-fold probabilities, or predicted values as one column."""
     estimator = clone(chosen.estimator)
     if is_classifier(estimator):
+        # Stratified folds need a row of each class per fold.
         least = int(np.unique(y, return_counts=True)[1].min())
         kind = StratifiedKFold if least >= _FOLDS else KFold
         folds = kind(_FOLDS, shuffle=True, random_state=0)
@@ -221,6 +223,7 @@ def _line(budget: float, model: BudgetedBase, X: Any, y: NDArray[Any]) -> Budget
     point = model.frontier_.choose(budget, hard=hard)
     if point is None:
         return BudgetLine(budget, None, tuple(0.0 for _ in model.costs_.features))
+    # A point has no fitted model: the sweep keeps the scores alone.
     fitted = clone(point.estimator).fit(X, y)
     return BudgetLine(budget, point, tuple(fitted.acquired(X).mean(axis=0).tolist()))
 
@@ -235,6 +238,7 @@ def _calibration(labels: NDArray[Any], y: NDArray[Any], predicted: Floats) -> Ca
     """Bin the probability of the predicted label, and compute the accuracy in each bin."""
     top = predicted.max(axis=1)
     right = labels[np.argmax(predicted, axis=1)] == y
+    # The top probability lies between 1 / n_classes and 1; bins cover that range only.
     low = 1 / predicted.shape[1]
     places = np.minimum(((top - low) / (1 - low) * _BINS).astype(int), _BINS - 1)
     filled = [place for place in range(_BINS) if (places == place).any()]
@@ -249,6 +253,7 @@ def _traces(model: BudgetedBase, X: Any, y: NDArray[Any]) -> tuple[WalkTrace, ..
     """Walk the rows with the least, the median and the highest spend."""
     spend = model.spend(X)
     order = np.argsort(spend, kind="stable")
+    # The same row may be two of the three; it is shown once.
     rows = dict.fromkeys([int(order[0]), int(order[len(order) // 2]), int(order[-1])])
     titles = ("Row with the lowest spend", "Row with the median spend", "Row with the highest spend")
     return tuple(_trace(title, model, X, row, y[row]) for title, row in zip(titles, rows, strict=False))

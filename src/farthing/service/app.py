@@ -53,7 +53,7 @@ class Service(FastAPI):
 
 
 def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
-    """Make the application.
+    """Build the application.
 
     Parameters
     ----------
@@ -86,6 +86,7 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        # Collect first, so that garbage from loading is not frozen along with the models.
         gc.collect()
         gc.freeze()  # models live as long as the process: no later collection need visit them
         watcher = asyncio.create_task(_watch(models, settings.reload_seconds, metrics))
@@ -107,6 +108,8 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
     handler = RequestHandler(models, metrics, settings)
     _add_error_handlers(app)
     _add_read_routes(app, handler, models, metrics)
+    # From the inside out: the guard comes last, so it also counts and logs what CORS and the fast path
+    # answer.
     layers: ASGIApp = FastPath(app.route_request, handler, _add_model_routes(app, handler))
     if settings.origins:
         layers = CORSMiddleware(
@@ -120,7 +123,7 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
 
 
 def app_from_environment() -> Service:
-    """Make the application from the settings in the environment; workers start with this."""
+    """Build the application from the settings in the environment; workers call this."""
     return create_app(Settings.from_environment())
 
 
@@ -129,8 +132,11 @@ async def _watch(store: ModelStore, seconds: float, metrics: Metrics) -> None:
     while seconds > 0:
         await asyncio.sleep(seconds)
         try:
+            # In a thread: loading a large model must not hold up requests. The store swaps in whole
+            # dictionaries, so a request never sees half a reload.
             await asyncio.to_thread(store.refresh)
             metrics.models(len(store.models))
+        # A watcher that died would leave the service on old models for good.
         except Exception:
             logging.getLogger("farthing.service").exception("could not check the files")
 
@@ -150,6 +156,7 @@ def _add_read_routes(app: FastAPI, handler: RequestHandler, store: ModelStore, m
         """Return whether the service has a model."""
         count = len(store.models)
         health = {"status": "ok" if count else "no model", "models": count, "faults": len(store.faults)}
+        # 503 takes a worker without models out of a load balancer; a faulty file alone does not.
         return JSONResponse(health, status_code=200 if count else 503)
 
     @app.get(

@@ -67,6 +67,8 @@ def predict_rows(
     answers: list[JsonObject] = []
     for numbers, complete in _chunks(model, rows):
         deadline.check()
+        # One truth: an array call gives what each row's walk would give, but only if no feature is absent. A
+        # row that lacks one is walked, and what it lacks is refused.
         if complete:
             answers += _decide_chunk(model, [rows[i] for i in numbers], budgets[numbers], seeds[numbers])
         else:
@@ -107,6 +109,7 @@ def _chunks(model: BudgetedEstimator, rows: Sequence[Mapping[str, object]]) -> I
         while end < min(len(rows), begin + ROWS_PER_CHECK) and len(rows[end]) == width:
             end += 1
         complete = end > begin
+        # A row that lacks a feature is a chunk of its own.
         end = end if complete else begin + 1
         yield range(begin, end), complete
         begin = end
@@ -138,6 +141,7 @@ def _table(schema: Schema, rows: list[dict[str, Any]]) -> Any:
     """Return rows as the model was fitted: a mapping of columns, or an array."""
     if schema.named:
         return {name: [row[name] for row in rows] for name in schema.names}
+    # dtype object keeps each JSON value as it is; the schema encodes it later, as it does in a walk.
     table = np.empty((len(rows), len(schema)), dtype=object)
     for number, row in enumerate(rows):
         table[number] = [row[name] for name in schema.names]

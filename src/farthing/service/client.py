@@ -22,7 +22,7 @@ _TIMEOUTS: Final = (httpx.ReadTimeout, httpx.WriteTimeout, httpx.PoolTimeout)
 
 
 class _BaseClient:
-    """What both clients share: paths, bodies, retries."""
+    """The base of both clients: paths, bodies, retries."""
 
     def __init__(self, model: str | None, retries: int) -> None:
         self._model = model
@@ -34,6 +34,7 @@ class _BaseClient:
             yield _WAITS[min(attempt, len(_WAITS) - 1)]
 
     def _path(self, name: str, rest: str = "") -> str:
+        # safe='' also escapes a slash, which would otherwise select another route.
         return f"/v1/models/{quote(name, safe='')}{rest}"
 
     def _rows(self, rows: Sequence[Mapping[str, object]], budget: Any, seeds: Any) -> JsonObject:
@@ -63,7 +64,7 @@ class Client(_BaseClient):
     token : str, optional
         The service's bearer token.
     timeout : float
-        Seconds to wait for an answer.
+        Timeout of a request in seconds.
     retries : int
         How often a call is repeated after its connection broke.
     transport : httpx.BaseTransport, optional
@@ -88,6 +89,7 @@ class Client(_BaseClient):
         transport: httpx.BaseTransport | None = None,
     ) -> None:
         super().__init__(model, retries)
+        # Proxies and .netrc of the environment are ignored: they would see the values or replace the token.
         self._http = httpx.Client(
             base_url=url, headers=_headers(token), timeout=timeout, transport=transport, trust_env=False
         )
@@ -119,9 +121,9 @@ class Client(_BaseClient):
         Parameters
         ----------
         rows : sequence of mappings
-            Features by name; what a row leaves out counts as refused.
+            Features by name; features that a row leaves out count as refused.
         budget : float or list of float, optional
-            What each row may spend.
+            Budget of each row.
         seeds : int or list of int, optional
             Seeds of stochastic models.
 
@@ -149,6 +151,7 @@ class Client(_BaseClient):
 
     def _call(self, method: str, path: str, body: JsonObject | None = None) -> JsonObject:
         waits = self._waits()
+        # Every call is a pure function of its body, even a POST, so it is safe to send it again.
         while True:
             try:
                 return _answer(self._http.request(method, path, json=body))
@@ -267,10 +270,12 @@ def _answer(response: httpx.Response) -> JsonObject:
     if response.status_code == 200:
         return body
     detail = body.get("detail")
+    # The same error that a local walk raises for a bad value, so callers can treat both alike.
     if response.status_code == 422 and isinstance(detail, list):
         raise TableError("; ".join(f"{_location(item['loc'])}: {item['msg']}" for item in detail))
     raise ServiceError(f"the service answered {response.status_code}: {detail}")
 
 
 def _location(loc: Sequence[object]) -> str:
+    # The first entry is always "body".
     return ".".join(map(str, loc[1:])) or "body"

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-# More bytes than this are not held back.
+# Largest number of bytes that are held back.
 _MAX_HELD: Final = 2**16
 
 
@@ -53,8 +53,10 @@ class CoalescingTransport:
     def write(self, data: bytes) -> None:
         """Send data at the end of this iteration of the event loop."""
         if not self._held:
+            # Runs after the current callback, which is when uvicorn has written head and body.
             self._loop.call_soon(self._flush)
         self._held += data
+        # Bounds the memory that a large answer is copied into.
         if len(self._held) > _MAX_HELD:
             self._flush()
 

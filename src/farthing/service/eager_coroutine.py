@@ -46,6 +46,8 @@ class EagerCoroutine(Generic[Made]):
         """Continue from where the coroutine waits."""
         while not self.done:
             try:
+                # What the coroutine waits for goes to the event loop; results and cancellations come back
+                # through here.
                 sent = yield self._awaited
             except BaseException as error:
                 self._resume(self._work.throw, error)

@@ -17,7 +17,7 @@ NEXT_PATH: Final = "/v1/models/{name}/next"
 _BEFORE, _AFTER = NEXT_PATH.split("{name}")
 _JSON: Final = (b"content-type", b"application/json")
 
-# Errors that are the client's, or a lack of time; any other is a fault of the service.
+# Errors of the client, and timeouts; any other error is a fault of the service.
 REQUEST_ERRORS: Final = (HTTPException, BadRequestError, RequestTimeoutError, TimeoutError, ClientDisconnect)
 
 
@@ -44,6 +44,7 @@ class FastPath:
         if name is None:
             await self._app(scope, receive, send)
             return
+        # Otherwise set by the router; log and metrics group requests by it.
         scope["route"] = self._route
         try:
             body = await self._handler.next_step(name, scope, receive)
@@ -76,6 +77,7 @@ def error_response(error: Exception) -> Response:
 
 def _model_of_step(scope: Scope) -> str | None:
     """Return the name of the model if the request is for a step, else None."""
+    # Behind a root path, or with an unusual path, the router decides: this must only be a shortcut.
     if scope["type"] != "http" or scope["method"] != "POST" or scope.get("root_path"):
         return None
     path: str = scope["path"]

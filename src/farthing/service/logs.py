@@ -44,6 +44,7 @@ class JsonFormatter(logging.Formatter):
 _encode = json.JSONEncoder(default=str).encode
 
 
+# Formatting a date is slow, and requests come in the same second or the next.
 @lru_cache(maxsize=2)
 def _second(since: int) -> str:
     return datetime.fromtimestamp(since, UTC).strftime("%Y-%m-%dT%H:%M:%S")

@@ -22,6 +22,7 @@ if hasattr(os, "register_at_fork"):
 if os.environ.get(FOLDER):
     values.ValueClass = values.MultiProcessValue(lambda: _process[0])  # type: ignore[no-untyped-call]
 
+# Histogram buckets: fixed, since those of several workers and runs must add up.
 _SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
 _SPEND = (0, 0.5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10000)
 
@@ -64,6 +65,7 @@ class Metrics:
         self._reloads = Counter(
             "farthing_reloads", "Files loaded, or found faulty.", ["model", "result"], registry=registry
         )
+        # Every worker has all models, so the total is the maximum over live workers, not the sum.
         self._models = Gauge(
             "farthing_models", "Models being served.", registry=registry, multiprocess_mode="livemax"
         )
@@ -104,6 +106,7 @@ class Metrics:
         """Return the metrics of all workers in the format of Prometheus."""
         if not os.environ.get(FOLDER):
             return generate_latest(self._registry)
+        # With several workers each writes its counts to files, and any worker can add up all of them.
         merged = CollectorRegistry()
         MultiProcessCollector(merged)  # type: ignore[no-untyped-call]
         return generate_latest(merged)

@@ -17,7 +17,7 @@ from farthing.service.metrics import Metrics
 # Handlers leave fields for the log line under this key of the scope; never the value of a feature.
 LOG_FIELDS: Final = "farthing.log_fields"
 INTERNAL_ERROR: Final = "the service failed to answer; its log says where"
-# Open to anyone: the page, the health check, and the description of the API.
+# Paths that need no token: the page, the health check, and the description of the API.
 _PUBLIC: Final = frozenset({"/", "/healthz", "/openapi.json"})
 _METHODS: Final = frozenset({"GET", "POST", "HEAD", "OPTIONS"})
 
@@ -61,15 +61,18 @@ class GuardMiddleware:
                 )
         except Exception as error:
             log(logging.ERROR, "failure", method=scope["method"], route=_route(scope), **trace(error))
+            # Once the head is sent, the status cannot change: the server then breaks the connection.
             if status == 0:
                 await _answer(send_and_note, 500, INTERNAL_ERROR)
         finally:
             self._enqueue(scope, status, time.perf_counter() - start)
 
     def _allows(self, scope: Scope) -> bool:
+        # A browser sends no token with a CORS preflight, which is an OPTIONS request.
         if self._token is None or scope["path"] in _PUBLIC or scope["method"] == "OPTIONS":
             return True
         sent = dict(scope["headers"]).get(b"authorization", b"")
+        # Constant time: the time of a plain comparison would reveal the token byte by byte.
         return hmac.compare_digest(sent, self._token)
 
     def _enqueue(self, scope: Scope, status: int, seconds: float) -> None:
@@ -79,9 +82,10 @@ class GuardMiddleware:
         self._pending.append((time.time(), scope, status, seconds))
 
     def _write(self) -> None:
-        """Count and log the requests in the queue; in one go this takes half the time."""
+        """Count and log the queued requests; doing so in one batch takes half the time."""
         pending, self._pending = self._pending, []
         for now, scope, status, seconds in pending:
+            # Clients may send any method; as a label each would be a new time series.
             method = scope["method"] if scope["method"] in _METHODS else "other"
             route = _route(scope)
             self._metrics.request(method, route, status, seconds)
@@ -98,7 +102,7 @@ class GuardMiddleware:
 
 
 def _route(scope: Scope) -> str:
-    """Return the pattern of the path: as a label of metrics it has few values, as a path itself would not."""
+    """Return the pattern of the path: as a metric label it has few values, unlike the path itself."""
     return getattr(scope.get("route"), "path", "none")
 
 

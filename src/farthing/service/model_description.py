@@ -83,6 +83,7 @@ def frontier_point(model: object) -> dict[str, Any] | None:
 def _to_json(value: Any) -> Any:
     """Return a value as JSON values; what has no equivalent becomes its text."""
     if is_dataclass(value) and not isinstance(value, type):
+        # Fields without a repr hold models and functions, which have no place in a description.
         value = {field.name: getattr(value, field.name) for field in fields(value) if field.repr}
     if isinstance(value, Mapping):
         return {str(name): _to_json(item) for name, item in value.items()}

@@ -37,7 +37,7 @@ class ServedModel:
         The name in the URL.
     model : fitted model
     version : str
-        Of its file: the first 16 digits of a SHA-256.
+        The first 16 hex digits of the SHA-256 of its file.
     description : dict
         Features, prices and more, for clients.
     step_seconds : float
@@ -112,6 +112,8 @@ class ModelStore:
             self._stamps.pop(name, None)
         for name, path in files.items():
             stamp = _file_stamp(path)
+            # A faulty file is not read again until it changes. The default is unequal to any stamp, None
+            # included.
             if stamp == self._stamps.get(name, ()):
                 continue
             self._stamps[name] = stamp
@@ -123,6 +125,7 @@ class ModelStore:
             self._on_load(name, self._broken.get(name))
         for name in set(rejected) - set(self.faults):
             self._on_load(name, rejected[name])
+        # Assigned at the end: requests see the old models or the new ones, never a mixture.
         self.models, self.faults = models, self._broken | rejected
 
     @property
@@ -135,6 +138,7 @@ class ModelStore:
             self._folders.append(Path(source))
             return
         name, sign, file = source.partition("=")
+        # A file whose own name holds "=" is taken as a file.
         if not sign or os.path.exists(source):
             name, file = Path(source).name.removesuffix(SUFFIX), source
         if not _NAME.fullmatch(name):
@@ -151,6 +155,7 @@ class ModelStore:
         """Return the files by name, and by name why others are left out."""
         files, rejected = dict(self._files), {}
         for folder in self._folders:
+            # Sorted, so that every worker leaves out the same one of two models of a name.
             for path in sorted(folder.glob(f"*{SUFFIX}")):
                 name = path.name.removesuffix(SUFFIX)
                 if not _NAME.fullmatch(name):
@@ -173,6 +178,7 @@ def read_model(name: str, path: Path) -> ServedModel:
         If the file is not an intact model, or its answers cannot be written as JSON.
     """
     model = load_model(path)
+    # Of the content, not the time: workers that load the same file agree on the version.
     version = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
     try:
         next_step(
@@ -182,6 +188,7 @@ def read_model(name: str, path: Path) -> ServedModel:
         step = next_step(model, NextRequest(), Limits())
         step_seconds = time.perf_counter() - start
         description = describe(model)
+        # Fails now rather than on the first request.
         json.dumps([step, description], allow_nan=False)
     except (TypeError, ValueError) as error:
         raise FileError(f"{path}: the model cannot be served: {error}") from error
@@ -189,11 +196,12 @@ def read_model(name: str, path: Path) -> ServedModel:
 
 
 def _file_stamp(path: Path) -> FileStamp | None:
-    """Return what changes when a file does; None if it does not exist."""
+    """Return a stamp that changes with the file; None if it does not exist."""
     try:
         found = path.stat()
     except OSError:
         return None
+    # The inode changes when a file is replaced by a rename, even within the resolution of the clock.
     return found.st_mtime_ns, found.st_size, found.st_ino
 
 

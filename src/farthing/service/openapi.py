@@ -49,6 +49,7 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
         for path, calls in document["paths"].items():
             if path != "/healthz":
                 for call in calls.values():
+                    # The empty entry means that the token is optional: whether it is needed is a setting.
                     call["security"] = [{}, {"token": []}]
         app.openapi_schema = document
     return app.openapi_schema

@@ -16,7 +16,7 @@ from farthing.walks import REFUSED, Ask, Decision, Refusal
 
 
 class RemoteWalkState:
-    """The state of a walk over a service: what was given and told, and the last answer. It sends nothing.
+    """The state of a walk over a service: the answers so far and the last response. It sends nothing.
 
     Parameters
     ----------
@@ -51,14 +51,15 @@ class RemoteWalkState:
 
     @property
     def left(self) -> float | None:
-        """What is left of the budget; None without a budget."""
+        """The rest of the budget; None without a budget."""
         if self._last["left"] is None:
             return None
+        # The largest float was sent for infinity; what is left of it means nothing.
         return math.inf if self._budget == math.inf else float(self._last["left"])
 
     @property
     def answers(self) -> dict[str, object | Refusal]:
-        """What was told or refused so far, in that order."""
+        """The answers and refusals so far, in order."""
         return dict(self._told)
 
     @property
@@ -88,7 +89,9 @@ class RemoteWalkState:
         }
 
     def _update(self, told: dict[str, object | Refusal], answer: JsonObject) -> None:
-        """Take an answer of the service as the new state."""
+        """Make an answer of the service the new state."""
+        # The service keeps no state, so each request replays the walk. Under another model the same answers
+        # may lead elsewhere, and the account of the walk would mix two models.
         if self._last and answer["version"] != self._last["version"]:
             raise ServiceError("the model was replaced during the walk; start a new walk")
         self._told, self._last = told, answer
@@ -130,6 +133,7 @@ class RemoteWalk(RemoteWalkState):
             self.tell(answers[ask.feature])
 
     def _advance(self, told: dict[str, object | Refusal]) -> None:
+        # The answers are kept only if the service accepts them: a bad value leaves the walk as it was.
         self._update(told, self._send(self._request(told)))
 
 

@@ -26,9 +26,9 @@ class Problem:
     place : tuple of str and int
         Where in the body: field names and list positions, outermost first.
     message : str
-        What is wrong and what to do.
+        Description of the problem and how to fix it.
     kind : str
-        A short code of the kind of problem, for programs.
+        A short code for the kind of problem, for programs.
     """
 
     place: Place
@@ -61,7 +61,7 @@ def parse(data: bytes) -> Any:
     Returns
     -------
     object
-        What the JSON stands for.
+        The parsed value.
 
     Raises
     ------
@@ -79,6 +79,7 @@ def parse(data: bytes) -> Any:
     ('known', 'chol')
     """
     try:
+        # Strict parsing is fast but cannot say where it failed; only a bad body is parsed twice.
         return loads(data)
     except (ValueError, RecursionError) as error:
         problems = _find_faults(data)
@@ -112,6 +113,8 @@ def _find_faults(data: bytes) -> list[Problem]:
 
 
 def _integer(digits: str) -> object:
+    # The length is checked first: converting a very long number takes quadratic time. Values are not needed
+    # here, only whether they are valid.
     if len(digits) <= 20 and -(2**63) <= int(digits) < 2**64:
         return 0
     return _Invalid("the integer does not fit in 64 bits", "number")

@@ -15,7 +15,7 @@ from farthing.service.schemas import NextRequest
 from farthing.table import Schema
 
 ROWS_PER_CHECK: Final = 512
-"""Rows that are handled between two looks at the deadline."""
+"""Rows that are handled between two checks of the deadline."""
 
 
 def check_next(schema: Schema, request: NextRequest, strict: bool) -> list[str]:
@@ -30,6 +30,7 @@ def check_next(schema: Schema, request: NextRequest, strict: bool) -> list[str]:
     unseen: list[str] = []
     for place, values in ((("given",), request.given), (("known",), request.known)):
         _check_values(schema, values, place, strict=strict, problems=problems, unseen=unseen)
+    # A feature in both would be paid and free at once.
     for name in request.known.keys() & request.given.keys():
         problems.append(Problem(("known", name), f"{name!r} is in given as well; send it once", "twice"))
     for position, name in enumerate(request.refused):
@@ -96,6 +97,7 @@ def _check_values(
         except TableError as error:
             problems.append(Problem((*place, name), str(error), "type"))
             continue
+        # JSON has no NaN, so a value that encodes to NaN is a category that the model has not seen.
         if value is not None and isinstance(encoded, float) and math.isnan(encoded):
             unseen.append(name)
             if strict:

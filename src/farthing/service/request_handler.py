@@ -55,6 +55,7 @@ class RequestHandler:
         known = await self._read(scope, receive, schemas.NextRequest)
         work = partial(next_step, served.model, known, self._limits)
         step, taken = await self._run(served, work, inline=served.step_seconds < _MAX_INLINE_SECONDS)
+        # A moving average: steps grow as walks get longer, and a model may move to threads and back.
         served.step_seconds += 0.1 * (taken - served.step_seconds)
         if step["ask"] is None:
             self._metrics.spend(name, step["spent"])
@@ -68,6 +69,7 @@ class RequestHandler:
         served = self.served_model(name, scope)
         rows = await self._read(scope, receive, schemas.PredictRequest)
         work = partial(predict_rows, served.model, rows, self._limits)
+        # Always in a thread: the number of rows is the client's choice.
         (made, unseen), _ = await self._run(served, work, inline=False)
         for decision in made:
             self._metrics.spend(name, decision["spent"])
@@ -84,6 +86,7 @@ class RequestHandler:
         return served
 
     async def _read(self, scope: Scope, receive: Receive, kind: type[Checked]) -> Checked:
+        # A slow body counts against the time limit too, or a client could hold a connection forever.
         body = EagerCoroutine(_body(scope, receive, self._max_body))
         try:
             data = body.result if body.done else await _within(self._limits.max_seconds, body)
@@ -109,6 +112,7 @@ def _encoded(plain: JsonObject) -> bytes:
     return _encode(plain).encode()
 
 
+# NaN is an error rather than invalid JSON. Answers are trees, so the check for cycles is skipped.
 _encode: Final = json.JSONEncoder(allow_nan=False, separators=(",", ":"), check_circular=False).encode
 
 
@@ -119,6 +123,8 @@ async def _body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
     if kind != b"application/json":
         raise HTTPException(415, "send the body as JSON, with Content-Type: application/json")
     size = headers.get(b"content-length", b"0")
+    # A declared size that is too large is refused before anything is read. It may be absent or wrong, so the
+    # bytes are counted as well.
     if not size.isdigit() or int(size[:20]) > max_bytes:
         raise _too_large(max_bytes)
     data = bytearray()
@@ -150,5 +156,6 @@ async def _within(seconds: float, work: Awaitable[Made]) -> Made:
 
 
 def _problems(error: ValidationError) -> list[Problem]:
+    # Without the input: an answer must not echo values of features.
     found = error.errors(include_url=False, include_context=False, include_input=False)
     return [Problem(tuple(item["loc"]), item["msg"], item["type"]) for item in found]

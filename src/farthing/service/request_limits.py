@@ -1,4 +1,4 @@
-"""What one request may take: time and rows."""
+"""Limits of one request: time and rows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 
 class RequestTimeoutError(Exception):
-    """A request took longer than it may."""
+    """A request took longer than allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Limits:
 class Deadline:
     """The time by which a request must be answered, checked between questions and between chunks of rows.
 
-    Work in a thread cannot be cancelled from outside, so it has to look at the clock itself.
+    Work in a thread cannot be cancelled from outside, so it has to check the clock itself.
     """
 
     seconds: float

@@ -44,6 +44,7 @@ def serve(settings: Settings) -> None:
         If a file that was listed by itself is not an intact model.
     """
     check(settings)
+    # Workers are new processes that build their own application, so settings travel in the environment.
     settings.to_environment()
     with tempfile.TemporaryDirectory(prefix="farthing-metrics-") as folder:
         if settings.workers > 1:

@@ -12,7 +12,7 @@ VARIABLE: Final = "FARTHING_SERVICE"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """What a service serves, where, and with which limits.
+    """The models, address and limits of a service.
 
     Parameters
     ----------

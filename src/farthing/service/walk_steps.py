@@ -1,4 +1,4 @@
-"""One step of a walk as a pure function: all that is known goes in, the next question comes out."""
+"""One step of a walk as a pure function from all that is known to the next question."""
 
 from __future__ import annotations
 
@@ -44,6 +44,8 @@ def next_step(model: BudgetedEstimator, request: NextRequest, limits: Limits) ->
     deadline = Deadline(limits.max_seconds)
     walk = model.walk(seed=request.seed, budget=request.budget, known=request.given)
     answers = request.known | dict.fromkeys(request.refused, REFUSED) if request.refused else request.known
+    # The next question is a pure function of the model, the seed and the answers, so replaying them gives the
+    # state of the walk without any state in the service.
     walk.replay(answers, deadline.check)
     ask, used, decision = walk.ask, walk.answers, walk.decision
     return {

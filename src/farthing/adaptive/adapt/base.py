@@ -38,11 +38,11 @@ ADAPT_CONSTRAINTS: Final[dict[str, Any]] = {
     "send_share": [SHARE, None],
     "validation_fraction": [FRACTION],
 }
-"""What the parameters that all Adapt estimators share may be."""
+"""Allowed values of the parameters that all Adapt estimators share."""
 
 
 class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
-    """What the estimators share; they differ in how gate and f1 are learned.
+    """Base class of the Adapt estimators, which differ in how the gate and f1 are learned.
 
     The sign is fixed: a gate score above the threshold sends a row to the expensive model.
     """
@@ -80,6 +80,8 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         header = rows.header()
         # Where nothing costs anything, no budget binds.
         binds = budget is not None and rows.costs.total(rows.costs.features) > 0
+        # Gate scores of training rows are fitted to them, so a threshold that keeps the budget there need not
+        # keep it on new rows. Under a budget it is set on held-out rows.
         held_out = validation
         if binds and held_out is None:
             rows, held_out = hold_out(rows, self.validation_fraction, lambda n, k: rng.permutation(n)[:k])
@@ -95,6 +97,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
             send_thresholds=np.zeros(len(SEND_SHARES)),
             history=np.array(history, dtype=np.float64),
         )
+        # No threshold, of any variant, may go below the lowest one that keeps the budget.
         least = self._budget_threshold(model, held_out, budget) if binds and held_out is not None else -np.inf
         return self._with_thresholds(
             model, rows if held_out is None else held_out, least, default=least if binds else 0.0
@@ -108,7 +111,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         rows : TrainingSet
             The training rows.
         rng : RandomState
-            For the folds.
+            Generator for the folds.
 
         Returns
         -------
@@ -121,6 +124,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
 
     def _budget_threshold(self, model: AdaptModel, rows: TrainingSet, budget: float | None) -> float:
         """Return the lowest threshold at which the mean spend of the rows is within the budget."""
+        # Every row pays for the gate and f1; the threshold decides which rows pay the difference as well.
         gate, cheap, whole = model.spends(rows.values, self.n_threads())
         shares = rows.weights / rows.weights.sum()
         least = weighted_mean(cheap, shares)
@@ -163,7 +167,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         Parameters
         ----------
         threshold : float
-            Of the gate's log-odds: minus infinity sends every row to the expensive model, infinity none.
+            Threshold of the gate's log-odds: minus infinity sends every row on, plus infinity sends none.
 
         Returns
         -------
@@ -184,6 +188,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         check_is_fitted(self)
         encoded = encode(self.fitted_.schema, X, type(self).__name__)
         scores, acquired = self.fitted_.gate(encoded.values, self.n_threads())
+        # Blindness: only the entries that the gate reads are validated.
         encoded.check(acquired)
         return scores
 
@@ -208,5 +213,5 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
     # Files.
 
     def file_params(self) -> dict[str, Any]:
-        """Return the constructor parameters as a file holds them: without the expensive model to fit."""
+        """Return the constructor parameters to store in a file: without the expensive model to fit."""
         return {**super().file_params(), "expensive": None}

@@ -30,12 +30,12 @@ class ExpensivePolicy(Protocol):
         ...
 
     def output(self) -> Floats | None:
-        """Return the probabilities of the model's classes; None if it did not come to an end."""
+        """Return the probabilities of the model's classes; None if it has not finished."""
         ...
 
 
 class Answering(Protocol):
-    """What an Adapt model needs of its expensive model."""
+    """The interface that an Adapt model needs from its expensive model."""
 
     @property
     def classes(self) -> NDArray[Any]:
@@ -45,7 +45,7 @@ class Answering(Protocol):
     def outputs(
         self, values: NDArray[np.floating], seeds: NDArray[np.int64] | None = None
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return probabilities of the model's classes, and what each row looks at, as if without a gate."""
+        """Return probabilities of the model's classes, and what each row acquires, as if without a gate."""
         ...
 
     def outputs_within(
@@ -64,7 +64,7 @@ class Answering(Protocol):
         acquired : ndarray of bool, shape (n_rows, n_features)
             What the rows own in the end.
         answered : ndarray of bool, shape (n_rows,)
-            Whether the row could pay for the model; probabilities of the others mean nothing.
+            Whether the row could pay for the model; probabilities of other rows are not valid.
 
         None if the rows have to be walked one by one.
         """
@@ -83,7 +83,7 @@ class FarthingAnswers:
 
     @property
     def fitted(self) -> ClassifierModel:
-        """What the classifier has learned."""
+        """The fitted model of the classifier."""
         return self.estimator.fitted_
 
     @property
@@ -94,7 +94,7 @@ class FarthingAnswers:
     def outputs(
         self, values: NDArray[np.floating], seeds: NDArray[np.int64] | None = None
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return probabilities of the model's classes, and what each row looks at, as if without a gate."""
+        """Return probabilities of the model's classes, and what each row acquires, as if without a gate."""
         model = self.fitted
         caps = None if model.budget is None else np.full(len(values), model.budget)
         outputs, acquired = model.outputs(
@@ -112,6 +112,9 @@ class FarthingAnswers:
     ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]] | None:
         """Answer rows in the compiled core if the model is one sum over trees; see `Answering`."""
         model = self.fitted
+        # The core keeps one budget per row, and this row has spent part of it already. A model with a budget
+        # of its own would need a second one, so its rows are walked, as are those of models that are not one
+        # sum of trees.
         if not isinstance(model, TreeModel) or not model.is_one_sum or model.budget is not None:
             return None
         if type(model).outputs is not TreeModel.outputs:
@@ -120,6 +123,8 @@ class FarthingAnswers:
         progress.touched[:] = _pack(acquired)
         progress.refused[:] = _pack(refused)
         model.predictor.advance(progress, 0, model.forest.n_trees)
+        # One truth: a walk counts a column as used once it is asked for, even if the row is then refused it.
+        # `settle` must see the same here, so a row counts as having looked if the trees test anything.
         asks = np.full((len(values), 1), bool((model.forest.feature >= 0).any()))
         probabilities = model.conclude(model.settle(progress.outputs, asks))
         return probabilities, progress.acquired, np.ones(len(values), dtype=np.bool_)
@@ -162,7 +167,7 @@ def spread_classes(probabilities: Floats, known: NDArray[Any], classes: NDArray[
 
 
 class _FarthingPolicy:
-    """A Farthing model after the gate: it walks as it would alone, within its own budget if it has one."""
+    """A Farthing model after the gate; it walks as it would alone, within its own budget if it has one."""
 
     def __init__(self, model: ClassifierModel, seed: int | None) -> None:
         self._model = model
@@ -180,6 +185,8 @@ class _FarthingPolicy:
         return None
 
     def hear(self, column: int, value: float) -> None:
+        # Charged here even if the row owns the column already: this budget is that of the model without a
+        # gate. What the row really pays is computed from the union of all that it acquired.
         self._account.buy(column)
         self._policy.hear(column, value)
 
@@ -194,6 +201,7 @@ class _FarthingPolicy:
 def _pack(flags: NDArray[np.bool_]) -> NDArray[np.uint64]:
     """Pack sets of features into words of 64; the inverse of `farthing.trees.progress.unpack`."""
     n_words = -(-flags.shape[1] // 64)
+    # Bit i of word w is feature 64 w + i on any machine, hence little-endian bits and words.
     octets = np.zeros((len(flags), 8 * n_words), dtype=np.uint8)
     packed = np.packbits(flags, axis=1, bitorder="little")
     octets[:, : packed.shape[1]] = packed

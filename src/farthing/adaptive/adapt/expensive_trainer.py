@@ -1,4 +1,4 @@
-"""How the expensive model is fitted, and what it predicts for the training rows out of fold."""
+"""Fitting of the expensive model, and its out-of-fold predictions for the training rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from farthing.learning.folds import stratified_folds
 from farthing.table import Schema
 from farthing.typing import Floats
 
-# Probabilities below this are raised to it before their logarithm is taken: a forest may be sure, and wrong.
+# Probabilities are clipped at this before the logarithm: a forest may give the true class exactly 0.
 MIN_PROBABILITY: Final = 1e-6
 
 
@@ -34,7 +34,7 @@ class TrainedExpensiveModel:
     own_log_proba : ndarray of float64, shape (n_rows,)
         Out of fold, and clipped.
     cache : dict
-        What the settings of a sweep share besides, keyed by all that it depends on.
+        Other results that the settings of a sweep share, keyed by all that they depend on.
     """
 
     model: ExpensiveModel
@@ -66,12 +66,14 @@ class ExpensiveModelTrainer:
         rows : TrainingSet
             The rows to fit on.
         n_folds : int or None
-            None takes what the model itself predicts for its training rows.
+            None uses the predictions of the model itself for its training rows.
         rng : RandomState
-            For folds, and the seed of the default model.
+            Generator for the folds and for the seed of the default model.
         """
         model = default_model(rng) if given is None else given
         _check_classifier(model)
+        # The model that answers is fitted on all rows. Only the scores that the gate and f1 learn from are
+        # out of fold: on its own training rows the expensive model would look better than it is.
         fitted = self.adopt(model, rows) if _is_fitted(model) else self.fit(model, rows)
         folds = None
         if n_folds is not None and _can_refit(model):
@@ -84,6 +86,7 @@ class ExpensiveModelTrainer:
                 scores[held] = self._fold_scores(model, rows.take(~held), rows.values[held], scores.shape[1])
         assert rows.classes is not None
         if isinstance(fitted, SklearnModel):
+            # Platt scaling uses the out-of-fold scores too, for the same reason.
             codes = np.searchsorted(fitted.classes, rows.classes[rows.target])
             fitted = fitted.calibrated(scores, codes, rows.weights)
             scores = fitted.to_probabilities(scores)
@@ -99,6 +102,7 @@ class ExpensiveModelTrainer:
             return learner.fit_rows(rows)
         assert rows.classes is not None
         columns = self._columns(None, rows.schema)
+        # Wrapped before the fit as well, so that missing values are filled in the same way then and later.
         X = SklearnModel.wrap(learner, columns, rows.values).inputs(rows.values)
         options = {}
         if not (rows.weights == rows.weights[0]).all():
@@ -113,7 +117,7 @@ class ExpensiveModelTrainer:
         return SklearnModel.wrap(learner, columns, rows.values)
 
     def adopt(self, model: Any, rows: TrainingSet) -> ExpensiveModel:
-        """Take over a fitted model, if it fits the table."""
+        """Wrap a fitted model, if it matches the table."""
         assert rows.classes is not None
         strange = set(np.asarray(model.classes_).tolist()) - set(rows.classes.tolist())
         if strange:
@@ -134,7 +138,7 @@ class ExpensiveModelTrainer:
     ) -> Floats:
         """Return the scores of one fold, by a copy of the model that is fitted on the others."""
         if not isinstance(model, ContractClassifier) and (rows.target == rows.target[0]).all():
-            # scikit-learn refuses to fit rows of one class; a model of them would be certain of it.
+            # scikit-learn cannot fit rows of one class; a model of them would be certain of that class.
             code = int(rows.target[0])
             certain = np.zeros((len(values), n_scores))
             certain[:, code if n_scores > 1 else 0] = 1.0 if n_scores > 1 or code else -1.0
@@ -217,5 +221,5 @@ def _is_fitted(model: Any) -> bool:
 
 
 def _can_refit(model: Any) -> bool:
-    """Tell whether a copy of the model can be fitted again: imported trees cannot."""
+    """Return whether a copy of the model can be fitted again: imported trees cannot."""
     return not (isinstance(model, ImportedClassifier) and model.model is None)

@@ -1,4 +1,4 @@
-"""A gate and a cheap model, learned together: what is evaluated first on every row."""
+"""A gate and a cheap model, learned together and evaluated first on every row."""
 
 from __future__ import annotations
 

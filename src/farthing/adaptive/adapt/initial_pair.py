@@ -1,4 +1,4 @@
-"""Where linear pairs start: a gate of zeros and a logistic regression, or coefficients that were given."""
+"""The initial linear pair: a gate of zeros and a logistic regression, or given coefficients."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the linear methods share: their parameters."""
+"""The parameters that the linear methods share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ADAPT learns: a gate and a cheap model, and an expensive model for the rows that the gate sends on."""
+"""The fitted ADAPT model: a gate, a cheap model, and an expensive model for the rows that are sent on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from farthing.learning.losses import scores_to_probabilities
 from farthing.typing import Floats
 from farthing.walks import Policy, walk_rows
 
-# Shares of the rows to send on that one fit gives as variants.
+# Shares of rows sent on for which one fit yields variants.
 SEND_SHARES: Final = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
 
 
@@ -29,7 +29,7 @@ class AdaptModel(ClassifierModel):
     """A gate, a cheap model f1 and an expensive model; the raw output is a probability for each class.
 
     Every row pays for what gate and f1 read. A gate score above the threshold sends the row to the expensive
-    model, which answers then; what the row owns already is free for it.
+    model, which then answers; features that the row owns already are free for it.
 
     Parameters
     ----------
@@ -100,6 +100,7 @@ class AdaptModel(ClassifierModel):
         if len(sent):
             probabilities, more = self.answering.outputs(values[sent], None if seeds is None else seeds[sent])
             outputs[sent] = self._spread(probabilities)
+            # The account is the total of this union, so features that both models read are charged once.
             acquired[sent] |= more
         return outputs, acquired
 
@@ -111,6 +112,7 @@ class AdaptModel(ClassifierModel):
         n_threads: int,
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Answer rows that have a budget each; what a row is refused depends on both models."""
+        # In the order of the walk: the gate and f1 buy first, the expensive model spends what they leave.
         scores, acquired, refused = self.pair.outputs_within(values, self.costs, budget, n_threads)
         outputs = self.cheap_probabilities(scores)
         sent = np.flatnonzero(scores[:, 0] > self.threshold)
@@ -120,9 +122,11 @@ class AdaptModel(ClassifierModel):
             values[sent], self.costs, budget[sent], acquired[sent], refused[sent]
         )
         if found is not None:
+            # A row that cannot pay for the expensive model keeps the answer of f1.
             probabilities, acquired[sent], answered = found
             outputs[sent[answered]] = self._spread(probabilities[answered])
         else:
+            # Walked again from the first question: the expensive model's policy needs the ledger of each row.
             outputs[sent], acquired[sent] = walk_rows(
                 self.policy,
                 self.costs,
@@ -144,6 +148,7 @@ class AdaptModel(ClassifierModel):
     def check(self) -> None:
         """Raise ValueError if gate, cheap model and expensive model do not fit together."""
         super().check()
+        # Fields may come from a hostile file, so everything that prediction relies on is checked here.
         n_features, n_classes = len(self.schema.names), len(self.classes)
         if self.pair.n_features != n_features:
             raise ValueError(f"gate and f1 read {self.pair.n_features} columns; the table has {n_features}")
@@ -174,7 +179,7 @@ class AdaptModel(ClassifierModel):
         Parameters
         ----------
         scores : ndarray of float64, shape (1 + n_scores,)
-            Of gate and f1.
+            Scores of the gate and f1.
         expensive : ndarray of float64, shape (n_known_classes,), or None
             Probabilities of the expensive model's classes.
         """

@@ -1,4 +1,4 @@
-"""(OPT) of the thesis: what gate, cheap model f1 and q minimise together."""
+"""(OPT) of the thesis: the joint objective of gate, cheap model f1 and q."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ def soft_log_loss(q: NDArray[np.generic], scores: Floats) -> Floats:
     >>> soft_log_loss(np.array([0.5]), np.array([[0.0]])).round(4)
     array([0.6931])
     """
+    # log(1 + e^g) - q g; logaddexp does not overflow for large g.
     target = np.asarray(q, dtype=np.float64)
     return np.asarray(np.logaddexp(0.0, scores[0]) - target * scores[0])
 
@@ -40,13 +41,13 @@ class Problem:
     target : ndarray of int64, shape (n_rows,)
         Classes as numbers from 0.
     weights : ndarray of float64, shape (n_rows,)
-        How much each row counts.
+        Weight of each row.
     own_log_proba : ndarray of float64, shape (n_rows,)
         log p(y | x; f0), the log probability that the expensive model gives to each row's own class.
     n_classes : int
         Number of classes.
     cache : dict
-        What fits on the same rows share, keyed by all that it depends on.
+        Results that fits on the same rows share, keyed by all that they depend on.
     """
 
     target: NDArray[np.int64]
@@ -77,12 +78,14 @@ class Problem:
     def excess(self, scores: Floats) -> Floats:
         """Return A_i - B_i of (OPT1).
 
-        A_i = l(f1) + log(1 + e^g) and B_i = l(f0) + log(1 + e^-g), so g itself is left in their difference.
+        A_i = l(f1) + log(1 + e^g) and B_i = l(f0) + log(1 + e^-g), and the two logarithms differ by g.
         """
         return np.asarray(self.extra_loss(scores) + scores[0])
 
     def bound(self, q: Floats, scores: Floats) -> float:
         """Return the losses and the divergence of (OPT): the mean of (1 - q) A + q B - H(q)."""
+        # Cross entropy minus entropy is the divergence of q from the gate. With the losses it bounds the log
+        # loss of the whole system from above (section 5.2).
         cheap = self.loss.values(self.target, scores[1:])
         parts = (1 - q) * cheap - q * self.own_log_proba + soft_log_loss(q, scores) - entr(q) - entr(1 - q)
         return weighted_mean(parts, self.shares)

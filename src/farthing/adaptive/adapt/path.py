@@ -1,4 +1,4 @@
-"""The sweep of the appendix: trade-offs, shares and learning rates, with the frontier by validation rows."""
+"""The sweep of the appendix: trade-offs, shares and learning rates, and the frontier on validation rows."""
 
 from __future__ import annotations
 
@@ -46,13 +46,13 @@ def adapt_path(
     X, y : array or frame, array
         The training rows.
     validation, test : tuple (X, y)
-        Rows that choose, and rows that are only reported; without ``test`` those of ``validation``.
+        Rows that select the models, and rows that are only reported; None reports those of ``validation``.
     tradeoffs, p_fulls, learning_rates : iterable of float, optional
         Settings, all combinations of them; None leaves that of the estimator.
     grid : mapping of str to iterable, optional
         Values of further parameters, by name.
     shares : iterable of float
-        Further thresholds for each model: those that send such shares of the validation rows on.
+        Further thresholds for each model, given as shares of the validation rows to send on.
     sample_weight : array, shape (n_rows,), optional
         Weights of the training rows.
     n_jobs : int, optional
@@ -93,6 +93,7 @@ def adapt_path(
     )
     report = _print if progress is True else progress
     found: list[list[Point]] = []
+    # Threads, not processes: all settings share the tables, the expensive model and the cache.
     jobs = (delayed(sweep.fit)(params) for params in settings)
     for points in Parallel(n_jobs=n_jobs, prefer="threads", return_as="generator")(jobs):
         found.append(points)

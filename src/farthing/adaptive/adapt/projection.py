@@ -1,4 +1,4 @@
-"""The q step: how likely each row should go to the expensive model, if it may take only a share of them."""
+"""The q step: the probability of sending each row to the expensive model, for a given mean."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from scipy.special import expit
 
 from farthing.typing import Floats
 
-# The share is met to this part of itself.
+# Relative tolerance of the share.
 _TOLERANCE: Final = 1e-12
-# Iterations of the search; bisection alone would need fewer.
+# Limit of the search; even bisection alone needs fewer steps.
 _MAX_ITER: Final = 200
 
 
@@ -59,6 +59,7 @@ def project(excess: Floats, shares: Floats, p_full: float) -> tuple[Floats, floa
     >>> q.round(9), round(beta, 9)
     (array([0.25, 0.25]), 1.098612289)
     """
+    # No finite multiplier makes q zero.
     if p_full <= 0:
         return np.zeros_like(excess), math.inf
     free = expit(excess)
@@ -82,6 +83,7 @@ def project(excess: Floats, shares: Floats, p_full: float) -> tuple[Floats, floa
             if beta in (low, high):  # no number is left between them
                 return expit(excess - high), high
         q = expit(excess - beta)
+    # Out of iterations: ``high`` is the smallest multiplier known to keep the constraint.
     if weighted_mean(q, shares) > p_full:
         return expit(excess - high), high
     return q, beta

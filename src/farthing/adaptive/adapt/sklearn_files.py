@@ -1,7 +1,7 @@
 """Files of scikit-learn models within Adapt models, through skops.
 
-The archive that skops writes names its parts by addresses in memory. They are numbered here, so that the same
-model gives the same file.
+The archive that skops writes names its parts by memory address. The parts are renumbered here, so that the
+same model gives the same file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SCHEMA: Final = "schema.json"
 
 
 def encode(wrapped: SklearnModel) -> dict[str, object]:
-    """Return what a file holds of a scikit-learn model."""
+    """Return the fields of a scikit-learn model to store in a file."""
     with ZipFile(BytesIO(_skops().dumps(wrapped.model))) as archive:
         plain = json.loads(archive.read(_SCHEMA))
         names = _number(plain)
@@ -37,7 +37,7 @@ def encode(wrapped: SklearnModel) -> dict[str, object]:
 
 
 def decode(fields: dict[str, Any]) -> SklearnModel:
-    """Make a scikit-learn model of what `encode` gave; the fields may come from a hostile file."""
+    """Build a scikit-learn model from the fields of `encode`; they may come from a hostile file."""
     columns, fill, platt = fields["columns"], fields["fill"], fields["platt"]
     if not isinstance(columns, np.ndarray) or columns.dtype != np.int64 or columns.ndim != 1:
         raise TypeError("columns must be a list of integers")
@@ -55,7 +55,7 @@ def decode(fields: dict[str, Any]) -> SklearnModel:
 
 
 def _unpack(schema: Any, parts: Any) -> Any:
-    """Make the model of an archive; only trusted types are built."""
+    """Build the model from an archive; only trusted types are built."""
     skops = _skops()
     buffer = BytesIO()
     with ZipFile(buffer, "w", ZIP_STORED) as archive:
@@ -66,6 +66,7 @@ def _unpack(schema: Any, parts: Any) -> Any:
             archive.writestr(ZipInfo(_part_name(number)), part.tobytes())
     data = buffer.getvalue()
     try:
+        # The types are listed before anything is built: loading a hostile file must run no code.
         needed = set(skops.get_untrusted_types(data=data)) - set(trusted_names())
         if not needed:
             return skops.loads(data, trusted=sorted(trusted_names()))
@@ -79,7 +80,7 @@ def _unpack(schema: Any, parts: Any) -> Any:
 
 
 def _number(plain: Any) -> list[str]:
-    """Give parts and objects of a schema numbers, in the order of occurrence; return the parts' old names."""
+    """Renumber parts and objects of a schema in order of occurrence; return the old names of the parts."""
     ids: dict[int, int] = {}
     parts: dict[str, int] = {}
 
@@ -88,6 +89,7 @@ def _number(plain: Any) -> list[str]:
             for item in node:
                 visit(item)
         elif isinstance(node, dict):
+            # Objects that occur twice have the same id in both places, and must keep that.
             if isinstance(node.get("__id__"), int):
                 node["__id__"] = ids.setdefault(node["__id__"], len(ids))
             if "__loader__" in node and isinstance(node.get("file"), str):

@@ -105,7 +105,7 @@ class SklearnModel:
         codes : ndarray of int64, shape (n_rows,)
             Their classes, as places in ``classes``.
         weights : ndarray of float64, shape (n_rows,)
-            How much each row counts.
+            Weight of each row.
         """
         if hasattr(self.model, "predict_proba"):
             return self
@@ -114,7 +114,7 @@ class SklearnModel:
         return replace(self, platt=np.array(fits).T)
 
     def inputs(self, values: NDArray[np.floating]) -> Floats:
-        """Return what the model reads of an encoded table, (n_rows, n_columns), missing values filled in."""
+        """Return the model's columns of an encoded table, (n_rows, n_columns), missing values filled in."""
         X = np.ascontiguousarray(values[:, self.columns], dtype=np.float64)
         return np.where(np.isfinite(X) | np.isnan(self.fill), X, self.fill)
 
@@ -137,7 +137,7 @@ class SklearnModel:
         return self.to_probabilities(self.scores(values))
 
     def to_probabilities(self, scores: Floats) -> Floats:
-        """Turn what `scores` gave into probabilities."""
+        """Turn the result of `scores` into probabilities."""
         if self.platt is None or not len(scores):
             return scores
         p = expit(np.ascontiguousarray(scores * self.platt[0] + self.platt[1]))
@@ -150,7 +150,7 @@ class SklearnModel:
         values: NDArray[np.floating],
         seeds: NDArray[np.int64] | None = None,  # noqa: ARG002 - scikit-learn predicts without seeds
     ) -> tuple[Floats, NDArray[np.bool_]]:
-        """Return probabilities of the model's classes, and what each row looks at: all of its columns."""
+        """Return probabilities of the model's classes, and what each row acquires: all of its columns."""
         acquired = np.zeros(values.shape, dtype=np.bool_)
         acquired[:, self.columns] = True
         return self.probabilities(values), acquired
@@ -166,13 +166,14 @@ class SklearnModel:
         """Answer the rows that can pay for all columns at once; see `Answering.outputs_within`."""
         whole = acquired.copy()
         whole[:, self.columns] = True
+        # The price is that of the union with what the row owns: columns bought before are not paid again.
         answered = affordable(costs, whole, budget)
         probabilities = np.zeros((len(values), len(self.classes)))
         probabilities[answered] = self.probabilities(values[answered])
         return probabilities, np.where(answered[:, np.newaxis], whole, acquired), answered
 
     def policy(self, n_features: int, seed: int | None) -> SklearnPolicy:  # noqa: ARG002
-        """Return a fresh policy for one row of so many columns."""
+        """Return a fresh policy for one row of ``n_features`` columns."""
         return SklearnPolicy(self, n_features)
 
     def _named(self, X: Floats) -> Any:
@@ -182,7 +183,7 @@ class SklearnModel:
 
 
 class SklearnPolicy:
-    """Want all columns of the model, if the row can pay for them all."""
+    """Ask for all columns of the model, if the row can pay for all of them."""
 
     def __init__(self, wrapped: SklearnModel, n_features: int) -> None:
         self._wrapped = wrapped
@@ -194,6 +195,7 @@ class SklearnPolicy:
         """Return the column needed next; None at the end, or if the row cannot pay for what is missing."""
         if self._left is None:
             columns = self._wrapped.columns.tolist()
+            # All or none: paying for some of the columns would buy nothing.
             self._left = sorted(columns) if ledger.affords_all(columns) else []
             self._skipped = not self._left and bool(columns)
         return self._left[0] if self._left else None
@@ -212,7 +214,7 @@ class SklearnPolicy:
 
 
 def treats_rows_alone(model: Any) -> bool:
-    """Tell whether a model is known to give a row the same bits alone and among others.
+    """Return whether a model is known to give a row the same bits alone and among others.
 
     Examples
     --------
@@ -229,7 +231,7 @@ def _rows(X: Floats) -> Iterator[Floats]:
 
 
 def _platt(scores: Floats, hit: NDArray[np.bool_], weights: Floats) -> tuple[float, float]:
-    """Fit log-odds to a decision; targets are drawn in a little from 0 and 1, as in Platt (1999)."""
+    """Fit log-odds to a decision; targets are moved slightly away from 0 and 1, as in Platt (1999)."""
     n_positive, n_negative = weights[hit].sum(), weights[~hit].sum()
     goal = np.where(hit, (n_positive + 1) / (n_positive + 2), 1 / (n_negative + 2))
     # A soft target is two rows of hard targets, weighted by it and by its complement.

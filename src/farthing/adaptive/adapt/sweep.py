@@ -22,7 +22,7 @@ from farthing.table import encode
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _EvaluationRows:
-    """Rows that systems are evaluated on, with what the expensive model does on them, computed once."""
+    """Rows for evaluation, with the results of the expensive model on them, computed once."""
 
     values: NDArray[np.floating]
     labels: NDArray[Any]
@@ -32,7 +32,7 @@ class _EvaluationRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Evaluation:
-    """What each row pays and whether it is predicted correctly, by the cheap model and if it is sent on."""
+    """Spend and correctness of each row, with the cheap model and if it is sent on."""
 
     gate: NDArray[np.float64]
     cheap_spend: NDArray[np.float64]
@@ -42,6 +42,7 @@ class _Evaluation:
 
     def at(self, threshold: float) -> tuple[NDArray[np.float64], float, float]:
         """Return the spend of each row, the accuracy, and the share of rows that are sent on."""
+        # Both outcomes of each row are known, so a threshold costs no further prediction.
         sent = self.gate > threshold
         spend = np.where(sent, self.sent_spend, self.cheap_spend)
         correct = np.where(sent, self.sent_correct, self.cheap_correct)
@@ -61,11 +62,11 @@ class AdaptSweep:
     training : tuple (X, y) or (X, y, sample_weight)
         The training rows.
     validation : tuple (X, y)
-        Rows that choose among the settings.
+        Rows that select among the settings.
     test : tuple (X, y), optional
-        Rows that choose nothing; None reports the validation rows again.
+        Rows that are only reported; None reports the validation rows again.
     shares : sequence of float
-        Further thresholds for each model: those that send such shares of the validation rows on.
+        Further thresholds for each model, given as shares of the validation rows to send on.
     """
 
     def __init__(
@@ -80,8 +81,8 @@ class AdaptSweep:
         self._estimator = estimator
         self._shares = shares
         self._rows = estimator.training_set(*training)
-        # The seed is that of a clone, so that a RandomState of the user's is left alone. The model is the
-        # user's own, which a clone would have made an unfitted one.
+        # The seed comes from a clone, so that the user's RandomState does not advance. The expensive model
+        # comes from the estimator itself, since a clone of it would be unfitted.
         rng = check_random_state(clone(estimator).random_state)
         self._expensive = estimator.train_expensive(self._rows, rng)
         self._validation = self._evaluation_rows(*validation)
@@ -127,6 +128,8 @@ class AdaptSweep:
         test = validation if self._test is self._validation else _evaluate(model.fitted_, self._test)
         thresholds = [0.0]
         if self._shares:
+            # Rows at the threshold stay. Taking the next higher score that occurs sends at most the given
+            # share, where an interpolated quantile could send more.
             levels = [1 - share for share in self._shares]
             thresholds += np.quantile(validation.gate, levels, method="higher").tolist()
         return [self._point(model, params, at, validation, test) for at in thresholds]

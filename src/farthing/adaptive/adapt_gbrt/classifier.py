@@ -37,8 +37,8 @@ class AdaptGbrtClassifier(AdaptClassifier):
     It minimises (OPT) of the thesis, as `AdaptLinClassifier` does. Each alternation grows new trees of f1 and
     of the gate, one of each in turn, for the current q. Both buy from one ledger that is empty at first, so
     that each pays only for what neither has bought (5.1, 5.2). The old pair is kept unless the objective
-    falls. The start is a gate of zeros and a `GreedyMiserClassifier`; at ``p_full=0`` f1 is that, and the
-    gate buys nothing.
+    falls. The initial pair is a gate of zeros and a `GreedyMiserClassifier`; at ``p_full=0`` f1 stays that
+    model, and the gate buys nothing.
 
     Parameters
     ----------
@@ -46,11 +46,11 @@ class AdaptGbrtClassifier(AdaptClassifier):
     p_full : float
         Largest mean of q over the training rows, 0 to 1.
     tradeoff : float
-        Lambda of the Greedy Miser: what a unit of price weighs against the loss summed over the rows.
+        Lambda of the Greedy Miser: weight of a unit of price against the loss summed over the rows.
     relative : bool
         Whether ``tradeoff`` is a share of the loss before the first tree, as in `GreedyMiserClassifier`.
     n_alternations : int
-        Most alternations; they end when the objective no longer falls.
+        Largest number of alternations; they stop early when the objective no longer falls.
     n_estimators : int
         Rounds of boosting in each alternation: one tree of the gate, and one of f1, or one per class if there
         are more than two.
@@ -148,12 +148,16 @@ class AdaptGbrtClassifier(AdaptClassifier):
         for _ in range(self.n_alternations):
             q, _ = project(problem.excess(pair.scores), problem.shares, self.p_full)
             history.append(grower.objective(q, pair))
+            # Only at p_full = 0. Nothing is left to gate, and the thesis recovers the Greedy Miser exactly
+            # (end of section 5.3), so the gate must not buy anything either.
             if not q.any():
                 pair = grower.without_gate(pair)
                 history[-1] = grower.objective(q, pair)
                 break
             grown = grower.grow(q)
             reached = grower.objective(q, grown)
+            # New trees start from an empty ledger and an empty model, so they may end above the pair that
+            # they would replace. Keeping the better pair makes the objective monotone.
             if not reached < history[-1]:
                 history.append(history[-1])
                 break

@@ -1,4 +1,4 @@
-"""How a gate and a cheap model of boosted trees are grown together, from one ledger of purchases."""
+"""Growing a gate and a cheap model of boosted trees together, with one ledger of purchases."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class GrownPair:
     gate, f1 : list of Forest
         The trees, in pieces.
     scores : ndarray of float64, shape (1 + n_scores, n_rows)
-        The gate's, then those of f1.
+        Score of the gate, then the scores of f1.
     """
 
     gate: list[Forest]
@@ -89,6 +89,7 @@ class PairGrower:
     def initial(self) -> GrownPair:
         """Return a gate of zeros and the Greedy Miser, grown once for all settings that share it."""
         params = {**self._miser.get_params(), "costs": self._rows.costs}
+        # Any number of threads gives the same trees, so n_jobs is not part of the key.
         key = tuple(value for name, value in sorted(params.items()) if name != "n_jobs")
         if key not in self._problem.cache:
             self._problem.cache[key] = self._grow_initial()
@@ -110,8 +111,12 @@ class PairGrower:
     def grow(self, q: Floats) -> GrownPair:
         """Grow f1 on the rows that stay and the gate on q, in alternating trees, from one empty ledger."""
         problem, weights = self._problem, self._rows.weights
+        # In the loss of section 5.3, f1 and the gate share no term once q is fixed: f1 learns the labels with
+        # the weights 1 - q, the gate learns q itself. Only the prices couple them.
         f1 = self._booster(problem.loss, problem.target, weights * np.maximum(1 - q, _MIN_CHEAP_WEIGHT))
         gate = self._booster(SOFT_LOGISTIC, q, weights)
+        # One ledger is the u_alpha of (5.1) and (5.2): what either model has bought is free for both. f1
+        # moves first in each round, as in Algorithm 5.
         ledger = ModelLedger(self._rows.costs, f1.start, None, 0.0)
         grow_f1, grow_gate = f1.grow_from(ledger), gate.grow_from(ledger)
         for _ in range(self._settings.n_estimators):
@@ -139,6 +144,8 @@ class PairGrower:
 
     def _tradeoff(self, weighting: Weighting) -> float:
         """Return the trade-off in the sums that trees are grown by; the same price for gate and f1."""
+        # Each booster divides its weights by its own unit, and gains scale with it. The price must be divided
+        # as well, or the gate and f1 would pay different prices for the same feature.
         if not self._miser.relative:
             return self._miser.tradeoff / weighting.unit
         return self._miser.tradeoff * self._initial_loss * (self._weighting.unit / weighting.unit)

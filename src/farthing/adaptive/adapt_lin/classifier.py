@@ -43,9 +43,9 @@ class AdaptLinClassifier(LinearAdapt):
     p_full : float
         Largest mean of q over the training rows, 0 to 1.
     tradeoff : float
-        What a unit of price weighs against the mean loss.
+        Weight of a unit of price against the mean loss.
     n_alternations : int
-        Most alternations; they end when the objective no longer falls.
+        Largest number of alternations; they stop early when the objective no longer falls.
     start : tuple (gate, f1), optional
         Coefficients to start from, arrays of shape (n_features,) each, (n_classes, n_features) for the f1 of
         more than two classes, in units of the columns. None is zeros for the gate, and logistic regression
@@ -81,8 +81,10 @@ class AdaptLinClassifier(LinearAdapt):
             scores = design.scores(pair)
             q, _ = project(problem.excess(scores), problem.shares, self.p_full)
             history.append(problem.bound(q, scores) + penalty.value(pair.coef))
+            # Each half step starts at the last pair and can only lower the objective, so the history falls.
             pair = proximal_descent(design, pair, _opt2_loss(problem, q), curvature, penalty)
             history.append(problem.bound(q, design.scores(pair)) + penalty.value(pair.coef))
+            # The history has two entries per alternation: this compares the ends of the last two.
             if len(history) > 2 and history[-3] - history[-1] <= TOLERANCE * abs(history[-1]):
                 break
         return pair, history
@@ -95,6 +97,8 @@ def _opt2_loss(problem: Problem, q: Floats) -> SmoothLoss:
 
     def loss(scores: Floats) -> tuple[float, Floats]:
         of_f1, f1_gradient = log_loss(problem.target, cheap_shares, scores[1:], problem.n_classes)
+        # Both gate terms of (OPT2), (1 - q) log(1 + e^g) and q log(1 + e^-g), are one cross entropy with the
+        # soft target q.
         gate_gradient = (expit(scores[:1]) - q) * shares
         of_gate = float(soft_log_loss(q, scores) @ shares)
         return of_f1 + of_gate, np.concatenate([gate_gradient, f1_gradient])

@@ -45,9 +45,9 @@ class AdaptLstsqClassifier(LinearAdapt):
     p_full : float
         Largest mean of q over the training rows, 0 to 1.
     tradeoff : float
-        What a unit of price weighs against the mean loss.
+        Weight of a unit of price against the mean loss.
     n_alternations : int
-        Most alternations; they end when the objective no longer falls.
+        Largest number of alternations; they stop early when the objective no longer falls.
     start : tuple (gate, f1), optional
         As in `AdaptLinClassifier`.
     {shared}
@@ -74,6 +74,8 @@ class AdaptLstsqClassifier(LinearAdapt):
         design = LinearDesign.of(rows.values, rows.schema, shares, 1 + problem.n_scores)
         penalty = GroupPenalty(rows.costs, float(self.tradeoff), design.zeros.columns)
         pair = initial_pair(design, problem, self.start)
+        # (OPT5) leaves out the mean loss of f0, which no step changes. With it the history is the objective
+        # of (OPT).
         constant = weighted_mean(-problem.own_log_proba, shares)
         history: list[float] = []
 
@@ -100,6 +102,7 @@ def _fit_pair(
     goal = logit(q.clip(symmetric.MARGIN, 1 - symmetric.MARGIN))
     shares = problem.shares
     cheap_shares = shares * (1 - q)
+    # Without prices nothing couples the gate and f1, so each is solved on its own, as in Algorithm 7.
     if penalty.is_zero:
         return fit_f1(design, problem, cheap_shares, _least_squares(design, shares, goal, pair), penalty)
     loss = _joint_loss(problem, shares, cheap_shares, goal)
@@ -109,6 +112,7 @@ def _fit_pair(
 
 def _least_squares(design: LinearDesign, shares: Floats, goal: Floats, pair: LinearScores) -> LinearScores:
     """Solve (OPT6): the gate of least squared error to the log-odds of q."""
+    # Weighted least squares: both sides are scaled by the square roots of the weights.
     root = np.sqrt(shares)
     with_intercept = np.column_stack([np.ones(len(goal)), design.terms]) * root[:, np.newaxis]
     solution = np.linalg.lstsq(with_intercept, goal * root, rcond=None)[0]

@@ -13,12 +13,12 @@ from farthing.typing import Floats
 # Probabilities are kept this far from 0 and 1, since their log-odds are what the gate is fitted to.
 MARGIN: Final = 1e-6
 
-# The penalty rho at the start, the iterations, of which the first may change rho, and where they stop.
+# The initial penalty rho, the number of iterations, how many of them may adapt rho, and the tolerance.
 _RHO: Final = 15.0
 _MAX_ITER: Final = 100
 _TUNING_ITER: Final = 50
 _TOLERANCE: Final = 1e-6
-# Bisections of the interval, then Newton steps within it.
+# Steps of the bisection, then Newton steps within the bracket that it leaves.
 _BISECTIONS: Final = 14
 _NEWTON_STEPS: Final = 4
 
@@ -53,6 +53,7 @@ def solve_q(excess: Floats, gate: Floats, shares: Floats, p_full: float) -> Floa
     """
     if p_full <= 0:
         return np.zeros_like(excess)
+    # With rho = 0 the rows are independent. If that solution keeps the constraint, it is optimal.
     q = expit(_nearest(excess, gate, np.zeros_like(gate), 0.0))
     if weighted_mean(q, shares) <= p_full:
         return q
@@ -69,19 +70,20 @@ def solve_q(excess: Floats, gate: Floats, shares: Floats, p_full: float) -> Floa
         if number < _TUNING_ITER:
             # Balance the primal and the dual residual (Boyd et al. 2011, 3.4.1).
             change = 2.0 if primal > 10 * moved else 0.5 if moved > 10 * primal else 1.0
+            # The dual is in scaled form, y / rho, so it is rescaled along with rho.
             rho, dual = rho * change, dual / change
     # The mean may still exceed p_full by the last digits, or by a row whose problem is not convex.
     return project(logit(q), shares, p_full)[0]
 
 
 def objective(q: Floats, excess: Floats, gate: Floats, shares: Floats) -> float:
-    """Return what (OPT5) minimises; probabilities count as at least `MARGIN` away from 0 and 1."""
+    """Return the objective of (OPT5); probabilities are clipped to `MARGIN` away from 0 and 1."""
     return weighted_mean((1 - q) * excess + (logit(q.clip(MARGIN, 1 - MARGIN)) - gate) ** 2, shares)
 
 
 def _within(q: Floats, shares: Floats, p_full: float) -> Floats:
     """Return the nearest point of the half-space of means up to p_full."""
-    # In the norm that weighs rows by their shares, the nearest point is a shift by the same for all.
+    # In the norm weighted by the shares, the projection shifts all rows by the same amount.
     return q - max(0.0, weighted_mean(q, shares) - p_full)
 
 
@@ -89,10 +91,13 @@ def _nearest(excess: Floats, gate: Floats, near: Floats, rho: float) -> Floats:
     """Minimise -sigma(u) a + (u - g)^2 + rho/2 (sigma(u) - near)^2 over the log-odds u of each row."""
     # p (1 - p) is at most 1/4, which bounds how far u can be from g.
     reach = (np.abs(excess) + rho * (1 + np.abs(near))) / 8 + 1e-3
+    # Bisection first: away from the minimum the function may be concave, and Newton steps would diverge. The
+    # Newton steps then refine the root inside the bracket, with the curvature bounded away from 0.
     low, high = gate - reach, gate + reach
     for _ in range(_BISECTIONS):
         u = (low + high) / 2
         p = expit(u)
+        # The sign of the derivative at u.
         up = 2 * (u - gate) + p * (1 - p) * (rho * (p - near) - excess) < 0
         low, high = np.where(up, u, low), np.where(up, high, u)
     u = (low + high) / 2

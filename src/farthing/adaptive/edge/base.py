@@ -50,12 +50,12 @@ EDGE_CONSTRAINTS: Final[dict[str, Any]] = {
     "budget_share": [SHARE, None],
     "validation_fraction": [FRACTION],
 }
-"""What the parameters of the edge estimators may be."""
+"""Allowed values of the parameters of the edge estimators."""
 
 
 @dataclass(frozen=True, eq=False)
 class Goal:
-    """What the devices learn to add up to.
+    """The target that the sum of all messages is fitted to.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Goal:
     model_prior : ndarray of float64, shape (n_scores,)
         The same in the units of the model's output.
     scale : float
-        What the local models' outputs are multiplied by after training.
+        Factor for the outputs of the local models after training.
     """
 
     target: NDArray[Any]
@@ -119,7 +119,7 @@ class EdgeBase(UnlabelledValidationMixin):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    # What classes and numbers differ in.
+    # What the classifier and the regressor differ in.
 
     @abstractmethod
     def _loss_of(self, rows: TrainingSet) -> LossOf:
@@ -147,6 +147,8 @@ class EdgeBase(UnlabelledValidationMixin):
         design = LinearDesign.of(rows.values, rows.schema, shares, 1 + len(goal.prior))
         task = self._task(rows, design, devices, goal.prior)
         history: list[float] = []
+        # Free is free: with nothing to pay and no budget every gate stays open, and the model is the plain
+        # linear one.
         if share == np.inf and not task.opening_costs.any():
             params, threshold = task.start(), -np.inf
         else:
@@ -157,6 +159,7 @@ class EdgeBase(UnlabelledValidationMixin):
             else:
                 activation = "sigmoid" if self.training == "relaxed" else self.activation
                 threshold = task.best_threshold(params, ACTIVATIONS[activation])
+            # The local models were fitted to soft gates, but gates are hard in prediction.
             params = task.refit(params, threshold)
         return self.model_type(
             **header,
@@ -201,18 +204,20 @@ class EdgeBase(UnlabelledValidationMixin):
         Returns
         -------
         Messages
-            The array calls take it in place of X: it is all that the cloud needs to know.
+            The array calls take it in place of X: it is all that the cloud needs.
         """
         check_is_fitted(self)
         model = self.fitted_
         encoded = encode(model.schema, X, type(self).__name__)
+        # A device reads its columns whether it sends or not, so all of them are validated here. The cloud
+        # then validates only the messages that it receives.
         measured = model.devices.measured(len(model.schema))
         encoded.check(np.broadcast_to(measured, encoded.values.shape))
         return model.messages(encoded.values)
 
     @property
     def device_models_(self) -> dict[str, dict[str, Any]]:
-        """What each device runs, as values that JSON knows; see `run_device`, which runs it.
+        """The program of each device, as JSON-compatible values; `run_device` runs it.
 
         ``terms``: the columns to read, with the category to look for or None, the mean to subtract and the
         scale to divide by; a missing value's terms are left out. ``gate`` and ``local``: a coefficient, or
@@ -229,6 +234,7 @@ class EdgeBase(UnlabelledValidationMixin):
         check_is_fitted(self)
         model = self.fitted_
         messages = X if isinstance(X, Messages) else self.messages(X)
+        # Messages may come from outside, so they are checked like a table.
         if messages.devices != model.devices.names or messages.scores.shape[2] != len(model.prior):
             raise TableError(
                 f"got messages of {', '.join(messages.devices[:5])} with {messages.scores.shape[2]} numbers "
@@ -246,7 +252,7 @@ class EdgeBase(UnlabelledValidationMixin):
         return CostSheet.of(self.costs, Devices.of(self.devices, schema).names)
 
     def file_params(self) -> dict[str, Any]:
-        """Return the constructor parameters as a file holds them: columns of devices by their names."""
+        """Return the constructor parameters to store in a file: columns of devices by their names."""
         params = super().file_params()
         if params["devices"] is not None:
             names, devices = self.fitted_.schema.names, self.fitted_.devices
@@ -264,6 +270,7 @@ def _budget_threshold(pairs: list[LinearScores], rows: TrainingSet, limit: float
     group shares.
     """
     costs = rows.costs
+    # A shared cost is one more entry at the highest score of its group: it is due once any member sends.
     gates = np.column_stack([pair.outputs(rows.values)[0][:, 0] for pair in pairs])
     shares = (rows.weights / rows.weights.sum())[:, np.newaxis]
     scores, prices = [gates], [shares * costs.own]

@@ -25,7 +25,7 @@ Objective: TypeAlias = Callable[[Floats], tuple[float, Floats]]
 
 @dataclass(frozen=True)
 class Activation:
-    """How open a gate is as a function of its score, and the derivative."""
+    """The opening of a gate as a function of its score, and the derivative."""
 
     value: Callable[[Floats], Floats]
     slope: Callable[[Floats], Floats]
@@ -112,6 +112,7 @@ class Blocks:
     def ridge(self, params: Floats, strength: float) -> tuple[float, Floats]:
         """Return strength / 2 times the squares of coefficients, not of intercepts, and the gradient."""
         table = params.reshape(self.shape).copy()
+        # An intercept has no scale to shrink, and the gates' intercepts set how often devices send.
         table[-self.n_devices :] = 0
         return float(strength / 2 * (table**2).sum()), (strength * table).ravel()
 
@@ -179,6 +180,7 @@ class Cloud:
             gates, local = self.blocks.scores(params)
             opened = activation.value(gates)
             value, slope = self.loss_at(opened, local)
+            # Chain rule: the loss and the price both depend on a gate's score through its opening alone.
             of_gates = (opening_gradient(slope, local) + opening_costs) * activation.slope(gates)
             ridge, ridge_slope = self.blocks.ridge(params, self.l2_regularization)
             total = value + float((opening_costs * opened).sum()) + ridge
@@ -199,12 +201,12 @@ class Cloud:
     def refit(self, opened: Floats, start: Floats, max_steps: int) -> Floats:
         """Fit the local models again, to gates that stay as they are; return all parameters."""
         params = minimise(self.with_fixed_gates(opened), start, max_steps)
-        # The L2 penalty has shrunk the gates as well, of which the loss knows nothing: they are restored.
+        # The L2 penalty has shrunk the gates too, on which this loss does not depend: they are restored.
         params.reshape(self.blocks.shape)[:, 0] = start.reshape(self.blocks.shape)[:, 0]
         return params
 
     def initial(self, opened: float, max_steps: int) -> Floats:
-        """Return where to start: gates of score 1, open by that much, and the best local models."""
+        """Return the starting point: gates of score 1, open by that much, and the best local models."""
         table = np.zeros(self.blocks.shape)
         table[-self.blocks.n_devices :, 0] = 1.0
         everyone = np.full((self.blocks.n_rows, self.blocks.n_devices), opened)
@@ -218,6 +220,8 @@ def opening_gradient(slope: Floats, local: Floats) -> Floats:
 
 def minimise(objective: Objective, start: Floats, max_steps: int) -> Floats:
     """Minimise by L-BFGS."""
+    # Repeatable: the last bits of a matrix product depend on the number of BLAS threads, and L-BFGS amplifies
+    # them over its steps.
     with one_blas_thread():
         options: Any = {"maxiter": max_steps, "maxcor": 20, "ftol": 1e-10, "gtol": 1e-7}
         return np.array(minimize(objective, start.ravel(), jac=True, method="L-BFGS-B", options=options).x)

@@ -1,4 +1,4 @@
-"""What a device runs: its gate and local model as plain values, and their evaluation without NumPy."""
+"""The program of a device: its gate and local model as plain values, and their evaluation without NumPy."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from farthing.table import Schema
 
 
 def device_program(pair: LinearScores, threshold: float, schema: Schema) -> dict[str, Any]:
-    """Return gate and local model of a device as values that JSON knows; `run_device` runs it.
+    """Return the gate and local model of a device as JSON-compatible values; `run_device` runs them.
 
     Parameters
     ----------
     pair : LinearScores
         Gate and local model, the gate's score first.
     threshold : float
-        Of the gate.
+        Threshold of the gate.
     schema : Schema
-        Of the table that the model was fitted on.
+        Schema of the table that the model was fitted on.
 
     Returns
     -------
@@ -78,6 +78,7 @@ def run_device(device: Mapping[str, Any], reading: Mapping[str, Any]) -> list[fl
     ([1.5], None)
     """
     gate, local = device["gate"], device["local"]
+    # Term by term in the order of the model: the same additions in the same order give the same bits.
     gate_score, scores = gate["intercept"], list(local["intercept"])
     for number, term in enumerate(device["terms"]):
         value = reading.get(term["column"])

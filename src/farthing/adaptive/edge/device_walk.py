@@ -21,12 +21,14 @@ class DeviceWalk(Walk):
             super().tell(value)
             return
         column = self._asked("tell")
+        # Recorded as an answer, so that a replay gives the same walk, but settled as a refusal: a silent
+        # device sends nothing and costs nothing.
         self._told[self._sheet.features[column]] = None
         self._row_walk.refuse()
 
 
 class DevicePolicy:
-    """Want every device, in order; the answer of a silent one is NaN.
+    """Ask every device, in order; the answer of a silent one is NaN.
 
     Parameters
     ----------
@@ -47,7 +49,7 @@ class DevicePolicy:
         return self._next if self._next < self._received.shape[1] else None
 
     def hear(self, column: int, value: Any) -> None:
-        """Take a message, an array; anything else is silence."""
+        """Take a message, an array; anything else means that the device is silent."""
         self._next = column + 1
         if isinstance(value, np.ndarray):
             self._scores[0, column] = value

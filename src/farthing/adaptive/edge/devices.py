@@ -16,7 +16,7 @@ from farthing.table import Schema
 
 @dataclass(frozen=True)
 class Devices:
-    """Which columns each device measures.
+    """The columns that each device measures.
 
     Parameters
     ----------
@@ -75,14 +75,14 @@ class Devices:
         return len(self.names)
 
     def measured(self, n_features: int) -> NDArray[np.bool_]:
-        """Tell which columns belong to a device, shape (n_features,)."""
+        """Return which columns belong to a device, shape (n_features,)."""
         mask = np.zeros(n_features, dtype=np.bool_)
         mask[[column for columns in self.columns for column in columns]] = True
         return mask
 
 
 def message_prices(sheet: CostSheet) -> NDArray[np.float64]:
-    """Return the price of a message of each device: its own cost, and an even part of what its group shares.
+    """Return the price of a message of each device: its own cost and an even part of its group's shared cost.
 
     Examples
     --------
@@ -90,6 +90,8 @@ def message_prices(sheet: CostSheet) -> NDArray[np.float64]:
     >>> message_prices(CostSheet({"a": 1, "b": 2, "c": 3}, groups={"hub": Group(4, ["b", "c"])}))
     array([1., 4., 5.])
     """
+    # Used in training only, where the price of a message must not depend on the other devices. The account
+    # charges the shared cost once per row, to the first member that sends.
     inside = sheet.group_of >= 0
     members = np.bincount(sheet.group_of[inside], minlength=len(sheet.shared))
     prices = sheet.own.copy()

@@ -23,7 +23,7 @@ class Messages:
     devices : tuple of str
         The devices.
     scores : ndarray of float64, shape (n_rows, n_devices, n_scores)
-        The outputs of the local models; those of a silent device mean nothing, and are never looked at.
+        The outputs of the local models; those of a silent device are never read.
     sent : ndarray of bool, shape (n_rows, n_devices)
         Whose gate was open.
 
@@ -106,7 +106,7 @@ class DeviceColumn:
         return message
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the device as values that JSON knows, as a column is."""
+        """Return the device as JSON-compatible values, like a column."""
         return {"name": self.name, "kind": "device", "categories": []}
 
 
@@ -118,7 +118,7 @@ class DeviceSchema:
 
     @classmethod
     def of(cls, names: Sequence[str], n_scores: int) -> DeviceSchema:
-        """Return the schema of some devices, whose messages have as many scores each."""
+        """Return the schema of some devices, whose messages have ``n_scores`` scores each."""
         return cls(tuple(DeviceColumn(name, n_scores) for name in names))
 
     @property

@@ -1,4 +1,4 @@
-"""What edge training learns: a gate and a local model for each device."""
+"""The fitted edge model: a gate and a local model for each device."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from farthing.walks import Policy, Walk
 class EdgeModel(FittedModel):
     """Devices with a gate and a local linear model each, and a cloud that adds up their messages.
 
-    The raw output is the prior's scores plus those of the messages. What a device measures is its own: the
-    gate is evaluated there, for free. What is paid for, and all that a prediction looks at, are the messages.
-    So the account is over devices: ``acquired`` is (n_rows, n_devices).
+    The raw output is the prior's scores plus those of the messages. Measurements stay on the device, where
+    the gate is evaluated for free. A prediction reads, and pays for, the messages alone. So the account is
+    over devices: ``acquired`` is (n_rows, n_devices).
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class EdgeModel(FittedModel):
     threshold : float
         A device sends its message if its gate's score is above it.
     history : ndarray of float64
-        The objective in the course of training.
+        The objective during training.
     """
 
     devices: Devices
@@ -49,24 +49,24 @@ class EdgeModel(FittedModel):
 
     @property
     def ledger_names(self) -> tuple[str, ...]:
-        """What the account is about: the devices."""
+        """The names in the account: the devices."""
         return self.devices.names
 
     @property
     def questions(self) -> DeviceSchema:
-        """What walks ask for: messages of devices."""
+        """The questions of a walk: messages of devices."""
         return DeviceSchema.of(self.devices.names, len(self.prior))
 
     @property
     def device_models(self) -> dict[str, dict[str, Any]]:
-        """What each device runs, as values that JSON knows; see `run_device`."""
+        """The program of each device, as JSON-compatible values; see `run_device`."""
         return {
             name: device_program(pair, self.threshold, self.schema)
             for name, pair in zip(self.devices.names, self.pairs, strict=True)
         }
 
     def messages(self, values: NDArray[np.floating]) -> Messages:
-        """Return what each device sends about each row of an encoded table."""
+        """Return the message of each device for each row of an encoded table."""
         scores = np.stack([pair.outputs(values)[0] for pair in self.pairs], axis=1)
         return Messages(
             self.devices.names, np.ascontiguousarray(scores[:, :, 1:]), scores[:, :, 0] > self.threshold
@@ -77,6 +77,8 @@ class EdgeModel(FittedModel):
         if budget is None:
             return messages.sent.copy()
         acquired = np.zeros_like(messages.sent)
+        # One truth: devices are asked in the order of the walk, so an earlier message may use up the budget
+        # that a later one needs.
         for device in range(len(self.devices)):
             acquired[:, device] = messages.sent[:, device]
             acquired[:, device] &= affordable(self.costs, acquired, budget)

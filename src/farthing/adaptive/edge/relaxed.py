@@ -12,7 +12,7 @@ from farthing.adaptive.edge.blocks import Cloud, Objective, minimise, opening_gr
 from farthing.learning.blas_threads import one_blas_thread
 from farthing.typing import Floats
 
-# Openings are kept this far from 0 and 1, where the divergence has no slope.
+# Openings are kept this far from 0 and 1, where the slope of the divergence is infinite.
 MARGIN: Final = 1e-6
 # Frank-Wolfe steps of one alternation, and steps of their line search.
 _STEPS: Final = 10
@@ -28,16 +28,16 @@ class Relaxation:
     Attributes
     ----------
     cloud : Cloud
-        The rows and the loss; the thesis's log loss lacks its minus sign.
+        The rows and the loss; the log loss of the thesis lacks its minus sign.
     shares : ndarray of float64, shape (n_rows,)
         Weights of the rows, which add up to 1.
     prices : ndarray of float64, shape (n_devices,)
     tradeoff : float
-        What a unit of price weighs against the mean loss; 0 in the thesis, which has the budget alone.
+        Weight of a unit of price against the mean loss; 0 in the thesis, which has the budget alone.
     limit : float
-        Most that openings may cost on average; infinite without a budget.
+        Largest mean cost of the openings; infinite without a budget.
     coupling : float
-        What the divergence weighs.
+        Weight of the divergence.
     """
 
     cloud: Cloud
@@ -50,6 +50,8 @@ class Relaxation:
     def solve(self, start: Floats, n_alternations: int, max_steps: int) -> tuple[Floats, list[float]]:
         """Alternate over q and the parameters; return these, and the objective after each half step."""
         params = start
+        # Frank-Wolfe iterates are convex combinations of feasible points, so the first one must keep the
+        # budget too.
         most = min(0.5, self.limit / max(float(self.prices.sum()), 1e-300))
         q = np.full((self.cloud.blocks.n_rows, self.cloud.blocks.n_devices), max(most, MARGIN))
         history: list[float] = []
@@ -64,7 +66,7 @@ class Relaxation:
 
     @property
     def opening_costs(self) -> Floats:
-        """What each opening adds to the objective, shape (n_rows, n_devices)."""
+        """The cost of each opening in the objective, shape (n_rows, n_devices)."""
         return self.tradeoff * self.shares[:, np.newaxis] * self.prices
 
     def value(self, q: Floats, params: Floats) -> float:
@@ -77,7 +79,7 @@ class Relaxation:
         return value + self.coupling * float((divergence(q, gates) * self.shares[:, np.newaxis]).sum())
 
     def fit_objective(self, q: Floats) -> Objective:
-        """Return what gates and local models minimise for given openings q; convex."""
+        """Return the objective of gates and local models for given openings q; convex."""
         paid = float((self.opening_costs * q).sum())
 
         def objective(params: Floats) -> tuple[float, Floats]:
@@ -99,6 +101,7 @@ class Relaxation:
             reached = self._loss(q, gates, local)
             for _ in range(_STEPS):
                 slope = self.cloud.loss_at(q, local)[1]
+                # Derivative of KL(q, sigmoid(g)) by q; the clip keeps it finite where q is 0 or 1.
                 inner = logit(q.clip(MARGIN, 1 - MARGIN)) - gates
                 gradient = opening_gradient(slope, local) + self.opening_costs
                 gradient += self.coupling * inner * self.shares[:, np.newaxis]
@@ -113,6 +116,7 @@ class Relaxation:
 
     def _line_search(self, q: Floats, corner: Floats, gates: Floats, local: Floats) -> tuple[float, float]:
         """Return the best step from q towards a corner, by golden section, and the objective there."""
+        # Convex along the line, so golden section applies; the thesis leaves the step size open.
         ratio = (np.sqrt(5) - 1) / 2
         low, high = 0.0, 1.0
 
@@ -175,6 +179,7 @@ def cheapest_corner(gradient: Floats, prices: Floats, limit: float) -> Floats:
     flat, price = gradient.ravel(), prices.ravel()
     corner = np.zeros(len(flat))
     wanted = np.flatnonzero(flat < 0)
+    # Free entries have a ratio of minus infinity and are opened first.
     with np.errstate(divide="ignore"):
         ratio = flat[wanted] / price[wanted]
     order = wanted[np.argsort(ratio, kind="stable")]

@@ -1,4 +1,4 @@
-"""How gates and local models are learned: directly, relaxed, or by projection."""
+"""Training of gates and local models: direct, relaxed, or by projection."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from farthing.learning.adam import Adam
 from farthing.learning.blas_threads import one_blas_thread
 from farthing.typing import Floats
 
-# From target and shares of rows to their loss: what classes and numbers differ in.
+# From target and shares of rows to their loss; the classifier and the regressor differ in it.
 LossOf: TypeAlias = Callable[[NDArray[Any], Floats], Loss]
 
 # Rows of a batch of Adam.
@@ -38,7 +38,7 @@ _TOLERANCE: Final = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """The training rows, and what is minimised over them.
+    """The training rows, and the objective over them.
 
     Attributes
     ----------
@@ -55,11 +55,11 @@ class Task:
     prices : ndarray of float64, shape (n_devices,)
         What a message costs.
     tradeoff : float
-        What a unit of price weighs against the mean loss.
+        Weight of a unit of price against the mean loss.
     l2_regularization : float
         Strength of the L2 penalty of the coefficients.
     max_steps : int
-        Most steps of L-BFGS.
+        Largest number of L-BFGS steps.
     """
 
     blocks: Blocks
@@ -80,7 +80,7 @@ class Task:
 
     @property
     def opening_costs(self) -> Floats:
-        """What each opening adds to the objective, shape (n_rows, n_devices)."""
+        """The cost of each opening in the objective, shape (n_rows, n_devices)."""
         return self.tradeoff * self.shares[:, np.newaxis] * self.prices
 
     def start(self, opened: float = 1.0) -> Floats:
@@ -98,6 +98,8 @@ class Task:
         levels = _between(gates.ravel(), np.repeat(self.shares, gates.shape[1]))
         soft, cloud, opening_costs = activation.value(gates), self.cloud, self.opening_costs
         found = []
+        # Soft gates above the level and none below: closer to the hard gates of prediction than the soft
+        # gates alone, and cheap, since nothing is refitted.
         for level in (-np.inf, *levels):
             opened = gates > level
             paid = float((opening_costs * opened).sum())
@@ -124,7 +126,7 @@ def _between(scores: Floats, weights: Floats) -> list[float]:
     gaps = np.flatnonzero(np.diff(ascending) > 1e-9 * (1 + np.abs(ascending[1:])))
     if not len(gaps):
         return []
-    # Not at round shares, which sums of weights may hit, so that rounding would decide.
+    # Not at round shares: sums of weights may hit those exactly, and rounding would decide.
     wanted = (np.arange(_LEVELS) + 0.618) / _LEVELS * below[-1]
     places = gaps[np.minimum(np.searchsorted(below[gaps], wanted), len(gaps) - 1)]
     return np.unique((ascending[places] + ascending[places + 1]) / 2).tolist()  # type: ignore[no-any-return]
@@ -151,6 +153,7 @@ def learn_by_adam(
     with one_blas_thread():
         for _ in range(n_epochs):
             order = rng.permutation(len(task.shares))
+            # Batches of nearly equal size: a small last one would have a noisy gradient.
             for rows in np.array_split(order, max(1, len(order) // _BATCH_SIZE)):
                 _, slope = task.take(rows).objective(gate)(params)
                 params -= adam.step(slope)
@@ -172,8 +175,8 @@ def learn_projected(
     """Minimise (7.3), and project the gates on the budget after every few steps, by (7.5).
 
     The projection shuts the openings of least score until the rest is within the budget, and the gates are
-    fitted to what is left by least squares. The gates themselves need not keep the budget: the threshold
-    will.
+    fitted to what is left by least squares. The fitted gates need not keep the budget exactly; the threshold
+    that is set later does.
     """
     gate = ACTIVATIONS[activation]
     objective = task.objective(gate)
@@ -204,7 +207,7 @@ def nearest_within(scores: Floats, prices: Floats, limit: float) -> Floats:
     Returns
     -------
     ndarray of float64, shape (n_rows, n_devices)
-        The smallest of those above zero are zero, until the others fit; by their squares over their prices.
+        The smallest scores above zero, by square over price, are set to zero until the others fit.
 
     Examples
     --------
@@ -214,6 +217,8 @@ def nearest_within(scores: Floats, prices: Floats, limit: float) -> Floats:
     """
     flat, price = scores.ravel(), prices.ravel()
     projected = flat.copy()
+    # Shutting a score z changes the objective by z^2 and frees its price. With equal prices this is the order
+    # of the thesis; otherwise it is greedy by change per price.
     above = np.flatnonzero((flat > 0) & (price > 0))
     order = above[np.argsort(flat[above] ** 2 / price[above], kind="stable")]
     over = price[order].sum() - np.cumsum(price[order])  # what is left after shutting each
@@ -225,6 +230,8 @@ def nearest_within(scores: Floats, prices: Floats, limit: float) -> Floats:
 
 def _fit_gates(task: Task, params: Floats, goal: Floats) -> Floats:
     """Fit the gates to scores by least squares."""
+    # (7.4) would project the coefficients. (7.5) projects the scores instead, and the coefficients follow
+    # from them by least squares (section 7.1.3).
     blocks, table = task.blocks, params.reshape(task.blocks.shape).copy()
     root = np.sqrt(task.shares)[:, np.newaxis]
     begin = 0

@@ -41,12 +41,12 @@ class L1GateClassifier(AdaptClassifier):
     C : float
         Inverse strength of the L1 penalty, as in scikit-learn.
     n_features : int, optional
-        Keep only so many columns, those of the largest coefficients.
+        Number of columns to keep, those with the largest coefficients; None keeps all that are selected.
     l2_regularization : float
         Inverse strength of the L2 penalty of f1 and the gate, as C in scikit-learn.
     send_weight : float
-        Weight of rows that f1 gets wrong, 0 to 1, in learning the gate; the others have the rest. More sends
-        more rows on.
+        Weight of the rows that f1 gets wrong when the gate is fitted, 0 to 1; the other rows have the
+        complement. A larger value sends more rows on.
     {shared}
 
     Attributes
@@ -107,6 +107,8 @@ class L1GateClassifier(AdaptClassifier):
     def _learn_pair(self, rows: TrainingSet, problem: Problem) -> tuple[LinearScores, list[float]]:
         design = LinearDesign.of(rows.values, rows.schema, problem.shares, 1 + problem.n_scores)
         total = float(problem.weights.sum())
+        # The baseline ignores prices. scikit-learn's C multiplies the summed loss, while the loss here is a
+        # mean, so the penalty is divided by the total weight.
         uniform = CostSheet.uniform(rows.schema.names)
         lasso = GroupPenalty(uniform, 1 / (self.C * total), design.zeros.columns)
         sparse = fit_f1(design, problem, problem.shares, design.zeros, lasso)
@@ -116,6 +118,8 @@ class L1GateClassifier(AdaptClassifier):
         pair = fit_f1(narrow, problem, problem.shares, design.zeros, ridge)
         probabilities = scores_to_probabilities(narrow.scores(pair)[1:].T, problem.n_classes)
         wrong = (probabilities.argmax(axis=1) != problem.target).astype(np.float64)
+        # Times 2, so that a send_weight of 0.5 leaves the weights as they are. A row may then count twice,
+        # which doubles the curvature.
         shares = problem.shares * np.where(wrong == 1, self.send_weight, 1 - self.send_weight) * 2
         curvature = 2 * log_loss_curvature(problem.n_classes)
         gate_ridge = _GateRidge(ridge, pair)

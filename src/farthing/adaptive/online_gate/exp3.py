@@ -1,4 +1,4 @@
-"""EXP3.G, algorithm 6 of Nan's thesis: weights of experts, of which some ask for the label."""
+"""EXP3.G, algorithm 6 of Nan's thesis: weights over experts, some of which ask for the label."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from farthing.typing import Floats
 
-# What the doubling trick costs: the bounds of the phases add up as a geometric series.
+# The price of the doubling trick: the bounds of the phases add up to a geometric series.
 DOUBLING: Final = 2 ** (2 / 3) / (2 ** (2 / 3) - 1)
 
 
@@ -38,6 +38,7 @@ class Rates:
     @classmethod
     def of(cls, n_rounds: int, n_experts: int, cost: float) -> Rates:
         """Return the rates for a known number of rounds."""
+        # The rates that balance the three terms of the bound (6.16) in section 6.2.
         share = math.log(n_experts) / n_rounds
         return cls(cost ** (-1 / 3) * share ** (2 / 3), min(1.0, cost ** (-2 / 3) * share ** (1 / 3)))
 
@@ -116,14 +117,17 @@ class Weights:
     def draw(self, uniform: float) -> int:
         """Return the expert that a uniform number in [0, 1) selects, by p = (1 - gamma) q + gamma u."""
         gamma = self.rates.gamma
+        # The exploration set is the expert that always asks, alone (section 6.2).
         if uniform < gamma:
             return len(self.logs) - 1
+        # The rest of the unit interval is uniform again; `min` guards against rounding up to its end.
         place = (uniform - gamma) / (1 - gamma) * self._total
         return min(int(self._sums.searchsorted(place, side="right")), len(self.logs) - 1)
 
     def chance(self, asks: NDArray[np.bool_]) -> float:
         """Return the probability (6.5) that the drawn expert asks for the label; the last one must."""
         gamma = self.rates.gamma
+        # At least gamma, which bounds the estimates that are divided by it.
         return gamma + (1 - gamma) * float(self._plain @ asks) / self._total
 
     def mean(self, losses: Floats) -> float:

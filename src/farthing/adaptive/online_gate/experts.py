@@ -172,8 +172,8 @@ class AdaptExperts:
     model : AdaptClassifier
         Fitted: `AdaptLinClassifier`, `AdaptGbrtClassifier` or `AdaptLstsqClassifier`.
     thresholds : int or array, shape (n_experts,)
-        Log-odds; a number stands for that many, evenly spaced as probabilities from 0, where all rows go on,
-        to 1, where none does.
+        Log-odds; an int is a number of thresholds, evenly spaced as probabilities from 0, which sends every
+        row on, to 1, which sends none.
 
     Examples
     --------
@@ -220,6 +220,7 @@ class AdaptExperts:
         if hasattr(x, "keys") and not hasattr(x, "columns"):  # a mapping, a Series
             x = [x[name] for name in self._names]
         if np.ndim(x) == 1:
+            # dtype object, since a row may mix numbers and categories.
             table = np.empty((1, len(x)), dtype=object)
             table[0] = list(x)
             named = self.model.fitted_.schema.named
@@ -234,6 +235,7 @@ class _ThresholdLook:
         self._label = label
 
     def one(self, number: int) -> tuple[float, Any]:
+        # An infinite threshold gives an infinite score of the right sign: send always, or never.
         return self._gate - float(self._thresholds[number]), self._label
 
     def all(self) -> Opinions:

@@ -1,4 +1,4 @@
-"""A gate that learns online which rows to send to a remote model, from the labels of those that it sent."""
+"""A gate that learns online which rows to send to a remote model, from the labels of the rows it sent."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class OnlineGate:
     loss : callable, optional
         loss(y, prediction), between 0 and 1; None is 1 for a wrong label and 0 for the right one.
     keep_history : bool
-        Whether to record what happened at each round, in 17 bytes of memory per round.
+        Whether to record each round, in 17 bytes of memory per round.
     random_state : int, RandomState or None
         Seed of the draws.
 
@@ -120,7 +120,7 @@ class OnlineGate:
         Parameters
         ----------
         x : object
-            Whatever the experts take.
+            Any input that the experts take.
 
         Returns
         -------
@@ -155,7 +155,7 @@ class OnlineGate:
             One context per round.
         y : sequence, length n_rows, or callable
             The labels, or a function from the row's number to its label; only those of rows that are sent
-            on are looked at.
+            on are read.
 
         Returns
         -------
@@ -181,6 +181,7 @@ class OnlineGate:
 
     def _decide(self, look: Look) -> GateDecision:
         number = self.n_rounds + 1
+        # Doubling trick: each phase forgets the weights of the last and takes the rates of its own length.
         if self.horizon is None and number & (number - 1) == 0:  # a power of two begins a phase
             self._weights.restart(self._rates(number))
         expert = self._weights.draw(self._stream[self.n_rounds])
@@ -191,6 +192,8 @@ class OnlineGate:
             remote = score > 0
         chance = np.nan
         if remote:
+            # All experts are evaluated only now: the label will reveal their losses. The chance is kept with
+            # the round, since it is that of the distribution that the expert was drawn from.
             scores, predictions = look.all()
             asks = np.ones(self.n_experts, dtype=np.bool_)
             np.greater(scores, 0, out=asks[:-1])
@@ -203,9 +206,12 @@ class OnlineGate:
         return GateDecision(remote, prediction, expert)
 
     def _learn(self, pending: Pending, y: Any) -> None:
+        # (6.1): an expert that asks loses the cost, one that stays loses what its local model loses. Dividing
+        # by the chance of seeing the label keeps the estimates unbiased; rounds without a label count as 0.
         estimates = np.full(self.n_experts, self.cost)
         np.copyto(estimates[:-1], self._losses(y, pending.predictions), where=~pending.asks[:-1])
         estimates /= pending.chance
+        # Before the weights change: the loss of the distribution of this round.
         self._paid += self._weights.mean(estimates)
         self.estimates_ += estimates
         self._weights.learn(estimates)
@@ -235,7 +241,7 @@ class OnlineGate:
                 "none came"
             )
 
-    # What is known about it.
+    # Diagnostics.
 
     @property
     def q_(self) -> Floats:
@@ -254,7 +260,7 @@ class OnlineGate:
 
     @property
     def history_(self) -> dict[str, NDArray[Any]]:
-        """What happened at each round.
+        """A record of all rounds.
 
         ``remote``: whether the row was sent on; ``expert``: the drawn expert; ``chance``: the probability
         that the row was sent on, NaN where it stayed. Arrays of shape (n_rounds,).
@@ -270,12 +276,13 @@ class OnlineGate:
             After this many rounds; None is the horizon, or without one the rounds so far.
         """
         rounds = (self.horizon or self.n_rounds) if n_rounds is None else n_rounds
+        # The rates are tuned to the horizon, so no tighter bound holds before it.
         if self.horizon is not None:
             return bound(max(rounds, self.horizon), self.n_experts, self.cost)
         return DOUBLING * bound(rounds, self.n_experts, self.cost)
 
     def regret_estimate(self) -> float:
-        """Return an estimate of the regret so far: what the gate lost, less what the best expert lost.
+        """Return an estimate of the regret so far: the loss of the gate minus that of the best expert.
 
         Both are estimated from the observed rounds. Each estimate is unbiased, but the minimum of many is a
         little too low, so this is a little too high.
@@ -288,7 +295,7 @@ class OnlineGate:
     # Files.
 
     def state(self) -> GateState:
-        """Return all that the gate needs to resume from here, but for functions."""
+        """Return all that the gate needs to resume from here, except functions."""
         return GateState(
             experts=self.experts if isinstance(self.experts, AdaptExperts) else None,
             n_experts=self.n_experts,
@@ -312,7 +319,7 @@ class OnlineGate:
         Parameters
         ----------
         state : GateState
-            Of a gate.
+            The state of a gate.
         experts, loss
             As in `load`.
 
@@ -339,6 +346,7 @@ class OnlineGate:
         """Continue from a state of a gate with the same experts."""
         self._stream, self.n_rounds = RandomStream(state.key), state.n_rounds
         self.estimates_, self._paid = state.estimates.copy(), state.paid
+        # The rates are not stored: they follow from the number of rounds.
         self._weights.resume(state.logs, self._rates(max(state.n_rounds, 1)))
         self._pending = state.pending
         self._history = History.from_arrays(state.history, len(state.history["expert"]))
@@ -380,7 +388,7 @@ class OnlineGate:
 
 
 def _from_file(state: dict[str, Any]) -> OnlineGate:
-    """Make a gate of what `OnlineGate.save` wrote; it may come from a hostile file."""
+    """Build a gate from what `OnlineGate.save` wrote; the file may be hostile."""
     return OnlineGate.from_state(GateState.from_dict(state))
 
 

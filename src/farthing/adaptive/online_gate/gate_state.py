@@ -17,7 +17,7 @@ from farthing.typing import Floats
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GateState:
-    """All that a gate needs to resume, but for functions, which a file cannot hold.
+    """All that a gate needs to resume, except functions, which a file cannot store.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class GateState:
     paid : float
         Estimated loss of the gate itself so far.
     pending : Pending or None
-        The round whose label is awaited.
+        The round that waits for its label.
     history : dict of str to ndarray, shape (n_rounds,) each
         What happened at each round; of length zero if it is not kept.
     """
@@ -64,13 +64,13 @@ class GateState:
     history: dict[str, NDArray[Any]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a file holds."""
+        """Return the fields to store in a file."""
         values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {**values, "pending": None if self.pending is None else self.pending.to_dict()}
 
     @classmethod
     def from_dict(cls, given: dict[str, Any]) -> GateState:
-        """Make a state of what `to_dict` gave, trusting nothing in it."""
+        """Build a state from what `to_dict` returned; nothing in it is trusted."""
         names = {field.name for field in fields(cls)}
         if set(given) != names:
             raise FileError(f"an OnlineGate holds {sorted(names)}; got {sorted(given)}")

@@ -44,13 +44,14 @@ class RandomStream:
         if self._first != number - place:
             self._first = number - place
             bits = random_bits(self.key, np.arange(self._first, self._first + _BLOCK, dtype=np.uint64))
+            # The upper 53 bits fill the significand of a double: uniform in [0, 1), and never 1.
             self._block = ((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53).tolist()
         return self._block[place]
 
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """What to do with one row.
+    """The decision about one row.
 
     Attributes
     ----------
@@ -78,7 +79,7 @@ class Pending:
     predictions : sequence, length n_experts - 1
         The predictions of their local models; the last expert has none.
     chance : float
-        How likely the row was to be sent on.
+        The probability that the row was sent on.
     """
 
     asks: NDArray[np.bool_]
@@ -86,12 +87,12 @@ class Pending:
     chance: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a file holds."""
+        """Return the fields to store in a file."""
         return {"asks": self.asks, "predictions": self.predictions, "chance": self.chance}
 
     @classmethod
     def from_dict(cls, given: Any, n_experts: int) -> Pending:
-        """Make a round of what `to_dict` gave, trusting nothing in it."""
+        """Build a round from what `to_dict` returned; nothing in it is trusted."""
         asks, predictions, chance = given["asks"], given["predictions"], given["chance"]
         if not isinstance(asks, np.ndarray) or asks.dtype != np.bool_ or asks.shape != (n_experts,):
             raise FileError(f"asks must be booleans of shape ({n_experts},)")
@@ -103,7 +104,7 @@ class Pending:
 
 
 class History:
-    """What happened at each round, in 17 bytes of memory per round.
+    """A record of all rounds, in 17 bytes of memory per round.
 
     Examples
     --------
@@ -117,7 +118,7 @@ class History:
         self._columns = columns or {name: array(kind) for name, (kind, _) in _COLUMNS.items()}
 
     def append(self, remote: bool, expert: int, chance: float) -> None:
-        """Add a round: whether the row was sent on, who was drawn, and how likely it was to be sent on."""
+        """Add a round: whether the row was sent on, the expert drawn, and the probability of sending it."""
         columns = self._columns
         columns["remote"].append(remote)
         columns["expert"].append(expert)
@@ -129,7 +130,7 @@ class History:
 
     @classmethod
     def from_arrays(cls, given: Any, n_rounds: int) -> History:
-        """Make a history of what `arrays` gave, trusting nothing in it."""
+        """Build a history from what `arrays` returned; nothing in it is trusted."""
         if not isinstance(given, dict) or set(given) != set(_COLUMNS):
             raise FileError(f"history must hold {sorted(_COLUMNS)}")
         columns: dict[str, array[Any]] = {}
@@ -137,5 +138,6 @@ class History:
             column = given[name]
             if not isinstance(column, np.ndarray) or column.dtype != dtype or column.shape != (n_rounds,):
                 raise FileError(f"history of {name} must be {np.dtype(dtype)} of shape ({n_rounds},)")
+            # `array` has no boolean type, so flags are stored as bytes.
             columns[name] = array(kind, column.astype(np.int8 if kind == "b" else dtype).tobytes())
         return cls(columns)

@@ -1,4 +1,4 @@
-"""The table that branches share: each learns from other rows of it, with other weights."""
+"""The table that branches share; each learns from its own selection of rows, with its own weights."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class BranchTable:
     rows : TrainingSet
         The rows, with their weights and the prices.
     loss : Loss
-        What is minimised.
+        The loss to minimise.
     settings : TreeSettings
         How trees are grown.
     max_bins : int
-        Most bins of a column.
+        Largest number of bins per column.
     seed : int
-        Chooses the rows held out while features are chosen.
+        Seed of the rows that are held out while features are chosen.
     """
 
     rows: TrainingSet
@@ -61,7 +61,7 @@ class BranchTable:
         numbers : ndarray of int64
             Ascending numbers of the rows.
         factors : ndarray of float64, shape (n_rows,)
-            What the weight of each row of the table is multiplied by.
+            Factor for the weight of each row of the table.
         n_folds : int
             1 learns from all of these rows and holds out none; with 2, each half is held out by the other.
         """

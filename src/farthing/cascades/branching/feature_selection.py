@@ -1,4 +1,4 @@
-"""Which features to buy for some rows, by their gains on held-out residuals."""
+"""Selection of the features to buy for some rows, by their gains on held-out residuals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from farthing.learning.out_of_fold import Columns, OutOfFoldTrainer
 from farthing.table import Bins
 from farthing.typing import Floats
 
-# Boosters that only show what is still unexplained learn fast and stay shallow.
+# The boosters only show which part of the target is unexplained, so they learn fast and stay shallow.
 _RATE: Final = 0.3
 _DEPTH: Final = 4
 # Rounds on what was owned before, and after each purchase.
@@ -46,8 +46,8 @@ def select_features(
     from a booster that has not seen it: the residuals of rows that a booster was grown on soon look as if
     nothing were left to gain.
 
-    Such a gain is of each feature alone. With more than one candidate, the best features by that gain are
-    tried out: a few rounds with each show by how much the held-out loss falls per price, and the best of them
+    This gain treats each feature alone. With more than one candidate, the best features by that gain are
+    tried out: a few rounds with each measure how much the held-out loss falls per price, and the best of them
     is bought.
 
     Parameters
@@ -73,6 +73,7 @@ def select_features(
     bought: list[int] = []
     rounds = _ROUNDS_BEFORE
     while True:
+        # Boosting continues, so that residuals show what the last purchase left unexplained.
         boosters.boost(owned_columns(ledger), rounds)
         rounds = _ROUNDS_BETWEEN
         candidates = _best(gains(*boosters.steps(), ridge), ledger, n_candidates)
@@ -98,6 +99,7 @@ def _best_tried(boosters: FoldBoosters, columns: list[int], ledger: RowLedger) -
     owned = owned_columns(ledger)
     before = boosters.loss_after(owned, _ROUNDS_TRIED)
     after = [boosters.loss_after(np.union1d(owned, [column]), _ROUNDS_TRIED) for column in columns]
+    # Rounded to a grid, so that differences in the last bits do not decide between candidates.
     worth = np.rint((before - np.array(after)) / _power_of_two(before) * _DIGITS) / prices
     return columns[int(worth.argmax())]
 
@@ -113,7 +115,7 @@ def coarse_codes(bins: Bins, weights: Floats) -> NDArray[np.uint8]:
     bins : Bins
         The table.
     weights : ndarray of float64, shape (n_rows,)
-        How much each row counts.
+        Weight of each row.
 
     Returns
     -------
@@ -133,6 +135,7 @@ def coarse_codes(bins: Bins, weights: Floats) -> NDArray[np.uint8]:
             continue
         weight = np.bincount(codes[column], weights=weights, minlength=n_bins + 1)[:n_bins]
         heaviest = int(weight.argmax())
+        # The heaviest bin becomes code 0, which `Gains` does not store: its sums are the rest of the total.
         weight[heaviest] = 0.0
         before = (np.cumsum(weight) - weight) / max(float(weight.sum()), np.finfo(np.float64).tiny)
         merged = np.append(1 + np.minimum(before * (_COARSE - 1), _COARSE - 2).astype(np.uint8), _COARSE)
@@ -142,9 +145,9 @@ def coarse_codes(bins: Bins, weights: Floats) -> NDArray[np.uint8]:
 
 
 class Gains:
-    """By how much each column could lower the loss: a Newton step for each of its bins, of each output.
+    """The gain of each column: the loss reduction of one Newton step per bin and output.
 
-    The gain is half the sum over bins and outputs of G^2 / (H + ridge), less that of one bin for all rows.
+    The gain is half the sum over bins and outputs of G^2 / (H + ridge), minus that of one bin for all rows.
     Missing values have a bin of their own. Sums are exact, so the order of the rows changes no choice.
 
     Parameters
@@ -161,6 +164,7 @@ class Gains:
 
     def __init__(self, codes: NDArray[np.uint8]) -> None:
         self._shape = len(codes), int(codes.max(initial=0)) + 1
+        # One sparse matrix product sums all bins of all columns. Code 0, the most frequent, is left out.
         column, row = np.nonzero(codes)
         bin_of = column * self._shape[1] + codes[column, row]
         size = self._shape[0] * self._shape[1], codes.shape[1]
@@ -179,6 +183,8 @@ class Gains:
         n_outputs = len(gradients)
         steps = np.concatenate([gradients, hessians])
         unit = _power_of_two(float(np.abs(steps).max(initial=0.0)))
+        # Integers of at most 2^28 in doubles: sums of up to 2^25 rows are exact, hence the same in any
+        # order. Scaling by a power of two loses no bits.
         steps = np.ascontiguousarray(np.rint(steps / unit * _GRID).T)
         sums = (self._members @ steps).reshape(*self._shape, 2 * n_outputs)
         total = steps.sum(axis=0)
@@ -201,6 +207,7 @@ def _best(gains: Floats, ledger: RowLedger, most: int) -> list[int]:
     unit = _power_of_two(float(gains.max(initial=0.0)))
     gains = np.rint(gains / unit * _DIGITS)
     with np.errstate(divide="ignore", invalid="ignore"):
+        # A price of zero gives infinity, so free features come first.
         ratio = np.where((gains > 0) & ~ledger.owned, gains / prices, -np.inf)
     order = np.argsort(-ratio, kind="stable").tolist()
     gaining = (column for column in order if ratio[column] > -np.inf and ledger.affords(column))
@@ -213,5 +220,5 @@ def _power_of_two(value: float) -> float:
 
 
 def owned_columns(ledger: RowLedger) -> Columns:
-    """Return what a ledger owns, ascending."""
+    """Return the columns that a ledger owns, ascending."""
     return np.flatnonzero(ledger.owned).astype(np.int64)

@@ -56,6 +56,7 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
         n_threads: int = 1,
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Answer many rows, branch by branch; see `FittedModel.outputs`."""
+        # Routing reads columns that a row with a budget might not afford; such rows are redone below.
         branch_of = self.branches_of(values, n_threads)
         progress = Progress(values, self.forest.n_outputs, self.costs, n_threads=n_threads)
         acquired = np.zeros(values.shape, dtype=np.bool_)
@@ -79,11 +80,11 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
         return Predictor(self.routes)
 
     def branches_of(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.int64]:
-        """Return the branch of each row of an encoded table, whatever it costs, shape (n_rows,)."""
+        """Return the branch of each row of an encoded table, regardless of its cost, shape (n_rows,)."""
         return branch_numbers(self._router, values, n_threads)
 
     def columns(self, branch: int) -> NDArray[np.int64]:
-        """Return what a branch looks at, in the order of its questions."""
+        """Return the columns of a branch, in the order of its questions."""
         columns: NDArray[np.int64] = self.bought[branch]
         return columns[columns >= 0]
 
@@ -129,7 +130,7 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
             raise ValueError("routes must send every row to a leaf")
 
     def _check_tested(self) -> None:
-        """Check that a branch buys all that its routes and its trees test: no looking without paying."""
+        """Check that a branch buys all that its routes and its trees test, so that nothing is read unpaid."""
         for leaf in np.flatnonzero(self.routes.feature < 0).tolist():
             branch = int(self.routes.value[leaf, 0])
             nodes = slice(*self.forest.offsets[[self._begin(branch), int(self.ends[branch])]].tolist())

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class BranchPolicy:
     """Ask what the routes test, then what the branch at their end has bought, in the order of purchase.
 
-    A refused feature is missing: the routes send it with most rows, the boosters treat it like any missing
-    value, and the walk goes on.
+    A refused feature is missing: the routes send the row where most rows go, the boosters treat it like any
+    missing value, and the walk continues.
 
     Parameters
     ----------
@@ -40,12 +40,14 @@ class BranchPolicy:
             column = self._routing.wants(ledger)
             if column is not None:
                 return column
+            # The branch's list begins with the columns of the routes. The walk answers those from what it
+            # owns, and a refused one stays missing, so the row is not asked again.
             self._branch = int(self._routing.output()[0])
             self._pending = self._model.columns(self._branch).tolist()
         return self._pending[0] if self._pending else None
 
     def hear(self, column: int, value: float) -> None:
-        """Take the answer."""
+        """Take the value of the column just asked for."""
         self._values[0, column] = value
         if self._branch is None:
             self._routing.hear(column, value)

@@ -1,4 +1,4 @@
-"""The routing tree of a branching cascade: it knows the prices, and its leaves are the branches."""
+"""The routing tree of a branching cascade: it is grown with prices, and its leaves are the branches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from farthing.trees.node_arrays import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
 def route_missing(tree: Forest) -> Forest:
     """Return a tree in which every row reaches a leaf.
 
-    A missing value goes to the child of more rows, unless training rows without it went to a child already.
+    A missing value goes to the child with more rows, unless the split has learned a direction for it.
     """
     inner = tree.feature >= 0
     more = np.where(tree.cover[tree.left] >= tree.cover[tree.right], MISSING_LEFT, MISSING_RIGHT)
@@ -52,12 +52,12 @@ def with_branches(tree: Forest, loss: Loss, rows: TrainingSet) -> Forest:
 
 
 def branch_numbers(router: Predictor, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.int64]:
-    """Return the branch of each row of an encoded table, whatever it costs, shape (n_rows,).
+    """Return the branch of each row of an encoded table, regardless of its cost, shape (n_rows,).
 
     Parameters
     ----------
     router : Predictor
-        Of a tree that `with_branches` made.
+        Predictor of a tree from `with_branches`.
     values : ndarray, shape (n_rows, n_features)
     n_threads : int
         Threads to use; any number gives the same bits.
@@ -107,6 +107,7 @@ def path_columns(tree: Forest, leaf: int) -> list[int]:
     [1]
     """
     tested: list[int] = []
+    # Nodes have no parent pointers; trees are small, so the parent is searched for.
     while leaf > 0:
         leaf = int(np.flatnonzero((tree.left == leaf) | (tree.right == leaf))[0])
         tested.insert(0, int(tree.feature[leaf]))

@@ -1,4 +1,4 @@
-"""What the estimators with early exits share: they learn a boosted model, and put exits into it."""
+"""The base of estimators with early exits: they learn a boosted model and add exits to it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from farthing.cascades.early_exit.model import EarlyExitModel, check_one_sum, fi
 from farthing.costs import CostSheet
 from farthing.table import Schema
 
-#: What the parameters that the wrappers share may be.
+#: Allowed values of the parameters that the wrappers share.
 CONSTRAINTS: Final[dict[str, Any]] = {"rounds_per_exit": [at_least(1)]}
 
 
@@ -35,7 +35,7 @@ class EarlyExitBase(BudgetedEstimator):
 
     @abstractmethod
     def _default_estimator(self) -> BudgetedEstimator:
-        """Return the model that stands for ``estimator=None``."""
+        """Return the model to use for ``estimator=None``."""
 
     @abstractmethod
     def _check_estimator(self, model: object) -> BudgetedEstimator:
@@ -49,7 +49,7 @@ class EarlyExitBase(BudgetedEstimator):
 
     @classmethod
     def around(cls, model: Any, **params: Any) -> Self:
-        """Put exits into a model that is fitted already; it is shared, not copied.
+        """Add exits to a fitted model, which is shared, not copied.
 
         Parameters
         ----------
@@ -67,7 +67,7 @@ class EarlyExitBase(BudgetedEstimator):
         return cls(estimator=clone(model), **params).wrap(model)
 
     def wrap(self, model: BudgetedEstimator) -> Self:
-        """Take over a fitted model, which is shared, and put exits into it; see `around`."""
+        """Wrap a fitted model, which is shared, and add exits to it; see `around`."""
         self._validate_params()
         return self.adopt(self._wrapped(model))
 
@@ -97,5 +97,5 @@ class EarlyExitBase(BudgetedEstimator):
         return self._wrapped(self._unfitted().fit_rows(rows, **options))
 
     def _cost_sheet(self, schema: Schema) -> CostSheet:
-        # Without costs of its own, the wrapper has those of the model within.
+        # Without costs of its own, the wrapper uses those of the inner model.
         return CostSheet.of(getattr(self._unfitted(), "costs", None), schema.names)

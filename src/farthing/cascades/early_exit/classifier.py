@@ -33,6 +33,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
         for tradeoff in relative_tradeoffs(context)[::2]
         for charge in ("model", "row")
     ]
+    # Xu et al. (section 6) have an exit every 10 trees; here there are twice as many.
     return {"estimator": misers, "rounds_per_exit": [5]}
 
 
@@ -57,7 +58,7 @@ class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
     Parameters
     ----------
     estimator : classifier made of boosted trees, optional
-        What is learned; None is a `GreedyMiserClassifier` at its defaults, which ignores prices. Its hard
+        The model to learn; None is a `GreedyMiserClassifier` at its defaults, which ignores prices. Its hard
         budget, if it has one, is kept.
     threshold : float
         Probability of the top class above which a row leaves, 0 to 1; at 1 none does.
@@ -120,13 +121,13 @@ class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
         Parameters
         ----------
         X : array, frame or PreparedTable, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are welcome.
+            NumPy, pandas or polars; missing values and categories are allowed.
         y : array, shape (n_rows,)
             Labels.
         sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is as if it were not there.
+            Weights; a row of weight zero is ignored.
         **options
-            Whatever else the estimator's ``fit`` takes.
+            Further options of the estimator's ``fit``.
 
         Returns
         -------
@@ -139,6 +140,7 @@ class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
         check_is_fitted(self)
         if self.estimator is not None:
             *fewer, _ = self.fitted_.model.variants()
+            # The last variant is the model itself, whose thresholds follow below.
             for params, model in fewer[::-_STEP]:
                 estimator = clone(self.estimator).set_params(**params)
                 nested = {f"estimator__{name}": value for name, value in params.items()}

@@ -44,6 +44,7 @@ class EarlyExitClassifierModel(EarlyExitModel, ClassifierModel):
 
     def is_clear(self, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return for which rows the top class is likely enough, shape (n_rows,)."""
+        # Strictly above, so that at a threshold of 1 no row leaves.
         return np.asarray(self.conclude(outputs).max(axis=1) > self.threshold)
 
     def check(self) -> None:
@@ -74,6 +75,7 @@ class ExitPolicy:
 
     def wants(self, ledger: RowLedger) -> int | None:
         """Return the next column of the trees, or None once the row leaves."""
+        # The policy of the trees ends at each exit. Moving its end opens the next trees to it.
         while (column := self._trees.wants(ledger)) is None and self._exits:
             if self._model.is_clear(self._trees.output()[np.newaxis])[0]:
                 return None
@@ -81,7 +83,7 @@ class ExitPolicy:
         return column
 
     def hear(self, column: int, value: float) -> None:
-        """Take the answer."""
+        """Take the value of the column just asked for."""
         self._trees.hear(column, value)
 
     def output(self) -> NDArray[np.float64]:

@@ -19,7 +19,7 @@ Stays: TypeAlias = Callable[[int, int, NDArray[np.float64], NDArray[np.int64]], 
 
 
 def exit_trees(forest: Forest, rounds_per_exit: int) -> tuple[int, ...]:
-    """Return after how many trees rows may leave: every so many rounds, and at the end.
+    """Return the numbers of trees after which rows may leave: every few rounds, and at the end.
 
     A round is as many trees as it takes to add to every output once. Trees of one node before the first
     round, which hold the prediction without any feature, are no round.
@@ -34,6 +34,7 @@ def exit_trees(forest: Forest, rounds_per_exit: int) -> tuple[int, ...]:
     (3, 5, 6)
     """
     trees_per_round = forest.n_outputs // forest.width
+    # Single nodes in front hold the constant start of each output; they test nothing.
     sizes = np.diff(forest.offsets)[:trees_per_round]
     first = trees_per_round if (sizes == 1).all() else 0
     step = rounds_per_exit * trees_per_round
@@ -57,7 +58,7 @@ class EarlyExitModel(FittedModel):
 
     @property
     def inner(self) -> TreeModel:
-        """What the boosted model has learned."""
+        """The fitted trees of the boosted model."""
         return fitted_trees(self.model)
 
     @cached_property
@@ -85,7 +86,7 @@ class EarlyExitModel(FittedModel):
         budget : ndarray of float64, shape (n_rows,), or None
             What each row may spend.
         stays : callable
-            Which rows go on after an exit.
+            Returns which rows continue after an exit.
         n_threads : int
             Threads to use; any number gives the same bits.
 
@@ -99,6 +100,7 @@ class EarlyExitModel(FittedModel):
         rows = np.arange(len(values))
         begin, exits = 0, self.exits
         for number, end in enumerate(exits, start=1):
+            # Outputs, purchases and budgets of rows that left stay in ``progress`` as they were.
             predictor.advance(progress, begin, end, rows)
             if end < exits[-1]:
                 rows = rows[stays(number, len(exits), progress.outputs[rows], rows)]
@@ -119,7 +121,7 @@ class EarlyExitModel(FittedModel):
 
 
 def fitted_trees(model: BudgetedEstimator) -> TreeModel:
-    """Return what a model made of trees has learned; raise TypeError if it is not made of trees."""
+    """Return the fitted trees of a model; raise TypeError if it is not made of trees."""
     fitted = model.fitted_
     if not isinstance(fitted, TreeModel):
         raise TypeError(f"a {type(model).__name__} is not made of trees")

@@ -41,7 +41,7 @@ class QueryWalk:
     exits : sequence of int
         Numbers of trees after which documents may leave; the last is that of all trees.
     keep : callable
-        Which documents go on after an exit.
+        Returns which documents continue after an exit.
     """
 
     def __init__(self, walks: Sequence[tuple[Walk, ForestPolicy]], exits: Sequence[int], keep: Keep) -> None:
@@ -76,7 +76,7 @@ class QueryWalk:
 
     @property
     def spent(self) -> float:
-        """What was paid so far for all documents together."""
+        """The total spend on all documents so far."""
         return float(sum(walk.spent for walk, _ in self._walks))
 
     @property
@@ -92,8 +92,9 @@ class QueryWalk:
         return self._walks[self._left[self._place]][0]
 
     def _settle(self) -> None:
-        """Go on to the next question, over ends of documents and exits of the query."""
+        """Move to the next question, past finished documents and exits of the query."""
         while True:
+            # A document may have no question between two exits, and a query none over several of them.
             while self._place < len(self._left) and self._walks[self._left[self._place]][0].ask is None:
                 self._place += 1
             if self._place < len(self._left) or self._leg == len(self._exits) - 1:
@@ -101,9 +102,10 @@ class QueryWalk:
             self._leave()
 
     def _leave(self) -> None:
-        """Let those too far behind leave, and open the next trees to the others."""
+        """Remove the documents too far behind, and open the next trees to the others."""
         self._leg += 1
         if self._left:
+            # Documents leave only when all have reached the exit, since each is compared with the k-th best.
             outputs = np.stack([self._walks[document][1].output() for document in self._left])
             stays = self._keep(self._leg, len(self._exits), outputs)
             self._left = [document for document, goes_on in zip(self._left, stays, strict=True) if goes_on]

@@ -45,8 +45,8 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
     """A boosted ranker whose unpromising documents leave early, by their distance to the k-th best.
 
     The trees are learned as usual. At the i-th of n exits a document leaves if its score is at least
-    ``margin * (n - i) / (n - 1)`` below that of the k-th best of its query that are left (Early Exit Using
-    Proximity Threshold); it keeps the score it left with. Queries of at most k documents keep them all.
+    ``margin * (n - i) / (n - 1)`` below that of the k-th best remaining document of its query (Early Exit
+    Using Proximity Threshold); it keeps the score it left with. Queries of at most k documents keep them all.
 
     The unit is the query: what a row acquires and spends is for that row, given its query, and the walk is
     over the query's documents (`walk_query`). `walk` is that of a query of one document.
@@ -54,12 +54,12 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
     Parameters
     ----------
     estimator : regressor or ranker made of boosted trees, optional
-        What is learned; None is a `GreedyMiserRanker` at its defaults, which ignores prices. Its hard
+        The model to learn; None is a `GreedyMiserRanker` at its defaults, which ignores prices. Its hard
         budget, if it has one, is kept.
     margin : float
         How far a document may be behind at the first exit, in units of the score; 0 or more.
     k : int
-        Documents that count.
+        Rank of the document that the others are compared with.
     rounds_per_exit : int
         Rounds of boosting between two exits.
     costs : CostSheet, mapping, array, Series, path or None
@@ -130,9 +130,9 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         qid : array, shape (n_rows,), optional
             The query of each document, for estimators that take it; None is one query.
         sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is as if it were not there.
+            Weights; a row of weight zero is ignored.
         **options
-            Whatever else the estimator's ``fit`` takes.
+            Further options of the estimator's ``fit``.
 
         Returns
         -------
@@ -150,13 +150,13 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         Parameters
         ----------
         X : array, frame or PreparedTable, shape (n_rows, n_features)
-            Only the entries that a prediction acquires are looked at.
+            Only the entries that a prediction acquires are read.
         qid : array, shape (n_rows,), optional
             The query of each document, in any order; None is one query.
         budget : float or array, shape (n_rows,), optional
             What each row may spend; None is the model's own hard budget, if it has one.
         seeds : int or array, shape (n_rows,), optional
-            Of no use here.
+            Ignored: trees are not stochastic.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
     def acquired(
         self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None
     ) -> NDArray[np.bool_]:
-        """Return what each document's prediction looks at, given its query; parameters as in `predict`.
+        """Return what each document acquires, given its query; parameters as in `predict`.
 
         Returns
         -------
@@ -177,7 +177,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         return self.decide(X, qid=qid, budget=budget, seeds=seeds).acquired
 
     def spend(self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
-        """Return what each document's prediction pays, given its query; parameters as in `predict`.
+        """Return the spend of each document, given its query; parameters as in `predict`.
 
         Returns
         -------

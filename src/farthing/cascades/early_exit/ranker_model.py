@@ -1,4 +1,4 @@
-"""The fitted early exit for documents: which of a query's documents go on after an exit."""
+"""The fitted early exit for documents: which documents of a query continue after an exit."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
     margin : float
         How far a document may be behind at the first exit, in units of the score.
     k : int
-        Documents that count.
+        Rank of the document that the others are compared with.
     """
 
     margin: float
     k: int
 
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
-        """Return the walk of a document without rivals, which never leaves."""
+        """Return the policy of a query of one document, which never leaves."""
         return ForestPolicy.of(self.inner.predictor)
 
     def outputs(
@@ -55,6 +55,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
             number: int, of: int, outputs: NDArray[np.float64], rows: NDArray[np.int64]
         ) -> NDArray[np.bool_]:
             kept = np.ones(len(rows), dtype=np.bool_)
+            # Rows of a query need not be adjacent.
             order = np.argsort(query[rows], kind="stable")
             bounds = np.flatnonzero(np.diff(query[rows][order])) + 1
             for documents in np.split(order, bounds):
@@ -64,7 +65,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         return self.descend(values, budget, stays, n_threads)
 
     def keeps(self, number: int, of: int, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return which documents of one query go on after an exit, shape (n_documents,).
+        """Return which documents of one query continue after an exit, shape (n_documents,).
 
         Parameters
         ----------
@@ -76,6 +77,8 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         scores = self.conclude(outputs)
         if len(scores) <= self.k:
             return np.ones(len(scores), dtype=np.bool_)
+        # The proximity threshold of Xu et al. (section 6): at exit i of n, a score at least margin (n - i) /
+        # (n - 1) below the k-th best leaves; the paper has k = 5. It tightens from exit to exit.
         last = np.partition(scores, -self.k)[-self.k]
         behind = scores <= last - self.margin * (of - number) / (of - 1)
         # With a margin of zero, those that are level with the k-th best stay.

@@ -84,11 +84,11 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    # What the two estimators differ in.
+    # What the classifier and the regressor implement.
 
     @abstractmethod
     def _loss(self, rows: TrainingSet) -> Loss:
-        """Return what the boosters minimise."""
+        """Return the loss of the boosters."""
 
     @abstractmethod
     def _readout(self, trainer: OutOfFoldTrainer, boosters: list[OutOfFoldBooster]) -> ReadoutT:
@@ -109,6 +109,8 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
     # Learning.
 
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> MiserCascadeModel:
+        # Validation rows join the table so that one set of bins serves all. They are held out in every fold,
+        # and ``final`` keeps them out of the boosters of the model.
         n_learned = len(rows)
         rows = self._reweighed(joined(rows, validation))
         trainer = self.trainer_type(
@@ -160,6 +162,8 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
         flags = np.array([np.isin(np.arange(len(rows.schema.names)), columns) for columns in sets])
         exits = []
         for chain in map(stages_of, chains):
+            # A stage costs all that a row owns by then, shared costs charged once, so that the exits are set
+            # by the same account as predictions.
             costs = rows.costs.total_rows(owned_by_stage(flags, chain))
             exits.append(self.exits_type(costs, risks[chain], errors[chain], weights))
         path = ExitPath.of(exits)
@@ -192,8 +196,8 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
         Returns
         -------
         Frontier
-            Of points with the parameters to change. The spend is the mean over held-out rows, ``max_spend``
-            the most that any row can pay; the score is their mean risk, negated.
+            Points with the parameters to change. The spend is the mean over held-out rows, ``max_spend`` the
+            largest possible spend of a row; the score is their mean risk, negated.
         """
         check_is_fitted(self)
         model = self.fitted_
@@ -226,6 +230,7 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
         if self.budget_kind == "mean":
             for budget in self.other_budgets():
                 params = {"budget_kind": "hard", "budget": budget}
+                # Another budget only takes another chain and other thresholds: nothing is fitted again.
                 yield params, self._variant_at(params)
         yield from super().variants()
 

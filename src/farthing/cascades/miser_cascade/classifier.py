@@ -86,7 +86,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
     error_costs_ : ndarray of float64, shape (n_classes, n_classes), or None
         As given.
     temperatures_ : ndarray of float64, shape (n_sets,)
-        What the scores of each booster are divided by.
+        Divisor of each booster's scores.
     {attributes}
 
     References
@@ -201,7 +201,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         )
 
     def temperatures(self, trainer: OutOfFoldTrainer, boosters: list[OutOfFoldBooster]) -> Floats:
-        """Return what the scores of each booster are divided by, chosen on held-out rows; shape (n_sets,)."""
+        """Return the temperature of each booster's scores, fitted on held-out rows, shape (n_sets,)."""
         held_out, rows = trainer.held_out, trainer.rows
         temperatures = np.ones(len(boosters))
         for place, booster in enumerate(boosters):
@@ -215,6 +215,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         return temperatures
 
     def _judge(self, readout: ClassReadout, target: NDArray[Any], outputs: Floats) -> Floats:
+        # The errors made are unbiased but 0 or 1; the expected ones are smooth but trust the calibration.
         made = readout.errors(target, readout.scores(outputs))
         return np.asarray(self.trust * readout.expected_errors(outputs) + (1 - self.trust) * made)
 

@@ -22,7 +22,7 @@ class MiserCascadeClassifierModel(MiserCascadeModel, ClassifierModel):
     Parameters
     ----------
     temperatures : ndarray of float64, shape (n_sets,)
-        What the scores of each booster are divided by.
+        Divisor of each booster's scores.
     error_costs : ndarray of float64, shape (n_classes, n_classes), or None
         What errors cost, true class by predicted class.
     exit : {"confidence", "learned"}
@@ -38,14 +38,14 @@ class MiserCascadeClassifierModel(MiserCascadeModel, ClassifierModel):
 
     @cached_property
     def readout(self) -> ClassReadout:
-        """How the scores of a stage are read."""
+        """The interpretation of a stage's scores."""
         return ClassReadout(
             len(self.classes), self.temperatures, self.error_costs, gated=self.exit == "learned"
         )
 
     @property
     def curtails(self) -> bool:
-        """Whether a row asks no more at the stage where it must stop than its label needs."""
+        """Whether a row, at the stage where it must stop, asks only what its label needs."""
         # With error costs the label of the highest score is not the one predicted.
         return self.curtail and not self.readout.gated and self.error_costs is None
 
@@ -58,7 +58,7 @@ class MiserCascadeClassifierModel(MiserCascadeModel, ClassifierModel):
         return self.readout.labels(probabilities)
 
     def at(self, cap: float | None, budget_kind: BudgetKind) -> Self:
-        """Return the model of another budget; with error costs, None is the least cost of all together."""
+        """Return the model of another budget; with error costs, None minimises errors plus spend."""
         if cap is None and budget_kind == "mean" and self.error_costs is not None:
             # Risk and spend are in the same unit, so the budget follows from their sum.
             cap = float(self.path_spend[np.argmin(self.path_risk + self.path_spend)])

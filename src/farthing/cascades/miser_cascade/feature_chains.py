@@ -1,4 +1,4 @@
-"""Which features to buy, and in which order: the nested sets that the stages of a cascade own."""
+"""The order in which features are bought: the nested sets that the stages of a cascade own."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from farthing.costs import CostSheet, RowLedger
 from farthing.learning.feature_prices import by_price, free_columns
 from farthing.learning.out_of_fold import Columns, Holdings, OutOfFoldTrainer
 
-# What the trade-off is multiplied by after a round that buys nothing, and the least trade-off that is tried,
-# as a share of the loss before the first tree over the price of all features.
+# Factor of the trade-off after a round that buys nothing, and the smallest trade-off that is tried, as a
+# share of the loss before the first tree over the price of all features.
 _FALL: Final = 0.7
 _LEAST_TRADEOFF: Final = 1e-6
 # Rounds on what is owned after each purchase, so that the next one is chosen by what is still unexplained.
@@ -30,15 +30,15 @@ def feature_chains(trainer: OutOfFoldTrainer, n_stages: int) -> tuple[list[Colum
     The first chain is that of `miser_order`, cut into stages of a common ratio in cost. The second is that of
     `forward_order`. The others are for small budgets, where the feature of the best gain per price is often
     too expensive: a miser with a hard budget buys what it can, stage by stage. After their ends these chains
-    go on with the sets of the first that cost more. Held-out rows choose the chain of each budget.
+    continue with the more expensive sets of the first. Held-out rows choose the chain of each budget.
 
     Parameters
     ----------
     trainer : OutOfFoldTrainer
         The rows, the prices, and how trees are grown.
     n_stages : int
-        Most stages that cost something of the first chain; before they join it, the second has at most half
-        as many, the others a quarter.
+        Largest number of paid stages of the first chain; before they join it, the second has at most half as
+        many, the others a quarter.
 
     Returns
     -------
@@ -62,6 +62,7 @@ def feature_chains(trainer: OutOfFoldTrainer, n_stages: int) -> tuple[list[Colum
     main: list[tuple[int, float]] = []
     chains: list[list[int]] = []
     for order, n_own in orders:
+        # An order without any purchase would only repeat the first stage.
         if main and len(order) == len(free):
             continue
         totals = prefix_costs(costs, order)
@@ -73,6 +74,7 @@ def feature_chains(trainer: OutOfFoldTrainer, n_stages: int) -> tuple[list[Colum
                 sets.append(columns)
             if not chains:
                 main.append((chain[-1], float(totals[n_owned])))
+        # Joining the first chain lets a chain for a small budget serve larger ones too.
         chains.append(chain + [place for place, cost in main if cost > totals[-1]])
     return sets, chains
 
@@ -89,7 +91,7 @@ def miser_order(trainer: OutOfFoldTrainer, cap: float | None) -> Columns:
     trainer : OutOfFoldTrainer
         The rows, the prices, and how trees are grown.
     cap : float or None
-        What all columns may cost together; None is no limit.
+        Limit of the total cost of all columns; None is no limit.
 
     Returns
     -------
@@ -108,6 +110,7 @@ def miser_order(trainer: OutOfFoldTrainer, cap: float | None) -> Columns:
     boosting = trainer.boosting(learn)
     losses = trainer.loss.values(trainer.rows.target[learn], boosting.scores[:, learn])
     whole = float(losses @ trainer.rows.weights[learn]) / boosting.weighting.unit
+    # Here even removing the whole loss would only just pay for the cheapest feature.
     tradeoff = whole / alone[alone > 0].min()
     least = _LEAST_TRADEOFF * whole / costs.total(costs.features)
     grower = trainer.grower(tradeoff)
@@ -140,7 +143,7 @@ def _affordable(costs: CostSheet, holdings: Holdings) -> bool:
 
 
 def prefix_costs(costs: CostSheet, order: Columns) -> NDArray[np.float64]:
-    """Return what the first 0, 1, 2, ... columns of an order cost together, shape (n_bought + 1,).
+    """Return the total cost of the first 0, 1, 2, ... columns of an order, shape (n_bought + 1,).
 
     Examples
     --------
@@ -161,11 +164,11 @@ def cut(costs: NDArray[np.float64], n_free: int, n_stages: int) -> list[int]:
     Parameters
     ----------
     costs : ndarray of float64, shape (n_bought + 1,)
-        What the first 0, 1, 2, ... columns cost.
+        Total cost of the first 0, 1, 2, ... columns.
     n_free : int
         Columns that cost nothing, at the start of the order.
     n_stages : int
-        Most stages that cost something.
+        Largest number of paid stages.
 
     Returns
     -------
@@ -192,6 +195,7 @@ def _steps(costs: NDArray[np.float64], n_free: int, ratio: float) -> list[int]:
     """Cut before the cost would exceed the ratio times that of the last cut."""
     cuts, last = [n_free], 0.0
     for place in range(n_free + 1, len(costs) - 1):
+        # Greedy: each stage is as long as the ratio allows, which gives the fewest stages for that ratio.
         if costs[place + 1] > ratio * last:
             cuts.append(place)
             last = float(costs[place])

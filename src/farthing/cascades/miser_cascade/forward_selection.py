@@ -17,7 +17,7 @@ from farthing.learning.out_of_fold import Columns, OutOfFoldTrainer
 _ROUNDS: Final = 2
 # The least gain of a purchase, as a share of the loss before the first tree.
 LEAST_GAIN: Final = 1e-4
-# Of the rows that are learned from, one part in so many is held out to measure gains.
+# One in this many of the learned rows is held out to measure gains.
 _PARTS: Final = 4
 
 
@@ -39,7 +39,7 @@ def forward_order(trainer: OutOfFoldTrainer, free: Columns, most: int) -> Column
     free : ndarray of int64
         Columns that cost nothing; they come first.
     most : int
-        Purchases to make at most.
+        Largest number of purchases.
 
     Returns
     -------
@@ -60,6 +60,7 @@ def forward_order(trainer: OutOfFoldTrainer, free: Columns, most: int) -> Column
         left = tuple(column for column in columns if not ledger.owned[column])
         if not left:
             continue
+        # Measured before the last purchase, so the gain is stale: it is measured again and queued.
         if n_owned < len(order):
             gain = trial.gain(left)
             worth = -gain / ledger.price_all(left) if gain > least else 0.0
@@ -75,7 +76,7 @@ def forward_order(trainer: OutOfFoldTrainer, free: Columns, most: int) -> Column
 
 
 def purchases(costs: CostSheet) -> list[tuple[int, ...]]:
-    """Return what may be bought at once: each column, and the columns of each group.
+    """Return the possible purchases: each column, and the columns of each group.
 
     Examples
     --------
@@ -88,11 +89,12 @@ def purchases(costs: CostSheet) -> list[tuple[int, ...]]:
 
 
 def inner_trainer(trainer: OutOfFoldTrainer) -> OutOfFoldTrainer:
-    """Return a trainer whose held-out rows are some of those that are learned from.
+    """Return a trainer whose held-out rows are a part of the learned rows.
 
     The rows that set the exits must not have chosen the features: a feature that is chosen for its luck on
     these rows would make each stage look better than it is.
     """
+    # A fixed seed keeps fits repeatable; the user's seed has chosen the outer folds already.
     rows = np.random.default_rng(0).permutation(trainer.learned)
     n_held_out = max(1, len(rows) // _PARTS)
     learn = np.sort(rows[n_held_out:] if len(rows) > 1 else rows)
@@ -120,6 +122,7 @@ class PurchaseTrial:
         self._owned = owned
         self._boosters.boost(owned, _ROUNDS)
         self.loss = self._boosters.loss()
+        # More rounds lower the loss even without a purchase; only what goes beyond them is gain.
         self._without = self._boosters.loss_after(owned, _ROUNDS)
 
     def gain(self, columns: tuple[int, ...]) -> float:

@@ -33,8 +33,8 @@ def grow_gates(
 ) -> list[OutOfFoldBooster]:
     """Grow a gate for each set of features.
 
-    What a row gains is its error with the set less its error with the last set of the first chain; the gate
-    of ADAPT learns the sign of the same difference. Gates learn from rows that the boosters were not grown
+    The gain of a row is its error with the set minus its error with the last set of the first chain; the gate
+    of ADAPT learns from the same difference. Gates learn from rows that the boosters were not grown
     on, in folds, so that each of these rows has an output of a gate that has not seen it.
 
     Parameters
@@ -64,6 +64,7 @@ def grow_gates(
     )
     gates = []
     for columns, own in zip(sets, errors, strict=True):
+        # Rows that are not held out have no honest error; they are in no fold, so their zeros are never used.
         gains = np.zeros(len(rows))
         gains[held_out] = own - errors[last]
         gate_trainer = OutOfFoldTrainer(

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from farthing.base import SweepContext
 
-# Below so many rows shallower boosters are often better, and take little time.
+# Below this many rows shallower boosters are often better, and take little time.
 _FEW_ROWS: Final = 1000
 
 

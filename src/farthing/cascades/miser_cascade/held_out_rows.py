@@ -1,4 +1,4 @@
-"""Which rows of a cascade are held out, and from which rows its final boosters learn."""
+"""The rows of a cascade that are held out, and those that its final boosters learn from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from farthing.base import TrainingSet
 from farthing.learning.folds import Fold, folds_of
 from farthing.table import Encoded, PreparedTable
 
-# Below so many rows every row is held out once; above, one part of them is.
+# Below this many rows every row is held out once; above, one fold of them is.
 _FEW_ROWS: Final = 4000
 _FOLDS: Final = 5
 
@@ -38,7 +38,7 @@ def joined(rows: TrainingSet, validation: TrainingSet | None) -> TrainingSet:
 
 
 def held_out_folds(rows: TrainingSet, n_learned: int, n_folds: int | None, random_state: Any) -> list[Fold]:
-    """Return which rows are learned from and which are held out.
+    """Return the folds: the rows to learn from and the rows that are held out.
 
     Parameters
     ----------

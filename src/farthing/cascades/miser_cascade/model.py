@@ -17,7 +17,7 @@ from farthing.typing import Floats
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MiserCascadeModel(StagedModel):
-    """A staged model that holds the exits of every mean budget.
+    """A staged model with the exits of every mean budget.
 
     Parameters
     ----------
@@ -60,10 +60,11 @@ class MiserCascadeModel(StagedModel):
         )
 
     def _best_chain(self, limit: float) -> int:
-        """Return the chain whose last stage within a hard budget risks least, the earliest of equals."""
+        """Return the chain whose last stage within a hard budget has the least risk, the first of ties."""
         risks = []
         for row in self.chains:
             chain = stages_of(row)
+            # The first set costs nothing, so at least one stage is always affordable.
             paid = self.costs.total_rows(self.owned(chain)) <= limit
             risks.append(self.set_risks[chain[paid][-1]])
         return int(np.argmin(risks))
@@ -72,6 +73,7 @@ class MiserCascadeModel(StagedModel):
         """Return the most that a row can spend at a point of the path."""
         chain = stages_of(self.chains[self.path_chain[point]])
         thresholds = np.append(self.path_thresholds[point, : len(chain) - 1], ALWAYS)
+        # No row passes the first stage where all rows stop.
         last = int(np.argmax(thresholds == ALWAYS))
         return float(self.costs.total(self.owned(chain)[last]))
 

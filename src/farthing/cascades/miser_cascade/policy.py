@@ -20,7 +20,7 @@ class StagePolicy:
     """Ask for all that a stage buys, then stop if the risk is low enough or the next stage cannot be paid.
 
     At the stage where a row must stop in any case, a model that curtails asks only while the label may still
-    change. A refused feature is missing, and the walk goes on without it.
+    change. A refused feature is missing, and the walk continues without it.
 
     Parameters
     ----------
@@ -46,6 +46,7 @@ class StagePolicy:
         while not self._pending:
             if self._is_last(ledger):
                 return None
+            # The risk is needed only where some row may stop; at NEVER the trees are not evaluated.
             threshold = model.thresholds[self._stage]
             if threshold > NEVER and model.readout.risks(self._look())[0] <= threshold:
                 return None
@@ -60,10 +61,12 @@ class StagePolicy:
         model = self._model
         if self._stage == len(model.chain) - 1 or model.thresholds[self._stage] == ALWAYS:
             return True
+        # A stage is bought whole or not at all: its booster is calibrated with all of its features, and the
+        # array calls compare whole stages with the budget too.
         return not ledger.affords_all([*self._pending, *model.bought(self._stage + 1)])
 
     def _curtail(self) -> bool:
-        """Return whether the label is certain, and remember the output if it is."""
+        """Return whether the label is certain, and store the output if it is."""
         model, stage = self._model, self._stage
         place, columns = int(model.chain[stage]), model.bought(stage)
         step = len(columns) - len(self._pending)
@@ -71,11 +74,12 @@ class StagePolicy:
         known[columns[:step]] = True
         low, high = model.bounds(place, step, known).scores(self._values)
         if certain(low, high)[0]:
+            # The middle of the bounds: any score between them has this label.
             self._early = model.readout.read(place, (low + high) / 2)
         return self._early is not None
 
     def hear(self, column: int, value: float) -> None:
-        """Take the answer."""
+        """Take the value of the column just asked for."""
         self._values[0, column] = value
         self._pending.remove(column)
 
@@ -86,6 +90,7 @@ class StagePolicy:
     def _look(self) -> NDArray[np.float64]:
         """Return the raw output of the last finished stage, shape (1, n_outputs)."""
         model = self._model
+        # A stage with open questions has not been evaluated yet.
         stage = self._stage - bool(self._pending)
         if stage < 0:
             return model.prior[np.newaxis]

@@ -1,4 +1,4 @@
-"""How the scores of a stage are read: as probabilities or numbers, as a risk, as an error."""
+"""Interpretation of a stage's scores: as probabilities or numbers, as a risk, as an error."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from farthing.typing import Floats
 
 
 class Readout(ABC):
-    """What the classifier and the regressor differ in once their boosters are grown.
+    """The part of a fitted cascade in which the classifier and the regressor differ.
 
     Raw outputs are the calibrated scores of a stage, shape (n_rows, n_scores). Where exits are learned, the
     output of the stage's gate follows in one more column.
@@ -33,7 +33,7 @@ class Readout(ABC):
         """Return the error of each row if it stops, shape (n_rows,), from calibrated scores."""
 
     def risks(self, outputs: Floats) -> Floats:
-        """Return what thresholds are compared with, shape (n_rows,): by default the output of the gate."""
+        """Return the values that thresholds apply to, shape (n_rows,): by default the output of the gate."""
         return outputs[:, -1]
 
     def scores(self, outputs: Floats) -> Floats:
@@ -68,7 +68,7 @@ class ClassReadout(Readout):
     n_classes : int
         Number of classes.
     temperatures : ndarray of float64, shape (n_sets,)
-        What the scores of each booster are divided by.
+        Divisor of each booster's scores.
     error_costs : ndarray of float64, shape (n_classes, n_classes), or None
         What errors cost, true class by predicted class; None is 1 per error.
     gated : bool
@@ -98,10 +98,12 @@ class ClassReadout(Readout):
         """Return the expected cost of predicting each class, shape (n_rows, n_classes)."""
         if self.error_costs is None:
             return 1 - probabilities
+        # Not a matrix product, whose last bits may depend on the number of rows: a row must have the same
+        # bits alone and among others.
         return np.column_stack([row_sums(probabilities * costs) for costs in self.error_costs.T])
 
     def labels(self, probabilities: Floats) -> NDArray[np.int64]:
-        """Return the class of the least expected cost, the earlier of equals, shape (n_rows,)."""
+        """Return the class of the least expected cost, the first of ties, shape (n_rows,)."""
         return np.asarray(np.argmin(self.expected_costs(probabilities), axis=1), dtype=np.int64)
 
     def expected_errors(self, outputs: Floats) -> Floats:
@@ -114,7 +116,7 @@ class ClassReadout(Readout):
         return super().risks(outputs) if self.gated else self.expected_errors(outputs)
 
     def errors(self, target: NDArray[Any], scores: Floats) -> Floats:
-        """Return what each row's label costs: 1 if it is wrong, or its entry in the error costs."""
+        """Return the cost of each row's label: 1 if it is wrong, or its entry in the error costs."""
         labels = self.labels(self.probabilities(scores))
         if self.error_costs is None:
             return np.asarray(labels != target, dtype=np.float64)

@@ -29,7 +29,7 @@ class MiserCascadeRegressorModel(MiserCascadeModel, RegressorModel):
 
     @property
     def readout(self) -> NumberReadout:
-        """How the scores of a stage are read."""
+        """The interpretation of a stage's scores."""
         return NumberReadout()
 
     def check(self) -> None:

@@ -1,4 +1,4 @@
-"""What held-out rows get at every set of features: the raw outputs that exits are set by."""
+"""Raw outputs of held-out rows for every set of features; exits are set by them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from farthing.learning.out_of_fold import Columns, OutOfFoldBooster, OutOfFoldTr
 from farthing.trees import Forest
 from farthing.typing import Floats
 
-# Exits are set by at most so many rows; more would move thresholds by less than the noise.
+# Largest number of rows that set the exits; more would move thresholds by less than the noise.
 _MOST_HELD_OUT: Final = 20_000
 
 
@@ -65,6 +65,7 @@ class StageOutputs:
             The place of the last set of the first chain, which gates compare the others with.
         """
         rows = trainer.rows
+        # Every k-th row: the same rows on every run, without a seed.
         held_out = trainer.held_out[:: -(-len(trainer.held_out) // _MOST_HELD_OUT)]
         prior = trainer.loss.start(rows.target[trainer.final], rows.weights[trainer.final])
         forests = [booster.forest for booster in boosters]
@@ -83,5 +84,7 @@ class StageOutputs:
                 for o, gate in zip(outputs, gates, strict=True)
             ],
             [with_gate(forest, gate.forest) for forest, gate in zip(forests, gates, strict=True)],
+            # The first tree of a gate is its constant: the mean gain, which is the output without any
+            # feature.
             np.append(prior, gates[0].forest.value[0, 0]),
         )

@@ -1,4 +1,4 @@
-"""A fitted model of stages: how rows go from one to the next, and what a file of it must hold."""
+"""A fitted model of stages: how rows go from one to the next, and the checks of a loaded model."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class StagedModel(TreeModel):
     @property
     @abstractmethod
     def readout(self) -> Readout:
-        """How the scores of a stage are read."""
+        """The interpretation of a stage's scores."""
 
     @property
     def curtails(self) -> bool:
-        """Whether a row asks no more at the stage where it must stop than its label needs."""
+        """Whether a row, at the stage where it must stop, asks only what its label needs."""
         return False
 
     # Predicting.
@@ -111,6 +111,7 @@ class StagedModel(TreeModel):
         place = int(self.chain[stage])
         known = self.owned_before(stage)
         for step, column in enumerate(self.bought(stage)):
+            # Question by question, as in the walk: a row leaves at the same question with the same bounds.
             low, high = self.bounds(place, step, known).scores(progress.values[rows], progress.n_threads)
             done = certain(low, high)
             outputs[rows[done]] = self.readout.read(place, (low[done] + high[done]) / 2)
@@ -156,6 +157,7 @@ class StagedModel(TreeModel):
         -------
         ndarray of float64, shape (n_looking, n_outputs)
         """
+        # Each booster predicts from scratch: scores of an earlier stage are not part of this one's sum.
         progress.outputs[rows] = 0.0
         self.predictor.advance(progress, self._begin(place), int(self.ends[place]), rows)
         outputs = progress.outputs[rows]

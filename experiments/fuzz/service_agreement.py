@@ -23,11 +23,13 @@ from typing import Any
 
 import numpy as np
 from benchmarks.service import serving
-from farthing.checks.trial import NAMES, TOTAL, fit, problems, source_of
 
 import farthing
 from experiments.lib.pages import command, options, parse, write_page
 from farthing.base import get, registered, trials
+from farthing.checks.fitting import fit
+from farthing.checks.problems import Problem, problems
+from farthing.checks.walking import source_of
 from farthing.service import Client, RemoteWalk, Settings, create_app
 from farthing.walks import REFUSED
 
@@ -45,16 +47,17 @@ def steps(model: Any, answers: dict[str, Any], options: dict[str, Any]) -> list[
     return [*seen, walk.decision]
 
 
-def make_row(model: Any, fresh: Any, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
+def make_row(model: Any, problem: Problem, number: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the answers of a row, some refused, and how it is walked."""
     rng = np.random.default_rng(number)
     # Every cell from another row: as many different rows as are wanted.
-    source = {name: source_of(model, fresh, int(rng.integers(len(fresh))))[name] for name in NAMES}
+    n_fresh = len(problem.fresh)
+    source = {name: source_of(model, problem, int(rng.integers(n_fresh)))[name] for name in problem.names}
     options: dict[str, Any] = {"seed": number}
     if number % 3 == 1:
-        options["budget"] = float(rng.uniform(0, TOTAL))
+        options["budget"] = float(rng.uniform(0, problem.total))
     if number % 4 == 2:
-        options["known"] = {name: source[name] for name in NAMES if rng.random() < 0.3}
+        options["known"] = {name: source[name] for name in problem.names if rng.random() < 0.3}
     answers = {name: value for name, value in source.items() if number % 5 or rng.random() > 0.3}
     return answers, options
 
@@ -94,24 +97,24 @@ class Direct:
         return json.loads(parts[1]["body"])
 
 
-def compare(client: Any, model: Any, fresh: Any, n_rows: int) -> dict[str, int]:
+def compare(client: Any, model: Any, problem: Problem, n_rows: int) -> dict[str, int]:
     """Return how many rows agree, and how many requests they took."""
     agree = taken = 0
     for number in range(n_rows):
-        answers, options = make_row(model, fresh, number)
+        answers, options = make_row(model, problem, number)
         local = steps(model, answers, options)
         agree += steps(client, answers, options) == local
         taken += len(local)
     return {"agree": agree, "requests": taken}
 
 
-def fitted(name: str, folder: Path) -> tuple[Any, Any]:
-    """Fit and save a model of a method; return it with fresh rows."""
+def fitted(name: str, folder: Path) -> tuple[Any, Problem]:
+    """Fit and save a model of a method; return it with the problem it was fitted on."""
     estimator = trials(name)[-1]
     problem = list(problems(estimator))[1]
     model = fit(estimator, problem)
     model.save(folder / f"{name}.farthing")
-    return model, problem.fresh
+    return model, problem
 
 
 def directly(methods: list[str], n_rows: int, kept: Path) -> None:
@@ -119,9 +122,9 @@ def directly(methods: list[str], n_rows: int, kept: Path) -> None:
     for name in methods:
         if not (file := kept / f"{name}-{n_rows}.json").exists():
             with tempfile.TemporaryDirectory() as folder:
-                model, fresh = fitted(name, Path(folder))
+                model, problem = fitted(name, Path(folder))
                 with closing(Direct(Path(folder), name)) as client:
-                    found = compare(client, model, fresh, n_rows)
+                    found = compare(client, model, problem, n_rows)
             file.write_text(json.dumps(found))
             print(name, found, flush=True)
 

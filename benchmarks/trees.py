@@ -23,7 +23,7 @@ from farthing.boosting import GradientBoostingRegressor
 from farthing.boosting.gradient_boosting.regressor import boost
 from farthing.costs import CostSheet
 from farthing.table import Bins, Schema
-from farthing.trees import Grower
+from farthing.trees import Grower, Predictor
 
 N_ROWS, N_COLUMNS = 200_000, 100
 N_TREES, MAX_LEAVES, MIN_ROWS, RATE = 100, 16, 20, 0.1

@@ -1,4 +1,4 @@
-"""The arrays of several forests as those of one."""
+"""Concatenating the arrays of several forests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def join_arrays(forests: Sequence[Forest]) -> dict[str, Any]:
     """Return the arrays of the joined forest, for all fields but those that the forests share.
 
-    Children are numbered within their tree, so only the offsets of trees and of categories move.
+    Children are numbered within their tree, so only the offsets of trees and of code sets change.
 
     Parameters
     ----------

@@ -1,3 +1,3 @@
-"""What methods share in learning: training sets, losses, boosters, ledgers, folds, calibration, exits."""
+"""Building blocks that methods share in learning: losses, boosters, ledgers, folds, calibration, exits."""
 
 __all__: list[str] = []

@@ -1,8 +1,8 @@
-"""The five medical tables that come with the package, with what each test costs.
+"""The five medical tables that come with the package, with the prices of their tests.
 
 The prices are in Canadian dollars, from the fee schedule of the Ontario Health Insurance Program. Peter
 Turney compiled them for the UCI repository in 1995. Tests that share a procedure (a blood sample, a run on
-the treadmill) are groups: the first one bought pays for the procedure, the others only for themselves.
+the treadmill) are groups: the first one bought pays for the procedure, the others only their own cost.
 The names of the groups are ours; the price lists call them A, B and C.
 """
 
@@ -277,6 +277,7 @@ def _frame(values: Floats, names: tuple[str, ...], notes: dict[str, ColumnNote])
         if notes[name].nominal:
             # Integer codes in the order of the notes, NaN for missing.
             columns[name] = pd.Categorical(column, categories=list(notes[name].codes))
+        # NaN is unequal to itself, so a column with missing values stays float.
         elif np.all(column == np.floor(column)):
             columns[name] = column.astype(np.int64)
         else:

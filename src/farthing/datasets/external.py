@@ -36,9 +36,9 @@ def load_table(name: str, *, data_home: str | os.PathLike[str] | None = None) ->
     Parameters
     ----------
     name : str
-        The name of the table; an unknown one is an error that lists the known ones.
+        The name of the table; the error for an unknown one lists the known ones.
     data_home : path, optional
-        Where scikit-learn keeps its downloads, if not in its usual place.
+        Where scikit-learn stores its downloads, if not in the default folder.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def _folder() -> Path | None:
 
 
 def _path(name: str) -> Path | None:
-    """Return the file of a table, or None; a name that leads out of the folder has none."""
+    """Return the file of a table, or None, also for a name that leads out of the folder."""
     folder = _folder()
     if folder is None or Path(name).name != name:
         return None
@@ -186,6 +186,7 @@ def _published_split(name: str, entry: Entry, y: NDArray[Any]) -> NDArray[np.str
     """Return the published split of a downloaded table, if its rows are in the published order."""
     if not entry.parts:
         return None
+    # Neither source stores the split with the rows; the class counts detect a copy that was reordered.
     labels, sizes = zip(*entry.parts, strict=True)
     if sum(sizes) == len(y):
         split = np.repeat(np.array(labels), sizes)

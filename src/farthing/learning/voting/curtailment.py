@@ -1,7 +1,7 @@
 """Exact curtailment: a vote that stops as soon as the remaining votes cannot change its sign.
 
-Scores are multiples of one power of two, and their sums are exact. So bounds and sums are not rounded, and do
-not depend on the order of the votes.
+Scores are multiples of one power of two and bounded, so all their sums are exact: bounds and votes have no
+rounding error and do not depend on the order of the additions.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _WORD_BITS = 64
 def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> NDArray[np.int64]:
     """Return the columns that the trees test, in the order in which to ask for them.
 
-    The next column is the one whose value can move the vote furthest per unit of its price, given the
-    columns before it. For stumps that is the distance between the bounds of all votes of the column. A test
-    inside a larger tree counts twice the weight of the tree, times the share of training rows that reach it.
+    The next column is the one whose value can change the vote most per unit of its price, given the columns
+    before it. For stumps that is the difference of the bounds of all votes of the column. A test inside a
+    larger tree counts twice the weight of the tree, times the fraction of training rows that reach it.
 
     Parameters
     ----------
@@ -66,6 +66,7 @@ def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> 
 
 def _by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: CostSheet) -> NDArray[np.int64]:
     """Sort columns by weight per price, where a shared cost is paid by the first of its group."""
+    # Greedy rather than one sort: buying a column lowers the prices of the others in its group.
     ledger = RowLedger(sheet)
     left = columns.tolist()
     order: list[int] = []
@@ -73,6 +74,7 @@ def _by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: Co
         prices = np.array([ledger.price(column) for column in left])
         with np.errstate(divide="ignore", invalid="ignore"):
             worth = np.where(prices > 0, weight[left] / prices, np.inf)
+        # Ties, such as those of free columns, go to the larger weight, then to the earlier column.
         best = int(np.lexsort((left, -weight[left], -worth))[0])
         order.append(left.pop(best))
         ledger.buy(order[-1])
@@ -129,7 +131,7 @@ class Curtailment:
         sheet : CostSheet
             The prices, in the order of the columns.
         budget : ndarray of float64, shape (n_rows,), or None
-            A hard cap for each row.
+            Hard budget of each row.
         n_threads : int
             Threads to use; any number gives the same bits.
         """
@@ -192,7 +194,8 @@ class CurtailedPolicy:
         plan = self._curtailment
         place = int(plan.position[column])
         self._answers[column] = value
-        # What the trees add from here on replaces the bounds that stood for them.
+        # The trees of this column leave the bounds and are added again below, with their votes or with
+        # tighter bounds.
         self._low -= float(plan.shared_low[place])
         self._high -= float(plan.shared_high[place])
         for tree in self._waiting.pop(place):
@@ -247,7 +250,8 @@ def _is_stump(forest: Forest) -> NDArray[np.bool_]:
 def _stump_bounds(
     forest: Forest, scores: NDArray[np.float64], stump: NDArray[np.bool_], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bound the sum of all stumps of each column, over all values that they tell apart and a missing one."""
+    """Bound the sum of all stumps of each column, over all values that they distinguish and a missing one."""
+    # Jointly, not stump by stump: thresholds on one column exclude each other, which gives tighter bounds.
     roots = forest.offsets[:-1][stump]
     bounds = np.zeros((2, len(order)))
     for place, column in enumerate(order.tolist()):

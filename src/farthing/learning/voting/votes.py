@@ -57,11 +57,11 @@ class WeightedVote(Protocol):
         ...
 
     def columns(self) -> tuple[tuple[int, ...], ...]:
-        """Return the columns that each learner may look at, ascending."""
+        """Return the columns that each learner may read, ascending."""
         ...
 
     def reach(self) -> NDArray[np.float64]:
-        """Return the largest vote of each learner in absolute value, infinite if there is none."""
+        """Return the largest absolute vote of each learner, infinite if it is unbounded."""
         ...
 
     def lazy_vote(self, learner: int) -> LazyVote:
@@ -155,6 +155,7 @@ class TreeVotes:
 
     def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
         """Return the vote of each tree on each row, shape (n_rows, n_trees)."""
+        # One output per tree, so that the predictor does not sum over trees.
         n_trees = self.forest.n_trees
         apart = replace(self.forest, n_outputs=n_trees, target=np.arange(n_trees))
         return Predictor(apart).predict(values, n_threads=n_threads)[0]
@@ -197,8 +198,8 @@ class LinearVotes:
     column : ndarray of int64, shape (n_learners,)
         The feature that votes; -1 for a constant vote, the intercept.
     factor : ndarray of float64, shape (n_learners,)
-        What the feature's value is multiplied by, so that votes lie between -1 and 1 where the model was
-        fitted; the vote itself if it is constant.
+        Factor of the feature's value, chosen so that votes of the training rows lie between -1 and 1; the
+        vote itself if it is constant.
     missing : ndarray of float64, shape (n_learners,)
         The vote of a missing value.
     n_features : int

@@ -65,6 +65,7 @@ def ndcg_by_query(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> F
     n_queries = ranking.n_queries
     best_sums = np.bincount(ranking.query, weights=ideal, minlength=n_queries)
     sums = np.bincount(ranking.query, weights=reached, minlength=n_queries)
+    # The inner np.where only avoids a division by zero; the outer one sets these queries to 1.
     return np.where(best_sums > 0, sums / np.where(best_sums > 0, best_sums, 1.0), 1.0)
 
 
@@ -174,6 +175,7 @@ def _tied_means(ranking: _Ranking, gains: Floats) -> Floats:
 
 
 def _discounts(position: Integers, k: int) -> Floats:
+    # Positions count from 0 here and from 1 in the formula.
     return np.where(position < k, 1 / np.log2(position + 2.0), 0.0)
 
 

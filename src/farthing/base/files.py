@@ -111,6 +111,7 @@ def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
     if set(state) != {"params", "fitted"}:
         raise FileError(f"a model holds params and fitted; got {sorted(state)}")
     estimator = unfitted(kind, params)
+    # Exactly the fields of the class: a missing one would keep a default, an extra one hide a mistake.
     types = stored_types(type(estimator).model_type)
     if set(fitted) != {f"{name}_" for name in types}:
         raise FileError(f"{kind} stores {sorted(f'{name}_' for name in types)}; got {sorted(fitted)}")

@@ -178,6 +178,7 @@ class Frontier:
         """
         if self.reference is None:
             raise ValueError("the frontier has no reference to be near to")
+        # Without a margin the error, which may be NaN, must not enter the sum.
         least = self.reference.score - loss + (errors * self.reference.error if errors else 0.0)
         return next((point for point in self.pareto() if point.score >= least), None)
 
@@ -227,7 +228,7 @@ class Frontier:
         import pandas as pd  # noqa: PLC0415 - optional
 
         columns = ["method", "params", "spend", "max_spend", "score", "low", "high", "efficient"]
-        best = {id(point) for point in self.pareto()}
+        best = {id(point) for point in self.pareto()}  # by identity: two points may be equal
         rows = [
             {
                 **{name: getattr(point, name) for name in columns[:5]},

@@ -46,7 +46,7 @@ def check_cap(budget: Any, name: str = "budget") -> float | None:
         cap = float(budget)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number, or None for no limit; got {budget!r}") from None
-    if not cap >= 0:
+    if not cap >= 0:  # written so that NaN fails, too
         raise ValueError(f"{name} must be zero or more; got {cap!r}")
     return cap
 
@@ -110,6 +110,7 @@ def n_threads(n_jobs: int | None) -> int:
     >>> n_threads(None)
     1
     """
+    # More threads than cores would only compete, and a loaded file may ask for millions.
     return int(min(effective_n_jobs(n_jobs), cpu_count()))
 
 

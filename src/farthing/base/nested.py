@@ -12,6 +12,7 @@ from farthing.store import register_codec
 def _encode(model: BudgetedEstimator) -> dict[str, object]:
     if model.__sklearn_is_fitted__():
         return {"kind": kind_of(model), **state_of(model)}
+    # An unfitted template has no fitted costs, so its parameters are stored as they are.
     return {"kind": kind_of(model), "params": model.get_params(deep=False), "fitted": None}
 
 

@@ -110,6 +110,7 @@ class TrainingSet:
         """Return the prediction without any feature: weighted class frequencies, or the weighted mean."""
         if self.classes is None:
             return np.array([np.average(self.target, weights=self.weights)])
+        # A batch of one row, since `normalise` takes batches.
         counts: NDArray[np.float64] = np.zeros((1, len(self.classes)))
         np.add.at(counts[0], self.target, self.weights)
         return normalise(counts).ravel()

@@ -79,6 +79,7 @@ def as_groups(groups: object, index: Mapping[str, int]) -> dict[str, Group]:
                     f"feature {member!r} is in two groups, {group_of[member]!r} and {name!r}; keep it in one"
                 )
             group_of[member] = name
+        # Members in the order of the sheet, so that sheets with the same content are equal.
         found[name] = Group(group.cost, sorted(group.members, key=index.__getitem__))
     return found
 

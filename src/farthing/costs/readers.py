@@ -36,7 +36,7 @@ from farthing.costs.validation import amount, brief, quoted
 from farthing.errors import CostError
 
 # Enough digits for the exact difference of any two doubles, so that only the conversion to float rounds:
-# 102.90 - 101.90 is 1.0, not 1.0000000000000142.
+# 8.30 - 2.10 is 6.2, not the 6.200000000000001 of floats.
 _EXACT = Context(prec=1100)
 _CSV_COLUMNS = ("feature", "cost", "group", "group_cost")
 
@@ -116,6 +116,7 @@ def parse_csv(content: str) -> PriceList:
     >>> parse_csv("feature,cost,group,group_cost\nthalach,102.90,B,101.90").costs
     {'thalach': 1.0}
     """
+    # Decimals until the shared part is subtracted: own costs have the digits that the file suggests.
     costs: dict[str, float] = {}
     shared: dict[str, tuple[Decimal, list[str]]] = {}
     for row in _csv_rows(content):

@@ -358,6 +358,7 @@ class CostSheet:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor, since pickle's default would call the __setattr__ that refuses.
         return type(self).from_dict, (self.to_dict(),)
 
     def _identity(self) -> tuple[object, ...]:

@@ -246,6 +246,7 @@ def _wants_frame(frame: bool | None) -> bool:
 
 
 def _read_costs(name: str) -> CostSheet:
+    # as_file, since the package may be imported from a zip, where the table has no path of its own.
     with as_file(files("farthing.datasets") / "tables" / f"{name}_costs.csv") as path:
         return CostSheet.read(path, unit=UNIT)
 
@@ -262,6 +263,7 @@ def _by_position(sheet: CostSheet) -> CostSheet:
 
 
 def _numbers(rows: list[dict[str, str]], name: str, zero_missing: bool) -> Floats:
+    # An empty cell is missing.
     column = np.array([float(row[name]) if row[name] else np.nan for row in rows])
     if zero_missing:
         column[column == 0] = np.nan

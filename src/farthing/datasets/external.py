@@ -82,6 +82,7 @@ def _folder() -> Path | None:
 def _path(name: str) -> Path | None:
     """Return the file of a table, or None, also for a name that leads out of the folder."""
     folder = _folder()
+    # The second test keeps names such as "../secret" inside the folder.
     if folder is None or Path(name).name != name:
         return None
     path = folder / f"{name}.parquet"
@@ -132,6 +133,7 @@ def _fetch(name: str, entry: Entry, data_home: str | os.PathLike[str] | None) ->
             f"The table {name!r} could not be downloaded from OpenML (data set {number}): {error}. "
             f"Either try again with a network, or read a local copy. {_where_to_put(name)}"
         ) from error
+    # Ids are stable, but a wrong one would silently give another table.
     if found.details["name"] != title:
         raise OSError(
             f"OpenML's data set {number} is {found.details['name']!r}, not {title!r}. {_where_to_put(name)}"
@@ -186,7 +188,7 @@ def _published_split(name: str, entry: Entry, y: NDArray[Any]) -> NDArray[np.str
     """Return the published split of a downloaded table, if its rows are in the published order."""
     if not entry.parts:
         return None
-    # Neither source stores the split with the rows; the class counts detect a copy that was reordered.
+    # OpenML does not store the split, only the order of the rows; the class counts detect a reordered copy.
     labels, sizes = zip(*entry.parts, strict=True)
     if sum(sizes) == len(y):
         split = np.repeat(np.array(labels), sizes)

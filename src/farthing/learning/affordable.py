@@ -32,4 +32,5 @@ def affordable(costs: CostSheet, acquired: NDArray[np.bool_], budget: Floats) ->
     >>> affordable(CostSheet([1.0, 2.0]), np.array([[True, True], [True, False]]), np.array([2.5, 2.5]))
     array([False,  True])
     """
+    # The total of the whole set, not spent + price, which could round to the other side of the budget.
     return np.asarray(within_budget(costs.total_rows(acquired), budget))

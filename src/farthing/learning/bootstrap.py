@@ -98,6 +98,7 @@ class SamplingUnits:
             Both have at least one unit if there are two.
         """
         n_units = len(self.rows)
+        # At least one unit on each side, whatever the fraction.
         n_held = min(max(round(fraction * n_units), 1), n_units - 1)
         held = np.zeros(n_units, dtype=np.bool_)
         held[_generator(seed, _HOLD_OUT).permutation(n_units)[:n_held]] = True
@@ -139,4 +140,5 @@ def content_keys(values: NDArray[np.floating]) -> NDArray[np.uint64]:
 
 def _generator(seed: int, stream: int) -> np.random.Generator:
     """Return a counter-based generator whose key is the seed and the stream."""
+    # Philox streams of different keys are independent, so trees can be grown in any order or thread.
     return np.random.Generator(np.random.Philox(key=np.array([seed, stream], dtype=np.uint64)))

@@ -34,6 +34,7 @@ def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np
     """
     if temperature == 1:
         return probabilities
+    # In logarithms, shifted to a maximum of 0, so that low temperatures do not underflow all classes.
     logs = np.log(np.maximum(probabilities, _MIN_PROBABILITY)) / temperature
     return normalise(np.exp(logs - logs.max(axis=1, keepdims=True)))
 

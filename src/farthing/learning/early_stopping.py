@@ -58,4 +58,5 @@ class EarlyStopping:
         Predictor(trees).advance(self._progress, 0, trees.n_trees)
 
     def _loss(self) -> float:
+        # Losses take one contiguous row per output; the predictor writes one row per sample.
         return self._loss_of(np.ascontiguousarray(self._progress.outputs.T))

@@ -28,4 +28,5 @@ def by_price(costs: CostSheet, columns: NDArray[np.int64]) -> NDArray[np.int64]:
     array([1, 0])
     """
     prices = np.array([costs.price(costs.features[column]) for column in columns])
+    # Ties go to the earlier column, whatever the order of the argument.
     return columns[np.lexsort((columns, prices))]

@@ -63,6 +63,8 @@ class GroupPenalty:
         factors = _shrinkage(own, step * self.tradeoff * self.costs.own)
         places = self.costs.group_of
         if len(self.costs.shared):
+            # Group norms are those after the columns were shrunk. For columns without a group, the index -1
+            # picks some factor that np.where discards.
             of_group = _shrinkage(self._by_group(own * factors**2), step * self.tradeoff * self.costs.shared)
             factors = factors * np.where(places >= 0, of_group[places], 1.0)
         return np.asarray(coef * factors[self.columns][:, np.newaxis])

@@ -37,6 +37,7 @@ def hold_out(rows: TrainingSet, fraction: float, draw: Draw) -> tuple[TrainingSe
     >>> learned.target, held_out.target
     (array([1., 2., 3.]), array([0.]))
     """
+    # Whole queries: rows of one query share their ranking, so splitting it would leak.
     units = np.arange(len(rows)) if rows.qid is None else np.unique(rows.qid, return_inverse=True)[1]
     n_units = int(units.max()) + 1
     n_held = round(fraction * n_units)

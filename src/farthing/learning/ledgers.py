@@ -78,6 +78,7 @@ class ModelLedger:
         if self._budget is not None:
             spent = self._sheet.total(self.owned.astype(np.bool_))
             left = self._budget - self._tree_cost * (self._n_trees + n_trees)
+            # The slack of the budget must not make room for a tree by itself, hence the first test.
             if left < 0 or spent > spending_limit(left):
                 return False
         self._n_trees += n_trees
@@ -95,6 +96,7 @@ class ModelLedger:
         step: float,
     ) -> Grown:
         """Grow a tree at the prices of what no tree has bought yet, and enter what it buys."""
+        # `reserve_trees` has counted this tree already, so the rest is for features.
         cap = None if self._budget is None else self._budget - self._tree_cost * self._n_trees
         grown = grower.gradient(
             gradients,
@@ -183,4 +185,5 @@ def trees_within(budget: float | None, tree_cost: float, most: int, at_once: int
     """
     if budget is None or tree_cost * most <= budget:
         return most
+    # With the slack, 0.3 / 0.1 = 2.9999999999999996 counts as 3.
     return int(spending_limit(budget / (tree_cost * at_once))) * at_once

@@ -66,6 +66,7 @@ class LinearDesign:
                 scale[number] = spread if spread > 1e-12 * max(1.0, abs(mean[number])) else 1.0
         zeros = replace(raw, mean=mean, scale=scale)
         terms = zeros.terms(values)
+        # The scores are linear in terms and intercept together, so both enter the Lipschitz constant.
         with_intercept = np.column_stack([np.ones(len(values)), terms])
         moments = (with_intercept * shares[:, np.newaxis]).T @ with_intercept
         return cls(zeros, terms, float(np.linalg.eigvalsh(moments)[-1]))

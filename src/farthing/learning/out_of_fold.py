@@ -208,6 +208,7 @@ class OutOfFoldTrainer:
                 best, least, n_rounds = held_out.copy(), loss, number
             elif patience is not None and number - n_rounds >= patience:
                 break
+        # A single fold that learns from all final rows has grown the final booster already.
         if len(self.folds[0].learn) < len(self.final):
             return OutOfFoldBooster(self.final_forest(columns, n_rounds), best, n_rounds)
         return OutOfFoldBooster(self.forest(boostings[0], n_rounds), best, n_rounds)
@@ -218,6 +219,7 @@ class OutOfFoldTrainer:
         grow = self.grow(self.final, columns)
         for _ in range(n_rounds if len(columns) else 0):
             boosting.round(grow)
+        # One tree per output and round.
         return self.forest(boosting, len(boosting.trees) // len(boosting.scores))
 
     def forest(self, boosting: Boosting, n_rounds: int) -> Forest:

@@ -91,6 +91,7 @@ def _descend(  # noqa: PLR0917 - the arguments of `proximal_descent`
     max_iter: int,
     tol: float,
 ) -> LinearScores:
+    # coef, intercept and scores are the best point so far; scores are kept to save a matrix product.
     coef, intercept = start.coef, start.intercept
     scores = design.scores(start)
     best = loss(scores)[0] + penalty.value(coef)

@@ -34,6 +34,7 @@ def lowest_threshold(scores: Floats, prices: Floats, limit: float) -> float:
     """
     levels, place = np.unique(-scores, return_inverse=True)  # from the top score down
     fits = np.cumsum(np.bincount(place, weights=prices, minlength=len(levels))) <= limit
+    # The first level that no longer fits is itself the threshold, since only scores above it pass.
     return -np.inf if fits.all() else float(-levels[int(np.argmin(fits))])
 
 

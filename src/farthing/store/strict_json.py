@@ -55,6 +55,7 @@ def loads(data: bytes) -> Any:
     _check_bounds(data)
     text = data.decode("utf-8")
     plain = _DECODER.decode(text)
+    # Only an escape can produce a lone surrogate: the text itself is valid UTF-8.
     if "\\u" in text:
         _check_surrogates(plain)
     return plain

@@ -99,6 +99,6 @@ class Encoded:
             if acquired is None
             else np.asarray(acquired[self.invalid_rows, self.invalid_columns], dtype=bool)
         )
-        for k in np.flatnonzero(looked_at)[:1]:
+        for k in np.flatnonzero(looked_at)[:1]:  # the first one; reject() raises
             column = self.columns[self.invalid_columns[k]]
             column.reject(self.invalid_values[k], row=int(self.invalid_rows[k]))

@@ -188,6 +188,7 @@ class Schema:
         TableError
             If there is no such feature.
         """
+        # The name may come from a request, so it may be of any type, even an unhashable one.
         position = self._positions.get(name) if isinstance(name, str) else None
         if position is None:
             close = difflib.get_close_matches(str(name), self.names, n=1)

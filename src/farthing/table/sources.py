@@ -169,7 +169,7 @@ class ArrayColumn:
         return _as_floats(self.array)
 
     def codes(self) -> tuple[NDArray[np.integer[Any]], list[object]]:
-        """Arrays keep no codes."""
+        """Raise, since arrays have no codes."""
         raise NotImplementedError
 
     def objects(self) -> list[object]:
@@ -305,6 +305,7 @@ def _store_of_kind(kind: str) -> Store:
 def _store_of_pandas(dtype: Any) -> Store:
     if isinstance(dtype, sys.modules["pandas"].CategoricalDtype):
         return "codes"
+    # The kind of pandas' string dtypes is "O", that of objects; their type is str.
     return "text" if dtype.type is str else _store_of_kind(dtype.kind)
 
 

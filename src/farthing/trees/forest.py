@@ -458,6 +458,7 @@ class Forest:
         )
 
     def __hash__(self) -> int:
+        # Two arrays are enough to tell forests apart in practice; `__eq__` compares all.
         return hash((self.n_features, self.n_outputs, self.feature.tobytes(), self.value.tobytes()))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -471,6 +472,7 @@ class Forest:
         )
 
 
+# A function, since pickle passes positional arguments only and all fields are keyword-only.
 def _rebuild(state: dict[str, Any]) -> Forest:
     return Forest(**state)
 

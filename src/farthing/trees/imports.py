@@ -193,7 +193,7 @@ def _fill_inner(
         level = np.concatenate([left[level], right[level]])
     for nodes in reversed(levels):
         shares = np.stack([cover[left[nodes]], cover[right[nodes]]])
-        shares[:, ~(shares.sum(axis=0) > 0)] = 1.0
+        shares[:, ~(shares.sum(axis=0) > 0)] = 1.0  # a plain mean where no training row came by
         shares /= shares.sum(axis=0)
         value[nodes] = (
             shares[0][:, np.newaxis] * value[left[nodes]] + shares[1][:, np.newaxis] * value[right[nodes]]

@@ -38,6 +38,7 @@ def join_arrays(forests: Sequence[Forest]) -> dict[str, Any]:
         for name in ARRAYS
         if name not in ("offsets", "category", "category_widths")
     }
+    # One entry more than forests, the total, which zip(strict=False) leaves out below.
     nodes_before = np.cumsum([0] + [f.n_nodes for f in forests])
     words_before = np.cumsum([0] + [len(f.category_words) for f in forests])
     joined["offsets"] = np.concatenate(

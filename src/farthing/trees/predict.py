@@ -109,4 +109,5 @@ class Predictor:
             self.core.advance_within(*leg, progress.refused, progress.budget, *prices, progress.n_threads)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # The compiled object does not pickle; it is built again from the arrays.
         return partial(Predictor, single_sums=self.single_sums), (self.forest, self.scores)

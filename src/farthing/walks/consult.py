@@ -198,6 +198,7 @@ def _fetcher(source: Any) -> Callable[[str], object]:
         )
 
     def fetch(feature: str) -> object:
+        # Not source.get: a pandas Series would return None, which is a measured, missing and paid value.
         try:
             return source[feature]
         except KeyError:

@@ -91,6 +91,7 @@ class Walk:
         self._sheet = sheet
         self._conclude = conclude
         self._budget = None if budget is None else float(budget)
+        # Answers as they were given, not encoded: another process can replay them.
         self._told: dict[str, object] = {}
         owned = _encode_known(schema, known or {})
         ledger = RowLedger(sheet, self._budget, tuple(owned))

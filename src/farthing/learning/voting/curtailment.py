@@ -59,6 +59,7 @@ def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> 
     reach[columns] = high - low
     deep = np.flatnonzero(inner & np.repeat(~stump, np.diff(forest.offsets)))
     tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.offsets))[deep]
+    # Imported trees may have a cover of zero.
     whole = np.maximum(forest.cover[forest.offsets[tree]], np.finfo(float).tiny)
     np.add.at(reach, forest.feature[deep], 2 * alphas[tree] * forest.cover[deep] / whole)
     return _by_value(reach, columns, sheet)
@@ -185,6 +186,7 @@ class CurtailedPolicy:
 
     def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the order is fixed
         """Return the next column; None if the sign is certain or all trees are finished."""
+        # Exact comparisons are safe, as the bounds have no rounding error.
         if self._low > 0 or self._high <= 0 or not self._waiting:
             return None
         return int(self._curtailment.order[min(self._waiting)])
@@ -218,7 +220,7 @@ class CurtailedPolicy:
                 self._wait(tree, node)
                 return
             turn = self._forest.route(node, self._answers[column])
-            if turn is None:
+            if turn is None:  # a missing value stays: the node itself votes
                 break
             node = turn
         score = float(self._scores[node])
@@ -275,6 +277,7 @@ def _threshold_votes(
 ) -> NDArray[np.float64]:
     """Return the scores for a value in each gap between thresholds, and for a missing one."""
     thresholds = forest.threshold[roots]
+    # One representative value per gap: each threshold, which goes left, and one above all of them.
     answers = np.append(np.unique(thresholds), np.inf)
     votes = np.where(answers[:, np.newaxis] <= thresholds, outcomes[0], outcomes[1])
     return np.vstack([votes, outcomes[2]])

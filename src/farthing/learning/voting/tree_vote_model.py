@@ -227,6 +227,7 @@ def check_estimator_weights(weights: NDArray[np.float64], forest: Forest) -> Non
         raise ValueError(
             f"estimator_weights must be {forest.n_trees} floats; got {weights.dtype} {weights.shape}"
         )
+    # Division by a power of two is exact, so a multiple of the grid comes back unchanged.
     on_grid = np.isfinite(weights).all() and (np.rint(weights / GRID) * GRID == weights).all()
     if not on_grid or (weights < 0).any():
         raise ValueError("estimator_weights must be multiples of 2**-32, zero or more")

@@ -27,6 +27,7 @@ class VoteModel(ClassifierModel):
         """Return the probabilities of votes of shape (n_rows, 1); a single class is certain."""
         if len(self.classes) == 1:
             return np.ones((len(outputs), 1))
+        # For AdaBoost, f(x) estimates half the log-odds (Friedman, Hastie and Tibshirani 2000, Lemma 1).
         return sigmoid(2 * outputs)
 
 

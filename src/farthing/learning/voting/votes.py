@@ -147,6 +147,8 @@ class TreeVotes:
 
     def reach(self) -> NDArray[np.float64]:
         """Return the largest value of each tree's nodes, in absolute value."""
+        # Over all nodes, not only leaves: a row may end at an inner node. Every tree has a node, so reduceat
+        # meets no empty segment.
         return np.maximum.reduceat(np.abs(self.forest.value[:, 0]), self.forest.offsets[:-1])
 
     def lazy_vote(self, learner: int) -> LazyVote:
@@ -248,6 +250,7 @@ class LinearVotes:
 
     def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:  # noqa: ARG002
         """Return the vote of each feature for each row, shape (n_rows, n_learners)."""
+        # The -1 of a constant vote reads the last column; np.where discards it below.
         votes = values[:, self.column] * self.factor
         votes = np.where(np.isnan(votes), self.missing, votes)
         return np.asarray(np.where(self.column < 0, self.factor, votes), dtype=np.float64)

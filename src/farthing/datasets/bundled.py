@@ -86,7 +86,7 @@ def load_pima_diabetes(*, zeros_missing: bool = True, frame: bool | None = None)
     Parameters
     ----------
     zeros_missing : bool, default=True
-        Whether to read these impossible zeros, 652 in all, as missing; older papers keep them.
+        Whether to read these 652 impossible zeros as missing; older papers keep them.
     frame : bool, optional
         As in `load_heart_disease`.
 

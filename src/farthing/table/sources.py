@@ -46,7 +46,7 @@ class Source(Protocol):
     shape: tuple[int, int]
 
     def column(self, position: int) -> RawColumn:
-        """Return the column that stands at a position."""
+        """Return the column at a position."""
 
     def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:
         """Return these columns as one array if the table stores them as one, without a copy if possible."""
@@ -146,7 +146,7 @@ class ArraySource:
         self.shape: tuple[int, int] = (array.shape[0], array.shape[1])
 
     def column(self, position: int) -> RawColumn:
-        """Return the column that stands at a position."""
+        """Return the column at a position."""
         return ArrayColumn(self.array[:, position])
 
     def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:
@@ -192,7 +192,7 @@ class MappingSource:
         self.shape: tuple[int, int] = (lengths.pop() if lengths else 0, len(self.columns))
 
     def column(self, position: int) -> RawColumn:
-        """Return the column that stands at a position."""
+        """Return the column at a position."""
         # Not np.array(..., dtype=object), which would unpack entries that are lists into a second dimension.
         values = np.empty(self.shape[0], dtype=object)
         values[:] = self.columns[position]
@@ -212,7 +212,7 @@ class PandasSource:
         self.names = _named(list(frame.columns))
 
     def column(self, position: int) -> RawColumn:
-        """Return the column that stands at a position."""
+        """Return the column at a position."""
         return PandasColumn(self.frame.iloc[:, position])
 
     def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:
@@ -260,7 +260,7 @@ class PolarsSource:
         self.names = _named(frame.columns)
 
     def column(self, position: int) -> RawColumn:
-        """Return the column that stands at a position."""
+        """Return the column at a position."""
         return PolarsColumn(self.frame.to_series(position))
 
     def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:  # noqa: ARG002

@@ -217,7 +217,7 @@ def _parents_first(arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _constants(base: NDArray[np.float64], like: Forest) -> list[Forest]:
-    """Return the base score as trees of one node, as wide as the others: one in all or one per output."""
+    """Return the base score as trees of one node, as wide as the others: one for all or one per output."""
     return [
         Forest.from_arrays(
             n_features=like.n_features,

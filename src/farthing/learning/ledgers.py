@@ -78,7 +78,6 @@ class ModelLedger:
         if self._budget is not None:
             spent = self._sheet.total(self.owned.astype(np.bool_))
             left = self._budget - self._tree_cost * (self._n_trees + n_trees)
-            # The slack of the budget must not make room for a tree by itself, hence the first test.
             if left < 0 or spent > spending_limit(left):
                 return False
         self._n_trees += n_trees

@@ -59,7 +59,7 @@ def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> 
     reach[columns] = high - low
     deep = np.flatnonzero(inner & np.repeat(~stump, np.diff(forest.offsets)))
     tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.offsets))[deep]
-    # Imported trees may have a cover of zero.
+    # Cover may be zero everywhere: it is the default of `Forest.from_arrays`.
     whole = np.maximum(forest.cover[forest.offsets[tree]], np.finfo(float).tiny)
     np.add.at(reach, forest.feature[deep], 2 * alphas[tree] * forest.cover[deep] / whole)
     return _by_value(reach, columns, sheet)

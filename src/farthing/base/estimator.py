@@ -75,7 +75,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return CostSheet.of(getattr(self, "costs", None), schema.names)
 
     def file_params(self) -> dict[str, Any]:
-        """Return the constructor parameters for a file; methods override it to leave out functions."""
+        """Return the constructor parameters for a file; methods replace those that no file can hold."""
         params: dict[str, Any] = self.get_params(deep=False)
         if params.get("costs") is not None:
             # The fitted sheet, whatever it was given as: a mapping, a Series, a path of a file that may move.

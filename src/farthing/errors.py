@@ -7,7 +7,7 @@
     +-- TableError    (ValueError)  a table that does not fit: columns, types, values
     +-- BudgetError   (ValueError)  a budget below what has to be bought in any case
     +-- WalkError     (RuntimeError) an answer to a walk that asks for nothing
-    +-- RoundError    (RuntimeError) an online gate that is told a label out of turn
+    +-- RoundError    (RuntimeError) an online gate that gets a label out of turn
     +-- FileError     (ValueError)  a file that is not an intact Farthing model
     +-- ModelImportError (ValueError) a model of another library that cannot be imported
     +-- ServiceError  (RuntimeError) a service that did not answer as expected
@@ -37,7 +37,7 @@ class WalkError(FarthingError, RuntimeError):
 
 
 class RoundError(FarthingError, RuntimeError):
-    """An online gate was told a label that it does not wait for, or asked while it waits for one."""
+    """An online gate got a label that it does not wait for, or a new row while it waits for a label."""
 
 
 class FileError(FarthingError, ValueError):

@@ -1,7 +1,7 @@
-"""Metrics of rankings: grades and scores in, one number per query out.
+"""Ranking metrics: from grades and scores to one number per query.
 
 Documents with the same score are tied. Both metrics are the mean over all orders of the ties, so the order of
-the rows does not matter and equal scores for all documents gain nothing.
+the rows does not matter, and a constant score gets the value of a random order.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ def ndcg_by_query(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> F
     _check_k(k)
     ranking = _Ranking(grades, scores, qid)
     gains = np.exp2(ranking.grades) - 1
+    # The mean over all orders of a tie: every document of it has the mean gain at each of its positions.
     reached = _tied_means(ranking, gains) * _discounts(ranking.position, k)
     # The same sum with the documents of each query in their best order.
     best = np.lexsort((-gains, ranking.query))
@@ -64,6 +65,7 @@ def ndcg_by_query(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> F
     n_queries = ranking.n_queries
     best_sums = np.bincount(ranking.query, weights=ideal, minlength=n_queries)
     sums = np.bincount(ranking.query, weights=reached, minlength=n_queries)
+    # The inner np.where only avoids a division by zero; the outer one sets these queries to 1.
     return np.where(best_sums > 0, sums / np.where(best_sums > 0, best_sums, 1.0), 1.0)
 
 
@@ -101,8 +103,8 @@ def prefix_precision_by_query(grades: Any, scores: Any, *, qid: Any = None, k: i
     _check_k(k)
     ranking = _Ranking(grades, scores, qid)
     relevant = ranking.grades > 0
-    # Of m tied documents r are relevant. After a relevant ones, the next is relevant with probability
-    # (r - a) / (m - a).
+    # Of m tied documents, r are relevant. After a relevant documents, the next one is relevant with
+    # probability (r - a) / (m - a).
     size = np.bincount(ranking.tie)[ranking.tie]
     hits = np.bincount(ranking.tie, weights=relevant)[ranking.tie]
     before = ranking.position - ranking.tie_start
@@ -110,8 +112,9 @@ def prefix_precision_by_query(grades: Any, scores: Any, *, qid: Any = None, k: i
     scores_by_query = np.empty(ranking.n_queries)
     starts = np.append(np.flatnonzero(ranking.position == 0), len(chance))
     for query, (start, stop) in enumerate(itertools.pairwise(starts.tolist())):
+        # run[j] is the probability that the first j + 1 documents are relevant. The expected length of the
+        # run is the sum of these; a query that ends before k positions does not break it.
         run = np.cumprod(chance[start : min(start + k, stop)])
-        # A query that ends before k positions does not break the run.
         scores_by_query[query] = (run.sum() + run[-1] * (k - len(run))) / k
     return scores_by_query
 
@@ -172,6 +175,7 @@ def _tied_means(ranking: _Ranking, gains: Floats) -> Floats:
 
 
 def _discounts(position: Integers, k: int) -> Floats:
+    # Positions count from 0 here and from 1 in the formula.
     return np.where(position < k, 1 / np.log2(position + 2.0), 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Names for the types of arrays."""
+"""Type aliases of arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float64]
-"""An array of 64-bit floats, of the shape that the docstring says."""
+"""An array of 64-bit floats; docstrings give the shape."""
 
 Flags: TypeAlias = NDArray[np.bool_]
 """An array of booleans."""

@@ -1,4 +1,4 @@
-"""The contract as base classes, fitted models as values, and the registry of methods."""
+"""Base classes of estimators and fitted models, and the registry of methods."""
 
 from farthing.base import nested  # noqa: F401  (registers its codec)
 from farthing.base.any_budget import AnyBudgetMixin

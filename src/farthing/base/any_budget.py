@@ -12,28 +12,28 @@ from farthing.base.estimator import BudgetedEstimator, BudgetKind
 from farthing.base.fitted import FittedModel
 from farthing.base.inputs import check_cap
 
-# Parts of the model's own mean budget that `variants` tries: other rows will not spend quite what those did
-# by which the model was moved to it.
+# Multiples of the model's own mean budget that `variants` tries. The mean spend on new rows differs a little
+# from that on the rows that chose the thresholds, so the budget that just holds there lies nearby.
 _PARTS: Final = (0.8, 0.85, 0.9, 0.94, 0.97, 1.03, 1.06, 1.1, 1.15, 1.2)
 
 
 class AnyBudgetMixin(BudgetedEstimator):
-    """One fit for all budgets: a method says in `model_at` how a fitted model is moved to a budget.
+    """One fit for all budgets: a method defines in `model_at` how a fitted model is moved to a budget.
 
-    Rows held out within the fit compare the budgets, so of two the dearer is held to be better.
+    Budgets are compared on rows held out within the fit, so a larger budget is assumed to be no worse.
     """
 
-    #: What `variants` tries, as shares of the cost of all features.
+    #: Budgets that `variants` tries, as fractions of the cost of all features.
     budget_shares: ClassVar[Sequence[float]] = (
         0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.14, 0.2, 0.3, 0.5, 0.7, 1.0,
     )  # fmt: skip
 
     @abstractmethod
     def model_at(self, cap: float | None, budget_kind: BudgetKind) -> FittedModel:
-        """Return the fitted model of another budget, which shares what was learned; None is no limit."""
+        """Return the fitted model for another budget; it shares the learned parts. None is no limit."""
 
     def at(self, budget: float | None) -> Self:
-        """Return the model of another budget, which shares what was learned.
+        """Return the estimator for another budget; it shares the learned parts.
 
         Parameters
         ----------
@@ -60,5 +60,6 @@ class AnyBudgetMixin(BudgetedEstimator):
         costs = self.fitted_.costs
         whole = costs.total(costs.features)
         own = getattr(self, "budget", None)
+        # A hard budget holds on every row by construction, so its neighbours bring nothing new.
         near = [] if own is None or self.budget_kind == "hard" else [part * own for part in _PARTS]
         return sorted({*(share * whole for share in self.budget_shares), *near})

@@ -1,4 +1,4 @@
-"""Which of many points to take: the best score is often the luckiest one."""
+"""Model selection among many points of a sweep, robust to the noise of the scores."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from farthing.base.any_budget import AnyBudgetMixin
 if TYPE_CHECKING:
     from farthing.base.point import Point
 
-# Scores that are no farther below the best one, in its standard errors, are as good.
+# Scores within this many standard errors of the best one count as equal to it.
 _AS_GOOD: Final = 0.5
 
 
 def choose(fitting: Iterable[Point]) -> Point | None:
     """Return the point to take of those within a budget; None if there is none.
 
-    Among hundreds of points on a few hundred rows the best accuracy belongs to a lucky one. So, first, of the
-    models that one fit gives for many budgets (`farthing.base.AnyBudgetMixin`) only the dearest stands:
-    rows held out within the fit have said already that it is the best of them, and these were more. Then, of
-    the scores within half a standard error of the best, the one of the least ``loss`` is taken, which depends
-    on luck much less than the share of right labels.
+    Among hundreds of points on a few hundred rows, the best accuracy is partly luck. So selection takes two
+    steps. First, of the models that one fit gives for many budgets (`farthing.base.AnyBudgetMixin`), only the
+    most expensive is kept: the rows held out within the fit, of which there are more, already ranked it best.
+    Then, of the points whose score is within half a standard error of the best, the one with the least
+    ``loss`` is taken, since the loss is far less noisy than the accuracy.
 
-    Points without a ``loss`` are taken at their score, the cheapest of equals.
+    If some point has no ``loss``, the best score wins, and the cheapest of equal scores.
 
     Parameters
     ----------
     fitting : iterable of Point
-        Those to choose from.
+        The candidates.
 
     Examples
     --------
@@ -53,11 +53,13 @@ def choose(fitting: Iterable[Point]) -> Point | None:
 
 
 def _ends(points: list[Point]) -> list[Point]:
-    """Keep of each path of budgets only the dearest point."""
+    """Keep only the most expensive point of each path of budgets."""
     kept: dict[object, Point] = {}
     for number, point in enumerate(points):
+        # A point that is not on such a path is a path of its own.
         key: object = number
         if isinstance(point.estimator, AnyBudgetMixin):
+            # Parameters need not be hashable, but their repr is.
             others = {name: value for name, value in point.params.items() if name != "budget"}
             key = point.method, repr(sorted(others.items()))
         if key not in kept or kept[key].spend < point.spend:

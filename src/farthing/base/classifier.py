@@ -1,4 +1,4 @@
-"""The contract for classifiers."""
+"""The base class of classifiers."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from farthing.base.fitted import ClassifierModel
 class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]
     """A classifier that keeps the contract; see `BudgetedEstimator` for what a method fills in.
 
-    ``_learn`` gets the target as codes: places in ``rows.classes``, of which some may have no row of positive
-    weight. What it returns is a `ClassifierModel`.
+    ``_learn`` gets the target as codes, indices into ``rows.classes``; some classes may have no row of
+    positive weight. It returns a `ClassifierModel`.
 
     Attributes
     ----------
@@ -26,13 +26,13 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
         The labels, sorted.
     """
 
-    #: Whether the method knows two classes only.
+    #: Whether the method supports two classes only.
     binary_only: ClassVar[bool] = False
 
     fitted_: ClassifierModel
 
     def predict_proba(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
-        """Give the probability of each class; parameters as in `predict`.
+        """Return the probability of each class; parameters as in `predict`.
 
         Returns
         -------
@@ -49,7 +49,7 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
         try:
             check_classification_targets(y)
             classes, codes = np.unique(y, return_inverse=True)
-        except TypeError as error:
+        except TypeError as error:  # np.unique sorts, and labels of mixed types cannot be compared
             types = sorted({type(label).__name__ for label in y})
             raise ValueError(
                 f"y must hold labels of one type, none of them missing; got {' and '.join(types)}"

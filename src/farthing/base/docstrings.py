@@ -22,7 +22,7 @@ def documented(texts: Mapping[str, str]) -> Callable[[Method], Method]:
 
     def fill(method: Method) -> Method:
         for name, text in texts.items():
-            if method.__doc__ is not None:  # as it is under python -OO
+            if method.__doc__ is not None:  # python -OO drops docstrings
                 method.__doc__ = method.__doc__.replace(f"{{{name}}}", text)
         return method
 

@@ -1,10 +1,11 @@
-"""The contract every estimator keeps, for all that classifiers and regressors share."""
+"""The base class of all estimators: what classifiers and regressors have in common."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from copy import copy
+from functools import cached_property
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -24,23 +25,24 @@ BudgetKind: TypeAlias = Literal["hard", "mean"]
 
 
 class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
-    """A model that knows what features cost; the base of `ContractClassifier` and `ContractRegressor`.
+    """An estimator with feature costs; the base of `ContractClassifier` and `ContractRegressor`.
 
-    A method fills in two things and gets the whole contract:
+    A method defines two things and inherits the rest:
 
     ``model_type``
-        The class of what it learns, a `FittedModel`: a frozen dataclass that answers rows and whose fields
-        are what a file holds.
+        The class of its fitted models, a `FittedModel`: a frozen dataclass that predicts rows and whose
+        fields are stored in files.
     ``_learn(rows)``
-        Learn from a `TrainingSet`, in which everything is validated, and return such a model.
+        Learn from a `TrainingSet`, which is validated already, and return such a model.
 
-    and lists in ``_parameter_constraints`` what its parameters may be, as scikit-learn's own estimators do.
+    It lists the constraints of its parameters in ``_parameter_constraints``, as scikit-learn's own estimators
+    do.
 
     Attributes
     ----------
     fitted_ : FittedModel
-        What was learned. Its fields are attributes of the estimator as well, with an underscore behind their
-        name: ``costs_``, ``schema_``, ``prior_``, ``budget_``, and those of the method.
+        The fitted model. Its fields are attributes of the estimator as well, with a trailing underscore:
+        ``costs_``, ``schema_``, ``prior_``, ``budget_``, and those of the method.
     n_features_in_ : int
         Number of columns.
     feature_names_in_ : ndarray of str, shape (n_features_in_,)
@@ -48,18 +50,18 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     """
 
     model_type: ClassVar[type[FittedModel]]
-    #: What each parameter may be, in the terms of `farthing.base.parameters`.
+    #: Constraints of the parameters, see `farthing.base.parameters`.
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
-    #: What ``budget`` limits: the spend of every row, or their mean; a parameter where both can be meant.
+    #: What ``budget`` limits: the spend of every row, or the mean spend; a parameter where both are possible.
     budget_kind: BudgetKind = "mean"
-    #: What walks ask for, and the account is about: columns of the table, or devices that measure several.
+    #: What walks ask for and the ledger lists: columns of the table, or devices that measure several columns.
     asks: ClassVar[Literal["columns", "devices"]] = "columns"
-    #: Whether the prediction of a row depends on this row alone; not where a query of many rows is ranked.
+    #: Whether the prediction of a row depends on this row alone; False where the rows of a query are ranked.
     rows_are_independent: ClassVar[bool] = True
 
     fitted_: FittedModel
 
-    # What a method fills in.
+    # What a method defines.
 
     @abstractmethod
     def _learn(self, rows: TrainingSet, *args: Any, **options: Any) -> FittedModel:
@@ -70,14 +72,14 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """Check the target; return it as codes with the classes, or as floats with None."""
 
     def _cost_sheet(self, schema: Schema) -> CostSheet:
-        """Return the prices from the ``costs`` parameter, over what the account of the method is about."""
+        """Return the prices from the ``costs`` parameter, in the order of what the method buys."""
         return CostSheet.of(getattr(self, "costs", None), schema.names)
 
     def file_params(self) -> dict[str, Any]:
-        """Return the constructor parameters as a file holds them, which has no place for functions."""
+        """Return the constructor parameters for a file; methods replace those that no file can hold."""
         params: dict[str, Any] = self.get_params(deep=False)
         if params.get("costs") is not None:
-            # The sheet as fitted stands for whatever it came from: a mapping, a Series, a file that may move.
+            # The fitted sheet, whatever it was given as: a mapping, a Series, a path of a file that may move.
             params["costs"] = self.fitted_.costs
         return params
 
@@ -89,11 +91,11 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : array, frame or PreparedTable, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are welcome.
+            NumPy, pandas or polars; may have missing values and categories.
         y : array, shape (n_rows,)
             Labels or numbers.
         sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is as if it were not there.
+            Weights; rows of weight zero are ignored.
 
         Returns
         -------
@@ -125,18 +127,19 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         check_consistent_length(table.values, target, *([] if qid is None else [qid]))
         weights = check_weights(sample_weight, len(table))
         rows = TrainingSet(table, target, weights, self._cost_sheet(table.schema), classes, qid)
+        # Dropped here, once, so that no method has to treat a weight of zero as a special case.
         kept = weights > 0
         return rows if kept.all() else rows.take(kept)
 
     def fit_rows(self, rows: TrainingSet, **options: Any) -> Self:
-        """Learn from rows that are validated already: how estimators fit the models within them.
+        """Learn from rows that are validated already; estimators fit nested models this way.
 
         Parameters
         ----------
         rows : TrainingSet
-            Its costs stand in place of the ``costs`` parameter.
+            Its costs replace the ``costs`` parameter.
         **options
-            What the method's own ``fit`` takes besides, such as ``validation``.
+            Further arguments of the method's own ``fit``, such as ``validation``.
 
         Returns
         -------
@@ -146,22 +149,23 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return self.adopt(self._learn(rows, **options))
 
     def adopt(self, model: FittedModel) -> Self:
-        """Take over a fitted model, shared and not copied, and set what scikit-learn expects beside it."""
+        """Set the fitted model, shared and not copied, and the attributes that scikit-learn expects."""
         self.fitted_ = model
         self.n_features_in_ = len(model.schema.names)
         if model.schema.named:
             self.feature_names_in_ = np.array(model.schema.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
-            del self.feature_names_in_  # of an earlier fit
+            del self.feature_names_in_  # left by an earlier fit
         return self
 
     def hard_cap(self) -> float | None:
-        """Return the budget that every row has to keep, as a number; None if there is none."""
+        """Return the hard budget per row as a number; None if there is none."""
         cap = check_cap(getattr(self, "budget", None))
         return cap if self.budget_kind == "hard" else None
 
     def __getattr__(self, name: str) -> Any:
-        # Called for what is not there: fields and properties of the fitted model, by their name and "_".
+        # Called only when normal lookup fails. `__dict__` and not `self.fitted_`, which would recurse when
+        # copy or pickle look for attributes of an object that is not initialised yet.
         model, field = self.__dict__.get("fitted_"), name[:-1]
         if model is not None and name.endswith("_") and _is_value(type(model), field):
             return getattr(model, field)
@@ -175,11 +179,11 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         X : array, frame or PreparedTable, shape (n_rows, n_features)
-            Only the entries that a prediction acquires are looked at.
+            Only the entries that a prediction acquires are read.
         budget : float or array, shape (n_rows,), optional
-            What each row may spend; None is the model's own hard budget, if it has one.
+            Hard budget of each row; None is the model's own hard budget, if it has one.
         seeds : int or array, shape (n_rows,), optional
-            A seed for each row, for stochastic models; the others have no use for it.
+            One seed per row, for stochastic models; ignored by others.
 
         Returns
         -------
@@ -189,7 +193,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return self.fitted_.results(outputs)[0]
 
     def acquired(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.bool_]:
-        """Say what each row's prediction looks at and pays for; parameters as in `predict`.
+        """Return which features the prediction of each row acquires; parameters as in `predict`.
 
         Returns
         -------
@@ -198,17 +202,19 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         return self.raw_outputs(X, budget=budget, seeds=seeds)[1]
 
     def spend(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
-        """Say what each row's prediction pays, by the cost sheet; parameters as in `predict`.
+        """Return what the prediction of each row costs by the cost sheet; parameters as in `predict`.
 
         Returns
         -------
         ndarray of float64, shape (n_rows,)
         """
+        # Always the total of what was acquired, never a sum kept along the way: the account balances by
+        # construction, in the same bits as in a walk.
         acquired = self.acquired(X, budget=budget, seeds=seeds)
         return self.fitted_.costs.total_rows(acquired)
 
     def decide(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Decisions:
-        """Predict, and say what was acquired and paid, in one pass; parameters as in `predict`.
+        """Return predictions, acquired features and spend from one pass; parameters as in `predict`.
 
         Returns
         -------
@@ -221,12 +227,12 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def raw_outputs(
         self, X: Any, *, budget: Any = None, seeds: Any = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return what `FittedModel.conclude` takes, and what was acquired; parameters as in `predict`.
+        """Return raw outputs, as `FittedModel.conclude` takes them, and acquired; parameters as in `predict`.
 
         Returns
         -------
         outputs : ndarray of float64, shape (n_rows, n_outputs)
-            The prior for rows that looked at nothing.
+            The prior for rows that acquired nothing.
         acquired : ndarray of bool, shape (n_rows, n_features)
         """
         check_is_fitted(self)
@@ -239,6 +245,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             seeds=None if seeds is None else check_seeds(seeds, n_rows),
             n_threads=self.n_threads(),
         )
+        # Blindness: an invalid entry is an error only if a prediction acquired it, which is known only now.
         encoded.check(acquired)
         return model.settle(outputs, acquired), acquired
 
@@ -259,7 +266,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         seed : int, optional
             For stochastic models; None is the model's own seed, as in the array calls.
         budget : float, optional
-            What the walk may spend; None is the model's own hard budget, if it has one.
+            Hard budget of the walk; None is the model's own hard budget, if it has one.
         known : mapping of str to object, optional
             Features owned from the start, which cost nothing.
 
@@ -275,7 +282,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     # Other models of the same fit, and files.
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
-        """Yield the models that other parameters would give and that this fit holds already.
+        """Yield the models of other parameters that this fit already contains.
 
         Each comes with the parameters to change: a fit with them, on the same data, gives the same model. So
         one fit may give many points of a sweep. By default there is only the model itself.
@@ -285,18 +292,18 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         params : dict
             Empty for the model as it is.
         model : estimator
-            Fitted; it may share what was learned with this one.
+            Fitted; it may share learned parts with this one.
         """
         check_is_fitted(self)
         yield {}, self
 
     def variant(self, params: Mapping[str, Any], model: FittedModel) -> Self:
-        """Return a copy with other parameters and another fitted model of the same table."""
+        """Return a copy with other parameters and another fitted model for the same table."""
         made: Self = copy(self).set_params(**params)
         return made.adopt(model)
 
     def save(self, path: PathLike) -> None:
-        """Write the model to one file, which `farthing.load` reads; no pickle, no code in it."""
+        """Write the model to one file, which `farthing.load` reads; it contains no pickle and no code."""
         check_is_fitted(self)
         save(self, path)
 
@@ -307,13 +314,13 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True
-        # Not ``categorical``, though categories are welcome: with it scikit-learn's checks would round every
-        # table to integers. Its own histogram boosting leaves it out, too.
+        # Not ``categorical``, though categories are supported: with it scikit-learn's checks would round
+        # every table to integers. Its own histogram boosting leaves it out, too.
         tags.target_tags.required = True
         return tags
 
 
 def _is_value(model_type: type, name: str) -> bool:
-    """Tell whether a name is that of a field or a property, rather than of a method."""
+    """Return whether a name is that of a field or a property, rather than of a method."""
     fields = getattr(model_type, "__dataclass_fields__", {})
-    return name in fields or isinstance(getattr(model_type, name, None), property)
+    return name in fields or isinstance(getattr(model_type, name, None), property | cached_property)

@@ -1,4 +1,4 @@
-"""Models to files and back: which attributes go in, and what must hold before a model comes out."""
+"""Saving and loading models: which attributes a file holds, and what is checked before a model is built."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ if TYPE_CHECKING:
 
 PathLike: TypeAlias = str | OsPathLike[str]
 
-# What a file may hold besides registered methods: from its state to the object, by kind.
+# Kinds of files besides registered methods, each with the function that builds the object from its state.
 _READERS: dict[str, Callable[[dict[str, Any]], Any]] = {}
 
 
 def register_reader(kind: str, build: Callable[[dict[str, Any]], Any]) -> None:
-    """Let `load` read files of something that is no estimator.
+    """Let `load` read files of something that is not an estimator.
 
     Parameters
     ----------
     kind : str
-        What the file says it holds.
+        The kind that the file names.
     build : callable
-        Makes the object of the state that was written. It may come from a hostile file: all must be checked.
+        Builds the object from the stored state. The file may be hostile, so everything must be checked.
     """
     _READERS[kind] = build
 
@@ -42,8 +42,9 @@ def save(model: BudgetedEstimator, path: PathLike) -> None:
 
 
 def kind_of(model: BudgetedEstimator) -> str:
-    """Return the name under which a file says what the model is; only registered methods have one."""
+    """Return the name by which a file identifies the method; only registered methods have one."""
     kind = type(model).__name__
+    # A subclass may share the name of a registered method; loading would then build the wrong class.
     if kind not in registry.registered() or registry.get(kind) is not type(model):
         raise TypeError(
             f"{kind} is not a registered method, so no file of it could be loaded; "
@@ -53,30 +54,30 @@ def kind_of(model: BudgetedEstimator) -> str:
 
 
 def state_of(model: BudgetedEstimator) -> dict[str, Any]:
-    """Return all that a file holds of a fitted model, its parameters and what it has learned."""
+    """Return the state that a file holds: the parameters and the fields of the fitted model."""
     return {"params": model.file_params(), "fitted": model.fitted_.state()}
 
 
 def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
     """Read a model from a file that ``save`` wrote.
 
-    No code comes from the file: it names a registered method and holds numbers and text for its attributes,
-    all of which are checked. A scikit-learn model within, such as the expensive one of `farthing.adaptive`,
-    is read by skops, which builds only what is safe by itself and what you trust.
+    The file contains no code: it names a registered method and holds numbers and text for its attributes, all
+    of which are checked. A nested scikit-learn model, such as the expensive one of `farthing.adaptive`, is
+    read by skops, which builds only safe types and those in ``trusted``.
 
     Parameters
     ----------
     path : str or path-like
         The file.
     trusted : sequence of str
-        Types that a scikit-learn model within may be made of, by their full names; what a file would need
-        is in the error it raises. Name them only if you trust whoever made the file.
+        Full names of types that a nested scikit-learn model may contain; the error names those that a file
+        needs. List them only if you trust whoever made the file.
 
     Returns
     -------
     estimator
         A fitted model that predicts, acquires and spends bit for bit as the one saved; or an `OnlineGate`,
-        which goes on where it was.
+        which resumes from its saved state.
 
     Raises
     ------
@@ -91,12 +92,13 @@ def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
         return _READERS[kind](state) if kind in _READERS else build(kind, state)
     except FileError:
         raise
+    # Whatever a hostile file trips over in a constructor is the file's fault, not the caller's.
     except (FarthingError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise FileError(f"{path} holds a {kind} that does not fit together: {error}") from error
 
 
 def load_model(path: PathLike) -> BudgetedEstimator:
-    """Read a model of a table; a file that holds something else, such as an `OnlineGate`, is a FileError."""
+    """Read an estimator; a file that holds something else, such as an `OnlineGate`, raises FileError."""
     model = load(path)
     if not hasattr(model, "fitted_"):
         raise FileError(f"{path} holds a {type(model).__name__}, which is no model of a table")
@@ -104,14 +106,16 @@ def load_model(path: PathLike) -> BudgetedEstimator:
 
 
 def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
-    """Make a fitted model of what `state_of` gave, checking everything; it may come from a hostile file."""
+    """Build a fitted model from the state of `state_of`, checking everything; the file may be hostile."""
     params, fitted = _section(state, "params"), _section(state, "fitted")
     if set(state) != {"params", "fitted"}:
         raise FileError(f"a model holds params and fitted; got {sorted(state)}")
     estimator = unfitted(kind, params)
+    # Exactly the fields of the class: a missing one would keep a default, an extra one hide a mistake.
     types = stored_types(type(estimator).model_type)
     if set(fitted) != {f"{name}_" for name in types}:
         raise FileError(f"{kind} stores {sorted(f'{name}_' for name in types)}; got {sorted(fitted)}")
+    # Types before values: `check` of a model may then rely on every field being what its annotation says.
     for name, expected in types.items():
         if not isinstance(fitted[f"{name}_"], expected):
             found = type(fitted[f"{name}_"]).__name__
@@ -120,7 +124,7 @@ def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
     model.check()
     if isinstance(model, ClassifierModel):
         model.check_probabilities()
-    estimator.n_threads()  # a file may hold any number of jobs
+    estimator.n_threads()  # raises here, not at the first prediction, if n_jobs of the file is invalid
     return estimator.adopt(model)
 
 
@@ -139,7 +143,7 @@ def stored_types(model_type: type[FittedModel]) -> dict[str, tuple[type, ...]]:
 
 
 def _runtime_types(hint: Any) -> tuple[type, ...]:
-    """Return what `isinstance` can check of a type hint: arrays and lists without their parameters."""
+    """Return the types that `isinstance` can check of a hint: arrays and lists without their parameters."""
     origin = get_origin(hint)
     if origin in (UnionType, Union):
         return tuple(kind for part in get_args(hint) for kind in _runtime_types(part))
@@ -149,7 +153,7 @@ def _runtime_types(hint: Any) -> tuple[type, ...]:
 
 
 def unfitted(kind: str, params: dict[str, Any]) -> BudgetedEstimator:
-    """Make a model that has learned nothing; its parameters may come from a hostile file."""
+    """Build an unfitted estimator; its parameters may come from a hostile file."""
     method = registry.get(kind)
     if strange := set(params) - set(method().get_params(deep=False)):
         raise FileError(f"{kind} has no parameter {', '.join(sorted(map(repr, strange)))}")

@@ -1,4 +1,4 @@
-"""What a method has learned, as a value: the protocol that estimators, wrappers, files and walks rely on."""
+"""Fitted models as immutable values: the interface that estimators, wrappers, files and walks rely on."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from farthing.walks import Policy, Walk, walk_rows
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FittedModel(ABC):
-    """A model that answers rows, one feature at a time or many rows at once.
+    """A fitted model, which predicts one row feature by feature or many rows at once.
 
     Subclasses are frozen dataclasses. Their fields are all that prediction needs, and all that a file holds;
-    what can be computed from the fields is a ``cached_property``. Another trade-off or threshold of the same
-    fit is ``dataclasses.replace(model, ...)``.
+    whatever can be computed from the fields is a ``cached_property``. Another trade-off or threshold of the
+    same fit is ``dataclasses.replace(model, ...)``.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class FittedModel(ABC):
     costs : CostSheet
         The prices, in the order of the columns.
     prior : ndarray of float64, shape (n_outputs,)
-        The raw output of a row whose prediction looked at nothing.
+        The raw output of a row that acquired nothing.
     budget : float or None
-        The cap that predictions keep when none is given; None if the method's budget is not a hard one.
+        The hard budget of predictions for which none is given; None if the method's budget is not a hard one.
     """
 
     schema: Schema
@@ -40,7 +40,7 @@ class FittedModel(ABC):
     prior: NDArray[np.float64]
     budget: float | None = None
 
-    # What a method fills in.
+    # What a method defines.
 
     @abstractmethod
     def policy(self, seed: int | None = None) -> Policy:
@@ -57,7 +57,7 @@ class FittedModel(ABC):
         Returns
         -------
         ndarray of float64, shape (n_rows, n_classes) or (n_rows,)
-            Each row on its own: the same bits alone and among others (see `farthing.base.links`).
+            Each row is computed independently: same bits alone and in a batch (see `farthing.base.links`).
         """
 
     def outputs(
@@ -68,31 +68,32 @@ class FittedModel(ABC):
         seeds: NDArray[np.int64] | None = None,
         n_threads: int = 1,  # noqa: ARG002 - walks are sequential
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Answer many rows: by default each by a walk of its own.
+        """Predict many rows, by default each by a walk of its own.
 
         Parameters
         ----------
         values : ndarray, shape (n_rows, n_features)
             The encoded table.
         budget : ndarray of float64, shape (n_rows,), optional
-            What each row may spend; None is no limit.
+            Hard budget of each row; None is no limit.
         seeds : ndarray of int64, shape (n_rows,), optional
-            A seed for each row; None is the model's own.
+            One seed per row; None is the model's own.
         n_threads : int
             Threads to use; any number gives the same bits.
 
         Returns
         -------
         outputs : ndarray of float64, shape (n_rows, n_outputs)
-            Raw outputs; see `settle` for rows that looked at nothing.
+            Raw outputs; see `settle` for rows that acquired nothing.
         acquired : ndarray of bool, shape (n_rows, n_features)
-            What each row paid for.
+            The features that each row paid for.
         """
+        # The walk is the definition of a prediction. Faster overrides must give the same bits (one truth).
         return walk_rows(self.policy, self.costs, values, len(self.prior), budget=budget, seeds=seeds)
 
     def check(self) -> None:
         """Raise ValueError if the fields, which may come from a hostile file, do not fit together."""
-        if self.budget is not None and not self.budget >= 0:
+        if self.budget is not None and not self.budget >= 0:  # written so that NaN fails, too
             raise ValueError(f"budget must be zero or more; got {self.budget!r}")
         prior = self.prior
         if prior.dtype != np.float64 or prior.ndim != 1 or not len(prior) or not np.isfinite(prior).all():
@@ -112,27 +113,27 @@ class FittedModel(ABC):
     ) -> tuple[Any, dict[Any, float] | None]:
         """Return the prediction and the probabilities of one walk, from raw outputs (1, n_outputs)."""
 
-    # What follows.
+    # What is derived from these.
 
     @property
     def ledger_names(self) -> tuple[str, ...]:
-        """What the account is about: the columns, or what stands in for them, such as devices."""
+        """Names of what is bought: the columns, or a substitute such as devices."""
         return self.schema.names
 
     @property
     def questions(self) -> Any:
-        """What walks may ask for, and how answers are read: the schema, or what stands in for it."""
+        """What walks may ask for, and how answers are encoded: the schema, or a substitute for it."""
         return self.schema
 
     def settle(self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Give the prior to rows that looked at nothing.
+        """Replace the outputs of rows that acquired nothing by the prior.
 
         Parameters
         ----------
         outputs : ndarray of float64, shape (n_rows, n_outputs)
         looked : ndarray of bool, shape (n_rows, n_features)
         """
-        if len(outputs) == 1:  # a walk's, where each array operation counts
+        if len(outputs) == 1:  # the row of a walk, where the overhead of each array operation counts
             return outputs if np.count_nonzero(looked) else self.prior[np.newaxis]
         some = looked.any(axis=1, keepdims=True)
         return outputs if some.all() else np.where(some, outputs, self.prior)
@@ -143,11 +144,11 @@ class FittedModel(ABC):
         return Walk(policy, self.questions, self.costs, self.conclude_row, budget=budget, known=known)
 
     def state(self) -> dict[str, Any]:
-        """Return what a file holds, by the names of the estimator's attributes: a field and "_"."""
+        """Return the fields by the names of the estimator's attributes, which end in "_"; for files."""
         return {f"{field.name}_": getattr(self, field.name) for field in fields(self)}
 
     def __getstate__(self) -> dict[str, Any]:
-        # Cached properties may hold compiled objects; they are computed again where they are needed.
+        # Cached properties may hold compiled objects, which do not pickle; they are recomputed on demand.
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -167,7 +168,7 @@ class ClassifierModel(FittedModel):
     classes: NDArray[Any]
 
     def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the place of each row's label among the classes: the most likely, the earlier of equals."""
+        """Return the index of the most likely class of each row, the lowest of equals."""
         return np.asarray(np.argmax(probabilities, axis=1), dtype=np.int64)
 
     def results(self, outputs: NDArray[np.float64]) -> tuple[NDArray[Any], NDArray[np.float64] | None]:

@@ -1,4 +1,4 @@
-"""The frontier: points of spend and score, and what can be read from many of them."""
+"""The frontier: points of spend and score, with Pareto filters, choices, tables and plots."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Failure:
     params : mapping
         The parameters that were set.
     reason : str
-        What the error said.
+        The error message.
     """
 
     method: str
@@ -44,7 +44,7 @@ class Frontier:
     Parameters
     ----------
     points : tuple of Point
-        In the order in which they were asked for.
+        In the order in which they were requested.
     failures : tuple of Failure
         The settings that gave no point.
     score_name, unit : str
@@ -54,7 +54,7 @@ class Frontier:
     n_skipped : int
         Fits that a time limit left out.
     reference : Point, optional
-        What the points are measured against, such as the expensive model that a gate spares.
+        What the points are compared with, such as the expensive model behind a gate.
 
     Examples
     --------
@@ -90,13 +90,13 @@ class Frontier:
         return tuple(dict.fromkeys(point.method for point in self.points))
 
     def of(self, *methods: str) -> Self:
-        """Return the points of some methods alone."""
+        """Return a frontier with only the points of some methods."""
         if unknown := set(methods) - set(self.methods):
             raise LookupError(f"there are no points of {sorted(unknown)}; there are {list(self.methods)}")
         return replace(self, points=tuple(point for point in self.points if point.method in methods))
 
     def by(self, name: str) -> dict[Any, Self]:
-        """Return the points by the value of a parameter, such as the curve of each trade-off.
+        """Return one frontier per value of a parameter, such as the curve of each trade-off.
 
         Examples
         --------
@@ -113,12 +113,12 @@ class Frontier:
     # Choices.
 
     def pareto(self, *, hard: bool = False) -> tuple[Point, ...]:
-        """Return the points that no other one beats in both spend and score, by rising spend.
+        """Return the points that no other point beats in both spend and score, by ascending spend.
 
         Parameters
         ----------
         hard : bool
-            Compare by the most that a row pays, rather than by the mean.
+            Compare by the largest spend of a row, rather than by the mean.
         """
         spend = np.array([point.spend_of(hard=hard) for point in self.points], dtype=np.float64)
         score = np.array([point.score for point in self.points], dtype=np.float64)
@@ -126,24 +126,25 @@ class Frontier:
 
     @property
     def best(self) -> Point | None:
-        """The point of the best score, whatever it spends; None if there is no point."""
+        """The point with the best score, whatever it spends; None if there is no point."""
         return self.pareto()[-1] if self.pareto() else None
 
     def within(self, budget: float, *, hard: bool = False) -> Point | None:
-        """Return the point of the best score within a budget, the cheapest of equals; None if none fits.
+        """Return the point with the best score within a budget, the cheapest of equals; None if none fits.
 
         Parameters
         ----------
         budget : float
-            What a row may pay on average.
+            Largest mean spend per row.
         hard : bool
-            Whether every row must keep it.
+            Whether the budget applies to every row instead of the mean.
         """
+        # Scores rise strictly along the Pareto set, so the last point that fits is the best one.
         fitting = [p for p in self.pareto(hard=hard) if within_budget(p.spend_of(hard=hard), budget)]
         return fitting[-1] if fitting else None
 
     def at(self, tradeoff: float) -> Point:
-        """Return the point that holds at a trade-off: of the largest one of the path that is no larger.
+        """Return the point at a trade-off: that of the largest trade-off of the path up to this one.
 
         Parameters
         ----------
@@ -153,7 +154,7 @@ class Frontier:
         Returns
         -------
         Point
-            The best of them, if several points share the trade-off.
+            The one with the best score, if several points share the trade-off.
         """
         rate = float(tradeoff)
         if not rate >= 0:
@@ -172,33 +173,33 @@ class Frontier:
         loss : float
             How much of the score may be lost.
         errors : float
-            Standard errors of the reference's score by which the point has to be better than that. Of many
-            points the cheapest that seems to be within the loss is among the luckiest; with few validation
-            rows, 1 is wise.
+            Safety margin, in standard errors of the reference's score. The cheapest of many points that seem
+            to be within the loss benefits from noise; with few validation rows, use 1.
         """
         if self.reference is None:
             raise ValueError("the frontier has no reference to be near to")
+        # Without a margin the error, which may be NaN, must not enter the sum.
         least = self.reference.score - loss + (errors * self.reference.error if errors else 0.0)
         return next((point for point in self.pareto() if point.score >= least), None)
 
     def choose(self, budget: float | None = None, *, hard: bool = False) -> Point | None:
         """Return the point to take within a budget, see `farthing.base.choice`; None if none fits.
 
-        It need not be the one of the best score: among scores that are as good as equal, chance decides.
+        It need not be the one with the best score, since differences below the noise are ignored.
 
         Parameters
         ----------
         budget : float or None
-            What a row may pay on average; None is no limit.
+            Largest mean spend per row; None is no limit.
         hard : bool
-            Whether every row must keep it.
+            Whether the budget applies to every row instead of the mean.
         """
         return choose(p for p in self.points if within_budget(p.spend_of(hard=hard), budget))
 
     # Views.
 
     def table(self, budgets: Iterable[float] | None = None) -> str:
-        """Return a table as text: the point to take within each budget.
+        """Return a text table of the point to take within each budget.
 
         Parameters
         ----------
@@ -227,7 +228,7 @@ class Frontier:
         import pandas as pd  # noqa: PLC0415 - optional
 
         columns = ["method", "params", "spend", "max_spend", "score", "low", "high", "efficient"]
-        best = {id(point) for point in self.pareto()}
+        best = {id(point) for point in self.pareto()}  # by identity: two points may be equal
         rows = [
             {
                 **{name: getattr(point, name) for name in columns[:5]},
@@ -240,12 +241,12 @@ class Frontier:
         return pd.DataFrame(rows, columns=columns)
 
     def plot(self, axes: Any = None, *, label: str | None = None) -> Any:
-        """Draw the points of each method and the line of the efficient ones; needs matplotlib.
+        """Plot the points of each method and the line of the efficient ones; needs matplotlib.
 
         Parameters
         ----------
         axes : matplotlib Axes, optional
-            Where to draw; None makes a new figure. Frontiers drawn into one are compared.
+            Where to draw; None makes a new figure. Pass the same axes to compare frontiers.
         label : str, optional
             Name of the line in the legend.
 
@@ -257,7 +258,7 @@ class Frontier:
 
     @classmethod
     def union(cls, frontiers: Mapping[str, Frontier]) -> Frontier:
-        """Put several frontiers into one, each under a name of its own, to compare them.
+        """Join several frontiers, each under a name of its own, to compare them.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""The picture of a frontier."""
+"""The plot of a frontier."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MARKS: Final = ("o", "^", "s", "D")
 
 
 def plot_frontier(frontier: Frontier, axes: Any, label: str | None) -> Any:
-    """Draw a frontier; see `Frontier.plot`."""
+    """Plot a frontier; see `Frontier.plot`."""
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
     except ImportError as error:
@@ -20,7 +20,7 @@ def plot_frontier(frontier: Frontier, axes: Any, label: str | None) -> Any:
         axes = Figure(figsize=(9.0, 4.5), layout="constrained").subplots()
     for number, method in enumerate(frontier.methods):
         mine = frontier.of(method).points
-        # Ten colours are told apart; after them the marks differ.
+        # The default colour cycle has ten colours; after them the markers change.
         axes.scatter(
             [p.spend for p in mine], [p.score for p in mine], s=14, alpha=0.6, label=method,
             marker=_MARKS[number // 10 % len(_MARKS)], color=f"C{number % 10}",

@@ -1,4 +1,4 @@
-"""Checks of what comes with a table: weights, labels, budgets, seeds, threads."""
+"""Checks of arguments that come with a table: weights, labels, budgets, seeds, threads."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sklearn.utils import column_or_1d
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
-    """Return one non-negative weight a row, shape (n_rows,); None is a weight of one each, read-only.
+    """Return one non-negative weight per row, shape (n_rows,); None gives ones, read-only.
 
     Examples
     --------
@@ -19,7 +19,7 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     array([1., 1.])
     """
     if sample_weight is None:
-        return np.broadcast_to(np.float64(1), n_rows)  # a table of any length takes no memory for it
+        return np.broadcast_to(np.float64(1), n_rows)  # one number with stride 0, whatever the length
     weights = np.array(sample_weight, dtype=np.float64)
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
@@ -46,13 +46,13 @@ def check_cap(budget: Any, name: str = "budget") -> float | None:
         cap = float(budget)
     except (TypeError, ValueError):
         raise ValueError(f"{name} must be a number, or None for no limit; got {budget!r}") from None
-    if not cap >= 0:
+    if not cap >= 0:  # written so that NaN fails, too
         raise ValueError(f"{name} must be zero or more; got {cap!r}")
     return cap
 
 
 def check_caps(budget: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Return a budget for each row, shape (n_rows,), from a number or one number a row; None is no limit.
+    """Return one budget per row, shape (n_rows,), from a number or one number per row; None is no limit.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def check_seed(seed: Any) -> int | None:
 
 
 def check_seeds(seeds: Any, n_rows: int) -> NDArray[np.int64]:
-    """Return a seed for each row, shape (n_rows,), from an integer or one integer a row.
+    """Return one seed per row, shape (n_rows,), from an integer or one integer per row.
 
     Examples
     --------
@@ -110,6 +110,7 @@ def n_threads(n_jobs: int | None) -> int:
     >>> n_threads(None)
     1
     """
+    # More threads than cores would only compete, and a loaded file may ask for millions.
     return int(min(effective_n_jobs(n_jobs), cpu_count()))
 
 
@@ -120,14 +121,14 @@ def _refuse_rows(name: str, given: NDArray[np.float64], wrong: NDArray[np.bool_]
 
 
 def label_codes(labels: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
-    """Return labels as places among the classes, -1 for those of no class.
+    """Return labels as indices into the classes, -1 for labels that are not among them.
 
     Parameters
     ----------
     labels : array, shape (n_rows,)
         Labels of rows that a model was not fitted on.
     classes : ndarray, shape (n_classes,)
-        The labels that it knows.
+        The labels of the fit.
 
     Returns
     -------
@@ -140,6 +141,7 @@ def label_codes(labels: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
     """
     given = column_or_1d(labels)
     codes = np.full(len(given), -1, dtype=np.int64)
+    # Not searchsorted: unknown labels may be of a type that cannot be compared with the classes.
     for code, label in enumerate(classes):
         codes[given == label] = code
     return codes

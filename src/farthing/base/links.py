@@ -1,7 +1,7 @@
-"""From raw outputs to probabilities, the same bits for a row alone and among others.
+"""Link functions from raw outputs to probabilities, with the same bits for a row alone and in a batch.
 
-A sum over an axis may add in an order that depends on the layout of the whole array, so these functions add
-column by column.
+NumPy's sum over an axis may add in an order that depends on the layout of the whole array, so these functions
+add column by column.
 """
 
 from __future__ import annotations
@@ -57,18 +57,18 @@ def normalise(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _normalise_one(counts: list[float]) -> NDArray[np.float64]:
-    """Do the same for a single row, as a walk has it, without ten calls for arrays of one row."""
+    """Normalise a single row, as in a walk, without the overhead of ten array operations."""
     if not any(counts):
         counts = [1.0] * len(counts)
     total = 0.0
-    for count in counts:  # not sum(), which may make up for rounding
+    for count in counts:  # not sum(), which compensates for rounding since Python 3.12
         total += count
-    # Python's division knows no zero; counts of both signs may add up to it.
+    # NumPy's division, since Python's raises on zero; counts of both signs may add up to it.
     return np.array([counts]) / total
 
 
 def softmax(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn scores, one column a class, into probabilities.
+    """Turn scores, one column per class, into probabilities.
 
     Parameters
     ----------
@@ -83,12 +83,14 @@ def softmax(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     >>> softmax(np.array([[7.0, 7.0]]))
     array([[0.5, 0.5]])
     """
+    # C order, since np.exp has vectorised and scalar loops, which may differ in the last bit, and picks one
+    # by the strides.
     shifted = np.ascontiguousarray(outputs - outputs.max(axis=1, keepdims=True))
     return normalise(np.exp(shifted))
 
 
 def sigmoid(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Turn one log-odds a row into the probabilities of two classes.
+    """Turn one log-odds per row into the probabilities of two classes.
 
     Parameters
     ----------
@@ -104,4 +106,5 @@ def sigmoid(outputs: NDArray[np.float64]) -> NDArray[np.float64]:
     array([[0.5, 0.5]])
     """
     score = np.ascontiguousarray(outputs[:, 0])
+    # Not 1 - expit(score), which loses all digits of a small probability.
     return np.column_stack([expit(-score), expit(score)])

@@ -1,4 +1,4 @@
-"""Models within models: how a file holds an estimator that is a parameter or a part of another one."""
+"""Nested models: how a file holds an estimator that is a parameter or a part of another one."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from farthing.store import register_codec
 def _encode(model: BudgetedEstimator) -> dict[str, object]:
     if model.__sklearn_is_fitted__():
         return {"kind": kind_of(model), **state_of(model)}
+    # An unfitted template has no fitted costs, so its parameters are stored as they are.
     return {"kind": kind_of(model), "params": model.get_params(deep=False), "fitted": None}
 
 
 def _decode(fields: dict[str, Any]) -> BudgetedEstimator:
-    """Build a nested model with the checks of one that has a file of its own."""
+    """Build a nested model with the same checks as for one in a file of its own."""
     if set(fields) != {"kind", "params", "fitted"}:
         raise ValueError(f"a model holds kind, params and fitted; got {sorted(fields)}")
     kind, params, fitted = fields["kind"], fields["params"], fields["fitted"]
@@ -27,5 +28,5 @@ def _decode(fields: dict[str, Any]) -> BudgetedEstimator:
     return build(kind, {"params": params, "fitted": fitted})
 
 
-# An abstract class is as good as any here: only its subclasses are ever met.
+# The abstract base stands for all methods: the codec of a subclass is found through its bases.
 register_codec("Model", BudgetedEstimator, _encode, _decode)  # type: ignore[type-abstract]

@@ -1,4 +1,4 @@
-"""What parameters may be: one table of constraints per estimator, checked by scikit-learn's code.
+"""Constraints of parameters: one table per estimator, checked by scikit-learn's code.
 
 An estimator lists its constraints in ``_parameter_constraints``; `fit` checks them all before it learns. A
 parameter that breaks its constraint raises ``InvalidParameterError``, which is a ``ValueError``.
@@ -64,7 +64,7 @@ BOOLEAN: Final = "boolean"
 RANDOM_STATE: Final = "random_state"
 #: Threads, as in joblib.
 JOBS: Final[list[Any]] = [Integral, None]
-#: Checked where it is used, such as price lists, which may come in many forms.
+#: Checked where it is used; for price lists, for instance, which come in many forms.
 ANY_OR_NONE: Final[list[Any]] = [object, None]
 
 

@@ -1,4 +1,4 @@
-"""The Pareto filter: which of many points no other one beats in both spend and score."""
+"""The Pareto filter: the points that no other point beats in both spend and score."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 
 def pareto(spend: NDArray[np.float64], score: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the places of the points that nothing as cheap is as good as, by rising spend.
+    """Return the indices of the Pareto-efficient points, by ascending spend.
 
     Parameters
     ----------
@@ -25,6 +25,8 @@ def pareto(spend: NDArray[np.float64], score: NDArray[np.float64]) -> NDArray[np
     >>> pareto(np.array([3.0, 1.0, 2.0, 2.0]), np.array([0.9, 0.5, 0.4, 0.8]))
     array([1, 3, 0])
     """
+    # Sweep by ascending spend, best score first among equal spends: a point is efficient if its score is
+    # above the running maximum of those before it.
     order = np.lexsort((-score, spend))
     order = order[~np.isnan(score[order])]
     before = np.append(-np.inf, np.maximum.accumulate(score[order])[:-1]) if len(order) else score[order]

@@ -1,4 +1,4 @@
-"""One model of a trade-off: what it pays and how good it is."""
+"""One point of a trade-off curve: the spend and the score of one model."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from farthing.store import register_codec
 
 # Half the width of a 95 % interval, in standard errors.
 _WIDTH: Final = 1.96
-# What a file holds of a point besides its method and parameters.
+# Fields that a file holds besides the method and its parameters.
 _NUMBERS: Final = ("spend", "max_spend", "score", "error", "loss")
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What one setting of one method pays and scores, on rows that it did not learn from.
+    """Spend and score of one setting of one method, on rows that it did not learn from.
 
     Parameters
     ----------
@@ -29,22 +29,22 @@ class Point:
     params : mapping
         The parameters that were set, beside the costs.
     spend, max_spend : float
-        What a row pays: the mean, and the most.
+        Mean and largest spend of a row.
     score : float
-        Larger is better. Choices among points go by ``spend`` and ``score``, so these are of validation rows.
+        Larger is better. Points are chosen by ``spend`` and ``score``, so these are of validation rows.
     error : float
         Standard error of the score; NaN if there is none.
     loss : float
-        What tells equally good scores apart: the Brier score of the probabilities if the score is the
-        accuracy, else NaN.
+        Breaks ties between scores: the Brier score of the probabilities if the score is the accuracy, else
+        NaN.
     test_spend, test_score : float
-        The same on rows that chose nothing; NaN if there are none.
+        The same on test rows, which were used for no choice; NaN if there are none.
     details : mapping of str to float
-        What else the method reports, such as the number of rounds or the share of rows that a gate sends on.
+        Further figures, such as the number of rounds or the fraction of rows that a gate sends on.
     estimator : estimator
-        What to fit to get such a model: all parameters are set, and nothing is learned.
+        Unfitted, with all parameters set; fit it to get such a model.
     source : fitted estimator or callable, optional
-        The model itself, or a function that makes it.
+        The model itself, or a function that builds it.
     """
 
     method: str
@@ -63,7 +63,7 @@ class Point:
     @property
     def model(self) -> Any:
         """The fitted model; None if the path keeps none."""
-        # An estimator has no __call__, so what is callable makes one.
+        # No estimator has __call__, so a callable must be a function that builds one.
         return self.source() if callable(self.source) else self.source
 
     @property
@@ -79,7 +79,7 @@ class Point:
         return self.score - _WIDTH * self.error, self.score + _WIDTH * self.error
 
     def spend_of(self, *, hard: bool) -> float:
-        """Return what is held against a budget: the most that a row pays if it is hard, else the mean."""
+        """Return what is compared with a budget: the largest spend of a row if it is hard, else the mean."""
         return self.max_spend if hard else self.spend
 
     def __str__(self) -> str:
@@ -93,7 +93,7 @@ def brief(value: Any) -> str:
 
 
 def _encode(point: Point) -> dict[str, object]:
-    """Return what a file holds of a point: no models, and of the parameters what text can say."""
+    """Return the state for a file: no models, and parameters that are not plain values as text."""
     return {
         "method": point.method,
         "params": {name: _kept(value) for name, value in point.params.items()},
@@ -107,7 +107,7 @@ def _kept(value: Any) -> str | int | float | bool | None:
 
 
 def _decode(fields: dict[str, Any]) -> Point:
-    """Make a point of what may be a hostile file."""
+    """Build a point from the state of a file, which may be hostile."""
     if set(fields) != {"method", "params", *_NUMBERS}:
         raise ValueError(f"a point has a method, params and {', '.join(_NUMBERS)}; got {sorted(fields)}")
     if not isinstance(fields["method"], str) or not isinstance(fields["params"], dict):

@@ -1,4 +1,4 @@
-"""The methods by name: what `load` may build and what a sweep may try."""
+"""The registry of methods by name: what `load` may build and what a sweep may try."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Grid: TypeAlias = Mapping[str, Any] | Callable[..., Mapping[str, Any]]
 Method = TypeVar("Method", bound=type)
 
 LAST: Final = 100
-"""The rank of a method that says nothing about it."""
+"""The rank of a method that was registered without one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +22,14 @@ class Entry:
     method : type
         The estimator's class.
     grid : mapping, callable or None
-        Settings that a sweep tries by default: parameter names to lists of values, or a callable that gives
+        Settings that a sweep tries by default: parameter names to lists of values, or a callable that returns
         such a mapping.
     auto : mapping, callable or bool
-        The settings among them for one who names no method; True is all of them, False none.
+        Settings for a sweep that names no method; True is all of ``grid``, False none.
     rank : int
-        Methods of a lower one are tried first.
+        Methods of lower rank are tried first.
     trials : tuple of mappings
-        Settings, besides the defaults, at which the contract is to be checked.
+        Settings, besides the defaults, at which the contract is checked.
     """
 
     method: type
@@ -56,13 +56,12 @@ def register(
     grid : mapping or callable, optional
         Settings for a sweep that names the method, or all methods.
     auto : mapping, callable or bool
-        Settings for a sweep that leaves the choice of methods to us: fewer of them, or True for ``grid``, or
-        False for none.
+        Settings for a sweep that names no methods: a smaller grid, or True for ``grid``, or False for none.
     rank : int
-        Where the method stands in such a sweep: lower ones come first, which matters if time is short.
+        Order in such a sweep: lower ranks come first, which matters under a time limit.
     trials : sequence of mappings
-        Settings, besides the defaults, at which the contract is to be checked: one for each branch of the
-        method that walks, pays or predicts in a way of its own.
+        Settings, besides the defaults, at which the contract is checked: one for each branch of the method
+        that walks, pays or predicts differently.
 
     Returns
     -------
@@ -81,7 +80,7 @@ def register(
     def enter(method: Method) -> Method:
         name = method.__name__
         present = _ENTRIES.get(name)
-        # A cell of a notebook run twice, or a module reloaded, defines the same class anew.
+        # The same origin is no clash: a notebook cell run twice, or a reloaded module, redefines its class.
         if present is not None and _origin(present.method) != _origin(method):
             raise ValueError(
                 f"a method named {name!r} is already registered by {present.method.__module__}; "
@@ -94,7 +93,7 @@ def register(
 
 
 def get(name: str) -> Any:
-    """Return the class registered under a name; a LookupError lists the names there are."""
+    """Return the class registered under a name; LookupError, with the known names, if there is none."""
     return _entry(name).method
 
 
@@ -112,7 +111,7 @@ def auto_grid(name: str) -> Grid | None:
 
 
 def rank(name: str) -> int:
-    """Return where the method stands among others: the lowest is first."""
+    """Return the rank of a method; the lowest is tried first."""
     return _entry(name).rank
 
 

@@ -1,4 +1,4 @@
-"""The contract for regressors."""
+"""The base class of regressors."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from farthing.base.fitted import RegressorModel
 class ContractRegressor(RegressorMixin, BudgetedEstimator):  # type: ignore[misc]
     """A regressor that keeps the contract; see `BudgetedEstimator` for what a method fills in.
 
-    ``_learn`` gets the target as float64. What it returns is a `RegressorModel`.
+    ``_learn`` gets the target as float64 and returns a `RegressorModel`.
     """
 
     fitted_: RegressorModel

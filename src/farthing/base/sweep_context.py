@@ -1,4 +1,4 @@
-"""What a method may want to know of a table before it says which settings a sweep should try."""
+"""Facts about a table that the default grid of a method may depend on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from farthing.costs import CostSheet
 
 @dataclass(frozen=True, slots=True)
 class SweepContext:
-    """The table, the prices and the budget of a sweep; a grid that is a callable gets this.
+    """Table size, prices and budget of a sweep; the argument of grids that are callables.
 
     Parameters
     ----------
@@ -21,11 +21,11 @@ class SweepContext:
     costs : CostSheet
         The prices.
     budget : float or None
-        What is asked for, if it is one budget.
+        The requested budget, if there is exactly one.
     budget_kind : {"mean", "hard"}
-        Whether the budget is for the mean of the rows or for every row.
+        Whether the budget limits the mean spend or that of every row.
     random_state : int
-        For stochastic methods that were given no seed, so that a sweep can be repeated.
+        Seed for stochastic methods that were given none, so that a sweep is repeatable.
     """
 
     n_rows: int
@@ -38,6 +38,6 @@ class SweepContext:
 
     @property
     def mean_price(self) -> float:
-        """What a feature costs on average, shared costs included."""
+        """Mean price of a feature, shared costs included."""
         names = self.costs.features
         return self.costs.total(names) / max(1, len(names))

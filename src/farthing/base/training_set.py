@@ -1,4 +1,4 @@
-"""The rows that a method learns from, with all that belongs to them."""
+"""The validated training data of a method: rows, target, weights and prices."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from farthing.table import Bins, PreparedTable, Schema
 
 @dataclass(frozen=True, eq=False)
 class TrainingSet:
-    """Rows, targets and weights, all validated, in the form in which methods get them.
+    """Rows, targets, weights and prices, all validated, in the form that methods take.
 
     Parameters
     ----------
     table : PreparedTable
-        The rows: floats with NaN for missing values and codes for categories.
+        The rows: floats, with NaN for missing values and codes for categories.
     target : ndarray, shape (n_rows,)
-        Codes of classes, places in ``classes``; or floats.
+        Class codes, which index ``classes``; or floats.
     weights : ndarray of float64, shape (n_rows,)
-        How much each row counts, above zero.
+        Weight of each row, above zero.
     costs : CostSheet
         The prices, in the order of the columns.
     classes : ndarray, shape (n_classes,), or None
-        The labels, of which some may have no row; None for a regression.
+        The labels; some may have no row. None for a regression.
     qid : ndarray of int64, shape (n_rows,), optional
         The query of each row, for rankings.
 
@@ -55,7 +55,7 @@ class TrainingSet:
         costs: CostSheet | None = None,
         classes: NDArray[Any] | None = None,
     ) -> TrainingSet:
-        """Make one of a table and a target that is encoded already, each row of weight 1 unless told."""
+        """Build one from a table and an encoded target; weights and costs default to 1 each."""
         table = PreparedTable.of(X)
         return cls(
             table,
@@ -86,11 +86,13 @@ class TrainingSet:
         return len(self.classes)
 
     def bins(self, max_bins: int, n_threads: int = 1) -> Bins:
-        """Return the table in bins, which fits on the same rows share."""
+        """Return the binned table, which is shared by all fits on the same rows."""
         return self.table.bins(max_bins, n_threads)
 
     def take(self, rows: NDArray[Any]) -> TrainingSet:
-        """Return some of the rows, by number or by a mask; the schema stays that of the whole."""
+        """Return some of the rows, by index or by mask; the schema stays that of all rows."""
+        # Unlike `PreparedTable.take`, which drops categories that no longer occur: the parts of one fit, such
+        # as folds, must agree on the codes.
         part = PreparedTable(self.table.schema, self.table.encoded.take(rows))
         return replace(
             self,
@@ -105,22 +107,23 @@ class TrainingSet:
         return self if factors is None else replace(self, weights=self.weights * factors[self.target])
 
     def prior(self) -> NDArray[np.float64]:
-        """Return the best guess without looking: the weighted share of each class, or the weighted mean."""
+        """Return the prediction without any feature: weighted class frequencies, or the weighted mean."""
         if self.classes is None:
             return np.array([np.average(self.target, weights=self.weights)])
+        # A batch of one row, since `normalise` takes batches.
         counts: NDArray[np.float64] = np.zeros((1, len(self.classes)))
         np.add.at(counts[0], self.target, self.weights)
         return normalise(counts).ravel()
 
     def header(self, prior: NDArray[np.float64] | None = None, budget: float | None = None) -> dict[str, Any]:
-        """Return the fields that every `FittedModel` of these rows begins with.
+        """Return the fields that every `FittedModel` of these rows has.
 
         Parameters
         ----------
         prior : ndarray of float64, shape (n_outputs,), optional
-            The raw output of knowing nothing; None is `prior`.
+            The raw output of a row that acquired nothing; None is that of the method `prior`.
         budget : float or None
-            The hard cap at prediction.
+            The hard budget at prediction.
         """
         fields = {
             "schema": self.schema,

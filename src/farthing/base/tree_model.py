@@ -15,13 +15,14 @@ from farthing.walks import ForestPolicy, Policy
 
 
 def ladder(n_rounds: int) -> list[int]:
-    """Return numbers of rounds from 1 up, each about a quarter more than the one before, the last included.
+    """Return numbers of rounds from 1 to ``n_rounds``, each about a quarter larger than the one before.
 
     Examples
     --------
     >>> ladder(20)
     [1, 2, 3, 4, 5, 6, 8, 10, 13, 16, 20]
     """
+    # A factor of 10 ** 0.1, ten steps per decade.
     steps = [1]
     while (step := max(steps[-1] + 1, round(steps[-1] * 1.26))) < n_rounds:
         steps.append(step)
@@ -30,7 +31,7 @@ def ladder(n_rounds: int) -> list[int]:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TreeModel(FittedModel):
-    """A sum over trees: the walk goes through them in order, the array calls through the compiled predictor.
+    """A sum over trees: walks visit them in order; array calls use the compiled predictor.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class TreeModel(FittedModel):
 
     forest: Forest
 
-    #: Whether every row goes through all trees; False if they are several models, of which a row uses some.
+    #: Whether every row passes all trees; False if they form several models, of which a row uses only some.
     is_one_sum: ClassVar[bool] = True
 
     @property
@@ -58,7 +59,7 @@ class TreeModel(FittedModel):
         return Predictor(self.forest, self.node_scores(), single_sums=self.single_sums)
 
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
-        """Return a walk through the trees, one after another."""
+        """Return a policy that walks the trees one after another."""
         return ForestPolicy.of(self.predictor)
 
     def outputs(
@@ -69,7 +70,7 @@ class TreeModel(FittedModel):
         seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Answer many rows in the compiled core; see `FittedModel.outputs`."""
+        """Predict many rows in the compiled core; see `FittedModel.outputs`."""
         return self.predictor.predict(values, sheet=self.costs, budget=budget, n_threads=n_threads)
 
     def check(self) -> None:

@@ -16,7 +16,7 @@ from farthing.table import PreparedTable, encode
 
 
 class ValidatedMixin(BudgetedEstimator):
-    """``fit(X, y, validation=...)``: ``_learn`` gets those rows as a `TrainingSet` named validation."""
+    """``fit(X, y, validation=...)``: ``_learn`` gets these rows as a `TrainingSet` named ``validation``."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, *, validation: Any = None) -> Self:
         """Learn from a table.
@@ -24,14 +24,14 @@ class ValidatedMixin(BudgetedEstimator):
         Parameters
         ----------
         X : array, frame or PreparedTable, shape (n_rows, n_features)
-            NumPy, pandas or polars; missing values and categories are welcome.
+            NumPy, pandas or polars; may have missing values and categories.
         y : array, shape (n_rows,)
             Labels or numbers.
         sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is as if it were not there.
+            Weights; rows of weight zero are ignored.
         validation : tuple (X, y) or (X, y, sample_weight), optional
-            Validation rows, which choose the number of rounds, the threshold of a budget and the like, in
-            place of rows that would be held out.
+            Validation rows, which choose the number of rounds, the threshold for a budget and the like,
+            instead of rows held out from the training data.
 
         Returns
         -------
@@ -42,7 +42,7 @@ class ValidatedMixin(BudgetedEstimator):
         return self.fit_rows(rows, validation=given)
 
     def validation_set(self, rows: TrainingSet, validation: Any) -> TrainingSet:
-        """Validate the rows that `fit` was given as ``validation``, against those of the fit.
+        """Check the ``validation`` argument of `fit` against the training rows.
 
         Parameters
         ----------
@@ -63,6 +63,7 @@ class ValidatedMixin(BudgetedEstimator):
     def _validation_rows(
         self, rows: TrainingSet, X: Any, y: Any, sample_weight: Any = None, *, qid: Any = None
     ) -> TrainingSet:
+        # Under the schema of the training rows: unseen categories are missing, as they are at prediction.
         encoded = encode(rows.schema, X, type(self).__name__)
         encoded.check()
         target = self._validation_target(rows, y)
@@ -73,7 +74,7 @@ class ValidatedMixin(BudgetedEstimator):
         return replace(rows, table=table, target=target, weights=weights, qid=qid)
 
     def _validation_target(self, rows: TrainingSet, y: Any) -> NDArray[Any]:
-        """Check the target of validation rows and return it as that of training rows is."""
+        """Check the target of validation rows and encode it like that of the training rows."""
         if rows.classes is None:
             return self._encode_target(y)[0]
         labels = column_or_1d(y, warn=True)

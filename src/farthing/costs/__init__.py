@@ -1,7 +1,7 @@
-"""Prices, and who has paid.
+"""Feature prices and ledgers.
 
-``sheet`` is the price list, ``readers`` brings it in from files, ``ledger`` keeps the account of one row,
-``budget`` says when a budget holds; ``validation`` checks what a user gives, ``group`` is a shared cost,
+``sheet`` is the price list, ``readers`` reads it from files, ``ledger`` tracks the purchases of one row,
+``budget`` defines when a budget holds; ``validation`` checks user input, ``group`` is a shared cost,
 ``display`` prints a sheet.
 """
 

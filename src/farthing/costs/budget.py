@@ -1,4 +1,4 @@
-"""What it means that a budget holds."""
+"""The definition of spending within a budget."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, overload
 from farthing.typing import Flags, Floats
 
 SLACK: Final = 1e-12
-"""The share of itself by which a budget may be exceeded: the rounding error of a long sum of costs."""
+"""Relative tolerance of a budget: the rounding error of a long sum of costs."""
 
 
 @overload
@@ -28,6 +28,8 @@ def spending_limit(budget: float | Floats | None) -> float | Floats:
     >>> spending_limit(None), spending_limit(2.0) > 2
     (inf, True)
     """
+    # Relative, so that costs and budget times a power of two give the same decisions. The compiled core has
+    # the same expression, and a budget of 0 stays 0.
     return math.inf if budget is None else budget * (1 + SLACK)
 
 
@@ -41,9 +43,9 @@ def within_budget(spent: float | Floats, budget: float | Floats | None) -> bool 
     Parameters
     ----------
     spent : float or ndarray of float64
-        What was paid.
+        The amount paid.
     budget : float, ndarray of float64 or None
-        What may be paid, one number or one for each of ``spent``; None is no limit.
+        The budget, one number or one for each of ``spent``; None is no limit.
 
     Returns
     -------

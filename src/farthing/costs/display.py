@@ -62,6 +62,7 @@ def _align(columns: Sequence[Sequence[str]]) -> list[str]:
 
 def _numbers(values: Sequence[float]) -> list[str]:
     """Format amounts with the same few decimals if that is exact, else with six significant digits."""
+    # Fewest decimals first, so that prices in whole units are printed without any.
     for decimals in range(5):
         if all(value < 1e9 and round(value, decimals) == value for value in values):
             return [f"{value:.{decimals}f}" for value in values]

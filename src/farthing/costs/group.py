@@ -35,7 +35,7 @@ class Group:
 
 
 def as_group(name: str, entry: object) -> Group:
-    """Return a `Group`, made from a pair ``(cost, members)`` or a mapping if need be; errors name it."""
+    """Return a `Group` from a group, a pair ``(cost, members)`` or a mapping; errors name it."""
     if isinstance(entry, Group):
         return entry
     if isinstance(entry, Mapping):
@@ -79,6 +79,7 @@ def as_groups(groups: object, index: Mapping[str, int]) -> dict[str, Group]:
                     f"feature {member!r} is in two groups, {group_of[member]!r} and {name!r}; keep it in one"
                 )
             group_of[member] = name
+        # Members in the order of the sheet, so that sheets with the same content are equal.
         found[name] = Group(group.cost, sorted(group.members, key=index.__getitem__))
     return found
 
@@ -88,7 +89,7 @@ def _members(members: object) -> tuple[str, ...]:
         raise CostError(
             f"the members of a group are of type {type(members).__name__}; expected a list of features"
         )
-    if isinstance(members, (set, frozenset)):  # a set has no order, and equal sheets need the same one
+    if isinstance(members, (set, frozenset)):  # the order of a set varies, and equal sheets need the same one
         members = sorted(members, key=lambda name: text(name, "a feature name"))
     found = unique(members)
     if not found:

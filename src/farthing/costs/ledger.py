@@ -1,4 +1,4 @@
-"""The row ledger: what one row owns, what it has paid, what it can still afford."""
+"""The row ledger: what one row owns, has paid and can still afford."""
 
 import math
 from bisect import bisect, insort
@@ -13,9 +13,9 @@ from farthing.typing import Flags
 
 
 class RowLedger:
-    """The account of one row: what it owns, what it has spent, within which budget.
+    """The ledger of one row: what it owns and has spent, and its budget.
 
-    Features are given as columns of the sheet. Sums have the bits of those of the sheet: ``spent`` is always
+    Features are given as columns of the sheet. Sums are bit for bit those of the sheet: ``spent`` is always
     ``sheet.total(bought, owned=known)``, whatever the order of the purchases.
 
     Parameters
@@ -23,7 +23,7 @@ class RowLedger:
     sheet : CostSheet
         The prices.
     budget : float, optional
-        The most that may be spent, at least zero; None is no limit.
+        The budget, at least zero; None is no limit.
     known : iterable of int or str, or bool array of shape (n_features,)
         The columns, or the names, that are owned from the start and free; their groups are free with them.
 
@@ -67,7 +67,7 @@ class RowLedger:
         self._own: list[float] = sheet.own.tolist()
         self._shared: list[float] = sheet.shared.tolist()
         self._group_of: list[int] = sheet.group_of.tolist()
-        # Bytes, not arrays: access to single entries is faster, and NumPy can view them.
+        # Python lists and bytes, not arrays: access to single entries is faster, and NumPy can view bytes.
         self._owned = bytearray(len(self._own))
         self._bought = bytearray(len(self._own))
         self._paid = bytearray(len(self._shared))  # groups with an owned feature
@@ -79,12 +79,12 @@ class RowLedger:
 
     @property
     def owned(self) -> Flags:
-        """What the row owns, known or bought: a read-only view, (n_features,), that follows the ledger."""
+        """What the row owns, known or bought: a live, read-only view, shape (n_features,)."""
         return _view(self._owned)
 
     @property
     def bought(self) -> Flags:
-        """What the row paid for: a read-only view, (n_features,), that follows the ledger."""
+        """What the row paid for: a live, read-only view, shape (n_features,)."""
         return _view(self._bought)
 
     @property
@@ -131,6 +131,8 @@ class RowLedger:
         unpaid = {column for column in columns if not self._owned[column]}
         if not unpaid:
             return True
+        # The whole sum again, in the order of the sheet. Adding a price to `_spent` would round differently,
+        # and a purchase could pass here and yet exceed the budget by `sheet.total`.
         spent = 0.0
         for column in sorted(unpaid.union(self._columns)):
             spent += self._own[column]
@@ -215,6 +217,7 @@ class RowLedger:
         """Return the spend after buying one more column, added in the order of `CostSheet.total`."""
         if self._owned[column]:
             return self._spent
+        # As in `affords_all`, the sum is computed anew. `_columns` is sorted, so no sort is needed.
         own, columns = self._own, self._columns
         at = bisect(columns, column)
         spent = 0.0
@@ -265,6 +268,7 @@ def _known_columns(sheet: CostSheet, known: Iterable[int] | Iterable[str] | Flag
 
 
 def _view(flags: bytearray) -> Flags:
+    # No copy: the array shares the memory of the bytearray.
     view = np.frombuffer(flags, dtype=np.bool_)
     view.flags.writeable = False
     return view

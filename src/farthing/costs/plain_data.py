@@ -1,4 +1,4 @@
-"""A cost sheet as lists, numbers and strings, as files and pickles hold it."""
+"""A cost sheet as lists, numbers and strings, for files and pickles."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def to_dict(
     return {
         "features": list(features),
         "costs": list(own),
-        # Lists, since the order of the groups matters and a mapping in a file may lose it.
+        # A list, since the order of the groups matters (it is that of the sums) and a mapping may lose it.
         "groups": [
             {"name": name, "cost": group.cost, "members": list(group.members)}
             for name, group in groups.items()
@@ -33,7 +33,7 @@ def to_dict(
 
 
 def from_dict(plain: Any) -> tuple[dict[str, float], dict[str, Group], str]:
-    """Return costs, groups and unit from what `to_dict` returned; anything else is a `CostError`."""
+    """Return costs, groups and unit from the output of `to_dict`; anything else raises `CostError`."""
     expected = {"features": list, "costs": list, "groups": list, "unit": str}
     plain = validation.fields(plain, expected, "a stored sheet")
     features = validation.unique(plain["features"])

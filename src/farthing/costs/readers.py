@@ -11,8 +11,8 @@ TOML and JSON hold what the constructor takes::
     cost = 2.10
     members = ["chol", "fbs"]
 
-CSV has the price of a feature bought alone, and the part of it that its group shares; other columns are
-ignored::
+CSV has the price of a feature bought alone, and the part of it that is shared by its group; other columns
+are ignored::
 
     feature,cost,group,group_cost
     age,1.00,,
@@ -35,13 +35,14 @@ from farthing.costs.group import Group
 from farthing.costs.validation import amount, brief, quoted
 from farthing.errors import CostError
 
-# Enough digits for the exact difference of any two doubles, so that the only rounding is the last one.
+# Enough digits for the exact difference of any two doubles, so that only the conversion to float rounds:
+# 8.30 - 2.10 is 6.2, not the 6.200000000000001 of floats.
 _EXACT = Context(prec=1100)
 _CSV_COLUMNS = ("feature", "cost", "group", "group_cost")
 
 
 class PriceList(NamedTuple):
-    """The arguments of `CostSheet`, as a file gives them; the constructor checks them."""
+    """The arguments of `CostSheet` from a file; its constructor checks them."""
 
     costs: Any
     groups: Any
@@ -115,6 +116,7 @@ def parse_csv(content: str) -> PriceList:
     >>> parse_csv("feature,cost,group,group_cost\nthalach,102.90,B,101.90").costs
     {'thalach': 1.0}
     """
+    # Decimals until the shared part is subtracted: own costs have the digits that the file suggests.
     costs: dict[str, float] = {}
     shared: dict[str, tuple[Decimal, list[str]]] = {}
     for row in _csv_rows(content):
@@ -227,4 +229,4 @@ def _decimal(cell: str, what: str) -> Decimal:
     except InvalidOperation:
         raise CostError(f"{what} is {brief(cell)}; expected a plain number such as 7.27") from None
     amount(number, what)
-    return number or Decimal(0)  # without the sign of -0
+    return number or Decimal(0)  # drops the sign of -0

@@ -1,4 +1,4 @@
-"""The price list: what each feature costs, alone and together."""
+"""The cost sheet: own costs of features and shared costs of groups."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from farthing.costs.readers import read_prices
 from farthing.errors import CostError
 from farthing.typing import Flags, Floats, Integers
 
-# Rows of a mask that are summed together: a block stays in the cache while the columns are added.
+# Rows of a mask that are summed together; a block stays in the cache while its columns are added.
 _BLOCK = 4096
 
 
 class CostSheet:
-    """What each feature costs: a cost of its own, and perhaps a cost that it shares with a group.
+    """The cost of each feature: its own cost, and possibly a cost shared with a group.
 
-    The total of a set S of features is the sum of their own costs plus the shared cost of each group that
-    S touches, charged once. A sheet is a value: immutable, hashable, equal to any sheet with the same entries
-    in the same order.
+    The total of a set S of features is the sum of their own costs plus the shared cost of each group with a
+    member in S, charged once. A sheet is a value: immutable, hashable, equal to any sheet with the same
+    entries in the same order.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class CostSheet:
         The shared costs; each a `Group`, a pair ``(cost, members)`` or a mapping with these keys.
         A feature is in at most one group.
     unit : str
-        What the numbers are, for display: ``"USD"``, ``"ms"``.
+        The unit of the costs, for display: ``"USD"``, ``"ms"``.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class CostSheet:
                 places[index[member]] = place
         shared = tuple(group.cost for group in found.values())
 
-        put = super().__setattr__
+        put = super().__setattr__  # that of the class refuses
         put("features", features)
         put("own", _frozen(own, np.float64))
         put("group_names", tuple(found))
@@ -128,6 +128,7 @@ class CostSheet:
         put("_values", (own, shared))
         put("_places", tuple(places))
         put("_hash", hash(self._identity()))
+        # A finite total bounds the total of every subset, so no later sum has to check for overflow.
         if not np.isfinite(self.total(features)):
             largest = features[int(np.argmax(self.own))]
             raise CostError(
@@ -156,9 +157,9 @@ class CostSheet:
         Parameters
         ----------
         path : str or path-like
-            The file; its ending says the format.
+            The file; its extension determines the format.
         unit : str, optional
-            The unit, in place of what the file says; a CSV file cannot say it.
+            The unit, which overrides that of the file; a CSV file has none.
         """
         try:
             prices = read_prices(path)
@@ -168,7 +169,7 @@ class CostSheet:
 
     @classmethod
     def of(cls, costs: CostsLike, names: Iterable[str]) -> CostSheet:
-        """Make the sheet of a table from the ``costs=`` of a user.
+        """Return the sheet of a table for the ``costs=`` argument of a user.
 
         Parameters
         ----------
@@ -213,7 +214,7 @@ class CostSheet:
         """Return the cost of a set of features, given that another set is owned.
 
         Own costs are added one by one in the order of the sheet, then the shared costs in the order of the
-        groups, so that the total of a set always has the same bits.
+        groups, so the total of a set always has the same bits.
 
         Parameters
         ----------
@@ -229,16 +230,16 @@ class CostSheet:
         return self._charge(self._columns(features), self._columns(owned))
 
     def price(self, feature: str, owned: Iterable[str] | Flags = ()) -> float:
-        """Return the cost of one more feature, given that a set is owned: ``total([feature], owned)``."""
+        """Return the cost of one more feature when a set is owned: ``total([feature], owned)``."""
         return self._charge({self.column(feature)}, self._columns(owned))
 
     def total_rows(self, acquired: npt.ArrayLike) -> Floats:
-        """Return the total of each row's features, bit for bit as `total` gives it.
+        """Return the total of the features of each row, bit for bit that of `total`.
 
         Parameters
         ----------
         acquired : bool array of shape (n_rows, n_features)
-            Which features each row bought.
+            The features that each row bought.
 
         Returns
         -------
@@ -261,7 +262,8 @@ class CostSheet:
         totals = np.zeros(mask.shape[0])
         for start in range(0, mask.shape[0], _BLOCK):
             block, sums = mask[start : start + _BLOCK], totals[start : start + _BLOCK]
-            # A row without the feature adds 0.0, which does not change the sum.
+            # Not a matrix product, which may add in another order than `_charge`. A row without the feature
+            # adds 0.0, which does not change the sum.
             for column, cost in enumerate(own):
                 if cost:
                     sums += block[:, column] * cost
@@ -270,7 +272,7 @@ class CostSheet:
         return totals
 
     def scaled(self, factor: float) -> CostSheet:
-        """Return the sheet with every cost times a factor, exactly so for a power of two.
+        """Return the sheet with every cost multiplied by a factor; exact for a power of two.
 
         Examples
         --------
@@ -326,7 +328,7 @@ class CostSheet:
 
     @classmethod
     def from_dict(cls, plain: Any) -> Self:
-        """Make a sheet from what `to_dict` returned; anything else is a `CostError`."""
+        """Build a sheet from the output of `to_dict`; anything else raises `CostError`."""
         return cls(*plain_data.from_dict(plain))
 
     def __repr__(self) -> str:
@@ -356,6 +358,7 @@ class CostSheet:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # Through the constructor, since pickle's default would call the __setattr__ that refuses.
         return type(self).from_dict, (self.to_dict(),)
 
     def _identity(self) -> tuple[object, ...]:
@@ -370,7 +373,7 @@ class CostSheet:
         return CostSheet(dict(zip(self.features, own, strict=True)), groups, self.unit)
 
     def _charge(self, wanted: set[int], owned: set[int]) -> float:
-        """Add up the price of columns; the compiled core adds in the same order, to give the same bits."""
+        """Sum the price of columns; the compiled core adds in the same order and gives the same bits."""
         own, shared = self._values
         spent = 0.0
         unpaid = sorted(wanted - owned if owned else wanted)
@@ -380,6 +383,7 @@ class CostSheet:
             group_of = self._places
             touched = {group_of[column] for column in unpaid}
             touched.discard(-1)
+            # Who owns a member of a group has paid its shared cost.
             if owned:
                 touched.difference_update([group_of[column] for column in owned])
             for place in sorted(touched):

@@ -12,7 +12,7 @@ import numpy as np
 
 from farthing.errors import CostError
 
-# The scalars with which pandas marks a missing entry; pandas itself is never imported here.
+# Types of the scalars that mark missing entries in pandas, which is never imported here.
 _MISSING_TYPES = frozenset({"NAType", "NaTType"})
 
 
@@ -33,12 +33,12 @@ def brief(value: object) -> str:
     """Show a value in a message, shortened when it is long."""
     try:
         return reprlib.repr(value) if not isinstance(value, Decimal) else f"{value:.12g}"
-    except ValueError:  # Python writes no integer of more than some thousands of digits
+    except ValueError:  # Python refuses to print integers of thousands of digits
         return "a number too long to show"
 
 
 def nearest(name: object, names: Sequence[str]) -> str:
-    """Suggest the name that was probably meant; empty if none is close.
+    """Return a hint with the closest name; empty if none is close.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def amount(value: object, what: str) -> float:
         number = math.inf
     if math.isinf(number):
         raise CostError(f"{what} is infinite ({shown}); to forbid a feature, leave it out of the table")
-    return number + 0.0  # so that -0.0 is 0.0
+    return number + 0.0  # turns -0.0 into 0.0, so that equal sheets have equal bits
 
 
 def text(value: object, what: str) -> str:

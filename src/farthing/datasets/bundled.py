@@ -1,8 +1,8 @@
-"""The five medical tables that come with the package, with what each test costs.
+"""The five medical tables that come with the package, with the prices of their tests.
 
 The prices are in Canadian dollars, from the fee schedule of the Ontario Health Insurance Program. Peter
 Turney compiled them for the UCI repository in 1995. Tests that share a procedure (a blood sample, a run on
-the treadmill) are groups: the first one bought pays for the procedure, the others only for themselves.
+the treadmill) are groups: the first one bought pays for the procedure, the others only their own cost.
 The names of the groups are ours; the price lists call them A, B and C.
 """
 
@@ -86,7 +86,7 @@ def load_pima_diabetes(*, zeros_missing: bool = True, frame: bool | None = None)
     Parameters
     ----------
     zeros_missing : bool, default=True
-        Whether to read these impossible zeros, 652 in all, as missing; older papers keep them.
+        Whether to read these 652 impossible zeros as missing; older papers keep them.
     frame : bool, optional
         As in `load_heart_disease`.
 
@@ -246,6 +246,7 @@ def _wants_frame(frame: bool | None) -> bool:
 
 
 def _read_costs(name: str) -> CostSheet:
+    # as_file, since the package may be imported from a zip, where the table has no path of its own.
     with as_file(files("farthing.datasets") / "tables" / f"{name}_costs.csv") as path:
         return CostSheet.read(path, unit=UNIT)
 
@@ -262,6 +263,7 @@ def _by_position(sheet: CostSheet) -> CostSheet:
 
 
 def _numbers(rows: list[dict[str, str]], name: str, zero_missing: bool) -> Floats:
+    # An empty cell is missing.
     column = np.array([float(row[name]) if row[name] else np.nan for row in rows])
     if zero_missing:
         column[column == 0] = np.nan
@@ -277,6 +279,7 @@ def _frame(values: Floats, names: tuple[str, ...], notes: dict[str, ColumnNote])
         if notes[name].nominal:
             # Integer codes in the order of the notes, NaN for missing.
             columns[name] = pd.Categorical(column, categories=list(notes[name].codes))
+        # NaN is unequal to itself, so a column with missing values stays float.
         elif np.all(column == np.floor(column)):
             columns[name] = column.astype(np.int64)
         else:

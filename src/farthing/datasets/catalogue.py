@@ -21,8 +21,8 @@ class Entry:
     parts : tuple of (str, int)
         The published split as consecutive runs of rows, in the order of the rows on OpenML.
     train_counts : tuple of int
-        Rows of each class in the training part, smallest first: a copy whose rows come in another order does
-        not have these counts, and so gets no split.
+        Rows of each class in the training part, smallest first. A copy with another order of rows does not
+        have these counts, and so gets no split.
     """
 
     description: str
@@ -139,7 +139,7 @@ CATALOGUE = {
         licence="Microsoft Research licence, research use only",
     ),
     "satellite": Entry(
-        # OpenML's copy lacks a few rows, so the official split cannot be told there.
+        # OpenML's copy lacks a few rows, so the official split cannot be recovered.
         description="Pixels of a Landsat image and their neighbours in four bands: what grows there?",
         citation=f"A. Srinivasan (1993), Statlog (Landsat Satellite), {UCI}.",
         openml=(182, "satimage"),

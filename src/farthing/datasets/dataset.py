@@ -131,6 +131,7 @@ class Dataset:
         Dataset(thyroid: 3428 rows, 20 features, test 3428)
         """
         rows = self.mask(part)
+        # Both arrays and frames take a boolean mask; the prices, names and notes are those of all rows.
         return replace(
             self,
             X=self.X[rows],

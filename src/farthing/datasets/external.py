@@ -36,9 +36,9 @@ def load_table(name: str, *, data_home: str | os.PathLike[str] | None = None) ->
     Parameters
     ----------
     name : str
-        The name of the table; an unknown one is an error that lists the known ones.
+        The name of the table; the error for an unknown one lists the known ones.
     data_home : path, optional
-        Where scikit-learn keeps its downloads, if not in its usual place.
+        Where scikit-learn stores its downloads, if not in the default folder.
 
     Returns
     -------
@@ -80,8 +80,9 @@ def _folder() -> Path | None:
 
 
 def _path(name: str) -> Path | None:
-    """Return the file of a table, or None; a name that leads out of the folder has none."""
+    """Return the file of a table, or None, also for a name that leads out of the folder."""
     folder = _folder()
+    # The second test keeps names such as "../secret" inside the folder.
     if folder is None or Path(name).name != name:
         return None
     path = folder / f"{name}.parquet"
@@ -132,6 +133,7 @@ def _fetch(name: str, entry: Entry, data_home: str | os.PathLike[str] | None) ->
             f"The table {name!r} could not be downloaded from OpenML (data set {number}): {error}. "
             f"Either try again with a network, or read a local copy. {_where_to_put(name)}"
         ) from error
+    # Ids are stable, but a wrong one would silently give another table.
     if found.details["name"] != title:
         raise OSError(
             f"OpenML's data set {number} is {found.details['name']!r}, not {title!r}. {_where_to_put(name)}"
@@ -186,6 +188,7 @@ def _published_split(name: str, entry: Entry, y: NDArray[Any]) -> NDArray[np.str
     """Return the published split of a downloaded table, if its rows are in the published order."""
     if not entry.parts:
         return None
+    # OpenML does not store the split, only the order of the rows; the class counts detect a reordered copy.
     labels, sizes = zip(*entry.parts, strict=True)
     if sum(sizes) == len(y):
         split = np.repeat(np.array(labels), sizes)

@@ -8,7 +8,7 @@ import numpy as np
 
 from farthing.typing import Floats
 
-# Decay of the two moments, and what keeps a step from dividing by zero: the values of the paper.
+# Decay rates of the two moments, and the term that avoids division by zero: the defaults of the paper.
 _BETA_1: Final = 0.9
 _BETA_2: Final = 0.999
 _EPSILON: Final = 1e-8
@@ -44,7 +44,7 @@ class Adam:
         self._n_steps += 1
         self._mean = _BETA_1 * self._mean + (1 - _BETA_1) * gradient
         self._mean_square = _BETA_2 * self._mean_square + (1 - _BETA_2) * gradient**2
-        # The means start at zero; dividing by what the decay has left undoes that bias.
+        # The moments start at zero; this division corrects the bias (Algorithm 1 of the paper).
         ahead = self._mean / (1 - _BETA_1**self._n_steps)
         unbiased_square = self._mean_square / (1 - _BETA_2**self._n_steps)
         return np.asarray(self._learning_rate * ahead / (np.sqrt(unbiased_square) + _EPSILON))

@@ -1,4 +1,4 @@
-"""Which rows can pay for what they would own."""
+"""Which rows can afford a set of features."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from farthing.typing import Floats
 
 
 def affordable(costs: CostSheet, acquired: NDArray[np.bool_], budget: Floats) -> NDArray[np.bool_]:
-    """Return for which rows the total price of a set of features is within their budget.
+    """Return whether the total price of a set of features is within the budget, for each row.
 
     The rule is that of `RowLedger`, for many rows at once.
 
@@ -19,9 +19,9 @@ def affordable(costs: CostSheet, acquired: NDArray[np.bool_], budget: Floats) ->
     costs : CostSheet
         The prices.
     acquired : ndarray of bool, shape (n_rows, n_features)
-        What each row would own.
+        The features that each row would own.
     budget : ndarray of float64, shape (n_rows,)
-        What each row may spend.
+        Budget of each row.
 
     Returns
     -------
@@ -32,4 +32,5 @@ def affordable(costs: CostSheet, acquired: NDArray[np.bool_], budget: Floats) ->
     >>> affordable(CostSheet([1.0, 2.0]), np.array([[True, True], [True, False]]), np.array([2.5, 2.5]))
     array([False,  True])
     """
+    # The total of the whole set, not spent + price, which could round to the other side of the budget.
     return np.asarray(within_budget(costs.total_rows(acquired), budget))

@@ -1,4 +1,4 @@
-"""Gradient boosting: how trees are grown one after another on the gradients of a loss."""
+"""Gradient boosting: growing trees one after another on the gradients of a loss."""
 
 from __future__ import annotations
 
@@ -16,28 +16,28 @@ from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown, LedgerKind
 from farthing.typing import Floats
 
-# (negative gradients, hessians or None, number of the tree, step) to a tree grown on them; its values are
+# From negative gradients, hessians or None, index of the tree and step to a tree grown on them, its values
 # multiplied by the step.
 Grow: TypeAlias = Callable[[Floats, Floats | None, int, float], Grown]
 
-# Least share of the training weight that the hessians of a leaf make up: where the model is all but certain,
-# Newton steps are long and mean little.
+# Least sum of hessians in a leaf, as a fraction of the training weight: where the model is nearly certain,
+# hessians vanish and Newton steps become long and noisy.
 LEAST_HESSIAN: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
 class Weighting:
-    """The weights of rows, divided by a factor that all of them share.
+    """The weights of rows, divided by a common factor.
 
-    Equal weights leave hessians of 1, which are faster to sum. What is compared with sums over rows, such as
-    an L2 penalty or a trade-off, has to be divided by ``unit``.
+    Equal weights become hessians of 1, which are faster to sum. Whatever is compared with sums over rows,
+    such as an L2 penalty or a trade-off, has to be divided by ``unit``.
 
     Attributes
     ----------
     weights : ndarray of float64, shape (n_rows,), or None
         The weights; None for 1 each.
     unit : float
-        What each row's weight is multiplied by.
+        The common factor, by which all of them are multiplied.
     """
 
     weights: Floats | None
@@ -57,7 +57,7 @@ class Weighting:
         return cls(weights, 1.0)
 
     def total(self, n_rows: int) -> float:
-        """Return the sum of the weights, in multiples of the unit; ``n_rows`` is the number of all rows."""
+        """Return the sum of the weights of all ``n_rows`` rows, in multiples of the unit."""
         return float(n_rows if self.weights is None else self.weights.sum())
 
     def sum(self, values: Floats) -> float:
@@ -66,7 +66,7 @@ class Weighting:
 
 
 class GrowTree(Protocol):
-    """Grow one tree on gradients, with limits on its leaves that `TreeSettings.make_grow` fills in."""
+    """Grow one tree on gradients, with limits on its leaves that `TreeSettings.make_grow` provides."""
 
     def __call__(
         self,
@@ -78,13 +78,13 @@ class GrowTree(Protocol):
         min_hessian: float,
         step: float,
     ) -> Grown:
-        """Return the tree; ``number`` counts the trees before it."""
+        """Return the tree; ``number`` is the number of trees before it."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True)
 class TreeSettings:
-    """How the trees of a booster are grown; the parameters of the estimators that boost.
+    """How the trees of a booster are grown: the parameters that boosting estimators have in common.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class TreeSettings:
         ledger : {"model", "row"}
             Who owns what a tree buys.
         tradeoff : float
-            What a unit of price is worth, in the sums that trees are grown by; see `Weighting`.
+            What a unit of price is worth, relative to the sums over rows in the gain; see `Weighting`.
         """
         return Grower(
             bins,
@@ -155,14 +155,14 @@ class TreeSettings:
         )
 
     def make_grow(self, grow_tree: GrowTree, weighting: Weighting, total: float) -> Grow:
-        """Return how `Boosting` grows a tree: by a function that gets the limits of leaves as well.
+        """Return the function by which `Boosting` grows a tree: ``grow_tree`` with the limits of leaves.
 
         Parameters
         ----------
         grow_tree : callable
             Grows the tree, at the prices of its own ledger.
         weighting : Weighting
-            How much each row counts.
+            Weights of the rows.
         total : float
             The sum of the weights of the rows that trees are grown on, in multiples of the unit.
         """
@@ -189,19 +189,19 @@ class Boosting:
     Parameters
     ----------
     loss : Loss
-        What is minimised.
+        The loss to minimise.
     target : ndarray, shape (n_rows,)
-        Numbers or classes.
+        Numbers or class codes.
     weighting : Weighting
-        How much each row counts.
+        Weights of the rows.
     scores : ndarray of float64, shape (n_outputs, n_rows)
-        The scores so far; changed by each round.
+        The scores so far; updated in place by each round.
     learning_rate : float
-        What each tree's values are multiplied by.
+        Factor of the values of each tree.
     newton : bool
         Whether trees are fitted to Newton steps, with the loss's hessians, or to plain gradients.
     n_before : int
-        Trees that the scores come from.
+        Number of trees that the scores come from.
 
     Attributes
     ----------
@@ -234,7 +234,8 @@ class Boosting:
             number = self.n_before + len(self.trees) + output
             grown = grow(gradient, hessian, number, self.learning_rate)
             tree = grown.tree
-            # Leaf numbers are always in range; mode="clip" only saves NumPy a buffered copy.
+            # The gradient is no longer needed, so its memory takes the leaf values. Leaf indices are always
+            # in range; mode="clip" only saves NumPy a buffered copy.
             self.scores[output] += np.take(tree.value[:, 0], grown.leaf_of_row, out=gradient, mode="clip")
             grown_now.append(tree.to_output(output, len(gradients)) if len(gradients) > 1 else tree)
         self.trees += grown_now
@@ -242,12 +243,12 @@ class Boosting:
 
     @contextmanager
     def on_trial(self) -> Iterator[None]:
-        """Undo, at the end of the block, all rounds made within it."""
+        """Undo all rounds of a ``with`` block at its end."""
         scores, n_trees = self.scores.copy(), len(self.trees)
         try:
             yield
         finally:
-            self.scores[:] = scores
+            self.scores[:] = scores  # copied back: subtracting the trees again would leave rounding errors
             del self.trees[n_trees:]
 
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 # The random stream of the hold-out split; those of the trees are numbered from 0.
 _HOLD_OUT: Final = 2**62
-# Integer weights are repeated rows only up to this many copies on average; larger ones count as real weights.
+# Integer weights mean repeated rows only up to this many copies on average, which bounds the memory; larger
+# ones are treated as real weights.
 _MOST_COPIES: Final = 64
 
 
@@ -54,6 +55,7 @@ class SamplingUnits:
         >>> sorted(units.rows.tolist())
         [0, 1, 1, 1]
         """
+        # By content first. Rows that tie in all three keys are interchangeable, so their order is irrelevant.
         order = np.lexsort((weights, target, content_keys(values)))
         whole = bool((weights == np.floor(weights)).all()) and weights.sum() <= _MOST_COPIES * len(weights)
         if not whole:
@@ -96,6 +98,7 @@ class SamplingUnits:
             Both have at least one unit if there are two.
         """
         n_units = len(self.rows)
+        # At least one unit on each side, whatever the fraction.
         n_held = min(max(round(fraction * n_units), 1), n_units - 1)
         held = np.zeros(n_units, dtype=np.bool_)
         held[_generator(seed, _HOLD_OUT).permutation(n_units)[:n_held]] = True
@@ -107,7 +110,7 @@ class SamplingUnits:
 
 
 def content_keys(values: NDArray[np.floating]) -> NDArray[np.uint64]:
-    """Return a hash of each row: rows of the same values have the same one.
+    """Return a hash of each row; rows with the same values have the same hash.
 
     Parameters
     ----------
@@ -125,10 +128,10 @@ def content_keys(values: NDArray[np.floating]) -> NDArray[np.uint64]:
     """
     keys = np.zeros(len(values), dtype=np.uint64)
     for column in range(values.shape[1]):
-        numbers = values[:, column].astype(np.float64) + 0.0  # -0.0 and 0.0 are one value
-        numbers[np.isnan(numbers)] = np.nan  # and so are NaNs of any bits
+        numbers = values[:, column].astype(np.float64) + 0.0  # -0.0 becomes 0.0
+        numbers[np.isnan(numbers)] = np.nan  # NaNs of any payload become one
         keys += numbers.view(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
-        # The finalizer of SplitMix64.
+        # The finalizer of SplitMix64; after each column, so that the order of the columns matters.
         keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         keys ^= keys >> np.uint64(31)
@@ -137,4 +140,5 @@ def content_keys(values: NDArray[np.floating]) -> NDArray[np.uint64]:
 
 def _generator(seed: int, stream: int) -> np.random.Generator:
     """Return a counter-based generator whose key is the seed and the stream."""
+    # Philox streams of different keys are independent, so trees can be grown in any order or thread.
     return np.random.Generator(np.random.Philox(key=np.array([seed, stream], dtype=np.uint64)))

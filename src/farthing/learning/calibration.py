@@ -1,4 +1,4 @@
-"""Temperature scaling: calibrated probabilities, without a change of any label."""
+"""Temperature scaling: calibrated probabilities that leave every predicted label unchanged."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MIN_PROBABILITY: Final = 1e-12
 
 
 def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np.float64]:
-    """Return p^(1/T), normalised: softer above T = 1, sharper below, in the same order.
+    """Return p^(1/T), normalised: softer for T > 1, sharper for T < 1, in the same order.
 
     Parameters
     ----------
@@ -34,6 +34,7 @@ def temper(probabilities: NDArray[np.float64], temperature: float) -> NDArray[np
     """
     if temperature == 1:
         return probabilities
+    # In logarithms, shifted to a maximum of 0, so that low temperatures do not underflow all classes.
     logs = np.log(np.maximum(probabilities, _MIN_PROBABILITY)) / temperature
     return normalise(np.exp(logs - logs.max(axis=1, keepdims=True)))
 
@@ -43,16 +44,16 @@ def temperature_of(
     codes: NDArray[np.int64],
     weights: NDArray[np.float64] | None = None,
 ) -> float:
-    """Return the temperature of the least log loss on rows that were not learned from.
+    """Return the temperature that minimises the log loss of held-out rows.
 
     Parameters
     ----------
     probabilities : ndarray of float64, shape (n_rows, n_classes)
-        Of held out rows.
+        Probabilities of held-out rows.
     codes : ndarray of int64, shape (n_rows,)
         The column of the true class of each row.
     weights : ndarray of float64, shape (n_rows,), optional
-        How much each row counts; None is 1 each.
+        Weights of the rows; None is 1 each.
 
     Returns
     -------
@@ -71,5 +72,6 @@ def temperature_of(
         of_true_class = temper(probabilities, float(np.exp(log_temperature)))[rows, codes]
         return -float(np.average(np.log(np.maximum(of_true_class, _MIN_PROBABILITY)), weights=weights))
 
+    # Bounded, since without a single error on the held-out rows the best temperature would be 0.
     found = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded")
     return float(np.exp(found.x))

@@ -11,19 +11,19 @@ from farthing.base import TrainingSet
 
 
 def class_factors(class_weight: Any, rows: TrainingSet) -> NDArray[np.float64] | None:
-    """Return what the weights of each class's rows are multiplied by; see `TrainingSet.reweighed`.
+    """Return the factor of the row weights of each class; see `TrainingSet.reweighed`.
 
     Parameters
     ----------
     class_weight : dict, "balanced" or None
-        By label; "balanced" gives each class the same weight in all.
+        By label; "balanced" gives each class the same total weight.
     rows : TrainingSet
         The rows of a classification.
 
     Returns
     -------
     ndarray of float64, shape (n_classes,), or None
-        None if all classes count alike.
+        None if all factors are 1.
 
     Examples
     --------

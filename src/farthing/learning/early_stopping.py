@@ -1,4 +1,4 @@
-"""Early stopping: the loss of validation rows after each round of boosting."""
+"""Early stopping: the validation loss after each round of boosting."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from farthing.trees import Forest, Predictor, Progress
 
 
 class EarlyStopping:
-    """The loss of validation rows, round by round.
+    """The validation loss, round by round.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class EarlyStopping:
     losses : list of float
         After each round.
     best : int
-        Number of rounds of the least loss, the smallest of equals; 0 if no round improves on none at all.
+        Number of rounds with the least loss, the smallest of equals; 0 if no round improves on the start.
     """
 
     def __init__(
@@ -54,7 +54,9 @@ class EarlyStopping:
             self.best = len(self.losses)
 
     def _advance(self, trees: Forest) -> None:
+        # Only the new trees: the rows keep their sums, purchases and budgets from round to round.
         Predictor(trees).advance(self._progress, 0, trees.n_trees)
 
     def _loss(self) -> float:
+        # Losses take one contiguous row per output; the predictor writes one row per sample.
         return self._loss_of(np.ascontiguousarray(self._progress.outputs.T))

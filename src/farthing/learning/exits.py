@@ -1,18 +1,18 @@
-"""When to stop: the exits of all stages set together, for every price of error at once.
+"""Early exits: the thresholds of all stages, optimised jointly for many trade-offs.
 
-A row passes stages 0 to M - 1. At stage m it has paid ``costs[m]`` in all, and has a risk: the error that its
-calibrated probabilities expect if it stops there. It stops at the first stage where its risk is at most the
-threshold; every row stops at the last stage. The thresholds of a trade-off lambda should minimise the
-Lagrangian
+A row passes stages 0 to M - 1. At stage m it has paid ``costs[m]`` in total, and it has a risk: the expected
+error, by its calibrated probabilities, of stopping there. It stops at the first stage where its risk is at
+most the threshold; every row stops at the last stage. The thresholds for a trade-off lambda should minimise
+the Lagrangian
 
     mean over rows of error(stage where the row stops) + lambda * costs[that stage]
 
-over held-out rows. Dynamic programming finds them, from the last stage back: for each row, the value of going
-on from stage m follows from the thresholds of later stages; the threshold of m is the best of all cuts of the
-rows by their risk. If the risk at a stage is a sufficient statistic of how a row fares later (a Markov chain
-of risks), these thresholds are optimal; with two stages they always are.
+over held-out rows. Dynamic programming finds them, from the last stage back: for each row, the cost-to-go
+from stage m follows from the thresholds of later stages; the threshold of m is the best of all cuts of the
+rows by their risk. If the risk at a stage is a sufficient statistic of the later risks (a Markov chain),
+these thresholds are optimal; with two stages they always are.
 
-Whatever minimises the Lagrangian has the least error of all thresholds that spend no more than it does.
+A minimiser of the Lagrangian has the least error of all thresholds that spend no more than it does.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from farthing.typing import Floats
 # Mean spend, mean error, thresholds.
 ExitPoint: TypeAlias = tuple[float, float, Floats]
 
-# Thresholds of stages where no row stops, and where all do.
+# Thresholds at which no row stops, and at which all do.
 NEVER: Final = -np.inf
 ALWAYS: Final = np.inf
-# Between two points of the path the spend grows by at most this share, unless that takes too many points.
+# Between two points of the path the log of the spend grows by at most this, unless that takes too many steps.
 _STEP: Final = 0.04
 _MOST_STEPS: Final = 16
-# Trade-offs, in errors for the price of all that there is to buy.
+# Trade-offs, in units of error per cost of all stages.
 _TRADEOFFS: Final = np.append(0.0, np.geomspace(1e-3, 1e3, 72))
 
 
 @dataclass(frozen=True, eq=False)
 class ExitPath:
-    """Thresholds for mean budgets from nothing to everything, cheapest first.
+    """Thresholds for mean budgets from zero to the full cost, cheapest first.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class ExitPath:
     risk : ndarray of float64, shape (n_points,)
         Their mean error, descending.
     chain : ndarray of int64, shape (n_points,)
-        The chain that each point is for.
+        The chain that each point belongs to.
     thresholds : ndarray of float64, shape (n_points, n_stages)
         A row stops where its risk is at most the threshold; infinite after the end of a short chain.
     """
@@ -64,7 +64,7 @@ class ExitPath:
 
     @classmethod
     def of(cls, chains: Sequence[Exits]) -> ExitPath:
-        """Return the best of all chains at every budget."""
+        """Return the Pareto-efficient points of all chains."""
         n_stages = max(exits.n_stages for exits in chains)
         points = [
             (spend, risk, chain, np.append(each, np.full(n_stages - len(each), ALWAYS)))
@@ -80,18 +80,18 @@ class ExitPath:
 
 
 class Exits:
-    """The stages of one chain as held-out rows see them, to set thresholds for many trade-offs.
+    """Costs, risks and errors of held-out rows at the stages of one chain, to optimise thresholds on.
 
     Parameters
     ----------
     costs : ndarray of float64, shape (n_stages,)
-        What a row has paid when it is at each stage, ascending.
+        Total cost of a row up to each stage, ascending.
     risks : ndarray of float64, shape (n_stages, n_rows)
-        What thresholds are compared with.
+        Risks, which are compared with the thresholds.
     errors : ndarray of float64, shape (n_stages, n_rows)
-        The error of stopping there.
+        Errors of stopping at each stage.
     weights : ndarray of float64, shape (n_rows,)
-        How much each row counts.
+        Weights of the rows.
 
     Examples
     --------
@@ -107,9 +107,9 @@ class Exits:
         self.costs = costs
         self.risks = risks
         self.errors = errors
-        #: They add up to one.
+        #: Normalised to a sum of 1.
         self.weights: Floats = weights / weights.sum()
-        # Rows by rising risk at each stage, sorted once for all trade-offs.
+        # Rows by ascending risk at each stage, sorted once for all trade-offs.
         self._orders = [np.argsort(risk, kind="stable") for risk in risks]
 
     @property
@@ -118,10 +118,10 @@ class Exits:
         return len(self.costs)
 
     def path(self) -> list[ExitPoint]:
-        """Return mean spend, mean error and thresholds for every mean budget, cheapest first.
+        """Return mean spend, mean error and thresholds for a range of mean budgets, cheapest first.
 
-        Trade-offs give the corners of the convex hull. Between two corners the thresholds move in step, by
-        rank, so that more and more rows go on, those of the highest risk first.
+        Trade-offs give the vertices of the convex hull only. Between two vertices the thresholds are
+        interpolated by rank, so that more and more rows continue, those of the highest risk first.
         """
         n_stages = len(self.costs)
         whole = self.costs[-1] if self.costs[-1] > 0 else 1.0
@@ -136,7 +136,7 @@ class Exits:
         return self.best(found)
 
     def best(self, found: Sequence[Floats]) -> list[ExitPoint]:
-        """Return the efficient ones of many thresholds with their mean spend and error, cheapest first."""
+        """Return the efficient thresholds with their mean spend and error, cheapest first."""
         points = [(*self.evaluate(each), each) for each in found]
         places = pareto(np.array([point[0] for point in points]), -np.array([point[1] for point in points]))
         return [points[place] for place in places]
@@ -149,7 +149,7 @@ class Exits:
         low, high : ndarray of float64, shape (n_stages,)
             Thresholds of a lower and a higher budget.
         part : float
-            How far to go from the one to the other, 0 to 1.
+            Position between the two, 0 to 1.
 
         Returns
         -------
@@ -162,6 +162,7 @@ class Exits:
             ranks = np.searchsorted(risks, [low[stage], high[stage]], side="right")
             rank = round((1 - part) * ranks[0] + part * ranks[1])
             moved[stage] = _threshold(risks, rank)
+            # At the lower budget no row passes this stage, so its later thresholds are arbitrary.
             if ranks[0] == len(risks):
                 break
         return moved
@@ -169,7 +170,7 @@ class Exits:
     def solve(self, tradeoff: float) -> Floats:
         """Return the thresholds of one trade-off, shape (n_stages,)."""
         thresholds = np.full(len(self.costs), ALWAYS)
-        # What each row loses from here on if it goes on, by the thresholds of later stages.
+        # Cost-to-go of each row: the Lagrangian from here on, under the thresholds of later stages.
         value = self.errors[-1]
         for stage in range(len(self.costs) - 2, -1, -1):
             later = value + tradeoff * (self.costs[stage + 1] - self.costs[stage])
@@ -187,22 +188,24 @@ class Exits:
         )
 
     def _cut(self, stage: int, gains: Floats) -> float:
-        """Return the threshold whose rows gain most by stopping."""
+        """Return the threshold at which the stopped rows gain most in total."""
         order = self._orders[stage]
         risks = self.risks[stage][order]
         sums = np.cumsum((gains * self.weights)[order])
         ends = np.append(risks[1:] > risks[:-1], True)  # rows of the same risk stop together
         sums[~ends] = -np.inf
         last = int(np.argmax(sums))
+        # On a tie the rows stop: the Lagrangian is the same and the spend is lower.
         return _threshold(risks, last + 1) if sums[last] >= 0 else NEVER
 
 
 def _threshold(risks: Floats, n_stopped: int) -> float:
-    """Return a threshold that stops so many of the rows, whose risks ascend."""
+    """Return a threshold that stops the first ``n_stopped`` rows; risks are ascending."""
     if n_stopped == 0:
         return NEVER
     if n_stopped == len(risks):
         return ALWAYS
+    # Midway, so that new rows with nearly the same risk stop, too.
     return float((risks[n_stopped - 1] + risks[n_stopped]) / 2)
 
 

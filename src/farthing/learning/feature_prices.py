@@ -1,4 +1,4 @@
-"""Columns by their prices: which are free, and which are cheapest alone."""
+"""Columns by price: the free ones, and the order from cheap to expensive."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from farthing.costs import CostSheet
 
 
 def free_columns(costs: CostSheet) -> NDArray[np.int64]:
-    """Return the columns that cost nothing even alone, ascending.
+    """Return the columns that cost nothing when bought alone, ascending.
 
     Examples
     --------
@@ -20,7 +20,7 @@ def free_columns(costs: CostSheet) -> NDArray[np.int64]:
 
 
 def by_price(costs: CostSheet, columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return columns by their price alone, the cheapest first.
+    """Return columns in the order of their prices when bought alone, the cheapest first.
 
     Examples
     --------
@@ -28,4 +28,5 @@ def by_price(costs: CostSheet, columns: NDArray[np.int64]) -> NDArray[np.int64]:
     array([1, 0])
     """
     prices = np.array([costs.price(costs.features[column]) for column in columns])
+    # Ties go to the earlier column, whatever the order of the argument.
     return columns[np.lexsort((columns, prices))]

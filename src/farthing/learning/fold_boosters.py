@@ -36,6 +36,7 @@ class FoldBoosters:
 
     def loss_after(self, columns: Columns, n_rounds: int) -> float:
         """Return the loss after more rounds over some columns; the rounds are undone."""
+        # A stack, since the number of folds, and so of contexts to undo, varies.
         with ExitStack() as trials:
             for boosting in self._boostings:
                 trials.enter_context(boosting.on_trial())
@@ -52,6 +53,7 @@ class FoldBoosters:
 
     def _held_out(self) -> Floats:
         """Return scores in which those of each held-out row come from a booster that has not seen it."""
+        # Rows that no fold holds out keep the scores of the first booster; nothing reads them.
         held_out = self._boostings[0].scores.copy()
         for boosting, fold in zip(self._boostings, self._trainer.folds, strict=True):
             held_out[:, fold.held_out] = boosting.scores[:, fold.held_out]

@@ -32,8 +32,8 @@ def stratified_folds(
 ) -> NDArray[np.int64] | None:
     """Assign rows to folds, stratified by class, or by the value of a numeric target.
 
-    Rows of the same content get the same fold. So an integer weight is the same as repeating the row, and the
-    order of the rows does not matter.
+    Rows with the same content are in the same fold. So an integer weight is equivalent to repeating the row,
+    and the order of the rows does not matter.
 
     Parameters
     ----------
@@ -64,7 +64,8 @@ def stratified_folds(
     n_folds = min(n_folds, len(units))
     if n_folds < 2:
         return None
-    # Shuffle, then sort by target (stable), then deal out in turn: each stratum is spread evenly.
+    # np.unique has put the units in an order that does not depend on that of the rows. Shuffle, then sort by
+    # target (stable), then assign in turn: each stratum is spread evenly over the folds.
     shuffled = random_state.permutation(len(units))
     by_target = shuffled[np.argsort(numbers[first][shuffled], kind="stable")]
     folds = np.empty(len(units), dtype=np.int64)

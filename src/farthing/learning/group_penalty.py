@@ -1,4 +1,4 @@
-"""Prices of features as a penalty of linear models: norms of nested groups of coefficients."""
+"""Feature prices as a group-lasso penalty of linear models, over nested groups of coefficients."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from farthing.typing import Floats
 
 @dataclass(frozen=True, eq=False)
 class GroupPenalty:
-    """tradeoff * (sum_k own_k |w_k| + sum_g shared_g |w_g|), the convex relaxation of what features cost.
+    """tradeoff * (sum_k own_k |w_k| + sum_g shared_g |w_g|), the convex relaxation of the cost of features.
 
     w_k holds all coefficients of column k, over all outputs and categories; w_g holds those of all columns of
-    cost group g. So a column that no output uses costs nothing, and so does a group that none touches.
+    cost group g. Norms are Euclidean. A column that no output uses costs nothing, nor does a group without a
+    column in use.
 
     Parameters
     ----------
@@ -62,6 +63,8 @@ class GroupPenalty:
         factors = _shrinkage(own, step * self.tradeoff * self.costs.own)
         places = self.costs.group_of
         if len(self.costs.shared):
+            # Group norms are those after the columns were shrunk. For columns without a group, the index -1
+            # picks some factor that np.where discards.
             of_group = _shrinkage(self._by_group(own * factors**2), step * self.tradeoff * self.costs.shared)
             factors = factors * np.where(places >= 0, of_group[places], 1.0)
         return np.asarray(coef * factors[self.columns][:, np.newaxis])
@@ -79,6 +82,6 @@ class GroupPenalty:
 
 
 def _shrinkage(squares: Floats, threshold: Floats) -> Floats:
-    """Return the factor that lowers each norm by the threshold, down to zero."""
+    """Return the factor that soft-thresholds each norm."""
     norms = np.sqrt(squares)
     return np.where(norms > threshold, 1 - threshold / np.where(norms > 0, norms, 1.0), 0.0)

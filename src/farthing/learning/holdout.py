@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from farthing.base import TrainingSet
 
-# (number of units, how many to hold out) to the numbers of those held out.
+# From the number of units and how many to hold out to the indices of those held out.
 Draw: TypeAlias = Callable[[int, int], NDArray[np.int64]]
 
 
@@ -22,9 +22,9 @@ def hold_out(rows: TrainingSet, fraction: float, draw: Draw) -> tuple[TrainingSe
     rows : TrainingSet
         The rows.
     fraction : float
-        The share of them to hold out.
+        Fraction of them to hold out.
     draw : callable
-        Draws the rows, or queries, to hold out: from how many there are, and how many to take.
+        Samples the rows, or queries, to hold out, from their number and how many to take.
 
     Returns
     -------
@@ -37,6 +37,7 @@ def hold_out(rows: TrainingSet, fraction: float, draw: Draw) -> tuple[TrainingSe
     >>> learned.target, held_out.target
     (array([1., 2., 3.]), array([0.]))
     """
+    # Whole queries: rows of one query share their ranking, so splitting it would leak.
     units = np.arange(len(rows)) if rows.qid is None else np.unique(rows.qid, return_inverse=True)[1]
     n_units = int(units.max()) + 1
     n_held = round(fraction * n_units)

@@ -1,4 +1,4 @@
-"""Accounts of an ensemble while it is learned: the whole model pays for a feature once, or each row does."""
+"""Ledgers of an ensemble in training: a feature is paid once by the model, or by each row that uses it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from farthing.typing import Floats
 
 
 class Ledger(Protocol):
-    """The account of an ensemble while it is learned.
+    """The ledger of an ensemble in training.
 
     Attributes
     ----------
     cap : float or None
-        What each row may spend on features in training; None if there is no limit per row.
+        Budget of each row for features in training; None if there is no limit per row.
     """
 
     cap: float | None
@@ -50,18 +50,18 @@ class Ledger(Protocol):
 
 
 class ModelLedger:
-    """The account of the model: what one tree buys, all rows own in all later trees.
+    """The ledger of the whole model: what one tree buys, all rows own in all later trees.
 
     Parameters
     ----------
     sheet : CostSheet
         The prices.
     before : Forest
-        Trees that there are already; what they test is owned.
+        Existing trees; the features that they test are owned.
     budget : float or None
-        For all features and trees together.
+        Budget of all features and trees together.
     tree_cost : float
-        What each tree counts against the budget.
+        Cost of evaluating one tree.
     """
 
     def __init__(self, sheet: CostSheet, before: Forest, budget: float | None, tree_cost: float) -> None:
@@ -71,7 +71,7 @@ class ModelLedger:
         self._sheet = sheet
         self._budget = budget
         self._tree_cost = tree_cost
-        self._n_trees = before.n_trees - before.n_outputs
+        self._n_trees = before.n_trees - before.n_outputs  # without the constants, one per output
 
     def reserve_trees(self, n_trees: int) -> bool:
         """Count so many more trees against the budget; return False, and count none, if it is too small."""
@@ -95,6 +95,7 @@ class ModelLedger:
         step: float,
     ) -> Grown:
         """Grow a tree at the prices of what no tree has bought yet, and enter what it buys."""
+        # `reserve_trees` has counted this tree already, so the rest is for features.
         cap = None if self._budget is None else self._budget - self._tree_cost * self._n_trees
         grown = grower.gradient(
             gradients,
@@ -116,18 +117,18 @@ class ModelLedger:
 
 
 class PerRowLedger:
-    """One account per row, which owns what its own paths through the trees have tested.
+    """One ledger per row, which owns the features tested on its own paths through the trees.
 
     Parameters
     ----------
     ledgers : RowLedgers or None
-        The accounts of the rows; None if neither a price nor a budget needs them.
+        The ledgers of the rows; None if neither a price nor a budget needs them.
     cap : float or None
-        What each row may spend on features.
+        Budget of each row for features.
     most_trees : int or None
-        Trees that fit into the budget; None if they are free.
+        Number of trees that fit into the budget; None if they are free.
     n_trees : int
-        Trees that there are already.
+        Number of existing trees.
     """
 
     def __init__(
@@ -183,4 +184,5 @@ def trees_within(budget: float | None, tree_cost: float, most: int, at_once: int
     """
     if budget is None or tree_cost * most <= budget:
         return most
+    # With the slack, 0.3 / 0.1 = 2.9999999999999996 counts as 3.
     return int(spending_limit(budget / (tree_cost * at_once))) * at_once

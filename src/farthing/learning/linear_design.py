@@ -19,12 +19,12 @@ class LinearDesign:
     Attributes
     ----------
     zeros : LinearScores
-        The terms, with coefficients and intercepts of zero: where fits start, and the shape of their result.
+        The terms, with coefficients and intercepts of zero: the start of fits, and the shape of their result.
     terms : ndarray of float64, shape (n_rows, n_terms)
-        Of mean 0 and variance 1 over the rows that have a value; 0 where it is missing.
+        With mean 0 and variance 1 over the rows that have a value; 0 where it is missing.
     curvature : float
-        The largest eigenvalue of the weighted second moments, the intercept among the terms. It bounds the
-        step sizes of gradient descent.
+        The largest eigenvalue of the weighted second-moment matrix of the terms and the intercept. It bounds
+        the step size of gradient descent.
 
     Examples
     --------
@@ -50,9 +50,9 @@ class LinearDesign:
         schema : Schema
             Its columns; each category becomes an indicator.
         shares : ndarray of float64, shape (n_rows,)
-            Weights of the rows, which add up to 1.
+            Weights of the rows, which sum to 1.
         n_outputs : int
-            How many linear scores share the terms.
+            Number of linear scores over the terms.
         """
         raw = _unscaled(schema, n_outputs)
         mean, scale = np.zeros(len(raw.columns)), np.ones(len(raw.columns))
@@ -66,6 +66,7 @@ class LinearDesign:
                 scale[number] = spread if spread > 1e-12 * max(1.0, abs(mean[number])) else 1.0
         zeros = replace(raw, mean=mean, scale=scale)
         terms = zeros.terms(values)
+        # The scores are linear in terms and intercept together, so both enter the Lipschitz constant.
         with_intercept = np.column_stack([np.ones(len(values)), terms])
         moments = (with_intercept * shares[:, np.newaxis]).T @ with_intercept
         return cls(zeros, terms, float(np.linalg.eigvalsh(moments)[-1]))

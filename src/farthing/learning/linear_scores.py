@@ -1,4 +1,4 @@
-"""Linear models as values: scores that are sums over standardised terms of some columns."""
+"""Linear models as immutable values: scores that are sums over standardised terms."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class LinearScores:
     """One or more linear scores of the same standardised terms.
 
     A term is a numeric column, or the indicator of one category of a categorical column. A value that is
-    missing or not finite adds nothing, as the mean would.
+    missing or not finite contributes 0, as the mean would.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class LinearScores:
     category : ndarray of float64, shape (n_terms,)
         The code of the category that it indicates; NaN for a numeric column.
     mean, scale : ndarray of float64, shape (n_terms,)
-        What is subtracted from a term, and what it is divided by then.
+        A term is standardised as (value - mean) / scale.
     coef : ndarray of float64, shape (n_terms, n_outputs)
         The coefficients.
     intercept : ndarray of float64, shape (n_outputs,)
@@ -82,7 +82,7 @@ class LinearScores:
 
     @cached_property
     def used(self) -> NDArray[np.int64]:
-        """The columns that have a coefficient other than zero, ascending."""
+        """The columns with a nonzero coefficient, ascending: those that a prediction acquires."""
         return np.unique(self.columns[(self.coef != 0).any(axis=1)])
 
     def term(self, number: int, entries: NDArray[np.floating]) -> Floats:
@@ -109,7 +109,8 @@ class LinearScores:
         """Return scores (n_rows, n_outputs) and acquired (n_rows, n_features) of an encoded table."""
         scores = np.tile(self.intercept, (len(values), 1))
         # Term by term: a matrix product may sum in an order that depends on the number of rows, and a row
-        # must have the same bits alone and among others.
+        # must have the same bits alone and in a batch. Terms without a coefficient are skipped, so columns
+        # that are not acquired are not read (blindness).
         for number in np.flatnonzero((self.coef != 0).any(axis=1)).tolist():
             scores += self.term(number, values[:, self.columns[number]])[:, np.newaxis] * self.coef[number]
         acquired = np.zeros(values.shape, dtype=np.bool_)
@@ -119,7 +120,8 @@ class LinearScores:
     def outputs_within(
         self, values: NDArray[np.floating], costs: CostSheet, budget: Floats, n_threads: int = 1
     ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]]:
-        """Return scores, acquired and refused if each row has a budget: columns are bought in order."""
+        """Return scores, acquired and refused under a budget per row; columns are bought in order."""
+        # As in a walk: a column that a row cannot afford is refused, and later ones are still tried.
         acquired = np.zeros(values.shape, dtype=np.bool_)
         for column in self.used:
             acquired[:, column] = True
@@ -135,7 +137,7 @@ class LinearScores:
 
 
 class _LinearPolicy:
-    """Want every column in use, in order."""
+    """Ask for every column in use, in order."""
 
     def __init__(self, model: LinearScores) -> None:
         self._model = model
@@ -150,6 +152,7 @@ class _LinearPolicy:
         self._values[column] = value
 
     def output(self) -> Floats:
+        # Through the array call, so that the walk has its bits (one truth).
         return np.asarray(self._model.outputs(self._values[np.newaxis])[0][0])
 
 

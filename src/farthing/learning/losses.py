@@ -1,7 +1,7 @@
 """The losses of boosting, as pure functions of targets and scores.
 
-Scores and gradients are of shape (n_outputs, n_rows), so that the rows of one output are contiguous. Losses
-do not know the weights of rows: the caller multiplies by them before it sums.
+Scores and gradients have shape (n_outputs, n_rows), so that the rows of one output are contiguous. Losses are
+unweighted: the caller multiplies by the weights of the rows before it sums.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ from farthing.typing import Floats
 Target: TypeAlias = NDArray[Any]
 Steps: TypeAlias = tuple[Floats, Floats | None]
 
-# A class without rows gets this share, since log(0) is not a finite score.
+# Share of a class without rows, since log(0) is not a finite score.
 _LEAST_SHARE = 1e-15
 # Hessians are at least this multiple of the absolute gradient, so that no Newton step is longer than its
-# inverse. Otherwise a single row that the model is sure of, and gets wrong, would blow up the leaf it is in.
+# inverse. Otherwise a single row with a confident wrong prediction would blow up the value of its leaf.
 _LEAST_OWN = 0.1
 
 
@@ -123,6 +123,7 @@ def softmax_steps(target: Target, scores: Floats) -> Steps:
     p = np.exp(scores - scores.max(axis=0))
     p /= p.sum(axis=0)
     hessians = p * (1 - p)
+    # In place: with many classes these arrays are the largest of a round.
     gradients = np.negative(p, out=p)
     gradients[target.astype(np.int64), np.arange(scores.shape[1])] += 1
     return gradients, np.maximum(hessians, _LEAST_OWN * np.abs(gradients))
@@ -134,7 +135,7 @@ def softmax_values(target: Target, scores: Floats) -> Floats:
     return np.asarray(logsumexp(scores, axis=0) - own)
 
 
-# Rankings: LambdaMART. Pairs of documents of one query, weighted by what their swap would change in NDCG.
+# Rankings: LambdaMART. Pairs of documents of one query, weighted by the change of NDCG if they were swapped.
 
 
 def lambdamart(qid: NDArray[np.int64] | None, n_rows: int, n_threads: int = 1) -> Loss:
@@ -155,6 +156,7 @@ def lambdamart(qid: NDArray[np.int64] | None, n_rows: int, n_threads: int = 1) -
         Threads to use; any number gives the same bits.
     """
     queries = np.zeros(n_rows, dtype=np.int64) if qid is None else qid
+    # Rows of a query need not be adjacent: documents lists them query by query, bounds[q] to bounds[q + 1].
     documents = np.argsort(queries, kind="stable").astype(np.int64)
     starts = np.flatnonzero(np.diff(queries[documents])) + 1
     bounds = np.concatenate([[0], starts, [n_rows]]).astype(np.int64)
@@ -170,7 +172,7 @@ def lambdamart(qid: NDArray[np.int64] | None, n_rows: int, n_threads: int = 1) -
     def values(target: Target, scores: Floats) -> Floats:
         return both(target, scores)[2]
 
-    # Only differences of scores matter; the mean grade is the prediction of a row that looks at nothing.
+    # Only differences of scores matter, so any start will do; the mean grade suits a row without any feature.
     return Loss(squared_start, steps, values)
 
 
@@ -184,7 +186,7 @@ def softmax_loss(n_classes: int) -> Loss:
 
 
 def classification_loss(n_classes: int) -> Loss:
-    """Return the log loss of so many classes: of one log-odds for two, else of one score per class.
+    """Return the log loss for a number of classes: of one log-odds for two, else of one score per class.
 
     Examples
     --------
@@ -195,7 +197,7 @@ def classification_loss(n_classes: int) -> Loss:
 
 
 def scores_to_probabilities(scores: Floats, n_classes: int) -> Floats:
-    """Return the probabilities that belong to the scores of `classification_loss`.
+    """Return the class probabilities for the scores of `classification_loss`.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Boosters with out-of-fold scores: one binned table, many sets of columns, rows held out of each booster."""
+"""Boosters with out-of-fold scores, grown on many sets of columns of one binned table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Columns: TypeAlias = NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class OutOfFoldBooster:
-    """A booster, and scores of held-out rows by boosters of the same settings that have not seen them.
+    """A booster, and scores of held-out rows by boosters with the same settings that have not seen them.
 
     Attributes
     ----------
@@ -33,7 +33,7 @@ class OutOfFoldBooster:
     held_out : ndarray of float64, shape (n_outputs, n_rows)
         Scores of the held-out rows; meaningless for other rows.
     n_rounds : int
-        Rounds of the least loss on the held-out rows.
+        Number of rounds with the least loss on the held-out rows.
     """
 
     forest: Forest
@@ -43,16 +43,16 @@ class OutOfFoldBooster:
 
 @dataclass
 class Holdings:
-    """What has been bought so far, and what may be bought.
+    """The features bought so far, and those that may be bought.
 
     Attributes
     ----------
     owned : ndarray of uint8, shape (n_features,)
-        1 for what is owned.
+        1 for owned features.
     cap : float or None
-        What all of it may cost together.
+        Budget of all owned features together.
     columns : ndarray of int64 or None
-        What is for sale, ascending; None is all.
+        Columns that may be bought, ascending; None is all.
     """
 
     owned: NDArray[np.uint8]
@@ -64,14 +64,14 @@ class Holdings:
 class OutOfFoldTrainer:
     """Grow boosters on sets of columns of one table, which is binned once.
 
-    ``dataclasses.replace`` gives a trainer of other folds, settings or rows.
+    ``dataclasses.replace`` gives a trainer with other folds, settings or rows.
 
     Parameters
     ----------
     rows : TrainingSet
         All rows, held out or not, with their weights and the prices.
     loss : Loss
-        What is minimised.
+        The loss to minimise.
     folds : sequence of Fold
         Which rows are learned from and which held out; several folds hold out every row once.
     final : ndarray of int64, shape (n_final,)
@@ -81,7 +81,7 @@ class OutOfFoldTrainer:
     max_bins : int
         Most bins of a column.
     n_iter_no_change : int or None
-        Stop a booster after so many rounds without a lower loss of the held-out rows; None runs all.
+        Stop a booster after this many rounds without a lower loss on the held-out rows; None runs all.
 
     Examples
     --------
@@ -111,7 +111,7 @@ class OutOfFoldTrainer:
 
     @property
     def bins(self) -> Bins:
-        """The table in bins, shared by all trainers of the same table."""
+        """The binned table, shared by all trainers of the same table."""
         return self.rows.bins(self.max_bins, self.settings.n_threads)
 
     @cached_property
@@ -131,9 +131,9 @@ class OutOfFoldTrainer:
         return self.settings.make_grower(self.bins, self.costs, tradeoff=tradeoff)
 
     def boosting(self, learn: NDArray[np.int64]) -> Boosting:
-        """Return an ensemble without trees that starts from the best constant of some rows.
+        """Return an ensemble without trees that starts from the best constant for some rows.
 
-        It has scores of all rows, so held-out rows can be followed from round to round.
+        It has scores of all rows, so held-out rows can be tracked from round to round.
         """
         rows = self.rows
         start = self.loss.start(rows.target[learn], rows.weights[learn])
@@ -146,11 +146,11 @@ class OutOfFoldTrainer:
         )
 
     def grow(self, learn: NDArray[np.int64], columns: Columns) -> Grow:
-        """Return a function that grows a tree on some rows and columns, all of them free."""
+        """Return a function that grows a tree on some rows and columns, all columns free."""
         return self._grow(self._free_grower, learn, columns=columns)
 
     def buy(self, grower: Grower, learn: NDArray[np.int64], holdings: Holdings) -> Grow:
-        """Return a function that grows a tree which may buy, and adds to the holdings what it has bought."""
+        """Return a function that grows a tree which may buy columns, and adds them to the holdings."""
 
         def grow(gradients: Floats, hessians: Floats | None, number: int, step: float) -> Grown:
             buys = self._grow(
@@ -167,7 +167,7 @@ class OutOfFoldTrainer:
         return self.grower(0.0)
 
     def _grow(self, grower: Grower, learn: NDArray[np.int64], **options: Any) -> Grow:
-        # None, for all rows, spares the grower from gathering them.
+        # None, for all rows, saves the grower from gathering them.
         rows = None if len(learn) == len(self.rows) else learn
         weighting = Weighting.of(self.rows.weights)
 
@@ -186,16 +186,17 @@ class OutOfFoldTrainer:
     # Whole boosters.
 
     def booster(self, columns: Columns) -> OutOfFoldBooster:
-        """Grow a booster on a set of columns, with as many rounds as suit the held-out rows.
+        """Grow a booster on a set of columns; the held-out rows choose the number of rounds.
 
-        The folds grow side by side. Then a booster of that number of rounds is grown on the final rows,
-        unless a fold has just grown it.
+        All folds grow round by round together. Then a booster with that number of rounds is grown on the
+        final rows, unless a fold has just grown it.
         """
         patience = self.n_iter_no_change
         boostings = [self.boosting(fold.learn) for fold in self.folds]
         grows = [self.grow(fold.learn, columns) for fold in self.folds]
         held_out = np.empty_like(boostings[0].scores)
         best, least, n_rounds = held_out, np.inf, 0
+        # Round 0 is the constant alone, which wins if no round lowers the held-out loss.
         for number in range((self.settings.n_estimators if len(columns) else 0) + 1):
             if number:
                 for boosting, grow in zip(boostings, grows, strict=True):
@@ -207,16 +208,18 @@ class OutOfFoldTrainer:
                 best, least, n_rounds = held_out.copy(), loss, number
             elif patience is not None and number - n_rounds >= patience:
                 break
+        # A single fold that learns from all final rows has grown the final booster already.
         if len(self.folds[0].learn) < len(self.final):
             return OutOfFoldBooster(self.final_forest(columns, n_rounds), best, n_rounds)
         return OutOfFoldBooster(self.forest(boostings[0], n_rounds), best, n_rounds)
 
     def final_forest(self, columns: Columns, n_rounds: int) -> Forest:
-        """Grow a booster of so many rounds on a set of columns, from the final rows."""
+        """Grow a booster with a number of rounds on a set of columns and the final rows."""
         boosting = self.boosting(self.final)
         grow = self.grow(self.final, columns)
         for _ in range(n_rounds if len(columns) else 0):
             boosting.round(grow)
+        # One tree per output and round.
         return self.forest(boosting, len(boosting.trees) // len(boosting.scores))
 
     def forest(self, boosting: Boosting, n_rounds: int) -> Forest:

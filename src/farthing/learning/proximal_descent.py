@@ -39,9 +39,10 @@ def proximal_descent(
     max_iter: int = 50,
     tol: float = 1e-7,
 ) -> LinearScores:
-    """Minimise loss(scores) + penalty(coef) from a start; the objective never rises.
+    """Minimise loss(scores) + penalty(coef) from a start; the objective never increases.
 
-    Nesterov's accelerated steps, restarted whenever the objective would rise. Intercepts are not penalised.
+    FISTA (Beck and Teboulle 2009), restarted whenever the objective would increase. Intercepts are not
+    penalised.
 
     Parameters
     ----------
@@ -58,7 +59,7 @@ def proximal_descent(
     max_iter : int
         Most steps.
     tol : float
-        Stop when a step lowers the objective by less than this share of it.
+        Stop when a step lowers the objective by less than this fraction of it.
 
     Returns
     -------
@@ -76,6 +77,7 @@ def proximal_descent(
     >>> model.outputs(X)[0].ravel().round(6)
     array([1., 5.])
     """
+    # The step is 1 / L, where L bounds the Lipschitz constant of the gradient in the coefficients.
     with one_blas_thread():
         return _descend(design, start, loss, 1 / (loss_curvature * design.curvature), penalty, max_iter, tol)
 
@@ -89,6 +91,7 @@ def _descend(  # noqa: PLR0917 - the arguments of `proximal_descent`
     max_iter: int,
     tol: float,
 ) -> LinearScores:
+    # coef, intercept and scores are the best point so far; scores are kept to save a matrix product.
     coef, intercept = start.coef, start.intercept
     scores = design.scores(start)
     best = loss(scores)[0] + penalty.value(coef)
@@ -103,7 +106,7 @@ def _descend(  # noqa: PLR0917 - the arguments of `proximal_descent`
         reached = loss(new_scores)[0] + penalty.value(new_coef)
         if reached > best:
             if plain:
-                break  # a step without momentum from the best point can rise by rounding only
+                break  # without momentum, a step from the best point can increase by rounding only
             ahead, momentum, plain = (coef, intercept, scores), 1.0, True
             continue
         new_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
@@ -111,7 +114,7 @@ def _descend(  # noqa: PLR0917 - the arguments of `proximal_descent`
         ahead = (
             new_coef + push * (new_coef - coef),
             new_intercept + push * (new_intercept - intercept),
-            new_scores + push * (new_scores - scores),
+            new_scores + push * (new_scores - scores),  # scores are linear, which saves a matrix product
         )
         done = best - reached <= tol * abs(best)
         coef, intercept, scores, best = new_coef, new_intercept, new_scores, reached

@@ -1,4 +1,4 @@
-"""Counter-based random numbers: a draw is a pure function of a key and a counter, with no state."""
+"""Counter-based random numbers: each is a pure function of a key and a counter, without state."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+# The increment of SplitMix64: the odd integer nearest to 2**64 divided by the golden ratio.
 _WEYL: Final = np.uint64(0x9E3779B97F4A7C15)
 
 
 def random_bits(key: int | NDArray[np.uint64], counters: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return 64 random bits for each counter, those of ``random_bits`` of the compiled core.
+    """Return 64 random bits for each counter, the same as ``random_bits`` of the compiled core.
 
     Parameters
     ----------
@@ -28,25 +29,28 @@ def random_bits(key: int | NDArray[np.uint64], counters: NDArray[np.uint64]) -> 
     >>> random_bits(7, np.arange(3, dtype=np.uint64)) % np.uint64(100)
     array([...], dtype=uint64)
     """
+    # The key is mixed first: the streams of keys that differ by a multiple of the increment would otherwise
+    # be the same numbers, shifted.
     start = _mix(np.atleast_1d(np.asarray(key, dtype=np.uint64)) + _WEYL)
     return _mix(start + (counters + np.uint64(1)) * _WEYL)
 
 
 def draw_rows(key: int, n_rows: int, n_drawn: int) -> NDArray[np.int64]:
-    """Draw rows without replacement, each set of that size equally likely; return ascending numbers.
+    """Sample rows without replacement, every set of that size equally likely; return ascending indices.
 
     Examples
     --------
     >>> len(draw_rows(7, 100, 30)), draw_rows(7, 3, 3)
     (30, array([0, 1, 2]))
     """
+    # The rows with the smallest random numbers: O(n), and a pure function of the key.
     bits = random_bits(key, np.arange(n_rows, dtype=np.uint64))
     chosen = np.argpartition(bits, n_drawn - 1)[:n_drawn] if n_drawn < n_rows else np.arange(n_rows)
     return np.sort(chosen).astype(np.int64)
 
 
 def subkey(key: int, part: int) -> int:
-    """Derive a key for one of many independent streams of draws."""
+    """Derive the key of one of many independent random streams."""
     return int(random_bits(key, np.array([part], dtype=np.uint64))[0])
 
 

@@ -1,4 +1,4 @@
-"""Bounds on the scores of a booster of which some features are not known yet."""
+"""Bounds on the scores of a booster while some features are unknown."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def node_bounds(
     """
     low, high = scores.copy(), scores.copy()
     starts = forest.tree_starts()
-    # Children come after their parents, so going backwards sees the bounds of both children first.
+    # Children come after their parents, so in reverse order both children are done before their parent.
     for node in np.flatnonzero(forest.feature >= 0)[::-1].tolist():
         ends = [starts[node] + forest.left[node], starts[node] + forest.right[node]]
         stays = [scores[node]] if forest.missing[node] == MISSING_STAY else []
@@ -63,6 +63,7 @@ class ScoreBounds:
     """
 
     def __init__(self, forest: Forest, known: NDArray[np.bool_]) -> None:
+        # Pruning at the first unknown test leaves a tree whose leaves hold the bound of the removed subtree.
         kept = known[np.maximum(forest.feature, 0)]
         self._predictors = [
             Predictor(pruned(replace(forest, value=bound[:, np.newaxis]), kept))
@@ -76,7 +77,7 @@ class ScoreBounds:
 
 
 def certain(low: Floats, high: Floats) -> NDArray[np.bool_]:
-    """Return for which rows the class of the highest score can no longer change, shape (n_rows,).
+    """Return whether the class with the highest score can no longer change, shape (n_rows,).
 
     Parameters
     ----------
@@ -92,6 +93,7 @@ def certain(low: Floats, high: Floats) -> NDArray[np.bool_]:
     """
     if low.shape[1] == 1:
         return np.asarray((low[:, 0] > _TOLERANCE) | (high[:, 0] < -_TOLERANCE))
+    # The class with the highest lower bound is certain if it exceeds the upper bounds of all others.
     rows = np.arange(len(low))
     top = np.argmax(low, axis=1)
     others = high.copy()

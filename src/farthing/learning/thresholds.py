@@ -1,4 +1,4 @@
-"""Thresholds on scores that keep a budget, or a share of the rows."""
+"""Thresholds on scores for a budget, or for a fraction of the rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from farthing.typing import Floats
 
 
 def lowest_threshold(scores: Floats, prices: Floats, limit: float) -> float:
-    """Return the lowest threshold such that all that scores above it costs at most the limit.
+    """Return the lowest threshold such that everything with a score above it costs at most the limit.
 
     Parameters
     ----------
@@ -18,7 +18,7 @@ def lowest_threshold(scores: Floats, prices: Floats, limit: float) -> float:
     prices : ndarray of float64, shape (n,)
         What each adds to the mean spend if it passes.
     limit : float
-        The most that they may add.
+        Limit of the sum of the prices.
 
     Returns
     -------
@@ -34,20 +34,21 @@ def lowest_threshold(scores: Floats, prices: Floats, limit: float) -> float:
     """
     levels, place = np.unique(-scores, return_inverse=True)  # from the top score down
     fits = np.cumsum(np.bincount(place, weights=prices, minlength=len(levels))) <= limit
+    # The first level that no longer fits is itself the threshold, since only scores above it pass.
     return -np.inf if fits.all() else float(-levels[int(np.argmin(fits))])
 
 
 def share_threshold(scores: Floats, weights: Floats, share: float) -> float:
-    """Return the lowest threshold that at most a share of the rows scores above.
+    """Return the lowest threshold that at most a fraction of the rows exceeds.
 
     Parameters
     ----------
     scores : ndarray of float64, shape (n_rows,)
         Scores of a gate; equal scores pass together.
     weights : ndarray of float64, shape (n_rows,)
-        How much each row counts.
+        Weights of the rows.
     share : float
-        0 to 1. At 0 no row passes, not even one that scores above all of these.
+        0 to 1. At 0 no row passes, not even one whose score exceeds all of these.
 
     Returns
     -------

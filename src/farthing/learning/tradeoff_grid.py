@@ -6,13 +6,13 @@ from typing import Final
 
 from farthing.base import SweepContext
 
-# Of the mean price of a feature, relative to the initial loss. At the last one, a feature of the mean price
-# has to remove a fifth of the loss in the tree that buys it, so hardly any but cheap ones are bought.
+# Fractions of the initial loss per mean price of a feature. At the last one, a feature of the mean price has
+# to remove a fifth of the loss in the tree that buys it, so only cheap features are bought.
 _TRADEOFFS: Final = (0.0, 0.0006, 0.002, 0.006, 0.02, 0.06, 0.2)
 
 
 def relative_tradeoffs(context: SweepContext) -> list[float]:
-    """Return trade-offs relative to the initial loss that suit a price list, whatever its unit.
+    """Return trade-offs relative to the initial loss, scaled to the prices, whatever their unit.
 
     Parameters
     ----------

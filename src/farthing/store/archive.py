@@ -34,6 +34,7 @@ MANIFEST: Final = "manifest.json"
 MODEL: Final = "model.json"
 
 _CHUNK: Final = 2**20
+# Sizes of fixed-length records, from the specification of the zip format.
 _LOCAL_HEADER: Final = 30  # bytes, without the name
 _END_RECORD: Final = 22  # bytes, without a comment
 _MAX_ENTRIES: Final = 2**16
@@ -69,15 +70,18 @@ def write_archive(
         "farthing": _library_version(),
         "entries": entries,
     }
+    # The real path, so that a symbolic link is followed, not replaced. The temporary file is in the same
+    # directory, since a rename is atomic only within one file system.
     target = os.path.realpath(path)
     temporary = f"{target}.{secrets.token_hex(8)}.tmp"
     try:
         with open(temporary, "xb") as stream:
             _write_zip(stream, {MANIFEST: memoryview(strict_json.dumps(manifest))} | raw)
+            # On disk before the rename, or a crash could leave an empty file under the new name.
             stream.flush()
             os.fsync(stream.fileno())
         os.replace(temporary, target)
-    except BaseException:
+    except BaseException:  # also KeyboardInterrupt, in which case the temporary file must go, too
         if os.path.exists(temporary):
             os.unlink(temporary)
         raise
@@ -114,7 +118,7 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[str, Any, dict[str, NDAr
     Returns
     -------
     kind : str
-        The name of the model's class, not yet looked up.
+        The name of the model's class, which the caller looks up.
     model : object
         The parsed ``model.json``.
     arrays : dict of ndarray
@@ -127,6 +131,7 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[str, Any, dict[str, NDAr
     FileNotFoundError
         If there is no such file.
     """
+    # One open file for all checks and reads, so that nobody can swap it between them.
     with open(path, "rb") as stream:
         size = os.fstat(stream.fileno()).st_size
         try:
@@ -140,7 +145,7 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[str, Any, dict[str, NDAr
         except OSError as error:
             if (
                 error.errno != errno.EINVAL
-            ):  # EINVAL is a seek to a negative offset, which a damaged file asks for
+            ):  # EINVAL is a seek to a negative offset, which a damaged file may cause
                 raise
             raise FileError(f"{os.fspath(path)} is not an intact Farthing model: {error}") from error
 
@@ -163,7 +168,8 @@ def _read(archive: zipfile.ZipFile, size: int) -> tuple[str, Any, dict[str, NDAr
 
 
 def _check_end(stream: IO[bytes]) -> None:
-    """Check that the file ends as a zip without a comment, before zipfile searches for another end."""
+    """Check that the file ends like a zip without a comment, before zipfile searches for another end."""
+    # A zip may end in a comment. Readers then search for the end record and may disagree on which one counts.
     stream.seek(max(0, stream.seek(0, os.SEEK_END) - _END_RECORD))
     end = stream.read(_END_RECORD)
     if len(end) < _END_RECORD or not end.startswith(b"PK\x05\x06") or not end.endswith(b"\x00\x00"):
@@ -180,6 +186,8 @@ def _check_layout(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipI
         raise FileError(f"{len(listed)} entries; at most {_MAX_ENTRIES} are allowed")
     if listed and min(info.header_offset for info in listed) != 0:
         raise FileError("there is data before the first entry")
+    # Entries that are stored, disjoint and within the file cannot expand: reading takes no more memory than
+    # the file has bytes (no zip bombs).
     end = 0
     for info in sorted(listed, key=lambda info: info.header_offset):
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
@@ -244,6 +252,7 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, entry: Any) -> 
     shape, dtype = check_shape(entry["shape"]), np.dtype(entry["dtype"])
     if math.prod(shape) * dtype.itemsize != info.file_size:
         raise FileError(f"{info.filename} has {info.file_size} bytes, which is not what its shape needs")
+    # Read in chunks straight into the array, hashing along the way: no second copy of a large array.
     array = np.empty(shape, dtype=dtype)
     digest, filled, raw = hashlib.sha256(), 0, _raw(array)
     with archive.open(info) as source:
@@ -255,6 +264,7 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo, entry: Any) -> 
             raise FileError(f"{info.filename} is cut short")
     if digest.hexdigest() != checksum:
         raise FileError(f"the checksum of {info.filename} is wrong: the file was damaged or altered")
+    # NumPy and the compiled core assume that the byte of a boolean is 0 or 1.
     if dtype.kind == "b" and array.size and array.view(np.uint8).max() > 1:
         raise FileError(f"{info.filename} has a boolean that is neither 0 nor 1")
     return array.astype(dtype.newbyteorder("="), copy=False)

@@ -36,6 +36,7 @@ DATA_ERRORS: Final = (ArithmeticError, AttributeError, LookupError, RecursionErr
 
 _TAG: Final = "$"
 _NOT_FINITE: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
+# Bounds on the memory that a small hostile file can make a reader allocate.
 _MAX_STRING_BYTES: Final = 2**26
 _MAX_DIMENSIONS: Final = 8
 
@@ -69,8 +70,8 @@ def register_codec(
     encode : callable
         Returns the fields of the value by name, of any types that have a codec.
     decode : callable
-        Makes the value from these fields. They may come from a hostile file: it must check all that it relies
-        on, raise ValueError, TypeError or KeyError, and never run code that the fields name.
+        Builds the value from these fields. They may come from a hostile file: it must check everything it
+        relies on, raise ValueError, TypeError or KeyError, and never run code that the fields name.
 
     Examples
     --------
@@ -119,8 +120,10 @@ class _Encoder:
         self.arrays: dict[str, NDArray[Any]] = {}
 
     def plain(self, value: Any, where: str, depth: int) -> Any:
+        # Also ends the recursion of a value that contains itself.
         if depth > MAX_DEPTH:
             raise ValueError(f"{where[:80]}... is nested too deep to save, or contains itself")
+        # By exact type: a subclass of int or dict would come back as its base.
         if (method := _PLAIN.get(type(value))) is not None:
             return method(self, value, where, depth)
         if isinstance(value, np.generic):
@@ -139,6 +142,7 @@ class _Encoder:
             raise ValueError(f"{where} cannot be saved: {error}") from None
 
     def of_string(self, value: str, where: str, _depth: int = 0) -> str:
+        # Lone surrogates are valid in Python strings, but not in UTF-8.
         try:
             value.encode("utf-8")
         except UnicodeEncodeError as error:
@@ -146,6 +150,7 @@ class _Encoder:
         return value
 
     def of_float(self, value: float, _where: str, _depth: int) -> float | dict[str, Any]:
+        # JSON writes the shortest digits that round-trip, so finite floats keep their bits.
         return value if math.isfinite(value) else {_TAG: "float", "value": str(value)}
 
     def of_list(self, value: list[Any], where: str, depth: int) -> list[Any]:
@@ -175,6 +180,7 @@ class _Encoder:
         little = value.dtype.newbyteorder("<")
         if little.str not in ARRAY_DTYPES:
             raise TypeError(f"{where} cannot be saved: a NumPy scalar of {value.dtype}")
+        # As bytes, which keeps any dtype and the payload of a NaN.
         return {_TAG: "scalar", "dtype": little.str, "value": np.asarray(value, dtype=little).tobytes().hex()}
 
     def of_array(self, value: NDArray[Any], where: str, _depth: int) -> dict[str, Any]:
@@ -308,12 +314,14 @@ class _Decoder:
         return native
 
     def to_array(self, _where: str, *, entry: Any) -> NDArray[Any]:
+        # Once each: two values that share an array would change together.
         if not isinstance(entry, str) or entry not in self.left:
             raise ValueError(f"no array {str(entry)[:40]!r} is left; each is used once")
         return self.left.pop(entry)
 
     def to_objects(self, where: str, *, shape: Any, items: Any) -> NDArray[Any]:
         labels = [_label(label) for label in self.value(_list(items), where)]
+        # Filled, since np.array would infer a dtype from the labels.
         made = np.empty(len(labels), dtype=object)
         made[:] = labels
         return made.reshape(check_shape(_list(shape)))

@@ -69,5 +69,5 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, object]]:
         raise FileError(f"{os.fspath(path)}: model.json must hold an object of named values")
     try:
         return kind, decode(plain, arrays)
-    except FileError as error:
+    except FileError as error:  # the decoder knows the place in the file, but not the path
         raise FileError(f"{os.fspath(path)}: {error}") from error.__cause__

@@ -9,6 +9,7 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
+# Limits on what a hostile file or request can cost: bytes to scan, objects to allocate, recursion.
 MAX_BYTES: Final = 2**24
 MAX_VALUES: Final = 2**21
 MAX_DEPTH: Final = 128
@@ -24,7 +25,7 @@ def dumps(plain: object) -> bytes:
     Raises
     ------
     ValueError
-        If the text would be more than a reader accepts.
+        If the text exceeds the limits of a reader.
     """
     text = json.dumps(plain, ensure_ascii=False, allow_nan=False, separators=(",", ":"), check_circular=False)
     data = text.encode("utf-8")
@@ -33,7 +34,7 @@ def dumps(plain: object) -> bytes:
 
 
 def loads(data: bytes) -> Any:
-    """Parse JSON, refusing what parsers read in different ways.
+    """Parse JSON, refusing text that parsers interpret differently.
 
     Refused are duplicate keys, numbers that are not finite, integers of more than 64 bits, lone surrogates,
     and text over the limits of size, number of values and depth.
@@ -54,6 +55,7 @@ def loads(data: bytes) -> Any:
     _check_bounds(data)
     text = data.decode("utf-8")
     plain = _DECODER.decode(text)
+    # Only an escape can produce a lone surrogate: the text itself is valid UTF-8.
     if "\\u" in text:
         _check_surrogates(plain)
     return plain
@@ -79,6 +81,8 @@ def _check_bounds(data: bytes) -> None:
 
 def _depth(data: bytes) -> int:
     """Return how deep brackets outside of strings nest, without recursion."""
+    # Escaped backslashes go first, so that a quote after one is not taken for an escaped quote. Then the
+    # parity of the remaining quotes tells what is inside a string.
     codes = np.frombuffer(data.replace(b"\\\\", b"").replace(b'\\"', b""), dtype=np.uint8)
     quoted = np.bitwise_xor.accumulate((codes == ord('"')).view(np.uint8)).astype(bool)
     codes = codes[~quoted] | 0x20  # [ and { differ in this bit only, as do ] and }
@@ -88,6 +92,7 @@ def _depth(data: bytes) -> int:
 
 
 def _integer(digits: str) -> int:
+    # Before int(), which takes quadratic time in the number of digits.
     if len(digits) > _MAX_DIGITS:
         raise ValueError("an integer must fit in 64 bits")
     return check_integer(int(digits))
@@ -112,7 +117,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-# Made once, since a service parses a body for each request.
+# Built once, since a service parses a body for each request.
 _DECODER: Final = json.JSONDecoder(
     parse_int=_integer, parse_float=_finite, parse_constant=_refuse_constant, object_pairs_hook=_unique
 )

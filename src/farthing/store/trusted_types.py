@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+# A context variable, since decoders have no argument for it; concurrent loads do not see each other's trust.
 _TRUSTED: ContextVar[tuple[str, ...]] = ContextVar("trusted", default=())
 
 

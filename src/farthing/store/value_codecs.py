@@ -21,6 +21,7 @@ def _encode_forest(forest: Forest) -> dict[str, object]:
 
 
 def _decode_forest(fields: dict[str, Any]) -> Forest:
+    # The compiled predictor follows the arrays without bounds checks, so nothing invalid may pass here.
     return Forest(**fields).validate()
 
 

@@ -1,7 +1,7 @@
-"""Tables of any library as floats: names, kinds, missing values and categories.
+"""Tables of any library as arrays of floats: names, kinds, missing values and categories.
 
-A table becomes floats in two ways that agree on every value: whole, by `Schema.encode`, and one value at a
-time, by `Schema.encode_value`, for lazy walks.
+A table is encoded in two ways that agree on every value: whole, by `Schema.encode`, and one value at a time,
+by `Schema.encode_value`, for lazy walks.
 """
 
 from farthing.table.bins import Bins

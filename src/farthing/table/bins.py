@@ -1,4 +1,4 @@
-"""Tables as bytes: what the compiled growers read."""
+"""Binned tables, one byte per entry: the input of the compiled tree growers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from farthing._core import bin_table
 from farthing.table.schema import Schema
 
+# A code is one byte, and one of its 256 values is for missing entries.
 MAX_BINS: Final = 255
-# Rows that the edges are learned from when a table has more; some 250 a bin.
+# Edges of longer tables are learned from a sample of this many rows, some 250 per bin.
 SAMPLE_ROWS: Final = 65_536
 
 _WORD_BITS: Final = 64
@@ -20,18 +21,18 @@ _WORD_BITS: Final = 64
 class Bins:
     """A table with every column cut into at most 255 bins, and one more for missing values.
 
-    A column of few values keeps them all apart; others get bins of nearly equal numbers of rows, learned from
-    a sample of the rows if there are many. A category has a bin of its own, but the rarest share one if there
-    are more than 255.
+    A column with few distinct values gets one bin for each; others get quantile bins, learned from a sample
+    of the rows if there are many. Each category has a bin of its own, but the rarest share one if there are
+    more than 255.
 
     Parameters
     ----------
     values : ndarray of float32 or float64, shape (n_rows, n_features)
         An encoded table, in any memory order; it is not copied.
     schema : Schema
-        Says which columns are categorical.
+        Kinds of the columns.
     max_bins : int
-        Bins of one column, without that of missing values; 2 to 255.
+        Most bins of a column, not counting that of missing values; 2 to 255.
     n_threads : int
         Threads to use; any number gives the same bins.
 
@@ -58,7 +59,7 @@ class Bins:
             raise ValueError(f"max_bins must lie between 2 and {MAX_BINS}; got {max_bins!r}")
         n_categories = np.array([len(column.categories) for column in schema.columns], dtype=np.int64)
         self.core = bin_table(plain(values), n_categories, max_bins, SAMPLE_ROWS, n_threads)
-        #: Words of 64 bits that a set of each column's categories takes, 0 for numbers; shape (n_features,).
+        #: 64-bit words of a set of each column's categories, 0 for numeric columns; shape (n_features,).
         self.category_widths: NDArray[np.int64] = -(-n_categories // _WORD_BITS)
 
     @property
@@ -72,20 +73,21 @@ class Bins:
         return self.core.n_columns
 
     def codes(self) -> NDArray[np.uint8]:
-        """Return a copy of the bins, shape (n_features, n_rows); missing is the number after the last bin."""
+        """Return a copy of the codes, shape (n_features, n_rows); missing is the code after the last bin."""
         return self.core.codes()
 
     def n_bins(self, column: int) -> int:
-        """Return the number of bins of a column, without that of missing values."""
+        """Return the number of bins of a column, not counting that of missing values."""
         return self.core.n_bins(column)
 
     def edges(self, column: int) -> NDArray[np.float64]:
-        """Return the edges of a numeric column: bin b has the values above edge b - 1 and up to edge b."""
+        """Return the edges of a numeric column: bin b holds the values in (edge b - 1, edge b]."""
         return self.core.edges(column)
 
 
 def plain(values: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Return a table that the core can read in place: itself, unless its bytes are swapped or out of line."""
+    """Return a table that the core can read in place: itself, unless byte-swapped or unaligned."""
+    # The core steps in whole elements, so an array whose strides are not multiples of them is copied, too.
     aligned = values.flags.aligned and not any(stride % values.itemsize for stride in values.strides)
     if values.dtype in (np.float32, np.float64) and values.dtype.isnative and aligned:
         return values

@@ -15,15 +15,15 @@ from farthing.table.values import ODD, Scalar, TableTypeError, plain, show, to_f
 Kind: TypeAlias = Literal["numeric", "categorical"]
 
 _EXPECTED_TYPES = "expected numbers or booleans only, or strings only (None and NaN are missing)"
-# Of these, Python's own conversion to float is that of `Column.encode_value`.
+# For these types, NumPy's conversion of a whole list gives what `Column.encode_value` gives for each value.
 _PYTHON_NUMBERS = frozenset({float, int, bool, type(None)})
-# These can be looked up among the categories as they are.
+# Values of these types can be looked up among the categories without conversion.
 _PYTHON_SCALARS = _PYTHON_NUMBERS | {str}
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What a model remembers of a column: how its values become floats.
+    """Name, kind and categories of a column: how its values are encoded as floats.
 
     Parameters
     ----------
@@ -32,8 +32,8 @@ class Column:
     kind : {"numeric", "categorical"}
         Booleans and integers are numeric.
     categories : tuple of str, int, float or bool
-        Of a categorical column: the category at position c has the code c. Categories are equal as Python
-        values are, so that 1, 1.0 and True are one category.
+        For a categorical column: the category at position c has the code c. Categories compare as Python
+        values do, so 1, 1.0 and True are the same category.
 
     Examples
     --------
@@ -56,6 +56,7 @@ class Column:
             )
         if self.kind == "numeric" and self.categories:
             raise TableError(f"column {self.name!r}: got categories for a numeric column, expected none")
+        # The way around the frozen dataclass.
         object.__setattr__(self, "categories", tuple(self.categories))
         for category in self.categories:
             if type(category) not in get_args(Scalar) or category != category:  # noqa: PLR0124
@@ -63,6 +64,7 @@ class Column:
                     f"column {self.name!r}: got {show(category)} as a category, expected a string, a number "
                     "or a boolean"
                 )
+        # Codes are kept as floats, the form in which they enter the table.
         codes = {category: float(code) for code, category in enumerate(self.categories)}
         if len(codes) < len(self.categories):
             raise TableError(f"column {self.name!r}: got a category twice, expected different categories")
@@ -74,12 +76,12 @@ class Column:
         return self.kind == "categorical"
 
     def encode_value(self, value: object) -> float:
-        """Turn one value into a float.
+        """Encode one value as a float.
 
         Parameters
         ----------
         value : object
-            A number, a boolean, a string, a NumPy scalar, or a mark of a missing value of any library.
+            A number, a boolean, a string, a NumPy scalar, or the missing-value marker of any library.
 
         Returns
         -------
@@ -89,7 +91,7 @@ class Column:
         Raises
         ------
         TableError
-            If the value cannot stand in this column. A string is not a number, even if it looks like one.
+            If the value is invalid in this column. A string is not a number, even if it looks like one.
         """
         encoded = self.try_value(value)
         if encoded is None:
@@ -97,7 +99,7 @@ class Column:
         return encoded
 
     def reject(self, value: object, row: int | None = None) -> NoReturn:
-        """Raise the error for a value that cannot stand in this column."""
+        """Raise the error for a value that is invalid in this column."""
         place = "" if row is None else f" in row {row}"
         expected = "a category (a string, a number or a boolean)" if self.is_categorical else "a number"
         raise TableError(
@@ -106,9 +108,9 @@ class Column:
         )
 
     def try_value(self, value: object) -> float | None:
-        """Turn one value into a float, or into None if it cannot stand in this column."""
+        """Encode one value as a float, or as None if it is invalid in this column."""
         if type(value) is float and self.kind == "numeric":
-            return value  # most values of most walks
+            return value  # the fast path, for most values of most walks
         reduced = plain(value)
         if reduced is None:
             return math.nan
@@ -119,19 +121,19 @@ class Column:
         return None if isinstance(reduced, str) else to_float(reduced)
 
     def encode_column(self, raw: RawColumn) -> tuple[NDArray[np.floating[Any]], dict[int, object]]:
-        """Turn a whole column into floats, each value as `encode_value` does.
+        """Encode a whole column, each value as `encode_value` does.
 
         Parameters
         ----------
         raw : RawColumn
-            The column as its library keeps it.
+            The column in the representation of its library.
 
         Returns
         -------
         values : ndarray of float, shape (n_rows,)
             NaN where a value is missing, unseen or invalid.
         invalid : dict
-            The values that cannot stand in this column, by row.
+            The invalid values, by row.
         """
         if raw.store == "codes":
             return self._encode_codes(*raw.codes())
@@ -143,7 +145,7 @@ class Column:
         self, codes: NDArray[np.integer[Any]], categories: list[object]
     ) -> tuple[NDArray[np.float64], dict[int, object]]:
         each = [self.try_value(category) for category in categories]
-        # One more at the end: there the code -1 of a missing value finds it.
+        # One more entry at the end, where the code -1 of a missing value finds its NaN.
         floats = np.array([math.nan if value is None else value for value in each] + [math.nan])
         wrong = np.array([value is None for value in each] + [False])
         rows = np.flatnonzero(wrong[codes])
@@ -164,7 +166,7 @@ class Column:
         return floats, invalid
 
     def _encode_python_scalars(self, values: list[Any]) -> NDArray[np.float64] | None:
-        """Encode values of Python's own types at once; None if there are others."""
+        """Encode a list of Python's own scalars at once; None if there are other types."""
         types = set(map(type, values))
         if self.is_categorical and types <= _PYTHON_SCALARS:
             get = self._codes.get
@@ -172,17 +174,17 @@ class Column:
         if not self.is_categorical and types <= _PYTHON_NUMBERS:
             try:
                 return np.array(values, dtype=np.float64)
-            except OverflowError:  # an integer beyond the doubles
+            except OverflowError:  # an integer beyond the range of doubles, which `to_float` makes infinite
                 return None
         return None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the column as values that JSON knows."""
+        """Return the column as JSON-compatible values."""
         return {"name": self.name, "kind": self.kind, "categories": list(self.categories)}
 
     @classmethod
     def from_dict(cls, plain_column: Mapping[str, Any]) -> "Column":
-        """Make a column of what `to_dict` gave, trusting nothing in it."""
+        """Build a column from the output of `to_dict`, which is checked, as it may come from a file."""
         if not isinstance(plain_column, Mapping) or set(plain_column) != {"name", "kind", "categories"}:
             raise TableTypeError("got a column without exactly the entries 'name', 'kind' and 'categories'")
         categories = plain_column["categories"]
@@ -192,20 +194,20 @@ class Column:
 
 
 def learn_column(name: str, raw: RawColumn) -> Column:
-    """Find the kind of a column, and its categories, from the rows of a fit.
+    """Infer the kind of a column, and its categories, from the training rows.
 
     Parameters
     ----------
     name : str
         Name of the feature.
     raw : RawColumn
-        The column as its library keeps it.
+        The column in the representation of its library.
 
     Returns
     -------
     Column
-        Strings are categories, sorted; of a categorical dtype those that occur, in the order of the dtype. A
-        column of objects that are all missing is numeric.
+        The categories of a column of strings are sorted. Those of a categorical dtype are the ones that
+        occur, in the order of the dtype. A column of objects that are all missing is numeric.
 
     Raises
     ------
@@ -243,7 +245,7 @@ def _learn_objects(name: str, raw: RawColumn) -> Column:
 
 
 def _distinct(name: str, categories: Sequence[object]) -> tuple[Scalar, ...]:
-    """Return categories as plain scalars, the first of those that are equal."""
+    """Return categories as plain scalars, without duplicates."""
     kept: dict[Scalar, Scalar] = {}
     for category in categories:
         known = _known(name, category)
@@ -253,10 +255,10 @@ def _distinct(name: str, categories: Sequence[object]) -> tuple[Scalar, ...]:
 
 
 def _known(name: str, value: object) -> Scalar | None:
-    """Return a value as a plain scalar, or raise the error of a fit."""
+    """Return a value as a plain scalar; raise the error of `fit` if it cannot be one."""
     reduced = plain(value)
     if reduced is ODD:
-        # The words at the end are those by which scikit-learn's checks know this error.
+        # scikit-learn's estimator checks look for the words at the end of this message.
         raise TableTypeError(
             f"column {name!r}: got {show(value)}, {_EXPECTED_TYPES}; each argument must be a string or a "
             "number"

@@ -1,4 +1,4 @@
-"""A table as floats, together with the entries that could not be read."""
+"""An encoded table, together with the entries that are invalid."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,18 +14,18 @@ from farthing.table.columns import Column
 class Encoded:
     """A table as floats, in the order of the schema's columns.
 
-    An entry that cannot stand in its column is NaN here and remembered, since only what a prediction looks at
-    may be held against the table: `check` raises the error once that is known.
+    An entry that is invalid in its column is encoded as NaN and recorded. Only acquired entries may raise an
+    error (blindness), so `check` raises it once they are known.
 
     Parameters
     ----------
     values : ndarray of float32 or float64, shape (n_rows, n_features)
-        Numbers and codes of categories; NaN where missing, unseen or invalid. Any strides; may be the user's
-        own array, so never to be written to.
+        Numbers and codes of categories; NaN where missing, unseen or invalid. Any strides. It may be the
+        user's own array, so never write to it.
     invalid_rows, invalid_columns : ndarray of int64, shape (n_invalid,)
-        Where the invalid entries stand.
+        Positions of the invalid entries.
     invalid_values : tuple of object, length n_invalid
-        What was found there.
+        Their values.
     columns : tuple of Column
         The columns of the schema, for messages.
 
@@ -51,12 +51,12 @@ class Encoded:
 
     @classmethod
     def valid(cls, values: NDArray[np.floating[Any]], columns: tuple[Column, ...]) -> "Encoded":
-        """Return a table of floats in which every entry can stand where it does."""
+        """Return a table of floats in which every entry is valid."""
         nowhere = np.empty(0, dtype=np.int64)
         return cls(values, nowhere, nowhere, (), columns)
 
     def take(self, rows: NDArray[Any]) -> "Encoded":
-        """Return some of the rows, given by number or by a mask."""
+        """Return some of the rows, given by index or by mask."""
         values = self.values[rows]
         if not len(self.invalid_rows):
             return Encoded.valid(values, self.columns)
@@ -76,12 +76,12 @@ class Encoded:
         )
 
     def check(self, acquired: NDArray[np.bool_] | None = None) -> None:
-        """Raise an error if an entry that a prediction looked at is invalid.
+        """Raise an error if an entry that a prediction acquired is invalid.
 
         Parameters
         ----------
         acquired : ndarray of bool, shape (n_rows, n_features), optional
-            What each row's prediction looked at; None for everything.
+            The features that the prediction of each row acquired; None for all.
 
         Raises
         ------
@@ -99,6 +99,6 @@ class Encoded:
             if acquired is None
             else np.asarray(acquired[self.invalid_rows, self.invalid_columns], dtype=bool)
         )
-        for k in np.flatnonzero(looked_at)[:1]:
+        for k in np.flatnonzero(looked_at)[:1]:  # the first one; reject() raises
             column = self.columns[self.invalid_columns[k]]
             column.reject(self.invalid_values[k], row=int(self.invalid_rows[k]))

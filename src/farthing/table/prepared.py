@@ -1,4 +1,4 @@
-"""A table that was looked at once: its columns, its values as floats, its bins; what every fit can share."""
+"""Prepared tables: schema, encoded values and bins, computed once and shared by many fits."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from farthing.table.schema import Schema
 
 @dataclass(frozen=True, eq=False)
 class PreparedTable:
-    """A table of any library, read once: `fit`, `predict` and `sweep` take it in place of X.
+    """A table of any library, encoded once: `fit`, `predict` and `sweep` take it in place of X.
 
-    Preparing finds the columns and their types, and encodes the values. Bins are made on demand and kept, so
-    many models can be fitted on one prepared table at the price of one.
+    Preparation infers the columns and their types, and encodes the values. Bins are computed on demand and
+    cached, so many models fitted on one prepared table share this work.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class PreparedTable:
     encoded : Encoded
         The values as floats, shape (n_rows, n_features).
     raw : object, optional
-        The table as it was given, for models that read it themselves.
+        The original table, for models that read it themselves.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class PreparedTable:
 
     @classmethod
     def of(cls, X: Any, estimator: str = "the model") -> PreparedTable:
-        """Prepare a table; one that is prepared already is returned as it is.
+        """Prepare a table; a prepared one is returned unchanged.
 
         Parameters
         ----------
@@ -76,8 +76,8 @@ class PreparedTable:
         return self.shape[0]
 
     def bins(self, max_bins: int, n_threads: int = 1) -> Bins:
-        """Return the table in bins, made at the first call for each number of bins."""
-        # The bins do not depend on the number of threads, so it is no part of the key.
+        """Return the binned table, computed at the first call for each number of bins."""
+        # The bins do not depend on the number of threads, so it is not part of the key.
         if max_bins not in self._bins:
             self._bins[max_bins] = Bins(self.values, self.schema, max_bins=max_bins, n_threads=n_threads)
         return self._bins[max_bins]
@@ -88,13 +88,14 @@ class PreparedTable:
         Parameters
         ----------
         rows : ndarray of int64 or of bool
-            Numbers of the rows, or a mask.
+            Indices of the rows, or a mask.
 
         Returns
         -------
         PreparedTable
-            Categories that none of the rows has are left out of its schema, so that they count as unseen.
+            Its schema has only the categories that occur in these rows; others count as unseen.
         """
+        # A fit on a part must not know categories of the other rows, or cross-validation would leak them.
         encoded = self.encoded.take(rows)
         seen = [_seen(column, encoded.values[:, j]) for j, column in enumerate(self.schema.columns)]
         if all(keep is None for keep in seen):
@@ -107,12 +108,12 @@ class PreparedTable:
         return PreparedTable(schema, _recoded(encoded, self.schema, schema))
 
     def under(self, schema: Schema, estimator: str = "the model") -> Encoded:
-        """Return the values under the schema of a fitted model.
+        """Return the values encoded under the schema of a fitted model.
 
         Parameters
         ----------
         schema : Schema
-            Of the same columns; categories may differ, and those that it does not know become missing.
+            With the same columns; categories may differ, and those that it lacks become missing.
         estimator : str
             Name of the estimator, for messages.
         """
@@ -127,12 +128,12 @@ class PreparedTable:
         return _recoded(self.encoded, self.schema, schema)
 
     def __getstate__(self) -> dict[str, Any]:
-        # Bins hold compiled objects; another process makes its own.
+        # Bins hold compiled objects, which do not pickle; another process computes its own.
         return {"schema": self.schema, "encoded": self.encoded, "raw": self.raw, "_bins": {}}
 
 
 def encode(schema: Schema, X: Any, estimator: str = "the model") -> Encoded:
-    """Return a table of any kind, prepared or not, as floats under the schema of a fitted model."""
+    """Encode a table, prepared or not, under the schema of a fitted model."""
     return X.under(schema, estimator) if isinstance(X, PreparedTable) else schema.encode(X, estimator)
 
 
@@ -145,11 +146,12 @@ def _seen(column: Column, codes: NDArray[np.floating]) -> NDArray[np.int64] | No
 
 
 def _recoded(encoded: Encoded, old: Schema, new: Schema) -> Encoded:
-    """Translate the codes of categories from one schema to another, looking at each category once."""
+    """Translate the codes of categories from one schema to another, converting each category once."""
+    # Always a copy, since the values may be the user's own array; column-major, as it is written by column.
     values = np.array(encoded.values, dtype=np.float64, order="F")
     for j, (before, after) in enumerate(zip(old.columns, new.columns, strict=True)):
         if before.is_categorical and before.categories != after.categories:
-            # One entry more at the end: there the code -1, for missing, finds NaN.
+            # One more entry at the end, where the code -1, for missing, finds NaN.
             codes = np.array([*(after.encode_value(category) for category in before.categories), np.nan])
             column = values[:, j]
             values[:, j] = codes[np.where(np.isnan(column), -1, column).astype(np.int64)]

@@ -1,4 +1,4 @@
-"""The columns of a fit, and how any later table is brought into their order and made floats."""
+"""The columns of a fit, and how later tables are matched with them and encoded."""
 
 import difflib
 import warnings
@@ -17,7 +17,7 @@ from farthing.table.values import TableTypeError
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """What a model remembers of the table it was fitted on.
+    """Names, kinds and categories of the columns that a model was fitted on.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ class Schema:
 
     @classmethod
     def learn(cls, X: Any, estimator: str = "the model") -> "Schema":
-        """Find the columns of a table and their kinds.
+        """Infer the columns of a table and their kinds.
 
         Parameters
         ----------
         X : ndarray, pandas.DataFrame, polars.DataFrame or array-like of shape (n_rows, n_features)
-            The table of a fit.
+            The training table.
         estimator : str
             Name of the estimator, for messages.
 
@@ -101,12 +101,12 @@ class Schema:
         )
 
     def encode(self, X: Any, estimator: str = "the model") -> Encoded:
-        """Turn a table into floats.
+        """Encode a table as floats.
 
         Parameters
         ----------
         X : ndarray, pandas.DataFrame, polars.DataFrame or array-like of shape (n_rows, n_features)
-            The columns of a frame are found by name, in any order; those of an array by position.
+            The columns of a frame are matched by name, in any order; those of an array by position.
         estimator : str
             Name of the estimator, for messages.
 
@@ -126,9 +126,11 @@ class Schema:
         source = open_source(X, estimator)
         positions = self._match(source, estimator)
         if not any(column.is_categorical for column in self.columns):
+            # Without a copy where possible: one row at a time, and for large arrays, copying would dominate.
             whole = source.floats(positions)
             if whole is not None:
                 return Encoded.valid(whole, self.columns)
+        # Column-major, since it is filled, and later binned, column by column.
         values = np.empty((source.shape[0], len(self)), dtype=np.float64, order="F")
         rows: list[int] = []
         columns: list[int] = []
@@ -147,14 +149,14 @@ class Schema:
         )
 
     def encode_value(self, column: int, value: object) -> float:
-        """Turn one value of one column into a float, exactly as `encode` does in a table.
+        """Encode one value of one column, exactly as `encode` does in a table.
 
         Parameters
         ----------
         column : int
             Position of the column.
         value : object
-            A number, a boolean, a string, a NumPy scalar, or a mark of a missing value of any library.
+            A number, a boolean, a string, a NumPy scalar, or the missing-value marker of any library.
 
         Returns
         -------
@@ -164,7 +166,7 @@ class Schema:
         Raises
         ------
         TableError
-            If the value cannot stand in this column.
+            If the value is invalid in this column.
         """
         return self.columns[column].encode_value(value)
 
@@ -186,6 +188,7 @@ class Schema:
         TableError
             If there is no such feature.
         """
+        # The name may come from a request, so it may be of any type, even an unhashable one.
         position = self._positions.get(name) if isinstance(name, str) else None
         if position is None:
             close = difflib.get_close_matches(str(name), self.names, n=1)
@@ -194,7 +197,7 @@ class Schema:
         return position
 
     def _match(self, source: Source, estimator: str) -> list[int]:
-        """Find where in a table each column stands."""
+        """Return the position in a table of each column of the schema."""
         if self.named and source.names is not None:
             self._check_names(source.names)
             places = {name: position for position, name in enumerate(source.names)}
@@ -204,6 +207,7 @@ class Schema:
                 f"X has {source.shape[1]} features, but {estimator} is expecting {len(self)} features as "
                 "input."
             )
+        # The messages are scikit-learn's, word for word: its estimator checks compare them.
         if self.named:
             warnings.warn(
                 f"X does not have valid feature names, but {estimator} was fitted with feature names",
@@ -227,12 +231,12 @@ class Schema:
             raise TableError(message)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the schema as values that JSON knows."""
+        """Return the schema as JSON-compatible values."""
         return {"named": self.named, "columns": [column.to_dict() for column in self.columns]}
 
     @classmethod
     def from_dict(cls, plain_schema: Mapping[str, Any]) -> "Schema":
-        """Make a schema of what `to_dict` gave, trusting nothing in it.
+        """Build a schema from the output of `to_dict`, which is checked, as it may come from a file.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Whatever the user calls a table, seen as columns: the only file that knows NumPy, pandas and polars apart.
+"""Adapters that present any supported table as columns; the only module that depends on the table library.
 
 pandas and polars are never imported here: a frame of theirs can exist only if its library is already loaded.
 """
@@ -19,48 +19,48 @@ Store: TypeAlias = Literal["numbers", "codes", "text", "objects", "foreign"]
 
 
 class RawColumn(Protocol):
-    """One column as its library keeps it.
+    """One column in the representation of its library.
 
-    ``store`` says how it is kept: "numbers" (booleans, integers, floats), "codes" (codes into a list of
+    ``store`` is the representation: "numbers" (booleans, integers, floats), "codes" (codes into a list of
     categories), "text" (strings), "objects" (Python values of any type), "foreign" (dates and the like, which
-    no model can learn).
+    no model can learn from).
     """
 
     dtype: str
     store: Store
 
     def floats(self) -> NDArray[np.floating[Any]]:
-        """Return the values, NaN where missing. Only of "numbers"."""
+        """Return the values, NaN where missing. Only for "numbers"."""
 
     def codes(self) -> tuple[NDArray[np.integer[Any]], list[object]]:
-        """Return the code of each row, -1 where missing, and the categories in order. Only of "codes"."""
+        """Return the code of each row, -1 where missing, and the categories in order. Only for "codes"."""
 
     def objects(self) -> list[object]:
         """Return the values as Python objects."""
 
 
 class Source(Protocol):
-    """A table that has rows and columns, and perhaps names."""
+    """A table with rows and columns, and optionally column names."""
 
     names: tuple[str, ...] | None
     shape: tuple[int, int]
 
     def column(self, position: int) -> RawColumn:
-        """Return the column that stands at a position."""
+        """Return the column at a position."""
 
     def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:
-        """Return these columns as one array if the table keeps them so, without copying if it can."""
+        """Return these columns as one array if the table stores them as one, without a copy if possible."""
 
 
 def open_source(X: Any, estimator: str) -> Source:
-    """See a table of any supported kind as columns.
+    """Wrap a table of any supported type as columns.
 
     Parameters
     ----------
     X : ndarray, pandas.DataFrame, polars.DataFrame or array-like of shape (n_rows, n_features)
         The table; or a dict from the names of columns to lists of equal length.
     estimator : str
-        Whose table it is, for messages.
+        Name of the estimator, for messages.
 
     Returns
     -------
@@ -89,16 +89,17 @@ def open_source(X: Any, estimator: str) -> Source:
 
 
 def _check_array(X: Any, estimator: str) -> NDArray[Any]:
-    """Let scikit-learn turn what is not a frame into an array of two dimensions, with its own messages."""
+    """Let scikit-learn convert anything but a frame to a two-dimensional array, with its own messages."""
     if type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf":
-        return X  # nothing to check: one row at a time, the check costs more than the prediction
+        return X  # nothing to check; for a single row the check would cost more than the prediction
+    # np.asarray would drop the mask and expose the values under it.
     if isinstance(X, np.ma.MaskedArray):
         dtype, missing = (np.float64, np.nan) if X.dtype.kind in "biuf" else (object, None)
         X = np.ma.filled(X.astype(dtype), missing)
     try:
         array = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)
         if array.dtype.kind in "US" and isinstance(X, list | tuple):
-            # NumPy makes strings of numbers that share a list with strings.
+            # NumPy converts numbers that share a list with strings to strings.
             array = check_array(np.asarray(X, dtype=object), dtype=None, ensure_all_finite=False)
     except ValueError as error:
         raise TableError(str(error)) from error
@@ -145,11 +146,11 @@ class ArraySource:
         self.shape: tuple[int, int] = (array.shape[0], array.shape[1])
 
     def column(self, position: int) -> RawColumn:
-        """Return the column that stands at a position."""
+        """Return the column at a position."""
         return ArrayColumn(self.array[:, position])
 
     def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:
-        """Return these columns as one array; the very array given if it is of floats and in order."""
+        """Return these columns as one array; the original one if it holds floats in this order."""
         if self.array.dtype.kind not in "biuf":
             return None
         return _take(_as_floats(self.array), positions)
@@ -168,18 +169,19 @@ class ArrayColumn:
         return _as_floats(self.array)
 
     def codes(self) -> tuple[NDArray[np.integer[Any]], list[object]]:
-        """Arrays keep no codes."""
+        """Raise, since arrays have no codes."""
         raise NotImplementedError
 
     def objects(self) -> list[object]:
         """Return the values as Python objects."""
+        # tolist() gives integers for dates of nanoseconds, which would pass as numbers.
         kept = self.array.astype(object) if self.array.dtype.kind in "mM" else self.array
         values: list[object] = kept.tolist()
         return values
 
 
 class MappingSource:
-    """Columns by name, each a list of Python values: a frame that needs no library."""
+    """Columns by name, each a list of Python values: a frame without a library."""
 
     def __init__(self, columns: Mapping[Any, Sequence[object]]) -> None:
         self.columns = list(columns.values())
@@ -190,7 +192,8 @@ class MappingSource:
         self.shape: tuple[int, int] = (lengths.pop() if lengths else 0, len(self.columns))
 
     def column(self, position: int) -> RawColumn:
-        """Return the column that stands at a position."""
+        """Return the column at a position."""
+        # Not np.array(..., dtype=object), which would unpack entries that are lists into a second dimension.
         values = np.empty(self.shape[0], dtype=object)
         values[:] = self.columns[position]
         return ArrayColumn(values)
@@ -209,7 +212,7 @@ class PandasSource:
         self.names = _named(list(frame.columns))
 
     def column(self, position: int) -> RawColumn:
-        """Return the column that stands at a position."""
+        """Return the column at a position."""
         return PandasColumn(self.frame.iloc[:, position])
 
     def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:
@@ -257,11 +260,11 @@ class PolarsSource:
         self.names = _named(frame.columns)
 
     def column(self, position: int) -> RawColumn:
-        """Return the column that stands at a position."""
+        """Return the column at a position."""
         return PolarsColumn(self.frame.to_series(position))
 
     def floats(self, positions: Sequence[int]) -> NDArray[np.floating[Any]] | None:  # noqa: ARG002
-        """Polars keeps its columns apart."""
+        """Return None: polars stores its columns separately."""
         return None
 
 
@@ -291,7 +294,7 @@ class PolarsColumn:
 
 
 def _store_of_kind(kind: str) -> Store:
-    """Say how NumPy, and pandas after it, keep a dtype of this kind."""
+    """Return the representation of a NumPy or pandas dtype of this kind."""
     if kind in "biuf":
         return "numbers"
     if kind in "UT":
@@ -302,6 +305,7 @@ def _store_of_kind(kind: str) -> Store:
 def _store_of_pandas(dtype: Any) -> Store:
     if isinstance(dtype, sys.modules["pandas"].CategoricalDtype):
         return "codes"
+    # The kind of pandas' string dtypes is "O", that of objects; their type is str.
     return "text" if dtype.type is str else _store_of_kind(dtype.kind)
 
 
@@ -311,18 +315,18 @@ def _store_of_polars(dtype: Any) -> Store:
         return "numbers"
     if dtype == polars.Enum:
         return "codes"
-    # The codes of a Categorical depend on what else the process has read: its strings are taken instead.
+    # The physical codes of a Categorical depend on what else the process has read, so its strings are used.
     if dtype in (polars.String, polars.Categorical):
         return "text"
-    # A Decimal goes by way of Python, so that both ways of encoding round it alike in all versions of polars.
+    # Decimals are converted by Python, so that both ways of encoding round alike in all versions of polars.
     return "objects" if dtype in (polars.Decimal, polars.Object) else "foreign"
 
 
 def _as_floats(array: NDArray[Any]) -> NDArray[np.floating[Any]]:
     """Return float32 and float64 arrays as they are, others as float64."""
     if array.dtype in (np.float32, np.float64) and array.flags.aligned:  # false for the other byte order
-        return array.view(np.ndarray)
-    with np.errstate(over="ignore"):  # a long double beyond the doubles becomes infinite
+        return array.view(np.ndarray)  # drops subclasses, whose operators may behave differently
+    with np.errstate(over="ignore"):  # a long double beyond the range of doubles becomes infinite
         return array.astype(np.float64)
 
 

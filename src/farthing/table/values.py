@@ -1,6 +1,6 @@
-"""One value: what counts as a number, a category, a missing entry, or as none of these.
+"""Single values: what counts as a number, a category, a missing entry, or as none of these.
 
-Every entry of every table comes through `plain`, or through a vectorised shortcut that gives the same answer.
+Every entry of every table passes through `plain`, or through a vectorised shortcut with the same result.
 """
 
 import math
@@ -34,7 +34,7 @@ def plain(value: object) -> Scalar | _Odd | None:
     Parameters
     ----------
     value : object
-        Anything that stands in a cell of a table, or arrives as an answer in a walk.
+        An entry of a table, or an answer in a walk.
 
     Returns
     -------
@@ -47,6 +47,7 @@ def plain(value: object) -> Scalar | _Odd | None:
     >>> plain(np.float32(0.5)), plain(np.True_), plain("0.5"), plain(float("nan"))
     (0.5, True, '0.5', None)
     """
+    # Exact types first: nearly all values are Python's own scalars, and isinstance against ABCs is slow.
     kind = type(value)
     if kind is float:
         return None if value != value else value  # type: ignore[return-value]  # noqa: PLR0124
@@ -56,7 +57,9 @@ def plain(value: object) -> Scalar | _Odd | None:
 
 
 def _plain_of_library(value: object) -> Scalar | _Odd | None:
-    """Reduce what is not one of Python's own scalars."""
+    """Reduce a value that is not one of Python's own scalars."""
+    # The order matters: str before missing marks (an enum of str is text), bool before Integral (a bool is
+    # one), timedelta64 before Integral (NumPy registers it there).
     result: Scalar | _Odd | None = ODD
     if isinstance(value, str):
         result = str.__str__(value)  # not str(value): an enumeration overrides that
@@ -66,7 +69,7 @@ def _plain_of_library(value: object) -> Scalar | _Odd | None:
         result = plain(value[()]) if value.ndim == 0 and value.dtype != object else ODD
     elif isinstance(value, bool | np.bool_):
         result = bool(value)
-    elif isinstance(value, np.timedelta64):  # NumPy files durations under the integers
+    elif isinstance(value, np.timedelta64):
         result = ODD
     elif isinstance(value, Integral):
         result = int(value)
@@ -77,7 +80,7 @@ def _plain_of_library(value: object) -> Scalar | _Odd | None:
 
 
 def _is_missing(value: object) -> bool:
-    """Tell whether a value is a library's own mark of a missing entry."""
+    """Return whether a value is a library's own marker of a missing entry."""
     if value is np.ma.masked:
         return True
     if isinstance(value, np.datetime64 | np.timedelta64):
@@ -87,7 +90,7 @@ def _is_missing(value: object) -> bool:
 
 
 def to_float(number: Any) -> float:
-    """Convert to the nearest double; what is too large becomes infinite, as it does in arrays."""
+    """Convert to the nearest double; numbers that are too large become infinite, as they do in arrays."""
     if isinstance(number, Decimal) and number.is_nan():
         return math.nan
     try:
@@ -116,6 +119,6 @@ def show(value: object) -> str:
 
 def _short(value: object) -> str:
     if isinstance(value, int) and value.bit_length() > 256:
-        return f"of {value.bit_length()} bits"  # Python refuses to print very long integers
+        return f"of {value.bit_length()} bits"  # repr of an integer of thousands of digits raises
     text = repr(value).replace("\n", " ")
     return text if len(text) <= 60 else f"{text[:57]}..."

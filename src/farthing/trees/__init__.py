@@ -1,4 +1,4 @@
-"""Trees as flat node arrays: grown on bins, with prices, and asked about whole tables."""
+"""Trees as flat node arrays: growing on binned tables with prices, prediction, pruning, import."""
 
 from farthing.trees.forest import Forest
 from farthing.trees.grow import CostRule, Grower, Grown, Impurity, LedgerKind

@@ -1,15 +1,16 @@
 """The flat node array: the one tree format of every learner, the file format and the importers.
 
-All trees lie one after another in a structure of arrays; ``offsets`` says where each begins. A child is
-counted from the first node of its own tree and always comes after its parent::
+All trees are stored one after another in a structure of arrays; ``offsets`` gives the first node of each. A
+child is numbered from the first node of its own tree and always comes after its parent::
 
     node        0    1    2  |  3    4    5    6    7      two trees
     offsets     0            |  3                   8
     left        1   -1   -1  |  1   -1    3   -1   -1      -1: a leaf
     right       2   -1   -1  |  2   -1    4   -1   -1
 
-A categorical node owns ``2 * width`` words of 64 bits in ``category_words``, where ``width`` is that of its
-feature: first the codes that go left, then the codes that go right (left wins where both claim a code).
+A categorical node has ``2 * width`` words of 64 bits in ``category_words``, where ``width`` is that of its
+feature: first the set of codes that go left, then the set that go right (left wins if a code is in both). A
+code in neither set, such as a category that no training row of the node had, counts as missing.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class Forest:
     """Trees as a structure of arrays.
 
     The constructor checks types and lengths only, in constant time; `validate` checks everything the compiled
-    predictor relies on. The arrays are kept as read-only views, so a forest is a value.
+    predictor relies on. The arrays are read-only views, so a forest is an immutable value.
 
     Parameters
     ----------
@@ -64,9 +65,9 @@ class Forest:
     threshold : ndarray of float64, shape (n_nodes,)
         A row whose value compares true with it goes left.
     left, right : ndarray of int64, shape (n_nodes,)
-        Children, counted from the first node of the tree; -1 at a leaf.
+        Children, numbered from the first node of the tree; -1 at a leaf.
     missing : ndarray of uint8, shape (n_nodes,)
-        Where a missing value goes: 0 left, 1 right, 2 nowhere, the row stays at this node.
+        Where a row goes if the value is missing: 0 left, 1 right, 2 it stays at this node.
     category : ndarray of int64, shape (n_nodes,)
         First word of the node's two code sets, -1 for a numeric test and at a leaf.
     category_words : ndarray of uint64, shape (n_words,)
@@ -74,7 +75,7 @@ class Forest:
     category_widths : ndarray of int64, shape (n_features,)
         Words in one set of each feature, 0 for a numeric one.
     value : ndarray of float64, shape (n_nodes, width)
-        Value or class counts, at every node.
+        Value or class counts at every node, inner ones included: unfinished walks and pruned trees use them.
     cover : ndarray of float64, shape (n_nodes,)
         Weight of the training rows that reached the node.
     comparator : {"<=", "<"}
@@ -146,10 +147,10 @@ class Forest:
         comparator: str = "<=",
         dtype: str = "float64",
     ) -> Self:
-        """Build a forest from anything array-like, with the plain choice for what is left out.
+        """Build a forest from array-likes, with defaults for what is left out.
 
-        Left out, ``offsets`` means one tree, ``target`` the first column, ``missing`` stay, ``category`` only
-        numeric tests, ``cover`` zeros, ``n_outputs`` the width of ``value``.
+        The defaults are one tree for ``offsets``, the first column for ``target``, stay for ``missing``, only
+        numeric tests for ``category``, zeros for ``cover`` and the width of ``value`` for ``n_outputs``.
         """
         values = np.ascontiguousarray(value, dtype=np.float64)
         n_nodes = len(values)
@@ -186,7 +187,7 @@ class Forest:
         Parameters
         ----------
         arrays : mapping of str to ndarray
-            One array per field, except for the tree's place in a forest.
+            One array per field, except for those that locate the tree in a forest.
         n_features : int
             Columns of the table.
         category_widths : ndarray of int64, shape (n_features,)
@@ -212,7 +213,7 @@ class Forest:
 
     @classmethod
     def constant(cls, value: ArrayLike, n_features: int, category_widths: ArrayLike | None = None) -> Self:
-        """Return a tree of one node, which asks for nothing.
+        """Return a tree of one node, which tests no feature.
 
         Examples
         --------
@@ -245,7 +246,7 @@ class Forest:
         return replace(self, target=target, n_outputs=n_outputs)
 
     def trees(self, begin: int, end: int) -> Self:
-        """Return the trees from ``begin`` up to ``end``, which is not among them, as a forest.
+        """Return the trees from ``begin`` up to, not including, ``end`` as a forest.
 
         Examples
         --------
@@ -259,6 +260,8 @@ class Forest:
         cut: dict[str, Any] = {
             name: getattr(self, name)[first:last] for name, (_, _, per_node) in ARRAYS.items() if per_node
         }
+        # The code sets of consecutive trees are a contiguous slice of words, which is cut out and renumbered.
+        # Without a categorical test the initial values make the slice empty.
         tests = np.flatnonzero(cut["category"] >= 0)
         ends = cut["category"][tests] + 2 * self.category_widths[cut["feature"][tests]]
         words = slice(
@@ -275,7 +278,7 @@ class Forest:
 
     @classmethod
     def concat(cls, forests: Sequence[Forest]) -> Self:
-        """Join forests of the same table and outputs into one, their trees in the order given.
+        """Join forests of the same table and outputs into one, keeping the order of the trees.
 
         Examples
         --------
@@ -317,16 +320,16 @@ class Forest:
         return {name: getattr(self, name) for name in ARRAYS}
 
     def tree_starts(self) -> NDArray[np.int64]:
-        """Return the first node of each node's own tree, shape (n_nodes,)."""
+        """Return the root of the tree of each node, shape (n_nodes,)."""
         return np.repeat(self.offsets[:-1], np.diff(self.offsets))
 
     def tests(self) -> NDArray[np.float64]:
-        """Return how often a row that ends at a node has been tested for each feature.
+        """Return how often each feature has been tested for a row that ends at a node.
 
         Returns
         -------
         ndarray of float64, shape (n_nodes, n_features)
-            An inner node's own test counts, since a row that ends there was asked for it.
+            The test of an inner node itself counts, since a row that ends there acquired its feature.
 
         Examples
         --------
@@ -339,6 +342,7 @@ class Forest:
         """
         counts = np.zeros((self.n_nodes, self.n_features))
         starts = self.tree_starts()
+        # All trees at once, level by level: the loop runs as often as the deepest tree is deep.
         level = self.offsets[:-1]
         while len(level := level[self.feature[level] >= 0]):
             counts[level, self.feature[level]] += 1
@@ -354,7 +358,7 @@ class Forest:
 
     @cached_property
     def compiled(self) -> ForestArrays:
-        """The trees as the compiled core holds them; they share the memory of the arrays."""
+        """The trees in the form of the compiled core, which shares the memory of the arrays."""
         arrays = {name: array for name, array in self.arrays().items() if name not in ("value", "cover")}
         return ForestArrays(
             n_features=self.n_features,
@@ -382,19 +386,19 @@ class Forest:
         return depth
 
     def route(self, node: int, value: float) -> int | None:
-        """Say where a row goes from a node.
+        """Return the node that a row goes to from a node.
 
         Parameters
         ----------
         node : int
-            A node, counted over the whole forest.
+            A node, numbered over the whole forest.
         value : float
             The row's encoded value of the node's feature; NaN if missing, the code if categorical.
 
         Returns
         -------
         int or None
-            The next node, counted over the whole forest; None if the row stays, as it does at a leaf.
+            The next node, numbered over the whole forest; None if the row stays, as it does at a leaf.
         """
         feature = int(self.feature[node])
         if feature < 0:
@@ -420,6 +424,7 @@ class Forest:
                 if int(self.category_words[start + word]) >> bit & 1:
                     return goes_left
             return None
+        # Models trained on float32 compare rounded values; a double just above a threshold may round to it.
         if self.dtype == "float32":
             with np.errstate(over="ignore"):
                 value = float(np.float32(value))
@@ -443,7 +448,7 @@ class Forest:
         return self
 
     def __eq__(self, other: object) -> bool:
-        """Equal means the same bits, NaN and the sign of zero included."""
+        """Compare bit by bit, NaN and the sign of zero included."""
         if not isinstance(other, Forest):
             return NotImplemented
         scalars = ("n_features", "n_outputs", "comparator", "dtype")
@@ -453,6 +458,7 @@ class Forest:
         )
 
     def __hash__(self) -> int:
+        # Two arrays are enough to tell forests apart in practice; `__eq__` compares all.
         return hash((self.n_features, self.n_outputs, self.feature.tobytes(), self.value.tobytes()))
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -466,6 +472,7 @@ class Forest:
         )
 
 
+# A function, since pickle passes positional arguments only and all fields are keyword-only.
 def _rebuild(state: dict[str, Any]) -> Forest:
     return Forest(**state)
 

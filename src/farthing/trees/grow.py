@@ -1,4 +1,4 @@
-"""Growing one tree on a binned table, with prices."""
+"""Growing trees on a binned table, with prices."""
 
 from __future__ import annotations
 
@@ -20,21 +20,22 @@ Impurity = Literal["entropy", "gini", "pairs", "powers"]
 CostRule = Literal["penalty", "ratio"]
 LedgerKind = Literal["model", "row"]
 
+# Fits in the core's 64-bit integers, with room for sums.
 _NO_LIMIT: Final = 2**62
 
 
 @dataclass(frozen=True, slots=True)
 class Grown:
-    """What growing gives.
+    """A grown tree, the leaves of its rows and the updated ledger.
 
     Attributes
     ----------
     tree : Forest
         One tree.
     leaf_of_row : ndarray of int64, shape (n_rows,)
-        The node where each row that was learned from ended; -1 for the others, unless they were sent, too.
+        The leaf of each training row; -1 for other rows, unless they were sent down the tree, too.
     owned : ndarray of uint8, shape (n_features,)
-        1 for what the model owns after this tree; what it owned before under the row ledger.
+        1 for features that the model owns after this tree; unchanged under the row ledger.
     """
 
     tree: Forest
@@ -45,8 +46,8 @@ class Grown:
 class Grower:
     """Grow trees on one binned table, best split first.
 
-    Each open leaf offers its best split at today's prices; the best offer of all is taken until none is worth
-    its price, or a limit is reached.
+    Every open leaf has a best split at the current prices. The best of these is applied, until no split is
+    worth its price or a limit is reached.
 
     Parameters
     ----------
@@ -61,12 +62,12 @@ class Grower:
     ledger : {"row", "model"}
         Who owns what a split buys: the rows below it, or all rows in this and every later tree.
     cost_rule : {"penalty", "ratio"}
-        Penalty: the largest gain - tradeoff * unpaid price, which under the row ledger is multiplied by the
-        share of the training weight that pays it. Ratio: the least original price per gain.
+        Penalty: the largest gain - tradeoff * unpaid price; under the row ledger the price is multiplied by
+        the fraction of the training weight that pays it. Ratio: the least original price per gain.
     tradeoff : float
-        What the penalty multiplies, in units of gain per unit of price.
+        Factor of the price in the penalty, in units of gain per unit of price.
     budget : float or None
-        Hard: no path (row ledger), or not all trees together (model ledger), may cost more.
+        Hard limit on the cost of every path (row ledger) or of all trees together (model ledger).
     n_threads : int
         Threads to use; any number gives the same tree.
 
@@ -94,7 +95,7 @@ class Grower:
         n_threads: int = 1,
     ) -> None:
         self._bins = bins
-        # A read-only view, which all trees share.
+        # A read-only view, shared by all trees of this grower.
         self._category_widths = bins.category_widths.view()
         self._category_widths.flags.writeable = False
         self._core = TreeGrower(
@@ -114,7 +115,7 @@ class Grower:
 
     @property
     def n_updated_roots(self) -> int:
-        """Trees so far that began with the sums of the last one's leaves, see ``step`` of `gradient`."""
+        """Trees so far that reused the leaf sums of the tree before them, see ``step`` of `gradient`."""
         return self._core.n_updated_roots
 
     def gradient(
@@ -143,24 +144,24 @@ class Grower:
         l2_regularization : float
             Added to the hessians of every node.
         owned : ndarray of uint8, shape (n_features,), optional
-            What the model owns already, under the model ledger.
+            Features that the model owns already, under the model ledger.
         rows, columns : ndarray of int64, optional
-            Ascending numbers of the rows to learn from and of the columns to split on; None is all.
+            Ascending indices of the rows to learn from and of the columns to split on; None is all.
         budget : float, optional
             A hard budget for this tree in place of the grower's own.
         ledgers : RowLedgers, optional
-            What the rows own from earlier trees, under the row ledger; changed by what this one sells them.
-            The price of a split is then (1/N) * sum over the node's rows of price(feature | owned by row),
-            and the budget is that of the ledgers.
+            What the rows own from earlier trees, under the row ledger; updated with what they buy here. The
+            price of a split is then (1/N) * sum over the node's rows of price(feature | owned by row), and
+            the budget is that of the ledgers.
         min_hessian : float
-            Least sum of hessians of a leaf; of no effect if they are 1 each.
+            Least sum of hessians in a leaf; has no effect if they are 1 each.
         send_others : bool
-            Whether rows that were not learned from are sent down the tree, too, and pay their way.
+            Whether other rows than the training rows are sent down the tree, too, and pay for its tests.
         step : float, optional
-            What the values are multiplied by. With hessians of 1 they are then rounded to the grid on which
-            gradients are summed, if its steps are at most 2**-16 of most gradients. So, under the model
-            ledger, the sums of this tree's leaves give those that the next one begins with, if the gradients
-            fall by its values, as those of the squared loss do. None leaves them as they are.
+            Factor of the values. With hessians of 1 they are then rounded to the grid on which gradients are
+            summed, if its spacing is at most 2**-16 of most gradients. Under the model ledger, the leaf sums
+            of this tree then give the root sums of the next one exactly, if the gradients decrease by its
+            values, as those of the squared loss do. None leaves the values unscaled.
 
         Returns
         -------
@@ -200,16 +201,16 @@ class Grower:
         seed: int = 0,
         stream: int = 0,
     ) -> Grown:
-        """Part classes from each other; a node's value is its weight of each class.
+        """Grow a classification tree; a node's value is its weight of each class.
 
-        With "entropy" and "gini" the gain of a split is the fall of the weighted impurity; with "pairs" and
-        "powers" it is the minimax gain F(S) - max F(S_i) of Nan's GreedyTree (thesis, Algorithm 2, line 12).
-        Where no row of a node lies near its threshold, the threshold is in the middle of the gap.
+        With "entropy" and "gini" the gain of a split is the decrease of the weighted impurity; with "pairs"
+        and "powers" it is the minimax gain F(S) - max F(S_i) of Nan's GreedyTree (thesis, Algorithm 2, line
+        12). If bins next to the threshold are empty in a node, the threshold is in the middle of the gap.
 
         Parameters
         ----------
         labels : ndarray of int64, shape (n_rows,)
-            Classes as numbers from 0.
+            Class codes from 0.
         weights : ndarray of float64, shape (n_rows,)
             Weights of the rows.
         n_classes : int
@@ -217,21 +218,21 @@ class Grower:
         impurity : {"entropy", "gini", "pairs", "powers"} or callable
             "pairs" is equation 3.10 with threshold ``alpha``, "powers" equation 3.13 with exponent ``power``.
             A callable takes the weights of the classes, a float64 array of shape (n_classes,), and returns
-            a number of at least zero, 0 for a node that is not to be split; its gain is minimax, too.
+            a non-negative number, 0 for a node that is not to be split; its gain is minimax, too.
         alpha, power : float
             See above.
         owned, rows, columns
             As in `gradient`.
         max_features : int, optional
-            Columns among which the split of a node is sought, drawn for each node; if none of them has a
-            split that is worth its price, the others follow one by one. Needs the row ledger.
+            Number of columns sampled for the split of each node; if none of them has a split that is worth
+            its price, the others follow one by one. Needs the row ledger.
         max_cuts : int, optional
-            Thresholds of a numeric column that are tried in a node, drawn with replacement among the bins
+            Number of thresholds of a numeric column tried in a node, sampled with replacement among the bins
             between its lowest and highest value there; None is all. Needs the row ledger.
         cuts_above : float
-            ``max_cuts`` holds in nodes of more weight than this; lighter ones try all thresholds.
+            ``max_cuts`` applies to nodes of more weight than this; lighter ones try all thresholds.
         seed, stream : int
-            Key of these draws; a node's are a pure function of the key and its place in the tree.
+            Key of this sampling; that of a node is a pure function of the key and its position in the tree.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""Trees of other libraries, read through treelite into the flat node array."""
+"""Import of trees of other libraries, through treelite, into the flat node array."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from farthing.trees.node_arrays import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
 Link: TypeAlias = Literal["identity", "sigmoid", "softmax", "exponential"]
 LINKS: Final = ("identity", "sigmoid", "softmax", "exponential")
 
-# Treelite's names for what is done to the sum of the trees.
+# Treelite's names of the functions applied to the sum of the trees.
 _LINKS: Final[dict[str, Link]] = {
     "identity": "identity",
     "identity_multiclass": "identity",
@@ -23,25 +23,26 @@ _LINKS: Final[dict[str, Link]] = {
     "softmax": "softmax",
     "exponential": "exponential",
 }
+# Values of treelite's TaskType and Operator enumerations.
 _BINARY, _REGRESSION, _MULTICLASS, _RANKING = 0, 1, 2, 3
 _COMPARATORS: Final = {2: "<", 3: "<="}
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """The trees of another library, and what becomes of their sum.
+    """The trees of another library, and how their sum becomes a prediction.
 
     Attributes
     ----------
     forest : Forest
-        The base score as a tree of one node, if there is one, then the trees. Libraries keep values at leaves
-        only; an inner node has the mean of its children by cover.
+        The base score as a tree of one node, if there is one, then the trees. Other libraries store values at
+        leaves only; an inner node gets the mean of its children, weighted by cover.
     link : str
-        From the sum to the prediction: "identity", "sigmoid", "softmax" or "exponential".
+        Function from the sum to the prediction: "identity", "sigmoid", "softmax" or "exponential".
     divisor : float
-        What the sum is divided by first: the number of trees if they are averaged.
+        Divisor of the sum: the number of trees if they are averaged.
     scale : float
-        What it is multiplied by in the sigmoid.
+        Factor of the sum in the sigmoid.
     n_classes : int
         0 for regression and ranking.
     single : bool
@@ -76,7 +77,7 @@ def read_treelite(model: Any, *, single: bool, single_sums: bool = False) -> Imp
     Raises
     ------
     ModelImportError
-        If it is of a kind that cannot be brought over.
+        If the model has features that cannot be imported.
     """
     header = model.get_header_accessor()
     task, link = int(header.get_field("task_type")[0]), header.get_field("postprocessor")
@@ -100,6 +101,7 @@ def read_treelite(model: Any, *, single: bool, single_sums: bool = False) -> Imp
         _read_tree(tree, n_features, n_outputs, int(column), kind)
         for tree, column in zip(accessors, classes, strict=True)
     ]
+    # As trees of one node, so that array calls and walks add it in the same place of the same sum.
     if base.any():
         if averaged:
             raise ModelImportError("the model averages its trees and adds a base score, which cannot be both")
@@ -118,7 +120,7 @@ def read_treelite(model: Any, *, single: bool, single_sums: bool = False) -> Imp
 
 
 def _comparator(trees: list[Any]) -> str:
-    """Return the sign that all trees compare by."""
+    """Return the comparison operator that all trees use."""
     signs: set[int] = set()
     for tree in trees:
         if tree.get_field("has_categorical_split")[0]:
@@ -182,7 +184,8 @@ def _fill_inner(
     left: NDArray[np.int64],
     right: NDArray[np.int64],
 ) -> None:
-    """Give each inner node the mean of its children, weighed by their cover, the lowest nodes first."""
+    """Set the value of each inner node to the mean of its children, weighted by cover, bottom up."""
+    # By levels and not by number: nodes of other libraries need not come after their parents.
     levels = []
     level = np.array([0])
     while len(level := level[left[level] >= 0]):
@@ -190,7 +193,7 @@ def _fill_inner(
         level = np.concatenate([left[level], right[level]])
     for nodes in reversed(levels):
         shares = np.stack([cover[left[nodes]], cover[right[nodes]]])
-        shares[:, ~(shares.sum(axis=0) > 0)] = 1.0
+        shares[:, ~(shares.sum(axis=0) > 0)] = 1.0  # a plain mean where no training row came by
         shares /= shares.sum(axis=0)
         value[nodes] = (
             shares[0][:, np.newaxis] * value[left[nodes]] + shares[1][:, np.newaxis] * value[right[nodes]]
@@ -198,7 +201,7 @@ def _fill_inner(
 
 
 def _parents_first(arrays: dict[str, Any]) -> dict[str, Any]:
-    """Give the nodes new numbers, so that a child comes after its parent."""
+    """Renumber the nodes in breadth-first order, so that a child comes after its parent."""
     left, right = arrays["left"], arrays["right"]
     order = [np.array([0])]
     while len(level := order[-1][left[order[-1]] >= 0]):
@@ -214,7 +217,7 @@ def _parents_first(arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _constants(base: NDArray[np.float64], like: Forest) -> list[Forest]:
-    """Return leaves with the base score, as wide as the other trees: one for all outputs or one for each."""
+    """Return the base score as trees of one node, as wide as the others: one for all or one per output."""
     return [
         Forest.from_arrays(
             n_features=like.n_features,

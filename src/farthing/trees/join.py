@@ -1,4 +1,4 @@
-"""The arrays of several forests as those of one."""
+"""Concatenating the arrays of several forests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def join_arrays(forests: Sequence[Forest]) -> dict[str, Any]:
     """Return the arrays of the joined forest, for all fields but those that the forests share.
 
-    Children are numbered within their tree, so only the offsets of trees and of categories move.
+    Children are numbered within their tree, so only the offsets of trees and of code sets change.
 
     Parameters
     ----------
@@ -38,6 +38,7 @@ def join_arrays(forests: Sequence[Forest]) -> dict[str, Any]:
         for name in ARRAYS
         if name not in ("offsets", "category", "category_widths")
     }
+    # One entry more than forests, the total, which zip(strict=False) leaves out below.
     nodes_before = np.cumsum([0] + [f.n_nodes for f in forests])
     words_before = np.cumsum([0] + [len(f.category_words) for f in forests])
     joined["offsets"] = np.concatenate(

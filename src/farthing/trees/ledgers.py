@@ -1,4 +1,4 @@
-"""What each row of a training table owns, tree after tree."""
+"""Ledgers of the rows of a training table over the trees of an ensemble."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from farthing.table import Bins
 
 
 class RowLedgers:
-    """The accounts of all rows of a binned table over an ensemble in the making.
+    """The ledgers of all rows of a binned table while an ensemble is grown.
 
-    `Grower.gradient` prices its splits by them, and each split is bought by the rows that it is put to. Under
-    a budget, a row that cannot afford a feature goes on as if its value were missing, as it does in a walk.
+    `Grower.gradient` prices its splits by them, and the rows that reach a split buy its feature. Under a
+    budget, a row that cannot afford a feature continues as if its value were missing, as it does in a walk.
 
     Parameters
     ----------
@@ -25,13 +25,13 @@ class RowLedgers:
     sheet : CostSheet
         The prices, in the order of the columns.
     budget : float or None
-        What each row may spend in all; None is no limit.
+        Total budget of each row; None is no limit.
     weights : ndarray of float64, shape (n_rows,), optional
-        What a row's price counts in the price of a split; None is 1 each.
+        Weight of each row in the price of a split; None is 1 each.
     owned : ndarray of uint64, shape (n_rows, n_words), optional
-        What each row owns already, 64 features a word; None is nothing.
+        What each row owns already, 64 features per word; None is nothing.
     n_threads : int
-        Threads to use; any number gives the same accounts.
+        Threads to use; any number gives the same ledgers.
 
     Examples
     --------
@@ -70,5 +70,5 @@ class RowLedgers:
         )
 
     def owned(self) -> NDArray[np.uint64]:
-        """Return a copy of what each row owns, shape (n_rows, n_words), 64 features a word."""
+        """Return a copy of what each row owns, shape (n_rows, n_words), 64 features per word."""
         return self.core.owned()

@@ -1,4 +1,4 @@
-"""The arrays of a forest: their types and lengths, and the constants that they hold."""
+"""The arrays of a forest: their types and lengths, and the constants used in them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,20 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from farthing.trees.forest import Forest
 
-# Where a row goes whose value is missing; one that stays is predicted by the inner node itself.
+# Where a row goes if the value is missing; one that stays is predicted by the inner node itself.
 MISSING_LEFT: Final = 0
 MISSING_RIGHT: Final = 1
 MISSING_STAY: Final = 2
 
+# Libraries differ in both, and imported models must keep their bits: scikit-learn compares by <= and XGBoost
+# by <, both in float32; LightGBM compares by <= in float64.
 COMPARATORS: Final = ("<=", "<")
 VALUE_DTYPES: Final = ("float64", "float32")
 
+# Code sets are bit sets of 64-bit words.
 WORD_BITS: Final = 64
 
-# dtype and number of dimensions of each array, and whether it has one entry per node.
+# dtype and number of dimensions of each array, and whether it has one entry per node; in the order of files.
 ARRAYS: Final[dict[str, tuple[type[np.generic], int, bool]]] = {
     "offsets": (np.int64, 1, False),
     "target": (np.int64, 1, False),
@@ -50,7 +53,7 @@ def check_lengths(forest: Forest) -> None:
 
 
 def frozen(name: str, array: object, dtype: type[np.generic], ndim: int) -> NDArray[Any]:
-    """Return a read-only view of an array that has the right type, or say what is wrong with it."""
+    """Return a read-only view of an array of the right type; raise an error for any other."""
     if not isinstance(array, np.ndarray):
         raise TypeError(f"{name} must be a NumPy array; got {type(array).__name__}")
     if array.dtype != np.dtype(dtype) or array.ndim != ndim or not array.flags.c_contiguous:
@@ -58,6 +61,7 @@ def frozen(name: str, array: object, dtype: type[np.generic], ndim: int) -> NDAr
             f"{name} must be a C-contiguous array of {np.dtype(dtype)} with {ndim} dimension(s); "
             f"got {array.dtype} with {array.ndim}. Forest.from_arrays converts."
         )
+    # A view, so that the caller's own array stays writable.
     view = array.view(np.ndarray)
     view.flags.writeable = False
     return view

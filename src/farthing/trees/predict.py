@@ -1,4 +1,4 @@
-"""What the trees say about whole tables, and what they looked at."""
+"""Prediction of whole tables by trees, with the features that each row acquired."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from farthing.trees.progress import Progress, unpack
 
 
 class Predictor:
-    """A forest made ready for the compiled predictor.
+    """A forest prepared for the compiled predictor.
 
     Parameters
     ----------
     forest : Forest
         A valid forest.
     scores : ndarray of float64, shape (n_nodes, width), optional
-        What each node adds to the output, in place of its value.
+        What each node adds to the output, instead of its value.
     single_sums : bool
-        Whether the sum is rounded to float32 after each tree, as XGBoost adds.
+        Whether the sum is rounded to float32 after each tree, as in XGBoost.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Predictor:
         sheet : CostSheet, optional
             The prices, in the order of the columns; needed with a budget.
         budget : ndarray of float64, shape (n_rows,), optional
-            A hard cap for each row: a feature that would exceed it is refused, and counts as missing.
+            Hard budget of each row: a feature that would exceed it is refused and counts as missing.
         n_threads : int
             Threads to use; any number gives the same bits.
 
@@ -74,7 +74,7 @@ class Predictor:
         outputs : ndarray of float64, shape (n_rows, n_outputs)
             The sum of the scores of the nodes where the row ended, tree by tree.
         acquired : ndarray of bool, shape (n_rows, n_features)
-            What the row was asked for.
+            The features that the row was tested on.
         """
         if budget is None:
             outputs, words = self.core.predict(plain(values), True, n_threads)
@@ -89,16 +89,16 @@ class Predictor:
     def advance(
         self, progress: Progress, begin: int, end: int, rows: NDArray[np.int64] | None = None
     ) -> None:
-        """Send rows that are under way down the trees from ``begin`` up to, not including, ``end``.
+        """Send rows in progress down the trees from ``begin`` up to, not including, ``end``.
 
         Parameters
         ----------
         progress : Progress
-            Where the rows stand; it is changed.
+            State of the rows; it is updated in place.
         begin, end : int
             The trees.
         rows : ndarray of int64, optional
-            Ascending numbers of the rows that go on; None is all.
+            Ascending indices of the rows that continue; None is all.
         """
         leg = (progress.values, begin, end, rows, progress.outputs, progress.touched)
         if progress.budget is None:
@@ -109,4 +109,5 @@ class Predictor:
             self.core.advance_within(*leg, progress.refused, progress.budget, *prices, progress.n_threads)
 
     def __reduce__(self) -> tuple[Any, ...]:
+        # The compiled object does not pickle; it is built again from the arrays.
         return partial(Predictor, single_sums=self.single_sums), (self.forest, self.scores)

@@ -1,4 +1,4 @@
-"""Rows on their way through trees, some trees at a time."""
+"""State of rows that pass through the trees of a model in several steps."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from farthing.table.bins import plain
 
 
 class Progress:
-    """What rows have been told, have bought and were refused, after some trees and before others.
+    """Outputs, purchases and refusals of rows after some of the trees of a model.
 
-    `Predictor.advance` sends the rows on. A row that has met all trees of a model, in order and in however
-    many legs, has the bits that `Predictor.predict` gives in one pass. Which trees come next may depend on
-    where the rows stand, so early exits and boosting itself both run on it.
+    `Predictor.advance` sends the rows on. A row that has passed all trees of a model in order, in any number
+    of steps, has the same bits as `Predictor.predict` gives in one pass. Which trees come next may depend on
+    the state of the rows, so both early exits and boosting use it.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Progress:
     sheet : CostSheet
         The prices, in the order of the columns.
     budget : ndarray of float64, shape (n_rows,), optional
-        A hard cap for each row: a feature that would exceed it is refused for good, and counts as missing.
+        Hard budget of each row: a feature that would exceed it is refused for good and counts as missing.
     n_threads : int
         Threads to use; any number gives the same bits.
 
@@ -34,7 +34,7 @@ class Progress:
     outputs : ndarray of float64, shape (n_rows, n_outputs)
         The sums of the trees so far.
     touched, refused : ndarray of uint64, shape (n_rows, n_words)
-        Sets of features, 64 a word.
+        Sets of features, 64 per word.
 
     Examples
     --------
@@ -72,15 +72,17 @@ class Progress:
 
     @property
     def acquired(self) -> NDArray[np.bool_]:
-        """What each row has paid for so far, shape (n_rows, n_features)."""
+        """The features that each row has paid for so far, shape (n_rows, n_features)."""
         return unpack(self.touched, self.values.shape[1])
 
     def acquired_by(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return what some rows have paid for so far, shape (len(rows), n_features)."""
+        """Return the features that some rows have paid for so far, shape (len(rows), n_features)."""
         return unpack(self.touched[rows], self.values.shape[1])
 
 
 def unpack(words: NDArray[np.uint64], n_features: int) -> NDArray[np.bool_]:
-    """Unpack sets of 64 features a word into bools, shape (n_rows, n_features)."""
+    """Unpack sets of 64 features per word into bools, shape (n_rows, n_features)."""
+    # Feature j is bit j % 64 of word j // 64. In little-endian bytes, read from the low bit up, the bits of
+    # consecutive words are in the order of the features.
     octets = words.astype("<u8", copy=False).view(np.uint8)
     return np.unpackbits(octets, axis=1, count=n_features, bitorder="little").view(np.bool_)

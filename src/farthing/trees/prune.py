@@ -1,4 +1,4 @@
-"""Forests with some of their splits undone."""
+"""Pruning: forests in which some inner nodes become leaves."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ def pruned(forest: Forest, kept: NDArray[np.bool_]) -> Forest:
     forest : Forest
         The trees.
     kept : ndarray of bool, shape (n_nodes,)
-        Which inner nodes stay split; one below a node that does not is gone whatever it says. Entries of
-        leaves have no meaning.
+        Which inner nodes stay split. Nodes below one that does not are removed, whatever their entry. Entries
+        of leaves are ignored.
 
     Returns
     -------
     Forest
-        The same trees in the same order, their nodes too.
+        The same trees in the same order; the remaining nodes keep their order, too.
 
     Examples
     --------
@@ -45,11 +45,13 @@ def pruned(forest: Forest, kept: NDArray[np.bool_]) -> Forest:
         base = starts[level]
         level = np.concatenate([base + forest.left[level], base + forest.right[level]])
     split &= alive
+    # New number of each remaining node. The order stays, so children still come after their parents.
     place = np.cumsum(alive) - 1
     base = place[starts]
 
     def child(name: str) -> NDArray[np.int64]:
         to = getattr(forest, name)
+        # The inner np.where keeps the -1 of leaves out of the lookup.
         return np.where(split, place[np.where(split, starts + to, 0)] - base, -1)[alive]
 
     leaf = ~split[alive]
@@ -80,11 +82,12 @@ def pruned(forest: Forest, kept: NDArray[np.bool_]) -> Forest:
 def _sets(
     forest: Forest, category: NDArray[np.int64], feature: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-    """Return where the code sets of the remaining nodes begin, and those sets alone."""
+    """Return the new first words of the code sets of the remaining nodes, and the words of these sets."""
     nodes = np.flatnonzero(category >= 0)
     nodes = nodes[np.argsort(category[nodes])]  # the sets stay in their order
     lengths = 2 * forest.category_widths[feature[nodes]]
     begins = np.cumsum(lengths) - lengths
+    # The old position of every word that is kept: each set is a run from category[node] on.
     source = np.repeat(category[nodes] - begins, lengths) + np.arange(lengths.sum())
     moved = category.copy()
     moved[nodes] = begins

@@ -1,4 +1,4 @@
-"""What must hold of a flat node array before the compiled predictor may follow it."""
+"""Validation of flat node arrays, which the compiled predictor follows without further checks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ MOST_COLUMNS: Final = 2**31 - 1
 def validate(forest: Forest) -> None:
     """Raise ValueError if following the arrays could leave them, loop, or give a value that is not finite.
 
-    Array types and lengths are not looked at: the constructor of a forest has checked them. Takes time and
-    memory linear in the size of the arrays, whatever they hold.
+    Array types and lengths are not checked here, since the constructor of a forest does. Time and memory are
+    linear in the size of the arrays, even for hostile ones.
     """
+    # The order matters: each check relies on those before it, such as offsets that can be repeated over.
     _check_trees(forest)
     _check_nodes(forest)
     _check_children(forest)
@@ -60,7 +61,8 @@ def _check_children(forest: Forest) -> None:
         outside = inner & ((child <= own) | (child >= sizes))
         _refuse(outside, f"{name} must come after its parent and lie in the same tree")
         parents += np.bincount(starts[inner] + child[inner], minlength=forest.n_nodes)
-    # A child comes after its parent, so a root has none; with one parent each, all others hang below it.
+    # A child comes after its parent, so a root has no parent. If every other node has exactly one, all of
+    # them are reached from the root, and no path can loop.
     _refuse(parents != (own > 0), "every node but the root must be the child of exactly one node")
 
 
@@ -73,13 +75,13 @@ def _check_categories(forest: Forest) -> None:
     categorical = np.flatnonzero(forest.category >= 0)
     width = widths[forest.feature[categorical]]
     first = forest.category[categorical]
-    beyond = (width < 1) | (first > n_words - 2 * width)
+    beyond = (width < 1) | (first > n_words - 2 * width)  # first + 2 * width could overflow
     if beyond.any():
         node = int(categorical[np.argmax(beyond)])
         raise ValueError(f"the code sets of node {node} must be not empty and lie within category_words")
 
 
 def _refuse(bad: Any, rule: str, unit: str = "node") -> None:
-    """Raise with the first offender if any entry is bad."""
+    """Raise ValueError with the first bad entry, if there is one."""
     if bad.any():
         raise ValueError(f"{rule}; {unit} {int(np.argmax(bad))} is not so")

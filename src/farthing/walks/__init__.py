@@ -1,4 +1,4 @@
-"""Lazy predictions: Ask, Walk, Decision, consult."""
+"""Lazy predictions, one row and one feature at a time: Ask, Walk, Decision, consult."""
 
 from farthing.walks.consult import AsyncSource, AsyncWalkable, Source, Steps, Walkable, aconsult, consult
 from farthing.walks.decision import REFUSED, Ask, Decision, Decisions, Refusal

@@ -10,7 +10,7 @@ from farthing.walks.decision import REFUSED, Ask, Decision
 
 
 class Steps(Protocol):
-    """What `consult` needs of a walk; a local `Walk` and one over a service have it."""
+    """The interface of a walk that `consult` needs; of a local `Walk` and of one over a service."""
 
     @property
     def ask(self) -> Ask | None:
@@ -28,7 +28,7 @@ class Steps(Protocol):
 
 
 class Walkable(Protocol):
-    """Any fitted model, here or behind a service."""
+    """Any fitted model, local or behind a service."""
 
     def walk(
         self,
@@ -59,7 +59,7 @@ class AsyncSteps(Protocol):
 
 
 class AsyncWalkable(Protocol):
-    """A model behind a service that is awaited."""
+    """A model behind an asynchronous service."""
 
     def walk(
         self,
@@ -103,18 +103,18 @@ def consult(
         Anything with ``walk``.
     source : callable or mapping
         From the name of a feature to its value. A callable returns ``farthing.REFUSED`` for a feature that is
-        not available; what a mapping (a dict, a pandas Series) lacks is refused.
+        not available; a feature that a mapping (a dict, a pandas Series) lacks is refused.
     seed : int, optional
         Seed of a stochastic model.
     budget : float, optional
-        What may be spent on this row.
+        Budget of this row.
     known : mapping of str to object, optional
         Features owned from the start, which cost nothing.
 
     Returns
     -------
     Decision
-        Prediction, probabilities, spend and what was acquired.
+        Prediction, probabilities, spend and acquired features.
 
     Examples
     --------
@@ -142,7 +142,7 @@ def consult(
         value = fetch(ask.feature)
         if inspect.isawaitable(value):
             if inspect.iscoroutine(value):
-                value.close()
+                value.close()  # or Python warns that it was never awaited
             raise TypeError(
                 f"the source answered {ask.feature!r} with an awaitable; use await farthing.aconsult(...)"
             )
@@ -173,7 +173,7 @@ async def aconsult(
     Returns
     -------
     Decision
-        Prediction, probabilities, spend and what was acquired.
+        Prediction, probabilities, spend and acquired features.
     """
     fetch = _fetcher(source)
     walk = await _awaited(model.walk(seed=seed, budget=budget, known=known))
@@ -198,6 +198,7 @@ def _fetcher(source: Any) -> Callable[[str], object]:
         )
 
     def fetch(feature: str) -> object:
+        # Not source.get: a pandas Series would return None, which is a measured, missing and paid value.
         try:
             return source[feature]
         except KeyError:

@@ -26,14 +26,14 @@ REFUSED: Final[Literal[Refusal.REFUSED]] = Refusal.REFUSED
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question: a feature and what it would cost now.
+    """A question of a walk: a feature and its current price.
 
     Attributes
     ----------
     feature : str
         Name of the column.
     price : float
-        What the answer adds to the spend; the shared cost of a group only if the group is not paid yet.
+        What the answer adds to the spend; includes the shared cost of a group only if it is not paid yet.
     group : str or None
         The group whose shared cost the feature is part of.
     """
@@ -56,7 +56,7 @@ class Decision:
     spent : float
         The spend, by the cost sheet.
     acquired : tuple of str
-        What was paid for, in the order of the cost sheet, without what was known from the start.
+        The features paid for, in the order of the cost sheet, without those known from the start.
     """
 
     prediction: Any
@@ -76,9 +76,9 @@ class Decisions:
     probabilities : ndarray of float64, shape (n_rows, n_classes), or None
         Columns in the order of ``classes_``; None for a regressor.
     spent : ndarray of float64, shape (n_rows,)
-        What each row paid.
+        The spend of each row.
     acquired : ndarray of bool, shape (n_rows, n_features)
-        What each row paid for.
+        The features that each row paid for.
     """
 
     prediction: NDArray[Any]

@@ -19,16 +19,16 @@ _AHEAD: Final = 2  # its value may be used, and the core reports that it was ask
 class ForestPolicy:
     """Descend the trees of a forest one after another.
 
-    A tree that is stopped by a missing value, unfinished or not yet started counts with its current node.
-    Trees from ``end`` on do not count and are not walked; the owner of a policy may set it before the walk
-    and when the walk has ended.
+    A tree that is unfinished, not started yet, or stopped by a missing value counts with its current node.
+    Trees from ``end`` on do not count and are not walked; the owner of a policy may set ``end`` before the
+    walk and after it has ended.
 
     Parameters
     ----------
     forest : Forest
         The trees.
     scores : ndarray of float64, shape (n_nodes, width)
-        What each node adds to the output, in place of its value.
+        What each node adds to the output, instead of its value.
     single_sums : bool
         Whether the sum is rounded to float32 after each tree.
 
@@ -61,6 +61,7 @@ class ForestPolicy:
         self._single_sums = single_sums
         self.end = forest.n_trees
         self._tree = 0
+        # The current node of every tree; the compiled core moves them in place.
         self._nodes: Integers = forest.offsets[:-1].copy()
         self._values = np.zeros(forest.n_features)
         self._states = np.zeros(forest.n_features, dtype=np.uint8)
@@ -69,7 +70,7 @@ class ForestPolicy:
 
     @classmethod
     def of(cls, ready: Predictor) -> Self:
-        """Make a policy for the trees, the scores and the sums of a predictor."""
+        """Return a policy with the trees, scores and sums of a predictor."""
         return cls(ready.forest, ready.scores, single_sums=ready.single_sums)
 
     def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the path through a tree does not depend on prices
@@ -79,13 +80,13 @@ class ForestPolicy:
         return None if self._column < 0 else self._column
 
     def hear(self, column: int, value: float) -> None:
-        """Descend the trees as far as this column leads."""
+        """Descend the trees as far as the known columns allow."""
         self._values[column] = value
         self._states[column] = _TOLD
         self._descend()
 
     def hear_ahead(self, answers: Mapping[int, float]) -> list[int]:
-        """Take answers ahead, and descend up to the first column that has none.
+        """Take answers in advance, and descend up to the first column without one.
 
         Parameters
         ----------
@@ -113,6 +114,7 @@ class ForestPolicy:
                 self._values[column] = value
                 states[column] = _AHEAD
         asked = self._descend()
+        # Blindness: answers that were not asked for are forgotten.
         if len(asked) < len(answers):
             states[states == _AHEAD] = 0
         return asked
@@ -127,6 +129,6 @@ class ForestPolicy:
     def output(self) -> Floats:
         """Return the sum of the current nodes' scores, shape (n_outputs,).
 
-        The compiled predictor makes the same additions in the same order, so that both give the same bits.
+        The compiled predictor adds in the same order, so both give the same bits.
         """
         return self._forest.compiled.total(self._scores, self._nodes, self.end, self._single_sums)

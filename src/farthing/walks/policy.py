@@ -27,7 +27,7 @@ class Policy(Protocol):
         ...
 
     def hear(self, column: int, value: float) -> None:
-        """Take the answer for the column just wanted.
+        """Receive the answer for the column just wanted.
 
         Parameters
         ----------

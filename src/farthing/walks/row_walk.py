@@ -1,4 +1,4 @@
-"""The rules of a walk in terms of columns and encoded values; walks and array calls share them."""
+"""The rules of a walk over columns and encoded values, shared by walks and array calls."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from farthing.walks.policy import Policy
 class RowWalk:
     """The walk of one row under a policy.
 
-    A column wanted again gets the same answer, without a question. A column over the budget is refused,
-    without a question. So every question is new and affordable.
+    A column wanted again gets the same answer without a question. A column over the budget is refused without
+    a question. So every question is new and affordable.
 
     Parameters
     ----------
     policy : Policy
         A fresh policy, for this row only.
     ledger : RowLedger
-        The account of the row; it owns what is in ``known``.
+        The ledger of the row; it owns the columns in ``known``.
     known : mapping of int to float, optional
         Encoded values of the columns owned from the start.
 
@@ -32,7 +32,7 @@ class RowWalk:
     column : int or None
         The column asked for; None at the end.
     looked : ndarray of bool, shape (n_features,)
-        What the prediction has looked at: columns bought, and known columns that the policy wanted.
+        The columns that the prediction depends on: those bought, and known ones that the policy wanted.
     """
 
     def __init__(self, policy: Policy, ledger: RowLedger, known: Mapping[int, Any] | None = None) -> None:
@@ -42,13 +42,14 @@ class RowWalk:
         self.looked: Flags = np.zeros(len(ledger.sheet.features), dtype=np.bool_)
         self._known = frozenset(known or ())
         self._answers: dict[int, Any] = dict(known or {})
-        #: Whether the policy takes answers before it wants them, and returns which it wanted.
+        #: Whether the policy takes answers in advance, and returns those that it wanted.
         self.hears_ahead = hasattr(policy, "hear_ahead")
         self._advance()
 
     def buy(self, value: Any) -> None:
         """Answer the question with an encoded value, usually a number, and pay for it."""
         column = self._asked()
+        # Paid before the policy gets the value: its next choice depends on the updated ledger.
         self.ledger.buy(column)
         self.looked[column] = True
         self._answer(column, value)
@@ -79,6 +80,7 @@ class RowWalk:
             return []
         if self.ledger.budget is not None and not self.ledger.affords_all(set(values).difference(refused)):
             return []
+        # Earlier answers, refusals by the budget among them, take precedence over new ones.
         wanted = self.policy.hear_ahead({**values, **self._answers})  # type: ignore[attr-defined]
         answered = [column for column in wanted if column not in self._known]
         bought = [column for column in answered if column not in refused] if refused else answered
@@ -115,6 +117,8 @@ class RowWalk:
             if column not in self._answers:
                 if self.ledger.affords(column):
                     break
+                # Refused for good: a column that is too expensive now is never asked again, even if the
+                # purchase of another member of its group lowers its price.
                 self._answers[column] = np.nan
             elif column in self._known:
                 self.looked[column] = True

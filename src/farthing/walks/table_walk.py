@@ -1,4 +1,4 @@
-"""The array calls of any method, from its policy: one walk per row."""
+"""Array predictions of any method from its policy: one walk per row."""
 
 from __future__ import annotations
 
@@ -35,21 +35,22 @@ def walk_rows(
     n_outputs : int
         Columns of the raw output.
     budget : ndarray of float64, shape (n_rows,), optional
-        What each row may spend.
+        Budget of each row.
     seeds : ndarray of int64, shape (n_rows,), optional
-        A seed for each row.
+        One seed per row.
 
     Returns
     -------
     outputs : ndarray of float64, shape (n_rows, n_outputs)
         Raw outputs.
     acquired : ndarray of bool, shape (n_rows, n_features)
-        What each row paid for.
+        The features that each row paid for.
     """
     outputs = np.empty((len(values), n_outputs))
     acquired = np.empty(values.shape, dtype=np.bool_)
     for row, entries in enumerate(values):
         policy = policy_of(None if seeds is None else int(seeds[row]))
+        # A policy sees only the entries it asked for, so blindness holds by construction.
         row_walk = RowWalk(policy, RowLedger(sheet, None if budget is None else float(budget[row])))
         while row_walk.column is not None:
             row_walk.buy(float(entries[row_walk.column]))

@@ -17,11 +17,11 @@ from farthing.walks.policy import Policy
 from farthing.walks.row_walk import RowWalk
 
 Conclude: TypeAlias = Callable[[Floats, Flags], tuple[Any, dict[Any, float] | None]]
-"""Raw outputs (1, n_outputs) and columns looked at (1, n_features) to (prediction, probabilities or None)."""
+"""From raw outputs (1, n_outputs) and columns used (1, n_features) to (prediction, probabilities or None)."""
 
 
 class AnswerSchema(Protocol):
-    """What a walk needs of a `Schema`; devices have a substitute."""
+    """The part of the interface of `Schema` that a walk needs; devices have a substitute."""
 
     def index(self, name: str) -> int:
         """Return the column with a name, or raise TableError."""
@@ -33,7 +33,7 @@ class AnswerSchema(Protocol):
 
 
 class Walk:
-    """A prediction that asks for what it needs, one feature at a time; ``model.walk()`` makes it.
+    """A prediction that asks for the features it needs, one at a time; returned by ``model.walk()``.
 
     The next question is a pure function of the model, the seed and the answers so far, so a walk can be
     resumed anywhere by giving a new one the same answers (`replay`).
@@ -41,15 +41,15 @@ class Walk:
     Parameters
     ----------
     policy : Policy
-        What the model wants to know about this row.
+        Chooses the next column for this row.
     schema : Schema
         Names and types of the columns.
     sheet : CostSheet
         Prices, in the order of the columns.
     conclude : callable
-        Takes the raw output and the columns looked at; returns the prediction and the probabilities.
+        Takes the raw output and the columns used; returns the prediction and the probabilities.
     budget : float, optional
-        What may be spent; the walk refuses a question over it by itself. None is no limit.
+        The budget; questions over it are refused by the walk itself. None is no limit.
     known : mapping of str to object, optional
         Features owned from the start, which cost nothing and are never asked for.
 
@@ -91,6 +91,7 @@ class Walk:
         self._sheet = sheet
         self._conclude = conclude
         self._budget = None if budget is None else float(budget)
+        # Answers as they were given, not encoded: another process can replay them.
         self._told: dict[str, object] = {}
         owned = _encode_known(schema, known or {})
         ledger = RowLedger(sheet, self._budget, tuple(owned))
@@ -122,6 +123,7 @@ class Walk:
             self.refuse()
             return
         column = self._asked("tell")
+        # Encoded before anything changes, so that an invalid value leaves the walk as it was.
         encoded = self._schema.encode_value(column, value)
         self._told[self._sheet.features[column]] = value
         self._row_walk.buy(encoded)
@@ -138,7 +140,7 @@ class Walk:
         ``watch`` is called after each batch of answers, and may raise to stop the replay.
         """
         features, row_walk, schema = self._sheet.features, self._row_walk, self._schema
-        # Only a dict holds its answers already; another mapping may have to measure each one it is asked for.
+        # Only a plain dict is read in advance; another mapping may have to measure, and pay for, each value.
         ready: dict[int, float] = {}
         if type(answers) is dict and row_walk.hears_ahead and isinstance(schema, Schema):
             ready = _encodable(schema, answers)
@@ -147,7 +149,7 @@ class Walk:
             done = row_walk.answer_ahead(ready, refused)
             for answered in done:
                 self._told[features[answered]] = answers[features[answered]]
-            if not done:
+            if not done:  # one by one: the policy takes none in advance, or the budget may not cover all
                 self.tell(answers[features[column]])
             if watch is not None:
                 watch()
@@ -158,12 +160,12 @@ class Walk:
 
     @property
     def answers(self) -> dict[str, object | Refusal]:
-        """What was told or refused so far, in order: all that another walk needs to continue from here."""
+        """The answers and refusals so far, in order: all that another walk needs to continue from here."""
         return dict(self._told)
 
     @property
     def spent(self) -> float:
-        """The spend so far: ``sheet.total`` of what was acquired."""
+        """The spend so far: ``sheet.total`` of the acquired features."""
         return float(self._row_walk.ledger.spent)
 
     @property
@@ -198,7 +200,7 @@ def _encode_known(schema: AnswerSchema, known: Mapping[str, object]) -> dict[int
 
 
 def _encodable(schema: Schema, answers: Mapping[str, object]) -> dict[int, float]:
-    """Return the encoded answers by column, without invalid ones, which raise when they are asked for."""
+    """Return the encoded answers by column, without invalid ones, which raise only when they are needed."""
     values: dict[int, float] = {}
     for name, answer in answers.items():
         if name in schema:

@@ -21,13 +21,13 @@ _ACCEPTED = (
 
 
 def votes_of(model: Any, values: NDArray[np.floating]) -> TreeVotes | LinearVotes:
-    """Return the weighted vote that a fitted classifier of two classes takes.
+    """Return a fitted binary classifier as a weighted vote.
 
     Parameters
     ----------
     model : fitted classifier, TreeVotes or LinearVotes
         The vote of a bagged tree is the difference of its two probabilities; that of a feature of a linear
-        model is its value, divided by the largest of ``values``.
+        model is its value, divided by the largest absolute one of ``values``.
     values : ndarray, shape (n_rows, n_features)
         The encoded table that the model was fitted on, or one like it.
 
@@ -76,7 +76,8 @@ def _bagged(forest: Forest) -> TreeVotes:
 def _linear(model: Any, values: NDArray[np.floating]) -> LinearVotes:
     """Return the votes of f(x) = sum of w_j x_j + b; alphas are |w_j| times the largest |x_j|.
 
-    All of it is halved, since a vote is half the log-odds; so a logistic regression keeps its probabilities.
+    Weights and intercept are halved, since a vote is half the log-odds: so a logistic regression keeps its
+    probabilities.
     """
     slopes = np.asarray(model.coef_, dtype=np.float64).ravel() / 2
     intercept = float(np.ravel(model.intercept_)[0]) / 2
@@ -87,6 +88,8 @@ def _linear(model: Any, values: NDArray[np.floating]) -> LinearVotes:
     factor = np.sign(slopes[columns]) / largest[columns]
     alphas = np.abs(slopes[columns]) * largest[columns]
     missing = factor * means[columns]
+    # The intercept is a learner without a column. A model of zeros needs one, too: a vote has some learner,
+    # and np.sign gives it a vote of 0.
     if intercept != 0 or not len(columns):
         columns = np.append(columns, -1)
         alphas = np.append(alphas, abs(intercept) or 1.0)
@@ -107,7 +110,7 @@ def _scikit_learn(model: Any) -> TreeVotes:
     subsets = getattr(model, "estimators_features_", [np.arange(n_features)] * len(members))
     kept = [place for place, alpha in enumerate(alphas) if alpha != 0]
     trees = [_tree(members[place], subsets[place], n_features, model, hard) for place in kept]
-    # A weight of SAMME is twice the alpha of AdaBoost; the sign of the vote is the same.
+    # The weight of SAMME, ln((1 - err) / err), is twice the alpha of AdaBoost.
     return _signed((alphas[kept] / 2 if hard else alphas[kept]).astype(np.float64), Forest.concat(trees))
 
 
@@ -120,7 +123,7 @@ def _tree(member: Any, columns: NDArray[Any], n_features: int, model: Any, hard:
     tree = member.tree_
     inner = tree.children_left >= 0
     counts = np.zeros((tree.node_count, 2))
-    # A member may have seen one class only. Members of a forest know classes by their codes, others by label.
+    # A member may have seen only one class. Members of a forest store class codes, other trees labels.
     named = hard or member is model
     known = np.searchsorted(model.classes_, member.classes_) if named else member.classes_.astype(np.int64)
     counts[:, known] = tree.value[:, 0, :]

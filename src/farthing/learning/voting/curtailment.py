@@ -1,7 +1,7 @@
 """Exact curtailment: a vote that stops as soon as the remaining votes cannot change its sign.
 
-Scores are multiples of one power of two, and their sums are exact. So bounds and sums are not rounded, and do
-not depend on the order of the votes.
+Scores are multiples of one power of two and bounded, so all their sums are exact: bounds and votes have no
+rounding error and do not depend on the order of the additions.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _WORD_BITS = 64
 def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> NDArray[np.int64]:
     """Return the columns that the trees test, in the order in which to ask for them.
 
-    The next column is the one whose value can move the vote furthest per unit of its price, given the
-    columns before it. For stumps that is the distance between the bounds of all votes of the column. A test
-    inside a larger tree counts twice the weight of the tree, times the share of training rows that reach it.
+    The next column is the one whose value can change the vote most per unit of its price, given the columns
+    before it. For stumps that is the difference of the bounds of all votes of the column. A test inside a
+    larger tree counts twice the weight of the tree, times the fraction of training rows that reach it.
 
     Parameters
     ----------
@@ -59,6 +59,7 @@ def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> 
     reach[columns] = high - low
     deep = np.flatnonzero(inner & np.repeat(~stump, np.diff(forest.offsets)))
     tree = np.repeat(np.arange(forest.n_trees), np.diff(forest.offsets))[deep]
+    # Cover may be zero everywhere: it is the default of `Forest.from_arrays`.
     whole = np.maximum(forest.cover[forest.offsets[tree]], np.finfo(float).tiny)
     np.add.at(reach, forest.feature[deep], 2 * alphas[tree] * forest.cover[deep] / whole)
     return _by_value(reach, columns, sheet)
@@ -66,6 +67,7 @@ def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> 
 
 def _by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: CostSheet) -> NDArray[np.int64]:
     """Sort columns by weight per price, where a shared cost is paid by the first of its group."""
+    # Greedy rather than one sort: buying a column lowers the prices of the others in its group.
     ledger = RowLedger(sheet)
     left = columns.tolist()
     order: list[int] = []
@@ -73,6 +75,7 @@ def _by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: Co
         prices = np.array([ledger.price(column) for column in left])
         with np.errstate(divide="ignore", invalid="ignore"):
             worth = np.where(prices > 0, weight[left] / prices, np.inf)
+        # Ties, such as those of free columns, go to the larger weight, then to the earlier column.
         best = int(np.lexsort((left, -weight[left], -worth))[0])
         order.append(left.pop(best))
         ledger.buy(order[-1])
@@ -129,7 +132,7 @@ class Curtailment:
         sheet : CostSheet
             The prices, in the order of the columns.
         budget : ndarray of float64, shape (n_rows,), or None
-            A hard cap for each row.
+            Hard budget of each row.
         n_threads : int
             Threads to use; any number gives the same bits.
         """
@@ -183,6 +186,7 @@ class CurtailedPolicy:
 
     def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the order is fixed
         """Return the next column; None if the sign is certain or all trees are finished."""
+        # Exact comparisons are safe, as the bounds have no rounding error.
         if self._low > 0 or self._high <= 0 or not self._waiting:
             return None
         return int(self._curtailment.order[min(self._waiting)])
@@ -192,7 +196,8 @@ class CurtailedPolicy:
         plan = self._curtailment
         place = int(plan.position[column])
         self._answers[column] = value
-        # What the trees add from here on replaces the bounds that stood for them.
+        # The trees of this column leave the bounds and are added again below, with their votes or with
+        # tighter bounds.
         self._low -= float(plan.shared_low[place])
         self._high -= float(plan.shared_high[place])
         for tree in self._waiting.pop(place):
@@ -215,7 +220,7 @@ class CurtailedPolicy:
                 self._wait(tree, node)
                 return
             turn = self._forest.route(node, self._answers[column])
-            if turn is None:
+            if turn is None:  # a missing value stays: the node itself votes
                 break
             node = turn
         score = float(self._scores[node])
@@ -247,7 +252,8 @@ def _is_stump(forest: Forest) -> NDArray[np.bool_]:
 def _stump_bounds(
     forest: Forest, scores: NDArray[np.float64], stump: NDArray[np.bool_], order: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Bound the sum of all stumps of each column, over all values that they tell apart and a missing one."""
+    """Bound the sum of all stumps of each column, over all values that they distinguish and a missing one."""
+    # Jointly, not stump by stump: thresholds on one column exclude each other, which gives tighter bounds.
     roots = forest.offsets[:-1][stump]
     bounds = np.zeros((2, len(order)))
     for place, column in enumerate(order.tolist()):
@@ -271,6 +277,7 @@ def _threshold_votes(
 ) -> NDArray[np.float64]:
     """Return the scores for a value in each gap between thresholds, and for a missing one."""
     thresholds = forest.threshold[roots]
+    # One representative value per gap: each threshold, which goes left, and one above all of them.
     answers = np.append(np.unique(thresholds), np.inf)
     votes = np.where(answers[:, np.newaxis] <= thresholds, outcomes[0], outcomes[1])
     return np.vstack([votes, outcomes[2]])

@@ -23,9 +23,9 @@ def learn_votes(given: Any, rows: TrainingSet) -> TreeVotes | LinearVotes:
     Parameters
     ----------
     given : classifier, TreeVotes or LinearVotes
-        The ensemble; a ``FrozenEstimator`` stands for the model within it.
+        The ensemble; a ``FrozenEstimator`` is unwrapped.
     rows : TrainingSet
-        The rows of two classes that it is fitted on. A fitted ensemble must know their columns and classes.
+        The training rows, of two classes. A fitted ensemble must have the same columns and classes.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def learn_votes(given: Any, rows: TrainingSet) -> TreeVotes | LinearVotes:
         given = clone(given).fit_rows(rows)
     else:
         _refuse_categories(given, rows.schema)
-        # Equal weights change nothing, but with any weights at all a forest may draw other rows.
+        # Equal weights are not passed: they mean nothing, but a forest may sample other rows if it gets any.
         weighted = (rows.weights != rows.weights[0]).any() and has_fit_parameter(given, "sample_weight")
         options = {"sample_weight": rows.weights} if weighted else {}
         given = clone(given).fit(rows.values, rows.classes[rows.target], **options)
@@ -49,7 +49,7 @@ def learn_votes(given: Any, rows: TrainingSet) -> TreeVotes | LinearVotes:
 
 
 def _check(given: Any, schema: Schema, classes: NDArray[Any]) -> None:
-    """Check that a fitted ensemble knows these columns and classes."""
+    """Check that a fitted ensemble has these columns and classes."""
     name, names = type(given).__name__, list(schema.names)
     if isinstance(given, TreeVotes | LinearVotes):
         n_features, known_classes = given.n_features, classes

@@ -14,9 +14,9 @@ from farthing.table import Bins
 from farthing.trees import Forest
 
 Choice: TypeAlias = Callable[[NDArray[np.float64]], int | None]
-"""From the edges of all candidates to the place of the one to take, or None to stop.
+"""From the edges of all candidates to the index of the one to take, or None to stop.
 
-Place 0 is the constant vote, place j + 1 the best stump of column j; an edge of 0 is no candidate.
+Index 0 is the constant vote, index j + 1 the best stump of column j; an edge of 0 is no candidate.
 """
 
 
@@ -29,9 +29,9 @@ class StumpRounds:
     is exact, over all thresholds, all sets and both signs; the sums are of integers, so any number of threads
     gives the same bits.
 
-    Missing values are a third group, which votes by the sign of its own sum: it goes to the side that votes
-    so (to the right if the sum is zero). Where no training row was missing, a missing value stays at the
-    node, whose vote is 0.
+    Missing values are a third group, which votes by the sign of its own sum: it goes to the side with that
+    vote (to the right if the sum is zero). If no training row was missing, a missing value stays at the node,
+    whose vote is 0.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class StumpRounds:
     labels : ndarray of int8, shape (n_rows,)
         -1 or +1.
     weights : ndarray of float64, shape (n_rows,)
-        How much each row counts, above zero.
+        Weights of the rows, above zero.
     n_threads : int
         Threads to use.
 
@@ -76,7 +76,7 @@ class StumpRounds:
         return self._core.edges()
 
     def run(self, choose: Choice, *, n_rounds: int, intercept: bool = True, max_depth: int = 1) -> None:
-        """Take one learner after another until a limit, a learner without error, or one without edge.
+        """Add learners until a limit is reached, one makes no error, or none has an edge.
 
         A learner gets the voting weight alpha = 1/2 ln((1 + edge) / (1 - edge)), and the distribution becomes
         D exp(-alpha y h) / Z. (The papers print the exponent with the other sign, which would make easy rows
@@ -94,6 +94,7 @@ class StumpRounds:
             Most tests on a path of a learner. Below its root, a node takes the best stump of all columns if
             that raises the edge of the tree.
         """
+        # Sums of voting weights are exact only below MOST, so their total is limited, too.
         perfect, room = False, MOST - self._core.max_vote_weight - sum(self.alphas)
         while not perfect and len(self.edges) < n_rounds and room > 0:
             edges = self.candidates()

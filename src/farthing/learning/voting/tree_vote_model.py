@@ -1,4 +1,4 @@
-"""Weighted votes of boosted trees: the fitted model, and what its estimators share."""
+"""Weighted votes of boosted trees: the fitted model, and the base class of its estimators."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ GRID: Final = 2.0**-32
 """Voting weights are multiples of this, so that sums of them are exact in any order."""
 
 MOST: Final = 2.0**20
-"""The voting weights of a model sum to less than this, far below where multiples of the grid would round."""
+"""Bound of the sum of a model's voting weights: sums of multiples of the grid below it fit in 53 bits."""
 
-# Rows whose votes are held as floats at one time.
+# Rows per block: the predictor returns floats, eight times the memory of the int8 votes.
 _BLOCK: Final = 1024
 
 
@@ -59,7 +59,7 @@ class TreeVoteModel(TreeModel, VoteModel):
         return Curtailment(self.predictor, self.order)
 
     def policy(self, seed: int | None = None) -> Policy:
-        """Return a walk through the trees, or by the order of the curtailed vote."""
+        """Return a policy that walks the trees in order, or the columns in the order of a curtailed vote."""
         return super().policy(seed) if self.order is None else CurtailedPolicy(self.curtailment)
 
     def outputs(
@@ -87,7 +87,7 @@ class TreeVoteModel(TreeModel, VoteModel):
         acquired : ndarray of bool, shape (n_rows, n_features)
         """
         n_trees = self.forest.n_trees
-        # One output per tree, so that the predictor adds nothing up.
+        # One output per tree, so that the predictor does not sum over trees.
         predictor = Predictor(replace(self.forest, n_outputs=n_trees, target=np.arange(n_trees)))
         votes = np.empty((len(values), n_trees), dtype=np.int8)
         acquired = np.empty(values.shape, dtype=np.bool_)
@@ -97,7 +97,7 @@ class TreeVoteModel(TreeModel, VoteModel):
         return votes, acquired
 
     def first_rounds(self, n_rounds: int, **learned: Any) -> Self:
-        """Return the vote of the first rounds alone; ``learned`` are other fields to replace."""
+        """Return the vote of the first rounds only; ``learned`` are other fields to replace."""
         ensemble = vote_fields(
             self.forest.trees(0, n_rounds) if n_rounds else None,
             self.estimator_weights[:n_rounds].copy(),
@@ -135,9 +135,9 @@ class TreeVoteClassifier(BinaryVoteClassifier):
     fitted_: TreeVoteModel
 
     def margins(self, X: Any, y: Any) -> NDArray[np.float64]:
-        """Return y f(x) / sum of alphas, between -1 and 1: how far each vote was right.
+        """Return the margin y f(x) / sum of alphas of each row, between -1 and 1.
 
-        As in the ``staged_`` methods, the vote is the whole one, even if predictions are curtailed.
+        As in the ``staged_`` methods, all trees vote, even if predictions are curtailed.
 
         Parameters
         ----------
@@ -199,7 +199,7 @@ def vote_fields(
     prior: NDArray[np.float64],
     curtail: bool,
 ) -> dict[str, Any]:
-    """Return the fields of a `TreeVoteModel` that hold its ensemble.
+    """Return the fields of a `TreeVoteModel` that describe its ensemble.
 
     Parameters
     ----------
@@ -227,6 +227,7 @@ def check_estimator_weights(weights: NDArray[np.float64], forest: Forest) -> Non
         raise ValueError(
             f"estimator_weights must be {forest.n_trees} floats; got {weights.dtype} {weights.shape}"
         )
+    # Division by a power of two is exact, so a multiple of the grid comes back unchanged.
     on_grid = np.isfinite(weights).all() and (np.rint(weights / GRID) * GRID == weights).all()
     if not on_grid or (weights < 0).any():
         raise ValueError("estimator_weights must be multiples of 2**-32, zero or more")

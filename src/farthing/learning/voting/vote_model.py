@@ -1,4 +1,4 @@
-"""Classifiers by a vote: from the vote of two classes to probabilities."""
+"""Binary classifiers by vote: the fitted model, its probabilities and its prior."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from farthing.base import ClassifierModel, ContractClassifier, TrainingSet, sigmoid
 
-# Largest prior in absolute value: half the log-odds of a class that all training rows have.
+# Largest absolute prior, half the log-odds: that of a single class. Its probability rounds to nearly 1.
 _MAX_PRIOR: Final = 18.0
 
 
@@ -27,6 +27,7 @@ class VoteModel(ClassifierModel):
         """Return the probabilities of votes of shape (n_rows, 1); a single class is certain."""
         if len(self.classes) == 1:
             return np.ones((len(outputs), 1))
+        # For AdaBoost, f(x) estimates half the log-odds (Friedman, Hastie and Tibshirani 2000, Lemma 1).
         return sigmoid(2 * outputs)
 
 
@@ -46,7 +47,7 @@ class BinaryVoteClassifier(ContractClassifier):
 
 
 def vote_prior(rows: TrainingSet) -> NDArray[np.float64]:
-    """Return the vote of a row that looked at nothing: half the log-odds of the weighted class shares.
+    """Return the vote of a row that acquired nothing: half the log-odds of the weighted class shares.
 
     Returns
     -------

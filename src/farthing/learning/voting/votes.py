@@ -57,11 +57,11 @@ class WeightedVote(Protocol):
         ...
 
     def columns(self) -> tuple[tuple[int, ...], ...]:
-        """Return the columns that each learner may look at, ascending."""
+        """Return the columns that each learner may read, ascending."""
         ...
 
     def reach(self) -> NDArray[np.float64]:
-        """Return the largest vote of each learner in absolute value, infinite if there is none."""
+        """Return the largest absolute vote of each learner, infinite if it is unbounded."""
         ...
 
     def lazy_vote(self, learner: int) -> LazyVote:
@@ -147,6 +147,8 @@ class TreeVotes:
 
     def reach(self) -> NDArray[np.float64]:
         """Return the largest value of each tree's nodes, in absolute value."""
+        # Over all nodes, not only leaves: a row may end at an inner node. Every tree has a node, so reduceat
+        # meets no empty segment.
         return np.maximum.reduceat(np.abs(self.forest.value[:, 0]), self.forest.offsets[:-1])
 
     def lazy_vote(self, learner: int) -> LazyVote:
@@ -155,6 +157,7 @@ class TreeVotes:
 
     def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
         """Return the vote of each tree on each row, shape (n_rows, n_trees)."""
+        # One output per tree, so that the predictor does not sum over trees.
         n_trees = self.forest.n_trees
         apart = replace(self.forest, n_outputs=n_trees, target=np.arange(n_trees))
         return Predictor(apart).predict(values, n_threads=n_threads)[0]
@@ -197,8 +200,8 @@ class LinearVotes:
     column : ndarray of int64, shape (n_learners,)
         The feature that votes; -1 for a constant vote, the intercept.
     factor : ndarray of float64, shape (n_learners,)
-        What the feature's value is multiplied by, so that votes lie between -1 and 1 where the model was
-        fitted; the vote itself if it is constant.
+        Factor of the feature's value, chosen so that votes of the training rows lie between -1 and 1; the
+        vote itself if it is constant.
     missing : ndarray of float64, shape (n_learners,)
         The vote of a missing value.
     n_features : int
@@ -247,6 +250,7 @@ class LinearVotes:
 
     def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:  # noqa: ARG002
         """Return the vote of each feature for each row, shape (n_rows, n_learners)."""
+        # The -1 of a constant vote reads the last column; np.where discards it below.
         votes = values[:, self.column] * self.factor
         votes = np.where(np.isnan(votes), self.missing, votes)
         return np.asarray(np.where(self.column < 0, self.factor, votes), dtype=np.float64)

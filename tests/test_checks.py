@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.tree import DecisionTreeClassifier
 from tests.random_glance import RandomGlanceClassifier
-from tests.stumps import RulePolicy, StumpListClassifier, StumpListRegressor
+from tests.stumps import RulePolicy, StumpListClassifier, StumpListClassifierModel, StumpListRegressor
 
 from farthing.base import register
 from farthing.checks import yield_checks
-from farthing.costs import CostSheet
+from farthing.table import encode
 from farthing.walks import Ask, Walk
 
 SOUND = [
@@ -37,26 +39,51 @@ def test_a_sound_model_passes(name: str, check: Any) -> None:
     check()
 
 
+def with_outputs(change: Any) -> Any:
+    """Return a model class whose array calls go through a function: (model, values, outputs, acquired)."""
+
+    @dataclass(frozen=True, eq=False, kw_only=True)
+    class Changed(StumpListClassifierModel):
+        def outputs(self, values: Any, **options: Any) -> Any:
+            return change(self, values, *super().outputs(values, **options))
+
+    return Changed
+
+
+def changed_fit(**changes: Any) -> Any:
+    """Return a `_learn` that changes fields of what the sound model learns, by functions of the model."""
+
+    def _learn(self: Any, rows: Any) -> Any:
+        model = StumpListClassifier._learn(self, rows)
+        return replace(model, **{name: change(self, model) for name, change in changes.items()})
+
+    return _learn
+
+
+def peek(model: Any, values: Any, outputs: Any, acquired: Any) -> Any:
+    hidden = ~acquired[:, -1] & (np.nan_to_num(values[:, -1]) > 0)
+    return np.where(hidden[:, None], outputs[:, ::-1], outputs), acquired
+
+
 class Peeks(StumpListClassifier):
-    def _answers(self, encoded: Any, budget: Any, seeds: Any) -> Any:
-        outputs, acquired = super()._answers(encoded, budget, seeds)
-        hidden = ~acquired[:, -1] & (np.nan_to_num(encoded.values[:, -1]) > 0)
-        return np.where(hidden[:, None], outputs[:, ::-1], outputs), acquired
+    model_type = with_outputs(peek)
 
 
 class ValidatesAll(StumpListClassifier):
-    def _answers(self, encoded: Any, budget: Any, seeds: Any) -> Any:
-        encoded.check()
-        return super()._answers(encoded, budget, seeds)
+    def raw_outputs(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Any:
+        encode(self.schema_, X).check()
+        return super().raw_outputs(X, budget=budget, seeds=seeds)
+
+
+def off_by_a_bit(model: Any, values: Any, outputs: Any, acquired: Any) -> Any:
+    outputs[:, 0] = np.nextafter(outputs[:, 0], np.inf)
+    return outputs, acquired
 
 
 class WalksElsewhere(StumpListClassifier):
     """The fast path is off by one bit."""
 
-    def _answers(self, encoded: Any, budget: Any, seeds: Any) -> Any:
-        outputs, acquired = super()._answers(encoded, budget, seeds)
-        outputs[:, 0] = np.nextafter(outputs[:, 0], np.inf)
-        return outputs, acquired
+    model_type = with_outputs(off_by_a_bit)
 
 
 class DecidesElsewhere(StumpListClassifier):
@@ -65,16 +92,16 @@ class DecidesElsewhere(StumpListClassifier):
 
 
 class LooksAtNeighbours(StumpListClassifier):
-    def _answers(self, encoded: Any, budget: Any, seeds: Any) -> Any:
-        outputs, acquired = super()._answers(encoded, budget, seeds)
-        return outputs + outputs.mean(axis=0), acquired
+    model_type = with_outputs(
+        lambda _model, _values, outputs, acquired: (outputs + outputs.mean(axis=0), acquired)
+    )
 
 
 class GoesByPosition(StumpListClassifier):
-    def _raw(self, X: Any, budget: Any, seeds: Any) -> Any:
+    def raw_outputs(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Any:
         if hasattr(X, "columns"):
             X = type(X)(dict(zip(self.schema_.names, (X[name] for name in X.columns), strict=True)))
-        return super()._raw(X, budget, seeds)
+        return super().raw_outputs(X, budget=budget, seeds=seeds)
 
 
 class WalksWith(StumpListClassifier):
@@ -101,14 +128,20 @@ class ForgetsKnown(StumpListClassifier):
         )
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SharedPolicyModel(StumpListClassifierModel):
+    @cached_property
+    def shared(self) -> RulePolicy:
+        return super().policy()
+
+    def policy(self, seed: int | None = None) -> RulePolicy:
+        return self.shared if inspect.stack()[1].function == "walk" else super().policy(seed)
+
+
 class SharesItsPolicy(StumpListClassifier):
     """Walks of one model disturb each other."""
 
-    def _policy(self, seed: int | None) -> RulePolicy:
-        if inspect.stack()[1].function != "walk":
-            return super()._policy(seed)
-        self.shared_ = getattr(self, "shared_", None) or super()._policy(seed)
-        return self.shared_
+    model_type = SharedPolicyModel
 
 
 class TakesAnyAnswer(WalksWith):
@@ -132,21 +165,24 @@ class AsksTheFullPrice(WalksWith):
             return ask and Ask(ask.feature, self._sheet.price(ask.feature) + 0.0, ask.group)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class OverspendingModel(StumpListClassifierModel):
+    def outputs(self, values: Any, *, budget: Any = None, seeds: Any = None, n_threads: int = 1) -> Any:
+        budget = None if budget is None else budget + 0.5
+        return super().outputs(values, budget=budget, seeds=seeds, n_threads=n_threads)
+
+
 class Overspends(StumpListClassifier):
-    def _answers(self, encoded: Any, budget: Any, seeds: Any) -> Any:
-        return super()._answers(encoded, None if budget is None else budget + 0.5, seeds)
+    model_type = OverspendingModel
 
 
 class ForgetsItsBudget(StumpListClassifier):
-    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
-        budget, self.budget, self.budget_ = self.budget, None, None
-        super()._fit(values, target, weights, sheet)
-        self.budget = budget
+    def hard_cap(self) -> None:
+        return None
 
 
 class KnowsNoPrior(StumpListClassifier):
-    def _default_prior(self, target: Any, weights: Any) -> Any:
-        return np.full(len(self.classes_), 1 / len(self.classes_))
+    _learn = changed_fit(prior=lambda _self, model: np.full(len(model.classes), 1 / len(model.classes)))
 
 
 class TakesAnyBudget(StumpListClassifier):
@@ -159,47 +195,54 @@ class TakesAnyBudget(StumpListClassifier):
 class CountsItsBudget(StumpListClassifier):
     """The budget is a number of rules, whatever they cost."""
 
-    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
-        super()._fit(values, target, weights, sheet)
-        if self.budget is not None:
-            n_rules = int(self.budget)
-            self.rules_, self.outputs_ = self.rules_[:n_rules], self.outputs_[:, : n_rules + 1]
+    def _learn(self, rows: Any) -> Any:
+        model = super()._learn(rows)
+        if self.budget is None:
+            return model
+        n_rules = int(self.budget)
+        return replace(model, rules=model.rules[:n_rules], leaves=model.leaves[:, : n_rules + 1])
 
 
 class FearsPrices(StumpListClassifier):
     """Goes by the prices even with a trade-off of zero."""
 
-    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
+    def _learn(self, rows: Any) -> Any:
         tradeoff, self.tradeoff = self.tradeoff, self.tradeoff + 3.0
-        super()._fit(values, target, weights, sheet)
+        model = super()._learn(rows)
         self.tradeoff = tradeoff
+        return model
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ShiftedModel(StumpListClassifierModel):
+    def conclude(self, outputs: Any) -> Any:
+        return super().conclude(outputs + getattr(self, "shift", 0.0))
 
 
 @register()
 class StoresHalf(StumpListClassifier):
-    """What `_fit` learns beside the stored attributes is lost in the file."""
+    """What is learned beside the fields of the model is lost in the file."""
 
-    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
-        super()._fit(values, target, weights, sheet)
-        self.shift_ = 0.125
+    model_type = ShiftedModel
 
-    def _conclude(self, outputs: Any) -> Any:
-        return super()._conclude(outputs + getattr(self, "shift_", 0.0))
+    def _learn(self, rows: Any) -> Any:
+        model = super()._learn(rows)
+        object.__setattr__(model, "shift", 0.125)
+        return model
 
 
 class PicklesHalf(StumpListClassifier):
     def __getstate__(self) -> Any:
-        return (
-            {**super().__getstate__(), "outputs_": self.outputs_[:, :, ::-1]}
-            if hasattr(self, "outputs_")
-            else {}
-        )
+        state = super().__getstate__()
+        if "fitted_" not in self.__dict__:
+            return state
+        return {**state, "fitted_": replace(self.fitted_, leaves=self.fitted_.leaves[:, :, ::-1])}
 
 
 class Improvises(StumpListClassifier):
-    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
-        super()._fit(values, target, weights, sheet)
-        self.outputs_ = self.outputs_ + np.random.random(self.outputs_.shape)  # noqa: NPY002
+    _learn = changed_fit(
+        leaves=lambda _self, model: model.leaves + np.random.random(model.leaves.shape)  # noqa: NPY002
+    )
 
 
 class CountsItsThreads(StumpListClassifier):
@@ -207,9 +250,7 @@ class CountsItsThreads(StumpListClassifier):
         super().__init__(costs, budget)
         self.n_jobs = n_jobs
 
-    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
-        super()._fit(values, target, weights, sheet)
-        self.outputs_ = self.outputs_ + (0.1 if self.n_jobs > 1 else 0.0)
+    _learn = changed_fit(leaves=lambda self, model: model.leaves + (0.1 if self.n_jobs > 1 else 0.0))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         return {"costs": self.costs, "budget": self.budget, "n_jobs": self.n_jobs}
@@ -218,9 +259,9 @@ class CountsItsThreads(StumpListClassifier):
 class ReadsLabels(StumpListClassifier):
     """Learns something else if labels are numbers."""
 
-    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
-        super()._fit(values, target, weights, sheet)
-        self.outputs_ = self.outputs_ + (0.1 if self.classes_.dtype.kind in "if" else 0.0)
+    _learn = changed_fit(
+        leaves=lambda _self, model: model.leaves + (0.1 if model.classes.dtype.kind in "if" else 0.0)
+    )
 
 
 class WeighsNothing(StumpListClassifier):
@@ -229,9 +270,10 @@ class WeighsNothing(StumpListClassifier):
 
 
 class ChangesItsParameters(StumpListClassifier):
-    def _fit(self, values: Any, target: Any, weights: Any, sheet: CostSheet) -> None:
-        super()._fit(values, target, weights, sheet)
-        self.n_rules = len(self.rules_)
+    def _learn(self, rows: Any) -> Any:
+        model = super()._learn(rows)
+        self.n_rules = len(model.rules)
+        return model
 
 
 class VariesAtWill(StumpListClassifier):

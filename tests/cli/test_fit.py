@@ -114,7 +114,7 @@ def test_a_faulty_price_list_is_one_clear_line_and_the_remedy_works(
         (("{shop}/prices.toml", "bought"), "expected .csv"),
         (("{shop}/visitors.csv", "age"), "missing in"),
         (("{shop}/visitors.csv", "bought", "--budget", "much"), "a number or a share"),
-        (("{shop}/visitors.csv", "bought", "--kind", "soft"), "kind must be"),
+        (("{shop}/visitors.csv", "bought", "--budget-kind", "soft"), "'budget_kind' parameter"),
         (("{shop}/visitors.csv", "bought", "--methods", "Oracle"), "Oracle"),
         (("{shop}/visitors.csv", "bought", "--scoring", "wit"), "wit"),
     ],

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import httpx
@@ -104,7 +105,7 @@ def test_a_bad_file_named_by_itself_ends_the_start(tmp_path: Path) -> None:
 
 def test_labels_that_json_cannot_hold_are_a_fault(tmp_path: Path) -> None:
     model = BudgetTreeClassifier().fit(np.eye(2), [0.0, 1.0])
-    model.classes_ = np.array([0.0, np.inf])
+    model.adopt(replace(model.fitted_, classes=np.array([0.0, np.inf])))
     model.save(tmp_path / "endless.farthing")
     assert "the model cannot be served" in ModelStore([str(tmp_path)]).faults["endless"]
 

@@ -148,7 +148,7 @@ def test_the_point_of_the_frontier_is_told(tmp_path: Path) -> None:
     with running(Settings(sources=(str(tmp_path),))) as url:
         told = httpx.get(f"{url}/v1/models/door", trust_env=False).json()["frontier"]
     chosen = model.chosen_
-    assert (told["method"], told["budget"], told["kind"]) == (chosen.method, "20%", "mean")
+    assert (told["method"], told["budget"], told["budget_kind"]) == (chosen.method, "20%", "mean")
     assert (told["spend"], told["max_spend"], told["score"]) == (chosen.spend, chosen.max_spend, chosen.score)
     assert set(told["params"]) == set(chosen.params)
     assert "estimator" not in told

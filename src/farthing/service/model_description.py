@@ -68,15 +68,15 @@ def frontier_point(model: object) -> dict[str, Any] | None:
     Examples
     --------
     >>> class Chosen:
-    ...     budget, kind = "20%", "mean"
+    ...     budget, budget_kind = "20%", "mean"
     ...     chosen_ = {"method": "BudgetTreeClassifier", "spend": np.float64(31.5)}
     >>> frontier_point(Chosen())
-    {'budget': '20%', 'kind': 'mean', 'method': 'BudgetTreeClassifier', 'spend': 31.5}
+    {'budget': '20%', 'budget_kind': 'mean', 'method': 'BudgetTreeClassifier', 'spend': 31.5}
     """
     point = getattr(model, "chosen_", None)
     if point is None:
         return None
-    chosen_for = {name: getattr(model, name, None) for name in ("budget", "kind")}
+    chosen_for = {name: getattr(model, name, None) for name in ("budget", "budget_kind")}
     return {name: _to_json(value) for name, value in chosen_for.items()} | dict(_to_json(point))
 
 

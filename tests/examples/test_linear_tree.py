@@ -14,7 +14,7 @@ from farthing.datasets import load_heart_disease
 CASES = [
     pytest.param(check, id=f"{estimator!r}: {name}")
     for estimator in trials(LinearTreeClassifier.__name__)
-    for name, check in yield_checks(estimator)
+    for name, check in yield_checks(estimator, tables="small")
 ]
 
 

@@ -256,3 +256,12 @@ def test_side_by_side_gives_the_same(heart):
 def test_progress_is_shown(heart, capsys):
     farthing.sweep([TREES], heart.X, heart.y, heart.costs, progress=True)
     assert "fits" in capsys.readouterr().err
+
+
+def test_validation_rows_may_have_their_columns_in_any_order(heart):
+    methods = [("BudgetTreeClassifier", {"max_depth": [2]})]
+    X, y = heart.X, heart.y
+    shuffled = X[200:][X.columns[::-1]]
+    turned = farthing.sweep(methods, X[:200], y[:200], heart.costs, validation=(shuffled, y[200:]))
+    plain = farthing.sweep(methods, X[:200], y[:200], heart.costs, validation=(X[200:], y[200:]))
+    assert (turned[0].spend, turned[0].score) == (plain[0].spend, plain[0].score)

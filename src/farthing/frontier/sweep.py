@@ -16,6 +16,7 @@ from farthing.frontier.data_split import SweepRows, split_rows
 from farthing.frontier.result_cache import ResultCache
 from farthing.frontier.scorers import scorer_of
 from farthing.frontier.sweep_run import SweepRun, gather, run_all
+from farthing.table import PreparedTable, encode
 
 
 def sweep(
@@ -103,9 +104,7 @@ def sweep(
     whole = SweepRows.of(X, y, sample_weight, qid)
     if cv is None or isinstance(cv, int):  # else the folds are of all rows
         whole = whole.of_positive_weight()
-    held_out = (
-        None if validation is None else SweepRows.of(validation[0], validation[1], None, *validation[2:])
-    )
+    held_out = None if validation is None else _held_out(whole, *validation)
     sheet = CostSheet.of(costs, whole.table.schema.names)
     n_classes = len(np.unique(whole.y)) if whole.has_classes() else None
     context = SweepContext(*whole.table.shape, n_classes, sheet, cap, budget_kind, random_state)
@@ -114,7 +113,12 @@ def sweep(
     folds = [] if held_out else split_rows(whole, cv, test_size, random_state, classifies=classifies)
     scorer = scorer_of(scoring, classifies=classifies)
     run = SweepRun(whole, held_out, folds, scorer, sheet, cap if budget_kind == "hard" else None)
-    results = run_all(
-        run, tried, ResultCache(memory), n_jobs=n_jobs, progress=progress, time_limit=time_limit
-    )
+    cache = ResultCache(memory)
+    results = run_all(run, tried, cache, n_jobs=n_jobs, progress=progress, time_limit=time_limit)
     return gather(run, tried, results)
+
+
+def _held_out(rows: SweepRows, X: Any, y: Any, qid: Any = None) -> SweepRows:
+    """Prepare validation rows under the columns of the training rows, found by name in any order."""
+    schema = rows.table.schema
+    return SweepRows.of(PreparedTable(schema, encode(schema, X, "sweep"), X), y, None, qid)

@@ -38,7 +38,7 @@ def checked(estimator: Any, table: str, n_rows: int) -> CheckedEstimator:
 @pytest.mark.parametrize("table", sorted(DATA))
 @pytest.mark.parametrize("method", METHODS)
 def test_free_is_free_on_real_tables(method, table):
-    case = checked(trials(method)[-1], table, 200)
+    case = checked(trials(method)[-1], table, 120)
     (problem,) = case.problems
     check_zero_costs(case, problem)
     if tradeoff_of(case.estimator) is not None:
@@ -62,5 +62,5 @@ FOREST = RandomForestClassifier(5, max_depth=4, random_state=0)
     ],
 )
 def test_without_costs_a_method_predicts_what_its_twin_does(estimator, twin, table):
-    case = checked(estimator, table, 200)
+    case = checked(estimator, table, 120)
     check_plain(case, twin)

@@ -121,9 +121,11 @@ class PreparedTable:
             return self.encoded
         theirs = [(column.name, column.kind) for column in self.schema.columns]
         if [(column.name, column.kind) for column in schema.columns] != theirs:
+            differing = sorted(set(theirs) ^ {(column.name, column.kind) for column in schema.columns})
+            which = ", ".join(dict.fromkeys(name for name, _ in differing)) or "their order"
             raise TableError(
-                f"the table was prepared with other columns than {estimator} was fitted on: "
-                f"{', '.join(self.schema.names[:5])}, ...; prepare it from the columns of the fit"
+                f"the table was prepared with other columns than {estimator} was fitted on; they differ in "
+                f"{which}. Prepare it from the columns of the fit"
             )
         return _recoded(self.encoded, self.schema, schema)
 

@@ -79,8 +79,8 @@ class StumpRounds:
         """Add learners until a limit is reached, one makes no error, or none has an edge.
 
         A learner gets the voting weight alpha = 1/2 ln((1 + edge) / (1 - edge)), and the distribution becomes
-        D exp(-alpha y h) / Z. (The papers print the exponent with the other sign, which would make easy rows
-        heavier.)
+        D exp(-alpha y h) / Z. (Huang et al. print the exponent with the other sign, which would make easy
+        rows heavier.)
 
         Parameters
         ----------

@@ -132,6 +132,8 @@ public:
         const double increase = parts - node_score;
         return increase > kMinRelativeGain * parts ? increase / 2 : 0.0;
     }
+    // The gain is as cheap as any bound.
+    bool gains_less(const std::int64_t*, const std::int64_t*, double) const { return false; }
     double node_score(const std::int64_t* sums) const { return score(sums); }
 
     // Categories sorted by mean gradient: some prefix of this order is the best subset (Fisher 1958).

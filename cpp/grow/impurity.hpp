@@ -30,7 +30,7 @@ struct ImpurityFunction {
             case Impurity::entropy: {
                 double sum = 0;
                 for (index_t c = 0; c < n_classes; ++c) {
-                    if (counts[c] > 0) sum -= counts[c] * std::log(counts[c] / n);
+                    if (counts[c] > 0 && counts[c] < n) sum -= counts[c] * std::log(counts[c] / n);
                 }
                 return sum;
             }

@@ -114,6 +114,7 @@ private:
     void try_split(Split& best, index_t bin, const std::int64_t* left, Missing missing) {
         const index_t n_left = target_.n_rows(left);
         if (n_left < min_rows_ || n_ - n_left < min_rows_) return;
+        if (target_.gains_less(left, node_, best.gain)) return;
         for (index_t i = 0; i < width_; ++i) right_[i] = node_[i] - left[i];
         const double gain = target_.gain(left, right_, node_score_);
         if (gain > best.gain) {

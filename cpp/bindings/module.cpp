@@ -4,6 +4,7 @@
 
 namespace farthing {
 
+void bind_account(nanobind::module_& m);
 void bind_boost(nanobind::module_& m);
 void bind_curtail(nanobind::module_& m);
 void bind_grow(nanobind::module_& m);
@@ -12,6 +13,7 @@ void bind_neighbors(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
 void bind_prune(nanobind::module_& m);
 void bind_sampler(nanobind::module_& m);
+void bind_softmax(nanobind::module_& m);
 void bind_table(nanobind::module_& m);
 
 }  // namespace farthing
@@ -22,6 +24,7 @@ NB_MODULE(_core, m) {
     // Models that are alive when Python exits are not leaks; the sanitizers look for those.
     nanobind::set_leak_warnings(false);
     farthing::bind_predict(m);  // first: others take its classes as arguments
+    farthing::bind_account(m);
     farthing::bind_boost(m);
     farthing::bind_curtail(m);
     farthing::bind_table(m);
@@ -30,4 +33,5 @@ NB_MODULE(_core, m) {
     farthing::bind_neighbors(m);
     farthing::bind_prune(m);
     farthing::bind_sampler(m);
+    farthing::bind_softmax(m);
 }

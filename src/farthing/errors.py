@@ -37,7 +37,7 @@ class WalkError(FarthingError, RuntimeError):
 
 
 class RoundError(FarthingError, RuntimeError):
-    """An online gate got a label that it does not wait for, or a new row while it waits for a label."""
+    """An online gate got a label that it was not waiting for, or a new row while waiting for a label."""
 
 
 class FileError(FarthingError, ValueError):

@@ -40,9 +40,9 @@ def ndcg_by_query(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> F
     scores : array, shape (n_rows,)
         Scores of the model; larger is better.
     qid : array, shape (n_rows,), optional
-        The query of each document, in any order; None is one query.
+        The query of each document, in any order; None means one query.
     k : int
-        How many documents count.
+        Number of documents that count.
 
     Returns
     -------
@@ -154,7 +154,7 @@ class _Ranking:
 
 
 def query_codes(qid: Any, n_rows: int) -> Integers:
-    """Return the queries as numbers from 0 in the order of their ids, shape (n_rows,); None is one query.
+    """Return the queries as numbers from 0 in the order of their ids, shape (n_rows,); None means one query.
 
     Examples
     --------

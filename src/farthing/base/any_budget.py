@@ -30,7 +30,7 @@ class AnyBudgetMixin(BudgetedEstimator):
 
     @abstractmethod
     def model_at(self, cap: float | None, budget_kind: BudgetKind) -> FittedModel:
-        """Return the fitted model for another budget; it shares the learned parts. None is no limit."""
+        """Return the fitted model for another budget; it shares the learned parts. None means no limit."""
 
     def at(self, budget: float | None) -> Self:
         """Return the estimator for another budget; it shares the learned parts.
@@ -38,7 +38,7 @@ class AnyBudgetMixin(BudgetedEstimator):
         Parameters
         ----------
         budget : float or None
-            As the parameter; None is no limit.
+            As the parameter; None means no limit.
 
         Returns
         -------

@@ -16,7 +16,7 @@ _AS_GOOD: Final = 0.5
 
 
 def choose(fitting: Iterable[Point]) -> Point | None:
-    """Return the point to take of those within a budget; None if there is none.
+    """Return the point to choose among those within a budget; None if there is none.
 
     Among hundreds of points on a few hundred rows, the best accuracy is partly luck. So selection takes two
     steps. First, of the models that one fit gives for many budgets (`farthing.base.AnyBudgetMixin`), only the

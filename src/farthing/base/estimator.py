@@ -181,7 +181,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         X : array, frame or PreparedTable, shape (n_rows, n_features)
             Only the entries that a prediction acquires are read.
         budget : float or array, shape (n_rows,), optional
-            Hard budget of each row; None is the model's own hard budget, if it has one.
+            Hard budget of each row; None means the model's own hard budget, if it has one.
         seeds : int or array, shape (n_rows,), optional
             One seed per row, for stochastic models; ignored by others.
 
@@ -264,9 +264,9 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Parameters
         ----------
         seed : int, optional
-            For stochastic models; None is the model's own seed, as in the array calls.
+            For stochastic models; None means the model's own seed, as in the array calls.
         budget : float, optional
-            Hard budget of the walk; None is the model's own hard budget, if it has one.
+            Hard budget of the walk; None means the model's own hard budget, if it has one.
         known : mapping of str to object, optional
             Features owned from the start, which cost nothing.
 

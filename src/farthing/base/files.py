@@ -101,7 +101,7 @@ def load_model(path: PathLike) -> BudgetedEstimator:
     """Read an estimator; a file that holds something else, such as an `OnlineGate`, raises FileError."""
     model = load(path)
     if not hasattr(model, "fitted_"):
-        raise FileError(f"{path} holds a {type(model).__name__}, which is no model of a table")
+        raise FileError(f"{path} holds a {type(model).__name__}, which is not a model of a table")
     return model  # type: ignore[no-any-return]
 
 

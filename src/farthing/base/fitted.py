@@ -44,7 +44,7 @@ class FittedModel(ABC):
 
     @abstractmethod
     def policy(self, seed: int | None = None) -> Policy:
-        """Return a fresh policy for one row; a seed of None is the model's own."""
+        """Return a fresh policy for one row; a seed of None means the model's own."""
 
     @abstractmethod
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -75,9 +75,9 @@ class FittedModel(ABC):
         values : ndarray, shape (n_rows, n_features)
             The encoded table.
         budget : ndarray of float64, shape (n_rows,), optional
-            Hard budget of each row; None is no limit.
+            Hard budget of each row; None means no limit.
         seeds : ndarray of int64, shape (n_rows,), optional
-            One seed per row; None is the model's own.
+            One seed per row; None means the model's own.
         n_threads : int
             Threads to use; any number gives the same bits.
 
@@ -139,7 +139,7 @@ class FittedModel(ABC):
         return outputs if some.all() else np.where(some, outputs, self.prior)
 
     def walk(self, seed: int | None, budget: float | None, known: Mapping[str, object] | None = None) -> Walk:
-        """Start the lazy prediction of one row; a budget of None is no limit."""
+        """Start the lazy prediction of one row; a budget of None means no limit."""
         policy = self.policy(seed)
         return Walk(policy, self.questions, self.costs, self.conclude_row, budget=budget, known=known)
 

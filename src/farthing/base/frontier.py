@@ -135,7 +135,7 @@ class Frontier:
         Parameters
         ----------
         budget : float
-            Largest mean spend per row.
+            Limit on the mean spend per row.
         hard : bool
             Whether the budget applies to every row instead of the mean.
         """
@@ -177,20 +177,20 @@ class Frontier:
             to be within the loss benefits from noise; with few validation rows, use 1.
         """
         if self.reference is None:
-            raise ValueError("the frontier has no reference to be near to")
+            raise ValueError("the frontier has no reference to compare with")
         # Without a margin the error, which may be NaN, must not enter the sum.
         least = self.reference.score - loss + (errors * self.reference.error if errors else 0.0)
         return next((point for point in self.pareto() if point.score >= least), None)
 
     def choose(self, budget: float | None = None, *, hard: bool = False) -> Point | None:
-        """Return the point to take within a budget, see `farthing.base.choice`; None if none fits.
+        """Return the point to choose within a budget, see `farthing.base.choice`; None if none fits.
 
         It need not be the one with the best score, since differences below the noise are ignored.
 
         Parameters
         ----------
         budget : float or None
-            Largest mean spend per row; None is no limit.
+            Limit on the mean spend per row; None means no limit.
         hard : bool
             Whether the budget applies to every row instead of the mean.
         """
@@ -199,12 +199,12 @@ class Frontier:
     # Views.
 
     def table(self, budgets: Iterable[float] | None = None) -> str:
-        """Return a text table of the point to take within each budget.
+        """Return a text table of the point to choose within each budget.
 
         Parameters
         ----------
         budgets : iterable of float, optional
-            None is 2, 5, 10, 20, 50 and 100 % of the full cost.
+            None means 2, 5, 10, 20, 50 and 100 % of the full cost.
         """
         if budgets is None:
             budgets = [share * self.full_cost for share in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)]

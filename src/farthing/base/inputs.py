@@ -24,7 +24,9 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     if weights.ndim == 0:
         weights = np.full(n_rows, weights)
     if weights.shape != (n_rows,):
-        raise ValueError(f"sample_weight must have one weight a row, shape ({n_rows},); got {weights.shape}")
+        raise ValueError(
+            f"sample_weight must have one weight per row, shape ({n_rows},); got {weights.shape}"
+        )
     _refuse_rows("sample_weight", weights, ~np.isfinite(weights), "finite")
     _refuse_rows("sample_weight", weights, weights < 0, "zero or more")
     if not weights.any():
@@ -52,7 +54,7 @@ def check_cap(budget: Any, name: str = "budget") -> float | None:
 
 
 def check_caps(budget: Any, n_rows: int) -> NDArray[np.float64] | None:
-    """Return one budget per row, shape (n_rows,), from a number or one number per row; None is no limit.
+    """Return one budget per row, shape (n_rows,), from a number or one number per row; None means no limit.
 
     Examples
     --------
@@ -64,11 +66,11 @@ def check_caps(budget: Any, n_rows: int) -> NDArray[np.float64] | None:
     try:
         caps = np.array(budget, dtype=np.float64)
     except (TypeError, ValueError):
-        raise ValueError(f"budget must be a number or one number a row; got {budget!r}") from None
+        raise ValueError(f"budget must be a number or one number per row; got {budget!r}") from None
     if caps.ndim == 0:
         return np.full(n_rows, check_cap(caps))
     if caps.shape != (n_rows,):
-        raise ValueError(f"budget must be a number or have shape ({n_rows},), one a row; got {caps.shape}")
+        raise ValueError(f"budget must be a number or have shape ({n_rows},), one per row; got {caps.shape}")
     _refuse_rows("budget", caps, ~(caps >= 0), "zero or more")
     return caps
 
@@ -92,11 +94,13 @@ def check_seeds(seeds: Any, n_rows: int) -> NDArray[np.int64]:
     """
     given = np.array(seeds)
     if given.dtype.kind not in "iu" or given.ndim > 1:
-        raise ValueError(f"seeds must be an integer or one integer a row; got {seeds!r}")
+        raise ValueError(f"seeds must be an integer or one integer per row; got {seeds!r}")
     if given.ndim == 0:
         given = np.full(n_rows, given)
     if given.shape != (n_rows,):
-        raise ValueError(f"seeds must be an integer or have shape ({n_rows},), one a row; got {given.shape}")
+        raise ValueError(
+            f"seeds must be an integer or have shape ({n_rows},), one per row; got {given.shape}"
+        )
     if given.size and not 0 <= given.min() <= given.max() <= np.iinfo(np.int64).max:
         raise ValueError(f"seeds must lie between 0 and 2**63 - 1; got {given.min()} to {given.max()}")
     return given.astype(np.int64)

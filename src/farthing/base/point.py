@@ -114,7 +114,7 @@ def _decode(fields: dict[str, Any]) -> Point:
         raise TypeError("a point has a method with a name, and its parameters by name")
     for name, value in fields["params"].items():
         if not isinstance(name, str) or not isinstance(value, str | int | float | bool | NoneType):
-            raise TypeError(f"a point's parameter {name!r} must be a number, a text or nothing")
+            raise TypeError(f"a point's parameter {name!r} must be a number, a string or None")
     if not all(type(fields[name]) is float for name in _NUMBERS):
         raise TypeError(f"{', '.join(_NUMBERS)} of a point must be floats")
     return Point(**fields)

@@ -121,7 +121,7 @@ class TrainingSet:
         Parameters
         ----------
         prior : ndarray of float64, shape (n_outputs,), optional
-            The raw output of a row that acquired nothing; None is that of the method `prior`.
+            The raw output of a row that acquired nothing; None means that of the method `prior`.
         budget : float or None
             The hard budget at prediction.
         """

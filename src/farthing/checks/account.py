@@ -41,6 +41,6 @@ def _check_walk_account(model: Any, problem: Problem) -> None:
             if is_paid(model, source[ask.feature]):
                 bought.add(ask.feature)
             decision = walk.decision
-            assert set(decision.acquired) == bought, f"acquired is {decision.acquired}, told was {bought}"
+            assert set(decision.acquired) == bought, f"acquired is {decision.acquired}, answered: {bought}"
             due = sheet.total(bought)
             assert decision.spent == due, f"{decision.spent} was charged for {sorted(bought)}, due is {due}"

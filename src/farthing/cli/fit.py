@@ -19,7 +19,7 @@ Costs = Annotated[Path | None, typer.Option(help="The price list: TOML, JSON or 
 Methods = Annotated[
     str,
     typer.Option(
-        help="Names of the methods to try, separated by commas; auto is a good selection, all is all."
+        help="Names of the methods to try, separated by commas; auto is a good selection, all is every one."
     ),
 ]
 Scoring = Annotated[str | None, typer.Option(help="Name of a scikit-learn scorer.")]

@@ -20,7 +20,7 @@ FOLDERS = ("papers", "boards", "fuzz")
 @app.command(context_settings={"allow_extra_args": True, "ignore_unknown_options": True})
 def reproduce(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(help="The experiment; left out, they are listed.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The experiment; without one, all are listed.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run an experiment of the source tree; what follows its name is passed on, such as --tiny."""

@@ -18,7 +18,7 @@ def serve(  # noqa: PLR0917 - typer takes the options from here
     host: Annotated[
         str, typer.Option(help="Address to bind to; the default is reachable from this machine only.")
     ] = ("127.0.0.1"),
-    port: Annotated[int, typer.Option(help="Port to bind to; 0 is any free port.")] = 8000,
+    port: Annotated[int, typer.Option(help="Port to bind to; 0 picks any free port.")] = 8000,
     workers: Annotated[int, typer.Option(help="Number of processes.")] = 1,
     token: Annotated[
         str | None,
@@ -30,14 +30,14 @@ def serve(  # noqa: PLR0917 - typer takes the options from here
         list[str] | None,
         typer.Option(help="Web origin that may call from a browser (CORS); may be repeated."),
     ] = None,
-    max_body: Annotated[int, typer.Option(help="Largest request body in bytes.")] = 4 * 2**20,
-    max_rows: Annotated[int, typer.Option(help="Most rows in a bulk prediction.")] = 10_000,
-    max_seconds: Annotated[float, typer.Option(help="Seconds for one request.")] = 10.0,
+    max_body: Annotated[int, typer.Option(help="Maximum size of a request body, in bytes.")] = 4 * 2**20,
+    max_rows: Annotated[int, typer.Option(help="Maximum number of rows in a bulk prediction.")] = 10_000,
+    max_seconds: Annotated[float, typer.Option(help="Time limit of one request, in seconds.")] = 10.0,
     reload_seconds: Annotated[
-        float, typer.Option(help="Interval of the check for changed files; 0 is never.")
+        float, typer.Option(help="Seconds between checks for changed files; 0 means never.")
     ] = 1.0,
     strict_categories: Annotated[
-        bool, typer.Option("--strict-categories", help="Refuse categories unseen in fitting.")
+        bool, typer.Option("--strict-categories", help="Refuse categories unseen during fitting.")
     ] = False,
     log_level: Annotated[str, typer.Option(help="debug, info, warning or error.")] = "info",
 ) -> None:

@@ -33,7 +33,7 @@ def read_table(path: Path) -> Any:
         elif kind in (".csv", ".csv.gz"):
             frame = pd.read_csv(path)
         else:
-            raise TableError(f"{path.name} has the ending {kind!r}; expected .csv, .csv.gz or .parquet")
+            raise TableError(f"{path.name} has the extension {kind!r}; expected .csv, .csv.gz or .parquet")
     except (ValueError, OSError, ImportError) as error:
         if isinstance(error, TableError):
             raise

@@ -21,7 +21,7 @@ def spending_limit(budget: float | Floats | None) -> float | Floats:
     Parameters
     ----------
     budget : float, ndarray of float64 or None
-        None is no limit.
+        None means no limit.
 
     Examples
     --------
@@ -45,7 +45,7 @@ def within_budget(spent: float | Floats, budget: float | Floats | None) -> bool 
     spent : float or ndarray of float64
         The amount paid.
     budget : float, ndarray of float64 or None
-        The budget, one number or one for each of ``spent``; None is no limit.
+        The budget, one number or one for each of ``spent``; None means no limit.
 
     Returns
     -------

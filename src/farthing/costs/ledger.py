@@ -23,7 +23,7 @@ class RowLedger:
     sheet : CostSheet
         The prices.
     budget : float, optional
-        The budget, at least zero; None is no limit.
+        The budget, at least zero; None means no limit.
     known : iterable of int or str, or bool array of shape (n_features,)
         The columns, or the names, that are owned from the start and free; their groups are free with them.
 
@@ -256,7 +256,7 @@ def _known_columns(sheet: CostSheet, known: Iterable[int] | Iterable[str] | Flag
             )
         return np.flatnonzero(known).tolist()
     if isinstance(known, str):
-        raise ValueError(f"known is the single text {known!r}; write [{known!r}]")  # noqa: TRY004
+        raise ValueError(f"known is the single string {known!r}; write [{known!r}]")  # noqa: TRY004
     columns = []
     for item in known:
         if isinstance(item, (bool, np.bool_)):

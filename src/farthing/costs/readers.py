@@ -54,7 +54,7 @@ def read_prices(path: str | os.PathLike[str]) -> PriceList:
     file = Path(path)
     parse = _PARSERS.get(file.suffix.lower())
     if parse is None:
-        raise CostError(f"the ending {file.suffix!r} is unknown; expected {', '.join(_PARSERS)}")
+        raise CostError(f"the extension {file.suffix!r} is unknown; expected {', '.join(_PARSERS)}")
     try:
         content = file.read_bytes().decode("utf-8-sig")  # spreadsheets write a byte order mark
     except UnicodeDecodeError as error:

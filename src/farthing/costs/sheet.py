@@ -10,15 +10,13 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from farthing._core import row_totals
 from farthing.costs import plain_data, validation
 from farthing.costs.display import render
 from farthing.costs.group import Group, as_groups
 from farthing.costs.readers import read_prices
 from farthing.errors import CostError
 from farthing.typing import Flags, Floats, Integers
-
-# Rows of a mask that are summed together; a block stays in the cache while its columns are added.
-_BLOCK = 4096
 
 
 class CostSheet:
@@ -174,8 +172,8 @@ class CostSheet:
         Parameters
         ----------
         costs : None, CostSheet, mapping, Series, array, list, str or path-like
-            None is a cost of 1 each. A sheet, a mapping, a Series or a file is matched by name, an array or a
-            list by position.
+            None means a cost of 1 each. A sheet, a mapping, a Series or a file is matched by name, an array
+            or a list by position.
         names : iterable of str
             The columns of the table.
 
@@ -257,19 +255,7 @@ class CostSheet:
                 f"acquired has shape {mask.shape} and dtype {mask.dtype}; "
                 f"expected a bool array of shape (n_rows, {len(self.features)}), a column for each feature"
             )
-        own, shared = self._values
-        members = [np.flatnonzero(self.group_of == place) for place in range(len(shared))]
-        totals = np.zeros(mask.shape[0])
-        for start in range(0, mask.shape[0], _BLOCK):
-            block, sums = mask[start : start + _BLOCK], totals[start : start + _BLOCK]
-            # Not a matrix product, which may add in another order than `_charge`. A row without the feature
-            # adds 0.0, which does not change the sum.
-            for column, cost in enumerate(own):
-                if cost:
-                    sums += block[:, column] * cost
-            for columns, cost in zip(members, shared, strict=True):
-                sums += block[:, columns].any(axis=1) * cost
-        return totals
+        return row_totals(self.own, self.shared, self.group_of, mask)
 
     def scaled(self, factor: float) -> CostSheet:
         """Return the sheet with every cost multiplied by a factor; exact for a power of two.
@@ -308,7 +294,7 @@ class CostSheet:
         if extra := [name for name in self.features if name not in wanted]:
             hint = validation.nearest(extra[0], missing or columns)
             faults.append(
-                f"the price list has {validation.quoted(extra)}, which is no column of the table{hint}; "
+                f"the price list has {validation.quoted(extra)}, which is not a column of the table{hint}; "
                 "remove or rename it"
             )
         if faults:
@@ -383,7 +369,7 @@ class CostSheet:
             group_of = self._places
             touched = {group_of[column] for column in unpaid}
             touched.discard(-1)
-            # Who owns a member of a group has paid its shared cost.
+            # Whoever owns a member of a group has paid its shared cost.
             if owned:
                 touched.difference_update([group_of[column] for column in owned])
             for place in sorted(touched):
@@ -401,7 +387,7 @@ class CostSheet:
             return set(np.flatnonzero(features).tolist())
         if isinstance(features, str):
             raise CostError(
-                f"expected a list of features, got the single text {features!r}; write [{features!r}]"
+                f"expected a list of features, got the single string {features!r}; write [{features!r}]"
             )
         index = self._index
         try:
@@ -426,13 +412,13 @@ class CostSheet:
             return CostError(f"feature {feature!r} is not in the cost sheet{hint}")
         return CostError(
             f"{validation.brief(feature)}, of type {type(feature).__name__}, "
-            "is no feature of the cost sheet; "
+            "is not a feature of the cost sheet; "
             f"give names, or a bool array of shape ({len(self.features)},)"
         )
 
 
 CostsLike: TypeAlias = CostSheet | Mapping[str, float] | npt.ArrayLike | os.PathLike[str] | None
-"""What `CostSheet.of` accepts, and so every ``costs=``: None is a cost of 1 each, a text is a path."""
+"""What `CostSheet.of` accepts, and so every ``costs=``: None means a cost of 1 each, a string is a path."""
 
 
 def _frozen(values: Iterable[float], dtype: type[Any]) -> npt.NDArray[Any]:

@@ -67,7 +67,7 @@ def amount(value: object, what: str) -> float:
         raise CostError(f"{what} is missing; give it a number, 0 if it is free")
     shown = brief(value)
     if isinstance(value, str):
-        raise CostError(f"{what} is the text {shown}; write it as a number, without quotes")
+        raise CostError(f"{what} is the string {shown}; write it as a number, without quotes")
     if isinstance(value, bool) or not isinstance(value, (Real, Decimal)):
         raise CostError(
             f"{what} is {shown}, of type {type(value).__name__}; expected a number of at least zero"
@@ -89,14 +89,14 @@ def amount(value: object, what: str) -> float:
 def text(value: object, what: str) -> str:
     """Return a ``str``; the error for anything else names ``what``."""
     if not isinstance(value, str):
-        raise CostError(f"{what} is {brief(value)}, of type {type(value).__name__}; expected text")
+        raise CostError(f"{what} is {brief(value)}, of type {type(value).__name__}; expected a string")
     return str(value)
 
 
 def unique(names: Iterable[object], what: str = "feature") -> tuple[str, ...]:
     """Return the names as a tuple; one that is not text or is given twice is an error."""
     if isinstance(names, str):
-        raise CostError(f"expected a list of {what} names, got the single text {names!r}; write [{names!r}]")
+        raise CostError(f"expected a list of {what} names, got the string {names!r}; write [{names!r}]")
     found: dict[str, None] = {}
     for name in names:
         plain = text(name, f"a {what} name")
@@ -135,7 +135,7 @@ def by_name(costs: Any) -> tuple[tuple[str, ...], list[object]]:
 def by_position(costs: Any) -> list[object]:
     """Return the values of a list, an array, or a Series without names."""
     if isinstance(costs, (str, bytes)):
-        raise CostError(f"costs is the text {brief(costs)}; to read a file, use CostSheet.read(path)")
+        raise CostError(f"costs is the string {brief(costs)}; to read a file, use CostSheet.read(path)")
     if hasattr(costs, "columns"):
         raise CostError(
             f"costs is a {type(costs).__name__}; give one column of it, with the features as its index"

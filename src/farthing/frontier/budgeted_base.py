@@ -29,30 +29,30 @@ _FEW_ROWS: Final = 3000
 _FOLDS: Final = 5
 
 PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     budget : float, str or None
-        What a row may spend: a number, or a share of the cost of all features such as "20%". None is no
-        limit.
+        What a row may spend: a number, or a share of the cost of all features such as "20%". None
+        means no limit.
     budget_kind : {{"mean", "hard"}}
-        Whether the budget is for the mean over the rows, as the rows that chose the model and those that it
-        was fitted on see it, or for every row.
+        Whether the budget limits the mean spend, as measured both on the rows that chose the model and on
+        those it was fitted on, or the spend of every row.
     methods : "auto", "all" or list
-        What to try, as in `farthing.sweep`: "auto" is a choice of some twenty fits, "all" is every
+        What to try, as in `farthing.sweep`: "auto" is a selection of some twenty fits, "all" is every
         registered method that can learn the target.
     scoring : {scoring}
-        What is best; see `farthing.sweep`.
+        The score to maximise; see `farthing.sweep`.
     cv : int, splitter or None
-        How to judge, as in `farthing.sweep`; None is five folds for tables below 3,000 rows, else one split.
+        How to evaluate, as in `farthing.sweep`; None means five folds below 3,000 rows, else one split.
     time_limit : float, optional
-        Seconds after which no new setting is tried.
+        Seconds after which no new fit is started.
     memory : path, optional
-        A folder that remembers what is done, so that an interrupted fit goes on where it stopped.
+        A folder for intermediate results, so that an interrupted fit continues where it stopped.
     progress : bool
-        Whether to show a bar.
+        Whether to show a progress bar.
     random_state : int
-        Of the split.
+        Seed, as in `farthing.sweep`.
     n_jobs : int, optional
-        Fits side by side, as in joblib."""
+        Number of fits in parallel, as in joblib."""
 
 
 CONSTRAINTS: Final[dict[str, Any]] = {
@@ -180,7 +180,7 @@ class BudgetedBase(BudgetedEstimator):
     def _learn(self, rows: TrainingSet) -> FittedModel:  # noqa: ARG002 - the sweep needs the table itself
         raise TypeError(
             f"{type(self).__name__} learns through the fit of the model it chooses; call its fit first, "
-            "and give the fitted model to the one that needs it"
+            "and pass the fitted model to the estimator that needs it"
         )
 
     def file_params(self) -> dict[str, Any]:
@@ -250,7 +250,7 @@ def _warn_if_nothing(sheet: CostSheet, budget: float | None, chosen: Point) -> N
     if budget is not None and chosen.max_spend == 0 and budget < min(prices):
         warnings.warn(
             f"a budget of {budget:g} buys no feature, the cheapest of which costs {min(prices):g}; "
-            "the model gives the best guess without looking",
+            "the model gives the best guess without any feature",
             BudgetWarning,
             stacklevel=3,
         )

@@ -44,7 +44,7 @@ class ChosenModel(FittedModel):
         *,
         budget: NDArray[np.float64] | None = None,
         seeds: NDArray[np.int64] | None = None,
-        n_threads: int = 1,  # noqa: ARG002 - the model within has its own number of jobs
+        n_threads: int = 1,  # noqa: ARG002 - the inner model has its own number of jobs
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Answer many rows as the inner model does; see `FittedModel.outputs`."""
         within = self.model.fitted_
@@ -58,10 +58,10 @@ class ChosenModel(FittedModel):
         super().check()
         within = self.model.fitted_
         if within.schema != self.schema or within.costs != self.costs:
-            raise ValueError("the columns and costs must be those of the model within")
+            raise ValueError("the columns and costs must be those of the inner model")
         # The best guess without looking is a share of the training rows, so it is not calibrated.
         if not np.array_equal(np.atleast_1d(within.conclude(within.prior[np.newaxis])[0]), self.prior):
-            raise ValueError("prior must be that of the model within")
+            raise ValueError("prior must be that of the inner model")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -101,7 +101,7 @@ class ChosenClassifierModel(ChosenModel, ClassifierModel):
             ErrorCosts(self.error_costs).over(self.classes)
         super().check()
         if not np.array_equal(self.model.fitted_.state()["classes_"], self.classes):
-            raise ValueError("the classes must be those of the model within")
+            raise ValueError("the classes must be those of the inner model")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -35,7 +35,7 @@ class SweepRows:
     qid : ndarray, shape (n_rows,), optional
         The query of each row.
     numbers : ndarray of int64, shape (n_rows,), optional
-        Which rows of the user's table these are; None is all of them.
+        Which rows of the user's table these are; None means all of them.
     """
 
     table: PreparedTable
@@ -94,7 +94,7 @@ def split_rows(
     rows : SweepRows
         The rows.
     cv : int, splitter, iterable or None
-        As in scikit-learn; None is one random split.
+        As in scikit-learn; None means one random split.
     test_size : float
         Share of the rows to evaluate on in that split.
     random_state : int

@@ -78,5 +78,5 @@ def digest(*parts: Any) -> str:
     except Exception as error:
         raise TypeError(
             f"memory= cannot name this setting, since a part of it cannot be pickled: {error}. "
-            "Take a function of a module in place of a lambda, or leave memory out"
+            "Use a function of a module instead of a lambda, or leave memory out"
         ) from error

@@ -95,7 +95,7 @@ class ErrorCosts(Scorer):
     costs : array, shape (n_classes, n_classes)
         Row: the true class; column: the predicted class. The diagonal is usually zero.
     labels : sequence, optional
-        The classes of the rows and columns; None is the sorted labels of the data.
+        The classes of the rows and columns; None means the sorted labels of the data.
 
     Examples
     --------
@@ -124,10 +124,10 @@ class ErrorCosts(Scorer):
         """Return the costs in the order of some classes, which must be among the labels."""
         if self.labels is None:
             if len(classes) != len(self.costs):
-                raise ValueError(f"the costs are of {len(self.costs)} classes; y has {len(classes)}")
+                raise ValueError(f"the costs are for {len(self.costs)} classes; y has {len(classes)}")
             return ErrorCosts(self.costs, classes.tolist())
         if not np.isin(classes, self.labels).all():
-            raise ValueError(f"the costs know the labels {self.labels.tolist()}; y has {classes.tolist()}")
+            raise ValueError(f"the costs are for the labels {self.labels.tolist()}; y has {classes.tolist()}")
         places = [self.labels.tolist().index(label) for label in classes.tolist()]
         return ErrorCosts(self.costs[np.ix_(places, places)], classes.tolist())
 
@@ -253,8 +253,8 @@ def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
     Parameters
     ----------
     scoring : str, callable, ErrorCosts or None
-        A name that scikit-learn knows; "ndcg@k" or "precision@k"; a scorer, ``f(estimator, X, y)``; None is
-        accuracy for classifiers, the negated mean squared error for regressors.
+        A name that scikit-learn knows; "ndcg@k" or "precision@k"; a scorer, ``f(estimator, X, y)``; None
+        means accuracy for classifiers, the negated mean squared error for regressors.
     classifies : bool
         Whether predictions are classes.
 

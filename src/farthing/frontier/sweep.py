@@ -46,29 +46,29 @@ def sweep(
     Parameters
     ----------
     methods : "auto", "all", or iterable of names, classes, estimators and pairs of one of these and a grid
-        "auto" is a choice of some twenty fits that suit most tables; "all" is every registered method that
-        can learn the target with the whole grid that it registered, many times as many. An estimator stands
-        for itself alone. One that does not keep the contract pays for every feature.
+        "auto" is a selection of some twenty fits that suit most tables; "all" is every registered method that
+        can learn the target, with its whole grid: many times as many fits. An estimator stands for itself
+        alone. One that does not keep the contract pays for every feature.
     X : array, frame or PreparedTable, shape (n_rows, n_features)
         Read once, whatever the number of fits.
     y : array, shape (n_rows,)
         Labels or numbers.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     scoring : str, callable, ErrorCosts or None
-        See `farthing.frontier.scorers.scorer_of`. None is accuracy for labels, the negated mean squared error
-        for numbers.
+        See `farthing.frontier.scorers.scorer_of`. None means accuracy for labels, the negated mean squared
+        error for numbers.
     cv : int, splitter or None
-        Folds, as in scikit-learn; None is one split.
-    validation : tuple of X, y and perhaps qid, optional
+        Folds, as in scikit-learn; None means one split.
+    validation : tuple (X, y) or (X, y, qid), optional
         Rows to evaluate on, in place of folds.
     test_size : float
-        The share of rows to evaluate on, if there is one split.
+        Share of the rows to evaluate on, if there is one split.
     budget : float, optional
         With budget_kind="mean", methods that aim at a mean budget are given it. With budget_kind="hard",
         methods that train for a hard budget are given it, and no prediction of any method exceeds it.
     budget_kind : {"mean", "hard"}
-        What the budget is.
+        Whether the budget limits the mean spend or the spend of every row.
     sample_weight : array, shape (n_rows,), optional
         Weight of each row, in fits and in scores.
     qid : array, shape (n_rows,), optional
@@ -77,9 +77,9 @@ def sweep(
         A folder for results. A sweep that was interrupted continues where it stopped if it is started again
         with the same folder.
     n_jobs : int, optional
-        Fits in parallel, through joblib; its ``parallel_config`` may send them to a cluster.
+        Number of fits in parallel, through joblib; its ``parallel_config`` may send them to a cluster.
     progress : bool
-        Whether to show a bar.
+        Whether to show a progress bar.
     time_limit : float, optional
         Seconds after which no new fit is started.
     random_state : int

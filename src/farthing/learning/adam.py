@@ -22,7 +22,7 @@ class Adam:
     n_params : int
         Number of parameters.
     learning_rate : float
-        What a step is multiplied by.
+        Step size.
 
     Examples
     --------

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
+from farthing._core import tempered_probabilities
 from farthing.base.links import normalise
 
 # Probabilities below this are raised to it before their logarithm is taken.
@@ -65,11 +66,12 @@ def temperature_of(
     >>> temperature_of(overconfident, np.array([0, 0, 1])) > 1
     True
     """
-    rows = np.arange(len(codes))
+    logs = np.ascontiguousarray(np.log(np.maximum(probabilities, _MIN_PROBABILITY)))
+    classes = np.ascontiguousarray(codes, dtype=np.int64)
 
     # The search is over log T, where the loss is close to symmetric around its minimum.
     def loss(log_temperature: float) -> float:
-        of_true_class = temper(probabilities, float(np.exp(log_temperature)))[rows, codes]
+        of_true_class = tempered_probabilities(classes, logs, float(np.exp(log_temperature)))
         return -float(np.average(np.log(np.maximum(of_true_class, _MIN_PROBABILITY)), weights=weights))
 
     # Bounded, since without a single error on the held-out rows the best temperature would be 0.

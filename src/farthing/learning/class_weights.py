@@ -41,7 +41,7 @@ def class_factors(class_weight: Any, rows: TrainingSet) -> NDArray[np.float64] |
         # A class without rows gets a factor of zero, which no row ever uses.
         return np.asarray(rows.weights.sum() / (len(labels) * np.where(counts > 0, counts, np.inf)))
     if strange := [label for label in class_weight if label not in labels]:
-        raise ValueError(f"class_weight names {strange[0]!r}, which is no class; there are {labels}")
+        raise ValueError(f"class_weight names {strange[0]!r}, which is not a class; there are {labels}")
     given = np.array([float(class_weight.get(label, 1.0)) for label in labels])
     if not ((given > 0) & np.isfinite(given)).all():
         raise ValueError(f"class_weight must be above 0, and finite; got {class_weight!r}")

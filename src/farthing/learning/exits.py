@@ -109,8 +109,11 @@ class Exits:
         self.errors = errors
         #: Normalised to a sum of 1.
         self.weights: Floats = weights / weights.sum()
-        # Rows by ascending risk at each stage, sorted once for all trade-offs.
+        # Rows by ascending risk at each stage, sorted once for all trade-offs, and whether the next risk is
+        # higher: rows of the same risk stop together.
         self._orders = [np.argsort(risk, kind="stable") for risk in risks]
+        self._sorted = [risk[order] for risk, order in zip(risks, self._orders, strict=True)]
+        self._ties = [np.append(risk[1:] <= risk[:-1], False) for risk in self._sorted]
 
     @property
     def n_stages(self) -> int:
@@ -158,7 +161,7 @@ class Exits:
         """
         moved = high.copy()
         for stage in range(len(low) - 1):
-            risks = self.risks[stage][self._orders[stage]]
+            risks = self._sorted[stage]
             ranks = np.searchsorted(risks, [low[stage], high[stage]], side="right")
             rank = round((1 - part) * ranks[0] + part * ranks[1])
             moved[stage] = _threshold(risks, rank)
@@ -189,11 +192,9 @@ class Exits:
 
     def _cut(self, stage: int, gains: Floats) -> float:
         """Return the threshold at which the stopped rows gain most in total."""
-        order = self._orders[stage]
-        risks = self.risks[stage][order]
-        sums = np.cumsum((gains * self.weights)[order])
-        ends = np.append(risks[1:] > risks[:-1], True)  # rows of the same risk stop together
-        sums[~ends] = -np.inf
+        risks = self._sorted[stage]
+        sums = np.cumsum((gains * self.weights)[self._orders[stage]])
+        sums[self._ties[stage]] = -np.inf
         last = int(np.argmax(sums))
         # On a tie the rows stop: the Lagrangian is the same and the spend is lower.
         return _threshold(risks, last + 1) if sums[last] >= 0 else NEVER

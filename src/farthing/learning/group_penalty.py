@@ -24,7 +24,7 @@ class GroupPenalty:
     costs : CostSheet
         The prices.
     tradeoff : float
-        What a unit of price weighs against the loss.
+        Weight of a unit of price against the loss.
     columns : ndarray of int64, shape (n_terms,)
         The column of each row of coefficients.
 

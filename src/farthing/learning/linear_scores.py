@@ -69,7 +69,7 @@ class LinearScores:
             if name != "category" and not np.isfinite(array).all():
                 raise ValueError(f"{name} must be finite")
         if self.columns.dtype != np.int64 or self.columns.ndim != 1 or n_outputs < 1:
-            raise ValueError("columns must be int64, and there must be one output or more")
+            raise ValueError("columns must be int64, and there must be at least one output")
         if n_terms and not (self.columns.min() >= 0 and self.columns.max() < self.n_features):
             raise ValueError(f"columns must lie between 0 and {self.n_features - 1}")
         if not (self.scale > 0).all():

@@ -12,9 +12,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logsumexp
+from scipy.special import expit
 
-from farthing._core import lambda_steps
+from farthing import _core
 from farthing.base import sigmoid, softmax
 from farthing.typing import Floats
 
@@ -120,19 +120,12 @@ def softmax_steps(target: Target, scores: Floats) -> Steps:
     >>> gradients.ravel(), hessians.ravel()
     (array([ 0.5, -0.5]), array([0.25, 0.25]))
     """
-    p = np.exp(scores - scores.max(axis=0))
-    p /= p.sum(axis=0)
-    hessians = p * (1 - p)
-    # In place: with many classes these arrays are the largest of a round.
-    gradients = np.negative(p, out=p)
-    gradients[target.astype(np.int64), np.arange(scores.shape[1])] += 1
-    return gradients, np.maximum(hessians, _LEAST_OWN * np.abs(gradients))
+    return _core.softmax_steps(_codes(target), np.ascontiguousarray(scores))
 
 
 def softmax_values(target: Target, scores: Floats) -> Floats:
     """Return the log loss of each row, in nats."""
-    own = scores[target.astype(np.int64), np.arange(scores.shape[1])]
-    return np.asarray(logsumexp(scores, axis=0) - own)
+    return _core.softmax_losses(_codes(target), np.ascontiguousarray(scores))
 
 
 # Rankings: LambdaMART. Pairs of documents of one query, weighted by the change of NDCG if they were swapped.
@@ -163,7 +156,7 @@ def lambdamart(qid: NDArray[np.int64] | None, n_rows: int, n_threads: int = 1) -
 
     def both(target: Target, scores: Floats) -> tuple[Floats, Floats, Floats]:
         grades = np.ascontiguousarray(target, dtype=np.float64)
-        return lambda_steps(documents, bounds, grades, np.ascontiguousarray(scores[0]), n_threads)
+        return _core.lambda_steps(documents, bounds, grades, np.ascontiguousarray(scores[0]), n_threads)
 
     def steps(target: Target, scores: Floats) -> Steps:
         gradients, hessians, _ = both(target, scores)
@@ -216,6 +209,10 @@ def scores_to_probabilities(scores: Floats, n_classes: int) -> Floats:
     array([[0.5, 0.5]])
     """
     return sigmoid(scores) if n_classes == 2 else softmax(scores)
+
+
+def _codes(target: Target) -> NDArray[np.int64]:
+    return np.ascontiguousarray(target, dtype=np.int64)
 
 
 def _shares(target: Target, weights: Floats, n_classes: int) -> Floats:

@@ -57,7 +57,7 @@ def proximal_descent(
     penalty : Penalty
         The penalty of the coefficients.
     max_iter : int
-        Most steps.
+        Maximum number of steps.
     tol : float
         Stop when a step lowers the objective by less than this fraction of it.
 

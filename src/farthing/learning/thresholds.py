@@ -18,7 +18,7 @@ def lowest_threshold(scores: Floats, prices: Floats, limit: float) -> float:
     prices : ndarray of float64, shape (n,)
         What each adds to the mean spend if it passes.
     limit : float
-        Limit of the sum of the prices.
+        Limit on the sum of the prices.
 
     Returns
     -------

@@ -43,7 +43,7 @@ class Audit:
     few_at_most : int
         The boundary between the two.
     group_share : ndarray of float64, shape (n_groups,)
-        Share of the rows that buy anything of each group.
+        Share of the rows that buy any feature of each group.
     """
 
     sheet: CostSheet
@@ -121,18 +121,18 @@ def audit(
     X : array, frame or PreparedTable, shape (n_rows, n_features)
         The rows.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices to use; None is the model's own. They do not change what the model buys.
+        Prices to use; None means the model's own. They do not change what the model buys.
     quantiles : sequence of float
         Levels of the quantiles of the cost per row.
     few_at_most : int
-        The most tests of a feature by one row that count as few; 7 in table 4.1 of Nan's thesis.
+        Maximum number of tests of a feature by one row that counts as few; 7 in table 4.1 of Nan's thesis.
     n_jobs : int, optional
         Threads, as in joblib.
 
     Returns
     -------
     Audit
-        Print it, or take its `to_frame`.
+        Print it, or call its `to_frame`.
 
     Examples
     --------

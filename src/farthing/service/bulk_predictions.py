@@ -35,7 +35,7 @@ def predict_rows(
     decisions : list of dict
         The fields of ``DecisionAnswer``, for each row.
     unseen : dict of str to int
-        By feature, on how many rows its category was unseen in fitting.
+        By feature, on how many rows its category was unseen during fitting.
 
     Raises
     ------

@@ -146,7 +146,7 @@ class ModelStore:
                 f"{name!r} cannot be the name of a model; use letters, digits, '.', '_' and '-', or name=file"
             )
         if name in self._files:
-            raise ValueError(f"two models are named {name!r}; name one of them otherwise: other={file}")
+            raise ValueError(f"two models are named {name!r}; rename one of them: other={file}")
         if not os.path.exists(file):
             raise FileNotFoundError(f"there is no file or folder {file}")
         self._files[name] = Path(file)

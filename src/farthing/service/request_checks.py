@@ -19,7 +19,7 @@ ROWS_PER_CHECK: Final = 512
 
 
 def check_next(schema: Schema, request: NextRequest, strict: bool) -> list[str]:
-    """Return the features whose category was unseen in fitting.
+    """Return the features whose category was unseen during fitting.
 
     Raises
     ------
@@ -49,7 +49,7 @@ def check_next(schema: Schema, request: NextRequest, strict: bool) -> list[str]:
 def check_rows(
     model: BudgetedEstimator, rows: Sequence[Mapping[str, object]], strict: bool, deadline: Deadline
 ) -> dict[str, int]:
-    """Return by feature on how many rows its category was unseen in fitting.
+    """Return by feature on how many rows its category was unseen during fitting.
 
     Raises
     ------

@@ -91,7 +91,9 @@ class RequestHandler:
         try:
             data = body.result if body.done else await _within(self._limits.max_seconds, body)
         except TimeoutError:
-            raise HTTPException(408, "the body took too long", headers={"connection": "close"}) from None
+            raise HTTPException(
+                408, "the body took too long to arrive", headers={"connection": "close"}
+            ) from None
         try:
             return kind.model_validate(parse(data))
         except ValidationError as error:

@@ -18,11 +18,11 @@ class Limits:
     Attributes
     ----------
     max_seconds : float
-        Time for the request.
+        Time limit of the request, in seconds.
     max_rows : int
-        Rows of a bulk prediction.
+        Maximum number of rows in a bulk prediction.
     strict_categories : bool
-        Whether a category unseen in fitting is an error.
+        Whether a category unseen during fitting is an error.
     """
 
     max_seconds: float = math.inf

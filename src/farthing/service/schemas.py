@@ -40,20 +40,20 @@ class NextRequest(Request):
     )
     known: dict[str, Value] = Field(
         default_factory=dict,
-        description="Answers to questions asked; null is a measured, missing value, and is paid for.",
+        description="Answers to questions asked; null means measured but missing, which is paid for.",
     )
     refused: list[str] = Field(default_factory=list, description="Features that are not available.")
     budget: Budget | None = Field(
-        default=None, description="What may be spent; null is the model's own budget."
+        default=None, description="Maximum spend; null means the model's own budget."
     )
-    seed: Seed | None = Field(default=None, description="For stochastic models; null is the model's own.")
+    seed: Seed | None = Field(default=None, description="For stochastic models; null means the model's own.")
 
 
 class PredictRequest(Request):
     """Rows to predict, each as its own walk would decide."""
 
     rows: list[dict[str, Value]] = Field(
-        description="Features by name. null is a measured, missing value; what is left out is not available.",
+        description="Features by name. null means measured but missing; what is left out is not available.",
         min_length=1,
     )
     budget: Budget | list[Budget] | None = Field(
@@ -95,7 +95,7 @@ class NextAnswer(Answer):
     left: float | None = Field(description="What the budget still holds; null without one.")
     unused: list[str] = Field(description="Entries of `known` that the walk has not asked for.")
     unseen: list[str] = Field(
-        description="Features whose category was unseen in fitting: they count as missing."
+        description="Features whose category was unseen during fitting: they count as missing."
     )
     version: str = Field(description="Of the model; changes when its file does.")
 

@@ -22,7 +22,7 @@ class Settings:
     host : str
         Address to bind to; the default can be reached from this machine only.
     port : int
-        Port to bind to; 0 is any free port.
+        Port to bind to; 0 picks any free port.
     workers : int
         Number of processes.
     token : str, optional
@@ -30,16 +30,16 @@ class Settings:
     origins : tuple of str
         Web origins other than its own from which a browser may call (CORS); none by default.
     max_body : int
-        Largest body of a request, in bytes.
+        Maximum size of a request body, in bytes.
     max_rows : int
-        Largest number of rows in a bulk prediction.
+        Maximum number of rows in a bulk prediction.
     max_seconds : float
-        Time for one request, including its body.
+        Time limit of one request in seconds, including its body.
     reload_seconds : float
-        Interval at which files are checked for changes; 0 is never.
+        Seconds between checks for changed files; 0 means never.
     strict_categories : bool
-        Whether a category unseen in fitting is an error. By default it counts as missing, as in a local walk,
-        and the answer names it.
+        Whether a category unseen during fitting is an error. By default it counts as missing, as in a local
+        walk, and the answer names it.
     log_level : str
         "debug", "info", "warning" or "error"; requests are logged at "info".
 
@@ -71,7 +71,7 @@ class Settings:
         if not 0 <= self.port < 2**16:
             raise ValueError(f"port must lie between 0 and 65535; got {self.port!r}")
         if self.token is not None and not (self.token.isascii() and self.token.strip()):
-            raise ValueError("token must be ASCII text and not empty; leave it out to ask for none")
+            raise ValueError("token must be ASCII text and not empty; leave it out to require none")
         if self.log_level not in ("debug", "info", "warning", "error"):
             raise ValueError(f"log_level must be debug, info, warning or error; got {self.log_level!r}")
         for name in ("sources", "origins"):  # JSON has no tuples

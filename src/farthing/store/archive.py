@@ -58,7 +58,9 @@ def write_archive(
 ) -> None:
     """Write a file atomically: a complete new file replaces the old one."""
     if len(arrays) + 2 > _MAX_ENTRIES:
-        raise ValueError(f"a model of {len(arrays)} arrays cannot be saved; a file holds {_MAX_ENTRIES - 2}")
+        raise ValueError(
+            f"a model of {len(arrays)} arrays cannot be saved; a file holds at most {_MAX_ENTRIES - 2}"
+        )
     raw = {MODEL: memoryview(model)} | {name: _raw(array) for name, array in arrays.items()}
     entries: dict[str, dict[str, Any]] = {name: {"sha256": _sha256(data)} for name, data in raw.items()}
     for name, array in arrays.items():

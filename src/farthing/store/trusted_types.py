@@ -23,7 +23,7 @@ def trusting(names: Sequence[str]) -> Iterator[None]:
     ()
     """
     if isinstance(names, str):
-        raise ValueError(f"trusted is the single text {names!r}; write [{names!r}]")  # noqa: TRY004
+        raise ValueError(f"trusted is the single string {names!r}; write [{names!r}]")  # noqa: TRY004
     token = _TRUSTED.set(tuple(names))
     try:
         yield

@@ -32,7 +32,7 @@ class Bins:
     schema : Schema
         Kinds of the columns.
     max_bins : int
-        Most bins of a column, not counting that of missing values; 2 to 255.
+        Maximum number of bins per column, not counting the one for missing values; 2 to 255.
     n_threads : int
         Threads to use; any number gives the same bins.
 

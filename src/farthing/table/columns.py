@@ -86,7 +86,7 @@ class Column:
         Returns
         -------
         float
-            The number or the code of the category; NaN if missing or a category unseen in fitting.
+            The number or the code of the category; NaN if missing or a category unseen during fitting.
 
         Raises
         ------

@@ -47,7 +47,7 @@ class Schema:
         object.__setattr__(self, "columns", tuple(self.columns))
         if not self.columns or not all(isinstance(column, Column) for column in self.columns):
             raise TableTypeError(
-                "got no columns, or something that is no Column, expected one Column or more"
+                "got no columns, or something that is not a Column, expected at least one Column"
             )
         if not isinstance(self.named, bool):
             raise TableTypeError(f"got named={self.named!r}, expected True or False")
@@ -161,7 +161,7 @@ class Schema:
         Returns
         -------
         float
-            NaN if missing or a category unseen in fitting.
+            NaN if missing or a category unseen during fitting.
 
         Raises
         ------

@@ -187,7 +187,7 @@ class MappingSource:
         self.columns = list(columns.values())
         lengths = {len(column) for column in self.columns}
         if len(lengths) > 1:
-            raise TableError(f"got columns of {sorted(lengths)} entries, expected as many in each")
+            raise TableError(f"got columns of {sorted(lengths)} entries, expected the same number in each")
         self.names = _named(list(columns))
         self.shape: tuple[int, int] = (lengths.pop() if lengths else 0, len(self.columns))
 

@@ -242,8 +242,15 @@ class Forest:
         >>> Forest.constant([3.0], n_features=2).to_output(1, 3)
         Forest(n_trees=1, n_nodes=1, n_features=2, n_outputs=3)
         """
+        if not 0 <= output <= n_outputs - self.width:
+            raise ValueError(f"output must lie between 0 and {n_outputs - self.width}; got {output}")
         target = np.full(self.n_trees, output, dtype=np.int64)
-        return replace(self, target=target, n_outputs=n_outputs)
+        target.flags.writeable = False
+        # Not `replace`, which checks all arrays again: boosters move tens of thousands of small trees.
+        moved = object.__new__(type(self))
+        scalars = {"n_features": self.n_features, "comparator": self.comparator, "dtype": self.dtype}
+        moved.__dict__.update(self.arrays(), **scalars, target=target, n_outputs=n_outputs)
+        return moved
 
     def trees(self, begin: int, end: int) -> Self:
         """Return the trees from ``begin`` up to, not including, ``end`` as a forest.

@@ -49,7 +49,7 @@ class Walk:
     conclude : callable
         Takes the raw output and the columns used; returns the prediction and the probabilities.
     budget : float, optional
-        The budget; questions over it are refused by the walk itself. None is no limit.
+        The budget; questions over it are refused by the walk itself. None means no limit.
     known : mapping of str to object, optional
         Features owned from the start, which cost nothing and are never asked for.
 

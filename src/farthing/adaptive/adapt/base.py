@@ -162,7 +162,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         yield {}, self
 
     def with_threshold(self, threshold: float) -> Self:
-        """Return the same model with another threshold of the gate; all else is shared.
+        """Return the same model with another gate threshold; everything else is shared.
 
         Parameters
         ----------

@@ -49,7 +49,7 @@ class ExpensiveModelTrainer:
     Parameters
     ----------
     features : sequence of str or int, mask, or None
-        The columns that a scikit-learn model reads; None is all, or those it was fitted on by name.
+        The columns that a scikit-learn model reads; None means all, or those it was fitted on by name.
     """
 
     features: Any = None
@@ -160,7 +160,7 @@ class ExpensiveModelTrainer:
             known = getattr(model, "feature_names_in_", None)
             given = range(len(names)) if known is None else [str(name) for name in known]
         if isinstance(given, str):
-            raise ValueError(f"expensive_features is the text {given!r}; write [{given!r}]")  # noqa: TRY004
+            raise ValueError(f"expensive_features is the single string {given!r}; write [{given!r}]")  # noqa: TRY004
         chosen = np.asarray(given)
         if chosen.dtype == np.bool_:
             if chosen.shape != (len(names),):

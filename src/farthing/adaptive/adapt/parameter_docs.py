@@ -6,34 +6,34 @@ from typing import Final
 
 _EXPENSIVE = """expensive : classifier, optional
         The model to approximate. Any scikit-learn classifier with ``predict_proba`` or ``decision_function``
-        (which is scaled by Platt's method, so the decision boundary may move a little); it gets categories as
-        numbers, and the median for a missing value unless it takes NaN. Or a Farthing classifier, whose own
-        spend on a row counts; it may be an Adapt model itself, so that stages nest, each approximating the
-        system before it. If it is fitted, it is taken as it is; else a copy is fitted. None is a random
+        (which is calibrated by Platt scaling, so the decision boundary may move a little); it sees categories
+        as numbers, and missing values as the median unless it accepts NaN. Or a Farthing classifier, whose
+        own spend on a row counts; it may be an Adapt model itself, so that stages nest, each approximating
+        the system before it. A fitted model is used as it is; otherwise a copy is fitted. None means a random
         forest, a `BudgetForestClassifier` that ignores prices. A file holds the fitted model, not this
         parameter."""
 
 _SHARED = """expensive_features : sequence of str or int, or mask, optional
-        The columns that a scikit-learn model reads, in its order; it needs them all at once. None is all
+        The columns that a scikit-learn model reads, in its order; it needs them all at once. None means all
         columns, or those it was fitted on by name.
     n_folds : int, optional
         Folds for the out-of-fold predictions of the expensive model, which would be overconfident on rows
-        that it was fitted on. None takes the predictions of the model itself, as for trees imported by
+        that it was fitted on. None uses the predictions of the model itself, as for trees imported by
         `farthing.forests.from_model`, which cannot be fitted again.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     budget : float, optional
         What rows may spend on average. It sets the gate's threshold on validation rows: the largest set of
-        top gate scores, cut where scores differ, whose mean spend fits. None is a threshold of 0.
+        top gate scores, cut where scores differ, whose mean spend is within it. None means a threshold of 0.
     send_share : float, optional
         Share of the rows that the gate sends to the expensive model, 0 to 1, in place of the threshold of 0:
         the largest set of top gate scores that is no larger. It is a share of the validation rows if there
-        are any, else of the training rows. A budget holds besides.
+        are any, else of the training rows. A budget, if given, holds as well.
     validation_fraction : float
-        Share of the rows that is held out to set the threshold, if there is a budget and `fit` is given no
-        validation rows.
+        Share of the rows held out to set the threshold, if there is a budget and `fit` is given no validation
+        rows.
     random_state : int, RandomState or None
-        Seed of the folds and of the held out rows."""
+        Seed of the folds and of the held-out rows."""
 
 _ATTRIBUTES = """expensive_ : classifier
         The fitted expensive model; a scikit-learn model is ``expensive_.model``.

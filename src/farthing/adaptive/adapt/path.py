@@ -48,7 +48,7 @@ def adapt_path(
     validation, test : tuple (X, y)
         Rows that select the models, and rows that are only reported; None reports those of ``validation``.
     tradeoffs, p_fulls, learning_rates : iterable of float, optional
-        Settings, all combinations of them; None leaves that of the estimator.
+        Settings, all combinations of them; None keeps that of the estimator.
     grid : mapping of str to iterable, optional
         Values of further parameters, by name.
     shares : iterable of float
@@ -56,7 +56,7 @@ def adapt_path(
     sample_weight : array, shape (n_rows,), optional
         Weights of the training rows.
     n_jobs : int, optional
-        Settings fitted at a time, as in joblib.
+        Number of settings fitted in parallel, as in joblib.
     progress : bool or callable
         Whether to report to stderr, or a function of (settings done, settings in all).
 
@@ -80,9 +80,9 @@ def adapt_path(
     [3, 1]
     """
     if not isinstance(estimator, AdaptClassifier):
-        raise TypeError(f"a path is one of an Adapt model; got {type(estimator).__name__}")
+        raise TypeError(f"adapt_path takes an Adapt model; got {type(estimator).__name__}")
     if estimator.budget is not None:
-        raise ValueError("a path has no budget; choose within one by path.within(budget)")
+        raise ValueError("a path takes no budget; choose within one by path.within(budget)")
     given = {"tradeoff": tradeoffs, "p_full": p_fulls, "learning_rate": learning_rates, **(grid or {})}
     lists = {name: list(values) for name, values in given.items() if values is not None}
     if unknown := set(lists) - set(estimator.get_params(deep=False)):

@@ -50,7 +50,7 @@ def decode(fields: dict[str, Any]) -> SklearnModel:
     model = _unpack(fields["schema"], fields["parts"])
     for name in ("classes_", "predict" if platt is None else "decision_function"):
         if not hasattr(model, name):
-            raise TypeError(f"a {type(model).__name__} is no classifier: it has no {name}")
+            raise TypeError(f"a {type(model).__name__} is not a classifier: it has no {name}")
     return SklearnModel(model, columns, fill, platt)
 
 

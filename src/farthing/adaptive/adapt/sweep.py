@@ -111,7 +111,7 @@ class AdaptSweep:
         params : dict
             Parameters to set.
         estimator : AdaptClassifier, optional
-            None is that of the sweep.
+            None means that of the sweep.
 
         Returns
         -------

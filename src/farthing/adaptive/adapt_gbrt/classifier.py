@@ -44,13 +44,13 @@ class AdaptGbrtClassifier(AdaptClassifier):
     ----------
     {expensive}
     p_full : float
-        Largest mean of q over the training rows, 0 to 1.
+        Upper limit on the mean of q over the training rows, 0 to 1.
     tradeoff : float
         Lambda of the Greedy Miser: weight of a unit of price against the loss summed over the rows.
     relative : bool
         Whether ``tradeoff`` is a share of the loss before the first tree, as in `GreedyMiserClassifier`.
     n_alternations : int
-        Largest number of alternations; they stop early when the objective no longer falls.
+        Maximum number of alternations; they stop early when the objective no longer falls.
     n_estimators : int
         Rounds of boosting in each alternation: one tree of the gate, and one of f1, or one per class if there
         are more than two.

@@ -41,14 +41,14 @@ class AdaptLinClassifier(LinearAdapt):
     ----------
     {expensive}
     p_full : float
-        Largest mean of q over the training rows, 0 to 1.
+        Upper limit on the mean of q over the training rows, 0 to 1.
     tradeoff : float
         Weight of a unit of price against the mean loss.
     n_alternations : int
-        Largest number of alternations; they stop early when the objective no longer falls.
+        Maximum number of alternations; they stop early when the objective no longer falls.
     start : tuple (gate, f1), optional
         Coefficients to start from, arrays of shape (n_features,) each, (n_classes, n_features) for the f1 of
-        more than two classes, in units of the columns. None is zeros for the gate, and logistic regression
+        more than two classes, in units of the columns. None means zeros for the gate, and logistic regression
         with an L2 penalty for f1.
     {shared}
 

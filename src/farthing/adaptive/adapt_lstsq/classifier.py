@@ -31,7 +31,7 @@ from farthing.typing import Floats
 )
 @documented(TEXTS)
 class AdaptLstsqClassifier(LinearAdapt):
-    """As `AdaptLinClassifier`, but the gate is fitted to the log-odds of q by least squares.
+    """Like `AdaptLinClassifier`, but the gate is fitted to the log-odds of q by least squares.
 
     The distance between q and the gate is the squared difference of their log-odds. The gate is then a least
     squares problem (OPT6), better conditioned than the divergence. q has no closed form: it is found by the
@@ -43,11 +43,11 @@ class AdaptLstsqClassifier(LinearAdapt):
     ----------
     {expensive}
     p_full : float
-        Largest mean of q over the training rows, 0 to 1.
+        Upper limit on the mean of q over the training rows, 0 to 1.
     tradeoff : float
         Weight of a unit of price against the mean loss.
     n_alternations : int
-        Largest number of alternations; they stop early when the objective no longer falls.
+        Maximum number of alternations; they stop early when the objective no longer falls.
     start : tuple (gate, f1), optional
         As in `AdaptLinClassifier`.
     {shared}

@@ -100,7 +100,7 @@ class Blocks:
         return np.ascontiguousarray(both[:, :, 0].T), both[:, :, 1:]
 
     def gradient(self, of_gates: Floats | None, of_local: Floats | None) -> Floats:
-        """Return the gradient of the parameters from those of the scores; None is zero."""
+        """Return the gradient of the parameters from those of the scores; None means zero."""
         slope = np.zeros((self.n_devices, self.n_rows, 1 + self.n_scores))
         if of_gates is not None:
             slope[:, :, 0] = of_gates.T

@@ -39,7 +39,7 @@ class Devices:
 
     def __post_init__(self) -> None:
         if not self.names or len(self.names) != len(self.columns):
-            raise ValueError("there must be one device or more, each with its columns")
+            raise ValueError("there must be at least one device, each with its columns")
         if len(set(self.names)) < len(self.names):
             raise ValueError("a device is named twice")
         every = [column for columns in self.columns for column in columns]
@@ -48,7 +48,7 @@ class Devices:
 
     @classmethod
     def of(cls, given: Any, schema: Schema) -> Devices:
-        """Read a mapping from names to columns, by name or place; None is one device per column."""
+        """Read a mapping from names to columns, by name or position; None means one device per column."""
         if given is None:
             return cls(schema.names, tuple((column,) for column in range(len(schema))))
         if isinstance(given, cls):
@@ -106,10 +106,12 @@ def _columns(name: str, given: Any, schema: Schema) -> tuple[int, ...]:
     for one in given:
         column = schema.index(one) if isinstance(one, str) else int(one)
         if not 0 <= column < len(schema):
-            raise ValueError(f"device {name!r} has the column {one}; the table has {len(schema)}, from 0 on")
+            raise ValueError(
+                f"device {name!r} has the column {one}; the table has {len(schema)}, numbered from 0"
+            )
         columns.append(column)
     if not columns or len(set(columns)) < len(columns):
-        raise ValueError(f"device {name!r} must have one column or more, each once; got {list(given)!r}")
+        raise ValueError(f"device {name!r} must have at least one column, each once; got {list(given)!r}")
     return tuple(sorted(columns))
 
 

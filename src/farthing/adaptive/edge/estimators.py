@@ -90,7 +90,7 @@ class EdgeClassifier(EdgeBase, ContractClassifier):
 class EdgeRegressor(EdgeBase, ContractRegressor):
     """Several devices, each with a gate and a local linear model; the cloud adds up messages and the mean.
 
-    As `EdgeClassifier`, for numbers: a message is one number, and the loss is the squared error.
+    Like `EdgeClassifier`, for a numeric target: a message is one number, and the loss is the squared error.
 
     Parameters
     ----------

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 _SHARED: Final = """devices : mapping of str to list of str or int, optional
-        The columns of each device, by name or by place; each column in one device at most, and those in none
-        are not used. None makes a device of each column.
+        The columns of each device, by name or by position. A column belongs to at most one device; columns of
+        no device are not used. None makes each column a device.
     training : {trainings}
         How gates and local models are learned together. "direct": gates are soft in training, and the mean
         loss plus ``tradeoff`` times the cost of what they open is minimised (OPT-Direct-Clf). "relaxed": each
@@ -15,34 +15,35 @@ _SHARED: Final = """devices : mapping of str to list of str or int, optional
     activation : {{"sigmoid", "relu"}}
         How open a soft gate is at a score; "relaxed" always uses the sigmoid.
     solver : {{"lbfgs", "adam"}}
-        Of "direct": all rows at once, or batches of 100.
+        For "direct": L-BFGS on all rows at once, or Adam on batches of 100.
     tradeoff : float
-        What a unit of price weighs against the mean loss{unit}.
-        With unit prices, it is the lambda of (OPT-Direct-Clf) over the number of devices. At 0,
-        "relaxed"{and_projected} has the budget alone, as in the thesis.
+        Weight of a unit of price against the mean loss{unit}.
+        With unit prices, it is the lambda of (OPT-Direct-Clf) divided by the number of devices. At 0,
+        "relaxed"{and_projected} is limited by the budget alone, as in the thesis.
     coupling : float
-        Of "relaxed": what the divergence between q and the gates weighs, the lambda of (OPT-Relax).
+        For "relaxed": weight of the divergence between q and the gates, the lambda of (OPT-Relax).
     l2_regularization : float
-        Half of it times the squares of all coefficients is added; terms are standardised.
+        Strength of the L2 penalty: half of it times the sum of the squared coefficients; terms are
+        standardised.
     max_steps : int
-        Most steps of L-BFGS.
+        Maximum number of L-BFGS steps.
     n_alternations : int
-        Most alternations of "relaxed"{alternations}.
+        Maximum number of alternations of "relaxed"{alternations}.
     n_epochs : int
-        Passes of "adam" over the rows.
+        Number of passes of "adam" over the rows.
     learning_rate : float
-        Of "adam".
+        Step size of "adam".
     costs : CostSheet, mapping, array, Series, path or None
-        What a message of each device costs, by the devices' names; None is 1 each.
+        What a message of each device costs, by the devices' names; None means 1 each.
     budget_share : float, optional
         The mean share of devices that send a message, 0 to 1; with prices, the mean spend as a share of what
         all devices cost. It sets the threshold of all gates on validation rows. None sets the threshold where
-        the sum of loss and price is least on the training rows.
+        the sum of loss and price is smallest on the training rows.
     validation_fraction : float
-        Share of the rows that is held out to set the threshold, if there is a ``budget_share`` and `fit` is
-        given no validation rows.
+        Share of the rows held out to set the threshold, if there is a ``budget_share`` and `fit` is given no
+        validation rows.
     random_state : int, RandomState or None
-        Seed of the held out rows, and of the batches of "adam"."""
+        Seed of the held-out rows, and of the batches of "adam"."""
 
 _ATTRIBUTES: Final = """devices_ : Devices
         Names and columns.
@@ -64,8 +65,8 @@ REGRESSOR_TEXTS: Final = {
     "shared": _SHARED.format(
         trainings='{"direct", "relaxed", "projected"}',
         projected="""
-        "projected": gradient steps on the squared error, and projections of gates on the budget (7.3 to
-        7.5).""",
+        "projected": gradient steps on the squared error, and projections of the gates onto the budget
+        (7.3 to 7.5).""",
         unit=", as a share of the target's variance",
         alternations=' and of "projected"',
         and_projected=' or "projected"',

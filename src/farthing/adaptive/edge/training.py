@@ -59,7 +59,7 @@ class Task:
     l2_regularization : float
         Strength of the L2 penalty of the coefficients.
     max_steps : int
-        Largest number of L-BFGS steps.
+        Maximum number of L-BFGS steps.
     """
 
     blocks: Blocks

@@ -49,7 +49,7 @@ class Experts(Protocol):
 
 
 class Pairs:
-    """Experts one by one: (gate, local) of functions, or of fitted scikit-learn models.
+    """Experts one by one: pairs (gate, local) of functions, or of fitted scikit-learn models.
 
     Only the drawn expert is evaluated, and all of them if it asks for the label.
 
@@ -277,11 +277,11 @@ def _rows(X: Any) -> Iterator[Any]:
 def _thresholds(thresholds: Any) -> Floats:
     if isinstance(thresholds, int | np.integer) and not isinstance(thresholds, bool):
         if thresholds < 2:
-            raise ValueError(f"thresholds must be at least 2 if it is a number of them; got {thresholds}")
+            raise ValueError(f"thresholds must be at least 2 if given as a number; got {thresholds}")
         return np.asarray(logit(np.linspace(0.0, 1.0, int(thresholds))))
     levels = np.array(thresholds, dtype=np.float64)
     if levels.ndim != 1 or not len(levels) or np.isnan(levels).any():
-        raise ValueError(f"thresholds must be a list of log-odds, or how many; got {thresholds!r}")
+        raise ValueError(f"thresholds must be a list of log-odds, or their number; got {thresholds!r}")
     return levels
 
 

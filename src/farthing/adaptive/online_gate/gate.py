@@ -49,7 +49,7 @@ class OnlineGate:
     horizon : int, optional
         T, the number of rounds; None if it is not known.
     loss : callable, optional
-        loss(y, prediction), between 0 and 1; None is 1 for a wrong label and 0 for the right one.
+        loss(y, prediction), between 0 and 1; None means 1 for a wrong label and 0 for the right one.
     keep_history : bool
         Whether to record each round, in 17 bytes of memory per round.
     random_state : int, RandomState or None
@@ -139,8 +139,8 @@ class OnlineGate:
         """
         if self._pending is None:
             raise RoundError(
-                "feedback was called, but no row waits for it: only a row that is sent on has a label, and "
-                "only once"
+                "feedback was called, but no row is waiting for a label: only a row that was sent on has "
+                "one, and only once"
             )
         if y is not None:
             self._learn(self._pending, y)
@@ -237,8 +237,8 @@ class OnlineGate:
     def _check_open(self) -> None:
         if self._pending is not None:
             raise RoundError(
-                "the last row was sent on and waits for its label; call feedback(y), or feedback(None) if "
-                "none came"
+                "the last row was sent on and is waiting for its label; call feedback(y), or feedback(None) "
+                "if none came"
             )
 
     # Diagnostics.
@@ -273,7 +273,7 @@ class OnlineGate:
         Parameters
         ----------
         n_rounds : int, optional
-            After this many rounds; None is the horizon, or without one the rounds so far.
+            After this many rounds; None means the horizon, or without one the rounds so far.
         """
         rounds = (self.horizon or self.n_rounds) if n_rounds is None else n_rounds
         # The rates are tuned to the horizon, so no tighter bound holds before it.
@@ -330,7 +330,7 @@ class OnlineGate:
         given = state.experts if experts is None else experts
         if given is None or (state.own_loss and loss is None):
             raise FileError(
-                "the file holds neither the functions that are this gate's experts nor a loss of its own; "
+                "the file holds neither the functions that are this gate's experts nor its custom loss; "
                 "call OnlineGate.load(path, experts=..., loss=...) with the ones it had"
             )
         gate = cls(given, state.cost, horizon=state.horizon, loss=loss, keep_history=state.keep_history)
@@ -354,8 +354,8 @@ class OnlineGate:
     def save(self, path: PathLike) -> None:
         """Write the gate with its state to one file, at any round.
 
-        A file cannot hold functions. Experts that are made of them, and a loss function of one's own, are
-        left out, and `OnlineGate.load` must be given them again.
+        A file cannot hold functions. Experts that are made of them, and a custom loss function, are left
+        out, and `OnlineGate.load` must be given them again.
         """
         store.write(path, "OnlineGate", self.state().to_dict())
 
@@ -370,7 +370,7 @@ class OnlineGate:
         experts : as in the constructor, optional
             The same experts; needed unless they are `AdaptExperts`, which the file holds.
         loss : callable, optional
-            The same loss, if the gate had one of its own.
+            The same loss, if the gate had a custom one.
 
         Returns
         -------

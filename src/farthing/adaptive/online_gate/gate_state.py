@@ -30,7 +30,7 @@ class GateState:
     horizon : int or None
         The number of rounds, if it is known.
     own_loss : bool
-        Whether the gate has a loss function of its own.
+        Whether the gate has a custom loss function.
     keep_history : bool
         Whether rounds are recorded.
     key : int
@@ -44,7 +44,7 @@ class GateState:
     paid : float
         Estimated loss of the gate itself so far.
     pending : Pending or None
-        The round that waits for its label.
+        The round that is waiting for its label.
     history : dict of str to ndarray, shape (n_rounds,) each
         What happened at each round; of length zero if it is not kept.
     """

@@ -99,7 +99,7 @@ class Pending:
         if not isinstance(predictions, list | np.ndarray) or len(predictions) != n_experts - 1:
             raise FileError(f"predictions must be a list of {n_experts - 1}")
         if not isinstance(chance, float) or not 0 < chance <= 1 + 1e-9 or not asks[-1]:
-            raise FileError("a row that waits has a chance above 0, and the last expert asks")
+            raise FileError("a row that is waiting has a chance above 0, and the last expert asks")
         return cls(asks, predictions, chance)
 
 

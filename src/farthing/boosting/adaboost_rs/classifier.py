@@ -64,7 +64,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         Number of learners to draw within the budget; the full vote is then never taken. With "top", the
         maximum number of learners.
     max_samples : int, optional
-        Maximum number of draws per row; None is 100 times ``n_estimators``.
+        Maximum number of draws per row; None means 100 times ``n_estimators``.
     estimator : object, optional
         A weighted vote to use instead of AdaBoost's: boosted or bagged trees of this library or of
         scikit-learn, a linear classifier (its features vote with their values), a `TreeVotes` or a
@@ -175,7 +175,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         n_samples : int
             Number of draws.
         dimension : float, optional
-            The VC dimension d of a learner; None is ln(number of features), that of stumps on binary ones.
+            The VC dimension d of a learner; None means ln(number of features), that of stumps on binary ones.
 
         Returns
         -------

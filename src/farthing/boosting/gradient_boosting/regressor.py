@@ -40,7 +40,7 @@ class GradientBoostingRegressor(ContractRegressor):
     learning_rate : float
         Factor applied to the values of each tree.
     max_depth, max_leaf_nodes : int, optional
-        Limits of each tree; None for none.
+        Limits of each tree; None for no limit.
     min_samples_leaf : int
         Minimum number of training rows in a leaf, regardless of their weights.
     l2_regularization : float

@@ -61,22 +61,22 @@ PARAMETERS = """tradeoff : float
     budget : float, optional
         Hard: no row, seen or unseen, ever spends more, trees included at ``tree_cost`` each. With "model", a
         feature that would take the model over it is not considered. With "row", a row that cannot afford a
-        feature goes on without it, in training as at prediction.
+        feature continues without it, in training as in prediction.
     tree_cost : float
         What it costs to evaluate one tree. It counts against the budget and is reported in
         ``evaluation_cost_``; `spend` is about features alone. With charge="model" a round is grown while the
         budget has room for its trees beside the features bought. With "row" the trees come first: the cost of
         all ``n_estimators`` rounds, or of as many as fit into the budget, is set aside, and the rest is for
-        the features of each row, the same in training as at prediction, even if fewer rounds are kept. So
+        the features of each row, the same in training as in prediction, even if fewer rounds are kept. So
         choose ``n_estimators`` with the budget in mind.
     n_estimators : int
-        Rounds of boosting: one tree each, or one tree per class if there are more than two.
+        Number of boosting rounds: one tree each, or one tree per class if there are more than two.
     learning_rate : float
-        What the values of each tree are multiplied by.
+        Factor applied to the values of each tree.
     max_depth, max_leaf_nodes : int, optional
-        Limits of each tree; None for none.
+        Limits of each tree; None for no limit.
     min_samples_leaf : int
-        Fewest training rows of a leaf, regardless of their weights.
+        Minimum number of training rows in a leaf, regardless of their weights.
     l2_regularization : float
         L2 penalty on the values of the leaves.
     leaf : {"newton", "gradient"}
@@ -86,30 +86,29 @@ PARAMETERS = """tradeoff : float
     subsample : float
         Share of the rows that each tree is grown on, drawn without replacement.
     validation_fraction : float, optional
-        Share of the rows that is held out to choose the number of rounds; None for none.
+        Share of the rows held out to choose the number of rounds; None holds out none.
     n_iter_no_change : int, optional
         Stop after this many rounds without an improvement on the validation rows; None runs all rounds.
         Either way the model keeps the rounds up to the best.
     warm_start : bool
-        Whether `fit` continues from the trees of the last one, up to ``n_estimators`` rounds in all.
+        Whether `fit` continues from the trees of the previous one, up to ``n_estimators`` rounds in total.
     max_bins : int
-        Thresholds are sought among at most this many bins of a column, 2 to 255.
+        Maximum number of bins per column, 2 to 255; thresholds lie between bins.
     random_state : int, RandomState or None
-        For ``subsample`` and ``validation_fraction``.
+        Seed for ``subsample`` and ``validation_fraction``.
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same trees."""
 
 ATTRIBUTES = """forest_ : Forest
         The prediction before the first tree, as trees of one node, then the trees in the order of growth.
     n_rounds_ : int
-        Rounds of boosting that the model is made of.
+        Number of boosting rounds in the model.
     evaluation_cost_ : float
         ``tree_cost`` times the number of trees.
     validation_losses_ : ndarray of float64, shape (n_rounds_tried,)
-        The loss of the validation rows after each round that was tried, smaller is better; empty without
-        such rows."""
+        The loss of the validation rows after each round tried, smaller is better; empty without such rows."""
 
 SHARED = {"parameters": PARAMETERS, "attributes": ATTRIBUTES}
 """What the docstrings of the three estimators share."""

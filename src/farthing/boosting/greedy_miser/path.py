@@ -63,7 +63,7 @@ def miser_path(
     sample_weight : array, shape (n_rows,), optional
         Weights of the training rows.
     scoring : callable, optional
-        From target, predictions and queries to a number, larger is better; None is NDCG@k of a ranker, the
+        From target, predictions and queries to a number, larger is better; None means NDCG@k of a ranker, the
         accuracy of a classifier, minus the mean squared error of a regressor.
     every : int
         Evaluate after every so many rounds, and after the last.
@@ -164,7 +164,7 @@ class _PathFits:
     ) -> _PathFits:
         """Check the arguments that the paths share."""
         if not isinstance(estimator, GreedyMiser):
-            raise TypeError(f"a path is one of a Greedy Miser; got {type(estimator).__name__}")
+            raise TypeError(f"a path takes a Greedy Miser; got {type(estimator).__name__}")
         if estimator.validation_fraction is not None:
             raise ValueError("a path has validation rows of its own; set validation_fraction to None")
         if qid is not None and not isinstance(estimator, GreedyMiserRanker):
@@ -212,7 +212,7 @@ class _PathFits:
 def _spread_points(paths: _PathFits, evaluation: RoundEvaluation, n_tradeoffs: int) -> list[Sequence[Point]]:
     """Fit at trade-offs that are chosen by the spends of the models so far."""
     if n_tradeoffs < 1:
-        raise ValueError(f"tradeoffs must be values, or how many, at least 1; got {n_tradeoffs}")
+        raise ValueError(f"tradeoffs must be values, or how many to try, at least 1; got {n_tradeoffs}")
     curves: dict[float, Sequence[Point]] = {}
 
     def buys(tradeoff: float) -> bool:

@@ -32,7 +32,7 @@ class BranchTable:
     settings : TreeSettings
         How trees are grown.
     max_bins : int
-        Largest number of bins per column.
+        Maximum number of bins per column.
     seed : int
         Seed of the rows that are held out while features are chosen.
     """

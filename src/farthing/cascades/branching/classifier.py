@@ -66,28 +66,28 @@ class BranchingCascadeClassifier(ContractClassifier):
     Parameters
     ----------
     costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     budget : float, optional
-        What each row may spend; None is the price of everything.
+        What each row may spend; None means the price of all features.
     n_branches : int
-        Most leaves of the routing tree. Time and the size of the model grow with it. With 1 there is no
+        Maximum number of leaves of the routing tree. Time and model size grow with it. With 1 there is no
         routing: all rows have the same features.
     branch_share : float
         Share of the budget that the routing tree may spend, 0 to 1.
     min_samples_branch : int
-        Smallest number of training rows per branch.
+        Minimum number of training rows per branch.
     selection_rows : int
         Rows that choose the features of a branch, its own first.
     n_candidates : int
         Features that are tried out before each purchase of a branch; 1 buys the one with the largest gain
-        untried. More candidates take longer and may choose better: with 20 pixels of MNIST, 8 candidates
-        reduced the errors by 3 %.
+        without a trial. More candidates take longer and may choose better: with 20 pixels of MNIST, 8
+        candidates reduced the errors by 3 %.
     growth_rows : int, optional
-        Rows that the booster of a branch is grown on, its own first; None is all.
+        Rows that the booster of a branch is grown on, its own first; None means all.
     outside_weight : float
         Weight of the rows of other branches, 0 to 1.
     n_estimators : int
-        Rounds of each branch's booster.
+        Number of boosting rounds per branch.
     learning_rate, max_depth, max_leaf_nodes, min_samples_leaf, l2_regularization, max_bins, class_weight
         As in `GreedyMiserClassifier`.
     random_state : int, RandomState or None

@@ -40,7 +40,7 @@ def select_features(
     n_candidates: int = 1,
     ridge: float = 5.0,
 ) -> list[int]:
-    """Buy features one after another, each the one of the most gain per price, until none gains anything.
+    """Buy features one after another, always the one with the largest gain per price, until none has a gain.
 
     The folds of the trainer grow boosters on what is owned, side by side. Each held-out row gets its residual
     from a booster that has not seen it: the residuals of rows that a booster was grown on soon look as if
@@ -198,7 +198,7 @@ class Gains:
 
 
 def _best(gains: Floats, ledger: RowLedger, most: int) -> list[int]:
-    """Return the affordable columns of the most gain per price, the best first; free ones first.
+    """Return the affordable columns with the largest gain per price, the best first; free ones first.
 
     Those that gain nothing are left out, so there may be fewer than asked for, or none.
     """
@@ -215,7 +215,7 @@ def _best(gains: Floats, ledger: RowLedger, most: int) -> list[int]:
 
 
 def _power_of_two(value: float) -> float:
-    """Return the least power of two that is no less than a value, 1 for zero."""
+    """Return the smallest power of two that is not below a value, 1 for zero."""
     return float(2.0 ** np.ceil(np.log2(value))) if value > 0 else 1.0
 
 

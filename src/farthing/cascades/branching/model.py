@@ -113,7 +113,7 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
         if bought.dtype != np.int64 or bought.shape != (n_branches, bought.shape[-1]):
             raise ValueError("bought must have columns for each branch")
         if not n_branches or bought.min() < -1 or bought.max() >= n_features:
-            raise ValueError("bought must be of columns")
+            raise ValueError("bought must hold columns of the table")
         ends = np.append(0, self.ends)
         if ends.dtype != np.int64 or (np.diff(ends) <= 0).any() or ends[-1] != self.forest.n_trees:
             raise ValueError("ends must ascend to the number of trees")

@@ -52,14 +52,14 @@ class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
     """A boosted classifier that stops as soon as the top class is likely enough.
 
     The trees are learned as usual. Every few rounds a row may leave: if the probability of its top class is
-    above the threshold, the remaining trees are not walked and the features that only they test are not paid.
-    Rows that leave keep the probabilities they left with. For rankings, see `EarlyExitRanker`.
+    above the threshold, the remaining trees are not walked and the features that only they test are not paid
+    for. Rows that leave keep the probabilities they left with. For rankings, see `EarlyExitRanker`.
 
     Parameters
     ----------
     estimator : classifier made of boosted trees, optional
-        The model to learn; None is a `GreedyMiserClassifier` at its defaults, which ignores prices. Its hard
-        budget, if it has one, is kept.
+        The model to learn; None means a `GreedyMiserClassifier` at its defaults, which ignores prices. Its
+        hard budget, if it has one, is kept.
     threshold : float
         Probability of the top class above which a row leaves, 0 to 1; at 1 none does.
     rounds_per_exit : int

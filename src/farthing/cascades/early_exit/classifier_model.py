@@ -53,9 +53,9 @@ class EarlyExitClassifierModel(EarlyExitModel, ClassifierModel):
         if not 0 <= self.threshold <= 1:
             raise ValueError(f"threshold must lie between 0 and 1; got {self.threshold!r}")
         if not isinstance(self.inner, ClassifierModel):
-            raise TypeError(f"a {type(self.model).__name__} is no classifier")
+            raise TypeError(f"a {type(self.model).__name__} is not a classifier")
         if not np.array_equal(self.inner.classes, self.classes):
-            raise ValueError("the classes must be those of the model within")
+            raise ValueError("the classes must be those of the inner model")
 
 
 class ExitPolicy:

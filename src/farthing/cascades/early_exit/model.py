@@ -115,9 +115,9 @@ class EarlyExitModel(FittedModel):
         if self.rounds_per_exit < 1:
             raise ValueError(f"rounds_per_exit must be at least 1; got {self.rounds_per_exit}")
         if inner.schema != self.schema or inner.costs != self.costs or inner.budget != self.budget:
-            raise ValueError("the columns, costs and budget must be those of the model within")
+            raise ValueError("the columns, costs and budget must be those of the inner model")
         if not np.array_equal(inner.prior, self.prior):
-            raise ValueError("prior must be that of the model within")
+            raise ValueError("prior must be that of the inner model")
 
 
 def fitted_trees(model: BudgetedEstimator) -> TreeModel:

@@ -54,7 +54,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
     Parameters
     ----------
     estimator : regressor or ranker made of boosted trees, optional
-        The model to learn; None is a `GreedyMiserRanker` at its defaults, which ignores prices. Its hard
+        The model to learn; None means a `GreedyMiserRanker` at its defaults, which ignores prices. Its hard
         budget, if it has one, is kept.
     margin : float
         How far a document may be behind at the first exit, in units of the score; 0 or more.
@@ -128,7 +128,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         y : array, shape (n_rows,)
             Grades; larger is better.
         qid : array, shape (n_rows,), optional
-            The query of each document, for estimators that take it; None is one query.
+            The query of each document, for estimators that take it; None means one query.
         sample_weight : array, shape (n_rows,), optional
             Weights; a row of weight zero is ignored.
         **options
@@ -152,9 +152,9 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         X : array, frame or PreparedTable, shape (n_rows, n_features)
             Only the entries that a prediction acquires are read.
         qid : array, shape (n_rows,), optional
-            The query of each document, in any order; None is one query.
+            The query of each document, in any order; None means one query.
         budget : float or array, shape (n_rows,), optional
-            What each row may spend; None is the model's own hard budget, if it has one.
+            What each row may spend; None means the model's own hard budget, if it has one.
         seeds : int or array, shape (n_rows,), optional
             Ignored: trees are not stochastic.
 
@@ -216,7 +216,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         n_documents : int
             How many documents it has.
         budget : float, optional
-            What may be spent on each; None is the model's own hard budget, if it has one.
+            What may be spent on each; None means the model's own hard budget, if it has one.
         known : sequence of mappings, one for each document, optional
             Features owned from the start, which cost nothing.
 

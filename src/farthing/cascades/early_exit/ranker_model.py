@@ -88,7 +88,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         """Raise ValueError if the exits do not fit the boosted model."""
         super().check()
         if not isinstance(self.inner, RegressorModel):
-            raise TypeError(f"a {type(self.model).__name__} is no regressor or ranker")
+            raise TypeError(f"a {type(self.model).__name__} is not a regressor or a ranker")
         if not 0 <= self.margin < np.inf:
             raise ValueError(f"margin must be zero or more, and finite; got {self.margin!r}")
         if self.k < 1:

@@ -187,7 +187,7 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
     # Other budgets.
 
     def model_at(self, cap: float | None, budget_kind: BudgetKind) -> MiserCascadeModel:
-        """Return the fitted model of another budget, which shares what was learned; None is no limit."""
+        """Return the fitted model of another budget, which shares what was learned; None means no limit."""
         return self.fitted_.at(cap, budget_kind)
 
     def path(self) -> Frontier:
@@ -224,7 +224,7 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
         """Yield other budgets, see `BudgetedEstimator.variants`; the model itself comes last.
 
         With a mean budget there are also the models of hard ones: all rows have the same features then, the
-        best set that the budget can pay.
+        best set that the budget can pay for.
         """
         check_is_fitted(self)
         if self.budget_kind == "mean":

@@ -55,7 +55,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
     jointly for every mean budget at once (`farthing.learning.exits`), so one fit gives the whole frontier:
     `at`, `path`.
 
-    With ``budget_kind="hard"`` no row stops early: each goes to the last stage that it can pay.
+    With ``budget_kind="hard"`` no row stops early: each goes to the last stage that it can pay for.
 
     Parameters
     ----------
@@ -74,10 +74,10 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
     class_weight : dict, "balanced" or None
         Weights of the classes, times ``sample_weight``, in learning and in setting exits.
     error_costs : array, shape (n_classes, n_classes), optional
-        What errors cost; row: the true class, column: the predicted class. Labels are then those of the least
-        expected cost, and exits minimise this cost rather than the number of errors. Without a budget, error
-        costs are in the unit of the prices, and the cascade of the least total cost, errors and features, is
-        chosen. None is 1 per error, and no limit to what may be spent to avoid one.
+        What errors cost; row: the true class, column: the predicted class. Labels are then those with the
+        least expected cost, and exits minimise this cost rather than the number of errors. Without a budget,
+        error costs are in the unit of the prices, and the cascade with the least total cost, errors and
+        features, is chosen. None means 1 per error, with no limit on what may be spent to avoid one.
 
     Attributes
     ----------

@@ -37,7 +37,7 @@ def feature_chains(trainer: OutOfFoldTrainer, n_stages: int) -> tuple[list[Colum
     trainer : OutOfFoldTrainer
         The rows, the prices, and how trees are grown.
     n_stages : int
-        Largest number of paid stages of the first chain; before they join it, the second has at most half as
+        Maximum number of paid stages of the first chain; before they join it, the second has at most half as
         many, the others a quarter.
 
     Returns
@@ -91,7 +91,7 @@ def miser_order(trainer: OutOfFoldTrainer, cap: float | None) -> Columns:
     trainer : OutOfFoldTrainer
         The rows, the prices, and how trees are grown.
     cap : float or None
-        Limit of the total cost of all columns; None is no limit.
+        Limit on the total cost of all columns; None means no limit.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def cut(costs: NDArray[np.float64], n_free: int, n_stages: int) -> list[int]:
     n_free : int
         Columns that cost nothing, at the start of the order.
     n_stages : int
-        Largest number of paid stages.
+        Maximum number of paid stages.
 
     Returns
     -------

@@ -39,7 +39,7 @@ def forward_order(trainer: OutOfFoldTrainer, free: Columns, most: int) -> Column
     free : ndarray of int64
         Columns that cost nothing; they come first.
     most : int
-        Largest number of purchases.
+        Maximum number of purchases.
 
     Returns
     -------

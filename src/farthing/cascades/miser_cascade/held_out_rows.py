@@ -47,8 +47,8 @@ def held_out_folds(rows: TrainingSet, n_learned: int, n_folds: int | None, rando
     n_learned : int
         Rows before the validation rows. If there are any, they are held out and no others.
     n_folds : int or None
-        With 2 or more every row is held out once; with 1, one row in five is. None is 5 below 4,000 rows,
-        else 1.
+        With 2 or more every row is held out once; with 1, one row in five is. None means 5 below 4,000
+        rows, else 1.
     random_state : int, RandomState or None
         Shuffles the rows.
 

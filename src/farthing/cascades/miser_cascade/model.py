@@ -41,7 +41,7 @@ class MiserCascadeModel(StagedModel):
     path_thresholds: Floats
 
     def at(self, cap: float | None, budget_kind: BudgetKind) -> Self:
-        """Return the model of another budget, with its chain and thresholds; None is no limit."""
+        """Return the model of another budget, with its chain and thresholds; None means no limit."""
         limit = spending_limit(cap)
         if budget_kind == "hard":
             number = self._best_chain(limit)
@@ -94,7 +94,7 @@ class MiserCascadeModel(StagedModel):
         if not n_points or (np.diff(self.path_spend) < 0).any():
             raise ValueError("path_spend must ascend")
         if not ((self.path_chain >= 0) & (self.path_chain < len(self.chains))).all():
-            raise ValueError("path_chain must be of chains")
+            raise ValueError("path_chain must hold numbers of chains")
         for chain in self.chains:
             check_chain(chain, n_sets)
 

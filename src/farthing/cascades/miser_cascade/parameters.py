@@ -23,26 +23,26 @@ CONSTRAINTS: Final[dict[str, Any]] = {
 
 TEXTS: Final = {
     "parameters": """costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     budget : float, optional
-        What a row may spend, see ``budget_kind``; None is no limit. `at` gives the model of another budget
-        without a new fit.
+        What a row may spend, see ``budget_kind``; None means no limit. `at` returns the model for another
+        budget without refitting.
     budget_kind : {"mean", "hard"}
         Whether the budget limits the mean spend, as measured on held-out rows, or the spend of every row.
     n_stages : int
-        Most stages that cost something; with as many as there are features, each may buy one.
+        Maximum number of stages that cost something; with as many as there are features, each may buy one.
     n_estimators : int
-        Most rounds of each stage's booster; held-out rows choose how many are kept.
+        Maximum number of boosting rounds per stage; held-out rows choose how many are kept.
     n_iter_no_change : int, optional
         Stop a booster after this many rounds without a lower loss on held-out rows; None runs all.
     learning_rate, max_depth, max_leaf_nodes, min_samples_leaf, l2_regularization, max_bins
         As in `GreedyMiserClassifier`.
     n_folds : int, optional
         Exits and calibration never use rows that the trees have seen: with 2 or more folds every row is held
-        out once; with 1, one row in five is held out. Then the boosters are grown again on all rows. None is
-        5 below 4,000 rows, else 1.
+        out once; with 1, one row in five is held out. Then the boosters are grown again on all rows. None
+        means 5 folds below 4,000 rows, else 1.
     random_state : int, RandomState or None
-        Chooses the rows held out.
+        Seed of the held-out rows.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same model.""",
     "attributes": """forest_ : Forest

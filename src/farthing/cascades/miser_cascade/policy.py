@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class StagePolicy:
-    """Ask for all that a stage buys, then stop if the risk is low enough or the next stage cannot be paid.
+    """Ask for all that a stage buys, then stop if the risk is low enough or the next stage is unaffordable.
 
     At the stage where a row must stop in any case, a model that curtails asks only while the label may still
     change. A refused feature is missing, and the walk continues without it.

@@ -70,7 +70,7 @@ class ClassReadout(Readout):
     temperatures : ndarray of float64, shape (n_sets,)
         Divisor of each booster's scores.
     error_costs : ndarray of float64, shape (n_classes, n_classes), or None
-        What errors cost, true class by predicted class; None is 1 per error.
+        What errors cost, true class by predicted class; None means 1 per error.
     gated : bool
         Whether exits are learned.
 

@@ -49,9 +49,10 @@ class MiserCascadeRegressorModel(MiserCascadeModel, RegressorModel):
 class MiserCascadeRegressor(MiserCascadeBase[NumberReadout], ContractRegressor):
     """Stages that own more and more features, boosted trees at each, and exits by the gain of going on.
 
-    As `MiserCascadeClassifier`, on squared error. A predicted number carries no confidence, so each set of
-    features has a gate: trees over the same features that predict by how much the squared error would fall,
-    grown on rows that the boosters have not seen. A row stops where that is at most the stage's threshold.
+    Like `MiserCascadeClassifier`, but on squared error. A predicted number carries no confidence, so each set
+    of features has a gate: trees over the same features that predict by how much the squared error would
+    fall, grown on rows that the boosters have not seen. A row stops where that is at most the stage's
+    threshold.
 
     Parameters
     ----------

@@ -78,7 +78,7 @@ class StagedModel(TreeModel):
         totals = self.costs.total_rows(owned)
         last = np.full(n_rows, len(owned) - 1)
         if budget is not None:
-            # The last stage that each row can pay; the first is free.
+            # The last stage that each row can pay for; the first is free.
             last = (totals <= spending_limit(budget)[:, np.newaxis]).sum(axis=1) - 1
         progress = Progress(values, self.forest.n_outputs, self.costs, n_threads=n_threads)
         outputs = np.tile(self.prior, (n_rows, 1))
@@ -244,4 +244,4 @@ def check_chain(chain: NDArray[np.int64], n_sets: int) -> None:
     """Raise ValueError unless a chain is of sets, begins with the first, and has -1 after its end only."""
     n_stages = int((chain >= 0).sum())
     if n_stages == 0 or (chain[n_stages:] != -1).any() or chain.max() >= n_sets or chain[0] != 0:
-        raise ValueError("a chain must begin with the first set, and be of sets")
+        raise ValueError("a chain must begin with the first set, and hold numbers of sets")

@@ -135,7 +135,7 @@ def row_gains(predictor: Predictor, values: NDArray[np.floating], codes: NDArray
     values : ndarray of float, shape (n_rows, n_features)
         The encoded rows.
     codes : ndarray of int64, shape (n_rows,)
-        Their classes, as positions in ``classes_``; -1 for a label that is no class.
+        Their classes, as positions in ``classes_``; -1 for a label that is not a class.
     """
     forest = predictor.forest
     label = forest.target.repeat(np.diff(forest.offsets)) + predictor.scores.argmax(axis=1)

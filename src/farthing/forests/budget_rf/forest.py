@@ -84,9 +84,9 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
         Columns that are considered for each split, drawn anew for each node: a number, a share, or all. If
         none of them gives a split, the others are tried one by one.
     max_cuts : int, optional
-        Number of thresholds of a numeric column that are tried in a node, drawn anew for each node; None is
-        all. Few thresholds make the trees more diverse, which can help the forest at a slightly higher cost;
-        the thesis drew 20 to 80.
+        Number of thresholds of a numeric column that are tried in a node, drawn anew for each node; None
+        means all. Few thresholds make the trees more diverse, which can help the forest at a slightly higher
+        cost; the thesis drew 20 to 80.
     cuts_above : float
         ``max_cuts`` applies to nodes with more weight than this; lighter ones try all thresholds. "pairs"
         splits every node near its middle, so random thresholds are needed near the root for diverse trees,

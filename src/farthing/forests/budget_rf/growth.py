@@ -62,7 +62,7 @@ class ForestGrowth:
         Parameters
         ----------
         at_once : int, optional
-            Number of trees that are grown before the first of them is yielded; None is all. Trees that the
+            Number of trees that are grown before the first of them is yielded; None means all. Trees that the
             caller does not consume are wasted, so a caller that may stop early should keep this small.
         """
         n_workers = max(1, min(self.n_threads, self.n_estimators))
@@ -124,7 +124,7 @@ class ForestGrowth:
 
 
 def n_drawn(max_features: int | float | str | None, n_features: int) -> int | None:
-    """Return the number of columns to draw for each split; None is all.
+    """Return the number of columns to draw for each split; None means all.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ class BudgetTreeClassifier(ContractClassifier):
     budget : float, optional
         Hard: no path may cost more, so no row ever does.
     max_depth, max_leaf_nodes : int, optional
-        Limits of the tree; None for none.
+        Limits of the tree; None for no limit.
     min_samples_leaf : int
         Minimum number of training rows in a leaf, regardless of their weights.
     max_bins : int

@@ -39,7 +39,7 @@ class ImportedClassifier(ImportedMixin, ContractClassifier):
     Parameters
     ----------
     model : classifier, optional
-        The model to train: anything that `from_model` takes. None is a decision tree. It is not saved.
+        The model to train: anything that `from_model` takes. None means a decision tree. It is not saved.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each. They affect the reported spend, not the model.
     n_jobs : int, optional

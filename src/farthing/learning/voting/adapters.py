@@ -55,7 +55,7 @@ def votes_of(model: Any, values: NDArray[np.floating]) -> TreeVotes | LinearVote
         return _linear(model, values)
     elif hasattr(model, "estimators_") or hasattr(model, "tree_"):
         return _scikit_learn(model)
-    raise TypeError(f"{type(model).__name__} is no weighted vote; estimator takes {_ACCEPTED}")
+    raise TypeError(f"{type(model).__name__} is not a weighted vote; estimator takes {_ACCEPTED}")
 
 
 def _signed(alphas: NDArray[np.float64], forest: Forest) -> TreeVotes:

@@ -78,7 +78,7 @@ def _refuse_categories(given: Any, schema: Schema) -> None:
         if column.is_categorical:
             raise ValueError(
                 f"column {column.name!r} holds categories, which a {type(given).__name__} cannot read; "
-                "encode it as numbers, or take an estimator of farthing"
+                "encode it as numbers, or use an estimator of farthing"
             )
 
 

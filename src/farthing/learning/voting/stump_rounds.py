@@ -87,12 +87,12 @@ class StumpRounds:
         choose : callable
             See `Choice`.
         n_rounds : int
-            Most rounds.
+            Maximum number of rounds.
         intercept : bool
             Whether the constant vote is a candidate.
         max_depth : int
-            Most tests on a path of a learner. Below its root, a node takes the best stump of all columns if
-            that raises the edge of the tree.
+            Maximum number of tests on a path of a learner. Below its root, a node takes the best stump of
+            all columns if that raises the edge of the tree.
         """
         # Sums of voting weights are exact only below MOST, so their total is limited, too.
         perfect, room = False, MOST - self._core.max_vote_weight - sum(self.alphas)

@@ -14,9 +14,9 @@ TEXTS: Final = {
         A row stops once its vote is right with an estimated probability above this. At 1 it never does, and
         buys features as long as the budget allows.""",
     "budget": """budget : float, optional
-        Hard: no row spends more. A feature that a row cannot afford is skipped. None is no limit.""",
+        Hard: no row spends more. A feature that a row cannot afford is skipped. None means no limit.""",
     "costs": """costs : CostSheet, mapping, array, Series, path or None
-        Prices of the features; None is 1 each.
+        Prices of the features; None means 1 each.
     n_jobs : int, optional
         Threads over the rows to predict, as in joblib; any number gives the same bits.""",
 }

@@ -130,7 +130,7 @@ class Margins(ColumnFunctions):
                 names = " and ".join(repr(schema.names[column]) for column in looked[:3])
                 raise ValueError(
                     f"a margin must belong to one feature; learner {learner} of the estimator looks at "
-                    f"{names}. Take a linear model, or boosted stumps (max_depth=1)"
+                    f"{names}. Use a linear model, or boosted stumps (max_depth=1)"
                 )
         owner = np.array([looked[0] if looked else -1 for looked in columns], dtype=np.int64)
         return _of_linear(votes) if isinstance(votes, LinearVotes) else _of_trees(votes, owner, schema)

@@ -26,9 +26,9 @@ NEIGHBORS: Final = TEXTS | {
         The model that votes: a linear classifier (``coef_`` and ``intercept_``; numbers without missing
         values only), boosted stumps, or any vote of `farthing.boosting` whose learners use one feature each.
         A fitted one is used as it is, otherwise a clone is fitted; scikit-learn's ``FrozenEstimator`` keeps
-        it through a clone of this model. None is AdaBoost with 300 stumps.
+        it through a clone of this model. None means AdaBoost with 300 stumps.
     n_neighbors : int or "exact"
-        Number of rows in a neighbourhood, and all that are as near as the last of them. A row of weight 2
+        Number of rows in a neighbourhood, plus any that are as near as the last of them. A row of weight 2
         counts as two. "exact" takes the rows with exactly the measured values, the last such set that is not
         empty.""",
     "rows": """standardize : bool

@@ -351,7 +351,7 @@ def test_columns_of_no_device_are_not_looked_at(gated):
         ({"devices": {"a": ["x0"], "b": [0, 1]}}, "column 'x0' belongs to two devices, 'a' and 'b'"),
         ({"devices": {"a": ["x9"]}}, "x9"),
         ({"devices": {"a": [7]}}, "the table has 5"),
-        ({"devices": {"a": []}}, "one column or more"),
+        ({"devices": {"a": []}}, "at least one column"),
         ({"devices": {3: [0]}}, "must be a string"),
         ({"training": "projected"}, r"{('direct', 'relaxed'|'relaxed', 'direct')}. Got 'projected'"),
         ({"activation": "tanh"}, r"{('relu', 'sigmoid'|'sigmoid', 'relu')}. Got 'tanh'"),

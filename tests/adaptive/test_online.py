@@ -131,7 +131,7 @@ def test_a_row_that_waits_for_its_label_waits_in_the_file(tmp_path, adapt):
     path = tmp_path / "gate.farthing"
     gate.save(path)
     again = farthing.load(path)
-    with pytest.raises(RoundError, match="waits for its label"):
+    with pytest.raises(RoundError, match="waiting for its label"):
         again.decide(X.iloc[row])
     for one in (gate, again):
         one.feedback(y[row])
@@ -187,10 +187,10 @@ def test_a_loss_of_ones_own(tmp_path):
 
 def test_labels_are_given_in_turn():
     gate = OnlineGate([(lambda x: -1, lambda x: x)], 1.0, horizon=10**6, keep_history=False, random_state=0)
-    with pytest.raises(RoundError, match="no row waits"):
+    with pytest.raises(RoundError, match="no row is waiting"):
         gate.feedback(1)
     while not gate.decide(0).remote:
-        with pytest.raises(RoundError, match="no row waits"):
+        with pytest.raises(RoundError, match="no row is waiting"):
             gate.feedback(1)
     q = gate.q_.copy()
     with pytest.raises(RoundError, match="feedback"):

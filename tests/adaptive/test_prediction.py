@@ -293,7 +293,7 @@ def test_a_file_names_what_it_would_need_to_trust(halves, sheet, tmp_path):
         load(path)
     with pytest.raises(FileError, match=r"sklearn.tree._tree.Tree"):
         load(path, trusted=["os.system"])
-    with pytest.raises(ValueError, match="single text"):
+    with pytest.raises(ValueError, match="single string"):
         load(path, trusted="sklearn.tree._tree.Tree")
     loaded = farthing.load(path, trusted=["sklearn.tree._tree.Tree"])
     assert np.array_equal(loaded.predict_proba(fresh), model.predict_proba(fresh))

@@ -132,8 +132,8 @@ def test_the_hard_budget_is_kept_after_the_parameter_is_changed(frame: pd.DataFr
     [
         (-1, "budget must be zero or more; got -1.0"),
         (np.nan, "budget must be zero or more; got nan"),
-        ("much", "budget must be a number or one number a row; got 'much'"),
-        ([1, 2], r"budget must be a number or have shape \(80,\), one a row; got \(2,\)"),
+        ("much", "budget must be a number or one number per row; got 'much'"),
+        ([1, 2], r"budget must be a number or have shape \(80,\), one per row; got \(2,\)"),
         ([1.0] * 79 + [-2.0], "budget must be zero or more on every row; row 79 has -2.0"),
     ],
 )
@@ -155,8 +155,8 @@ def test_bad_budgets_of_walks_and_fits(
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0] * 79, r"one weight a row, shape \(80,\); got \(79,\)"),
-        (np.ones((80, 1)), r"one weight a row, shape \(80,\); got \(80, 1\)"),
+        ([1.0] * 79, r"one weight per row, shape \(80,\); got \(79,\)"),
+        (np.ones((80, 1)), r"one weight per row, shape \(80,\); got \(80, 1\)"),
         ([1.0] * 79 + [-1.0], "zero or more on every row; row 79 has -1.0"),
         ([np.nan] + [1.0] * 79, "finite on every row; row 0 has nan"),
         (np.zeros(80), "zero on every row"),

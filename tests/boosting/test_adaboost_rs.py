@@ -228,7 +228,7 @@ def test_a_frozen_ensemble_outlives_a_clone(data: Any) -> None:
 
 def test_bad_ensembles(data: Any) -> None:
     X, y, _ = data
-    with pytest.raises(TypeError, match="KNeighborsClassifier is no weighted vote"):
+    with pytest.raises(TypeError, match="KNeighborsClassifier is not a weighted vote"):
         AdaBoostRSClassifier(estimator=KNeighborsClassifier()).fit(X, y)
     with pytest.raises(TypeError, match="holds a LogisticRegression"):
         AdaBoostRSClassifier(estimator=BaggingClassifier(LogisticRegression())).fit(X, y)

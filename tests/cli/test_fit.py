@@ -86,7 +86,7 @@ PRICES = 'unit = "EUR"\n[costs]\nage = 1\nscore = 5\ncity = 2\n'
         (PRICES.replace("city = 2\n", ""), r"no cost is given for the column 'city'", PRICES),
         (PRICES.replace("= 5", "= -5"), r"score.*-5", PRICES),
         (PRICES.replace("= 5", '= "five"'), r"score", PRICES),
-        (PRICES + "shoe = 3\n", r"'shoe', which is no column", PRICES),
+        (PRICES + "shoe = 3\n", r"'shoe', which is not a column", PRICES),
         ("[costs\n", r"prices.toml", PRICES),
     ],
 )

@@ -151,7 +151,7 @@ def test_bad_budgets(budget):
         ([4], "known has the column 4; expected columns from 0 to 3"),
         ([-1], "known has the column -1"),
         (["x9"], "feature 'x9' is not in the cost sheet"),
-        ("x1", r"single text 'x1'; write \['x1'\]"),
+        ("x1", r"single string 'x1'; write \['x1'\]"),
         ([True, False, False, False], "a list of bools; make it a NumPy array"),
         (np.ones(3, dtype=bool), r"shape \(3,\); expected \(4,\)"),
     ],

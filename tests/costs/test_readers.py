@@ -257,7 +257,7 @@ def test_bad_csv_files(write, content, words):
         ("[costs]\nage = nan", "'age' is NaN"),
         ("[costs]\nage = -inf", "'age' is negative"),
         ("[costs]\nage = inf", "'age' is infinite"),
-        ("[costs]\nage = '1'", "'age' is the text '1'; write it as a number, without quotes"),
+        ("[costs]\nage = '1'", "'age' is the string '1'; write it as a number, without quotes"),
         ("[costs]\nage = true", "'age' is True, of type bool"),
         ("[costs]\nage = 1979-05-27", "'age' is .*of type date"),
         ("[costs]\nlab.chol = 1", "'lab' is .*of type dict"),
@@ -297,7 +297,7 @@ def test_bad_toml(write, content, words):
         ('{"costs": {"age": NaN}}', "'age' is NaN"),
         ('{"costs": {"age": 1e999}}', "'age' is infinite"),
         ('{"costs": {"age": null}}', "'age' is missing"),
-        ('{"costs": {"age": "1"}}', "'age' is the text '1'"),
+        ('{"costs": {"age": "1"}}', "'age' is the string '1'"),
         ('{"costs": {"age": %s}}' % ("9" * 5000), "not valid JSON"),
         (
             '{"costs": {"age": 1}, "groups": {"g": {"cost": 1, "members": "age"}}}',
@@ -320,7 +320,7 @@ def test_json_and_toml_take_costs_by_place_as_the_constructor_does(write):
 
 def test_unknown_endings_and_missing_files(write):
     with pytest.raises(
-        CostError, match=r"a.yaml: the ending '.yaml' is unknown; expected .toml, .json, .csv"
+        CostError, match=r"a.yaml: the extension '.yaml' is unknown; expected .toml, .json, .csv"
     ):
         CostSheet.read(write("a.yaml", "costs: {}"))
     with pytest.raises(FileNotFoundError):

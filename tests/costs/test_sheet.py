@@ -210,7 +210,7 @@ def test_scaling_by_a_power_of_two_is_exact(data, power):
 
 def test_scaled_by_zero_is_free_and_by_nonsense_an_error():
     assert heart().scaled(0).total(HEART) == 0.0
-    for factor, word in [(-1, "negative"), (math.nan, "NaN"), (math.inf, "infinite"), ("2", "text")]:
+    for factor, word in [(-1, "negative"), (math.nan, "NaN"), (math.inf, "infinite"), ("2", "string")]:
         with pytest.raises(CostError, match=f"factor.*{word}"):
             heart().scaled(factor)
     with pytest.raises(CostError, match="'ca' is infinite"):
@@ -232,7 +232,7 @@ def test_align_names_what_does_not_match():
     with pytest.raises(CostError, match=r"no cost is given for the column 'sex', 'cp'; add it"):
         heart().align([*HEART, "sex", "cp"])
     with pytest.raises(
-        CostError, match=r"the price list has 'ca', which is no column of the table; remove or"
+        CostError, match=r"the price list has 'ca', which is not a column of the table; remove or"
     ):
         heart().align(["age", "chol", "fbs"])
     with pytest.raises(CostError, match=r"column 'chole'.*list has 'chol'.*did you mean 'chole'\?"):
@@ -312,7 +312,7 @@ BAD_AMOUNTS = [
     (None, "missing"),
     (pd.NA, "missing"),
     (pd.NaT, "missing"),
-    ("7.27", "text '7.27'; write it as a number"),
+    ("7.27", "string '7.27'; write it as a number"),
     (True, "of type bool; expected a number"),
     (np.True_, "expected a number"),
     (1j, "of type complex; expected a number"),
@@ -344,7 +344,7 @@ def test_a_bad_amount_names_the_feature_or_the_group(bad, words):
         ([], "empty"),
         (np.array([]), "empty"),
         (pd.Series([], dtype=float), "empty"),
-        ({3: 1.0}, "feature name is 3, of type int; expected text"),
+        ({3: 1.0}, "feature name is 3, of type int; expected a string"),
         (pd.Series([1, 2], index=["age", "age"]), "feature 'age' is given twice; keep one"),
         (pd.Series([1, 2], index=[5, 6]), "feature name is 5"),
         (np.ones((2, 2)), r"shape \(2, 2\); expected one dimension"),
@@ -353,11 +353,11 @@ def test_a_bad_amount_names_the_feature_or_the_group(bad, words):
         (pl.Series([1.0, None]), "'x1' is (missing|NaN)"),
         (pd.DataFrame({"cost": [1]}), "costs is a DataFrame; give one column"),
         (pl.DataFrame({"cost": [1]}), "costs is a DataFrame; give one column"),
-        ("prices.csv", r"text 'prices.csv'; to read a file, use CostSheet.read"),
+        ("prices.csv", r"string 'prices.csv'; to read a file, use CostSheet.read"),
         (3.0, "of type float; expected a mapping"),
         (None, "of type NoneType; expected a mapping"),
         ({1.0, 2.0}, "of type set; expected a mapping"),
-        (["a", "b"], "cost of 'x0' is the text 'a'"),
+        (["a", "b"], "cost of 'x0' is the string 'a'"),
         (CostSheet([1]), "already"),
         ({"a": 1.7e308, "b": 1.0, "c": 1.7e308}, "add up to more than a float holds .*'a'"),
     ],
@@ -413,14 +413,14 @@ def test_bad_questions():
         ):
             ask("chole")
         with pytest.raises(
-            CostError, match="0, of type int, is no feature of the cost sheet; give names, or"
+            CostError, match="0, of type int, is not a feature of the cost sheet; give names, or"
         ):
             ask(0)
         with pytest.raises(CostError, match="of type list"):
             ask(["chol"])
     with pytest.raises(CostError, match="feature 'zzz' is not in the cost sheet; it has 'age', 'chol'"):
         sheet.price("zzz")
-    with pytest.raises(CostError, match=r"single text 'age'; write \['age'\]"):
+    with pytest.raises(CostError, match=r"single string 'age'; write \['age'\]"):
         sheet.total("age")
     with pytest.raises(CostError, match=r"shape \(3,\); expected \(4,\)"):
         sheet.total(np.ones(3, dtype=bool))

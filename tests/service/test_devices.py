@@ -85,4 +85,4 @@ def test_a_gate_on_line_is_not_put_on_the_shelf(tmp_path):
     adapt = AdaptLinClassifier(GaussianNB(), n_alternations=1, random_state=0).fit(X, X[:, 0] > 0)
     OnlineGate(adapt).save(tmp_path / "gate.farthing")
     store.refresh()
-    assert "no model of a table" in store.faults["gate"]
+    assert "not a model of a table" in store.faults["gate"]

@@ -278,7 +278,10 @@ class Split:
     missing: int
 
     def goes_left(self, codes: NDArray[np.int64], n_bins: int) -> NDArray[np.bool_]:
-        return np.isin(codes, self.left) | ((codes == n_bins) & (self.missing == LEFT))
+        left = np.zeros(n_bins + 1, dtype=np.bool_)
+        left[self.left] = True
+        left[n_bins] = self.missing == LEFT
+        return left[codes]
 
 
 def candidates(target: Target, rows: NDArray[np.int64], bins: ColumnBins) -> Iterator[Split]:
@@ -305,13 +308,14 @@ def best_split(
     With `cuts`, a numeric column is only cut after these bins.
     """
     best = None
+    codes, cells = bins.codes[rows], target.cells[rows]
     for split in candidates(target, rows, bins):
         if cuts is not None and not bins.categorical and split.left[-1] not in cuts:
             continue
-        goes_left = split.goes_left(bins.codes[rows], bins.n_bins)
-        if min(goes_left.sum(), (~goes_left).sum()) < min_rows:
+        goes_left = split.goes_left(codes, bins.n_bins)
+        left, right = (part @ cells for part in (goes_left, ~goes_left))
+        if min(left[-1], right[-1]) < min_rows:  # the last of a cell counts rows
             continue
-        left, right = (target.cells[rows[part]].sum(axis=0) for part in (goes_left, ~goes_left))
         split.gain = target.gain(left, right)
         if split.gain > (best.gain if best else 0.0):
             best = split

@@ -1,6 +1,9 @@
 // candidate_ranking: weighs the gain of a candidate (a split, or a feature to acquire) against its price.
 #pragma once
 
+#include <algorithm>
+#include <limits>
+
 #include "common/views.hpp"
 
 namespace farthing {
@@ -29,6 +32,17 @@ struct CandidateRanking {
 
     bool acceptable(const Candidate& a) const {
         return a.feature >= 0 && (rule == CostRule::ratio ? a.gain > 0 : net(a) > 0);
+    }
+
+    // The gain, up to rounding, from which on a candidate at the prices of `a` can be acceptable and better than `best`;
+    // a cheap bound on its gain may then spare the gain itself.
+    double least_gain(const Candidate& a, const Candidate& best) const {
+        if (rule == CostRule::penalty) {
+            return tradeoff * a.charge + (best.feature >= 0 ? std::max(net(best), 0.0) : 0.0);
+        }
+        if (best.feature < 0) return 0;
+        if (best.list_price > 0) return a.list_price * best.gain / best.list_price;
+        return a.list_price > 0 ? std::numeric_limits<double>::infinity() : best.gain;
     }
 
     // A strict order. Penalty: the larger net gain wins. Ratio: the smaller price per gain wins, compared by

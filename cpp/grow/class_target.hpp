@@ -60,6 +60,8 @@ public:
         const double decrease = node_score - (impurity_.minimax() ? std::fmax(a, b) : a + b);
         return decrease > kMinRelativeGain * node_score ? decrease : 0.0;
     }
+    // Impurities are not negative, so no split gains more than the impurity of the node; the slack covers rounding.
+    bool can_gain(double node_score, double gain) const { return gain * (1 - 1e-6) <= node_score; }
     // Whether a split certainly gains less than `gain`; cheaper than the gain itself, as it needs no logarithm. The
     // decrease of the entropy is a weighted sum of Kullback-Leibler divergences of the children from the node, and a
     // divergence is at most the chi-square distance. Over two children the distances add up to

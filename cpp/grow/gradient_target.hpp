@@ -132,6 +132,7 @@ public:
         const double increase = parts - node_score;
         return increase > kMinRelativeGain * parts ? increase / 2 : 0.0;
     }
+    bool can_gain(double, double) const { return true; }  // the score of a node does not bound the gain
     // The gain is as cheap as any bound.
     bool gains_less(const std::int64_t*, const std::int64_t*, double) const { return false; }
     double node_score(const std::int64_t* sums) const { return score(sums); }

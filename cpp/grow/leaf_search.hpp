@@ -251,13 +251,15 @@ private:
                 std::swap(order_[i], order_[i + static_cast<index_t>(random_bits(leaf.key, i) % left)]);
                 place = order_[i];
             }
-            if (!leaf.constant.has(place))
-                chooser_.consider(leaf, columns_[place], search_rows(leaf, node_score, place));
+            if (leaf.constant.has(place)) continue;
+            const double least_gain = chooser_.least_gain(leaf, columns_[place]);
+            if (!target_.can_gain(node_score, least_gain)) continue;
+            chooser_.consider(leaf, columns_[place], search_rows(leaf, node_score, place, least_gain));
         }
         chooser_.end(leaf);
     }
 
-    Split search_rows(Leaf& leaf, double node_score, index_t place) {
+    Split search_rows(Leaf& leaf, double node_score, index_t place, double least_gain) {
         const index_t column = columns_[place];
         const index_t* rows = rows_.data() + leaf.begin;
         const BinSet present = bins_present(table_.column(column), rows, leaf.n(), bins_.data());
@@ -269,7 +271,8 @@ private:
         std::int64_t* cells = spare_small_.data() + table_.first_bin[column] * width_;
         if (bins.categorical) std::fill(cells, cells + bins.n_bins * width_, 0);
         fill_present_bins(target_, present, bins_.data(), targets_ + leaf.begin, leaf.n(), bins.n_bins, cells);
-        SplitSearch<Target> search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf, scratch_.data());
+        SplitSearch<Target> search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf, scratch_.data(),
+                                   least_gain);
         if (bins.categorical) return search.categorical(cells, bins.n_bins);
         if (!samples_cuts(leaf)) return search.numeric(cells, bins.n_bins, present, present);
         const std::uint64_t key = random_bits(random_bits(leaf.key, kCutDraw), column);

@@ -53,20 +53,17 @@ public:
         if (ledger_ && options_.ranking.tradeoff > 0) ledger_->due(rows + leaf.begin, leaf.n(), due_);
     }
 
+    // The gain, up to rounding, that a split on a column needs to become the leaf's candidate.
+    double least_gain(const Leaf& leaf, index_t column) const {
+        return options_.ranking.least_gain(priced(leaf, column), leaf.candidate);
+    }
+
     // Makes a split the leaf's candidate if it is better than the current one.
     void consider(Leaf& leaf, index_t column, const Split& split) const {
         if (!(split.gain > 0)) return;
-        const OwnedFeatures& owner = options_.ledger == LedgerKind::model ? owned_ : leaf.path;
-        const double share =
-            options_.ledger == LedgerKind::row && root_cover_ > 0 ? target_.cover(leaf.sums.data()) / root_cover_ : 1.0;
-        Candidate candidate;
+        Candidate candidate = priced(leaf, column);
         candidate.gain = split.gain;
-        candidate.feature = column;
-        candidate.charge = !ledger_       ? price(sheet_, column, owner) * share
-                           : due_.empty() ? 0.0
-                                          : due_[column] / root_weight_;
-        candidate.list_price = list_price(sheet_, column);
-        if (!options_.ranking.better(candidate, leaf.candidate) || !affordable(owner, column)) return;
+        if (!options_.ranking.better(candidate, leaf.candidate) || !affordable(owner(leaf), column)) return;
         leaf.candidate = candidate;
         leaf.split = split;
     }
@@ -94,6 +91,23 @@ private:
     double root_cover_ = 0;
     double root_weight_ = 0;   // weight of the root's rows in the row ledger
     std::vector<double> due_;  // per feature: what the leaf's rows would pay together; row ledger of an ensemble
+
+    const OwnedFeatures& owner(const Leaf& leaf) const {
+        return options_.ledger == LedgerKind::model ? owned_ : leaf.path;
+    }
+
+    // A candidate at current prices, its gain not yet known.
+    Candidate priced(const Leaf& leaf, index_t column) const {
+        const double share =
+            options_.ledger == LedgerKind::row && root_cover_ > 0 ? target_.cover(leaf.sums.data()) / root_cover_ : 1.0;
+        Candidate candidate;
+        candidate.feature = column;
+        candidate.charge = !ledger_       ? price(sheet_, column, owner(leaf)) * share
+                           : due_.empty() ? 0.0
+                                          : due_[column] / root_weight_;
+        candidate.list_price = list_price(sheet_, column);
+        return candidate;
+    }
 
     bool affordable(const OwnedFeatures& owner, index_t feature) const {
         // With a row ledger, features that a row cannot afford are already missing in its table.

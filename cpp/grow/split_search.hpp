@@ -12,13 +12,15 @@
 namespace farthing {
 
 // `Target` gives the gain, see target.hpp.
-// IN  node (width,): sums of the node; node_score: its score; scratch (4 * width,).
+// IN  node (width,): sums of the node; node_score: its score; scratch (4 * width,); least_gain: splits that certainly
+// gain less are of no use, and none is found if all do.
 template <class Target>
 class SplitSearch {
 public:
     SplitSearch(const Target& target, const std::int64_t* node, double node_score, index_t min_rows,
-                std::int64_t* scratch)
-        : target_(target), node_(node), node_score_(node_score), min_rows_(min_rows), width_(target.width()),
+                std::int64_t* scratch, double least_gain = 0)
+        : target_(target), node_(node), node_score_(node_score), min_rows_(min_rows), least_gain_(least_gain),
+          width_(target.width()),
           left_(scratch), right_(scratch + width_), with_missing_(scratch + 2 * width_), n_(target.n_rows(node)) {}
 
     // IN cells (n_bins + 1, width): sums per bin, missing values last.
@@ -85,6 +87,7 @@ private:
     const std::int64_t* node_;
     double node_score_;
     index_t min_rows_;
+    double least_gain_;
     index_t width_;
     std::int64_t* left_;
     std::int64_t* right_;
@@ -114,7 +117,7 @@ private:
     void try_split(Split& best, index_t bin, const std::int64_t* left, Missing missing) {
         const index_t n_left = target_.n_rows(left);
         if (n_left < min_rows_ || n_ - n_left < min_rows_) return;
-        if (target_.gains_less(left, node_, best.gain)) return;
+        if (target_.gains_less(left, node_, std::max(best.gain, least_gain_))) return;
         for (index_t i = 0; i < width_; ++i) right_[i] = node_[i] - left[i];
         const double gain = target_.gain(left, right_, node_score_);
         if (gain > best.gain) {

@@ -8,6 +8,7 @@
 //     values(sums, out)              the value of a node
 //     node_score(sums)               the score (or impurity) of an unsplit node
 //     gain(left, right, node_score)  what a split gains; 0 if it gains nothing
+//     can_gain(node_score, gain)     false only if no split of the node gains as much
 //     gains_less(left, node, gain)   whether a split certainly gains less; false if that is not known cheaply
 //     pure(sums)                     whether no split can gain anything
 //     order_key(sums, order)         sort key of a category, for each of n_orders() orders to try

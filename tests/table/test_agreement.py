@@ -2,6 +2,7 @@
 
 import decimal
 import fractions
+import functools
 import json
 import math
 
@@ -37,6 +38,8 @@ ODDITIES = st.sampled_from([1j, b"a", (1,), frozenset(), np.timedelta64(3, "s"),
 ANYTHING = st.one_of(NUMBERS, MISSING, TEXTS, ODDITIES)
 
 
+# Strategies are made once: to make one takes longer than to draw from it.
+@functools.cache
 def _lists(elements, n_rows):
     return st.lists(elements, min_size=n_rows, max_size=n_rows)
 
@@ -61,6 +64,7 @@ def object_array(rows):
     return np.column_stack([_objects(column) for column in rows])
 
 
+@functools.cache
 def learnable_objects(n_rows):
     """Values that a column of objects may hold in a fit: numbers only, or strings only."""
     return st.one_of(
@@ -70,6 +74,7 @@ def learnable_objects(n_rows):
     )
 
 
+@functools.cache
 def pandas_columns(n_rows, objects=None):
     """Return a strategy of pandas Series of every dtype; those of objects hold what ``objects`` draws."""
 
@@ -107,6 +112,7 @@ def pandas_columns(n_rows, objects=None):
     )
 
 
+@functools.cache
 def polars_columns(n_rows):
     """Return a strategy of polars Series of every supported dtype."""
 

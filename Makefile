@@ -12,9 +12,10 @@ SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*/*.hpp cpp/bindings/*.c
 demo: $(VENV)/.built
 	$(BIN)/farthing demo
 
-# One worker a core: threads within them would only stand in each other's way.
+# One worker a core: threads within them would only stand in each other's way. Bytecode is kept, whatever the
+# environment says: workers, and the dozens of processes that tests start, would each compile everything again.
 test: $(VENV)/.built
-	OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --dist worksteal
+	PYTHONDONTWRITEBYTECODE= OPENBLAS_NUM_THREADS=1 OMP_WAIT_POLICY=passive $(BIN)/python -m pytest -n auto --dist worksteal
 
 lint: $(VENV)/.built
 	$(BIN)/ruff check .

@@ -67,21 +67,22 @@ public:
     // divergence is at most the chi-square distance. Over two children the distances add up to
     //     n^2 / (n_left n_right) * sum over classes c of (left_c - node_c n_left / n)^2 / node_c.
     // The slack covers the rounding of both sides, so that the search finds the same split with and without this.
-    bool gains_less(const std::int64_t* left, const std::int64_t* node, double gain) const {
+    bool gains_less(const std::int64_t* left, const std::int64_t* right, double, double gain) const {
         if (impurity_.kind != Impurity::entropy || gain == 0) return false;
-        const auto n = static_cast<double>(weight(node));
         const auto n_left = static_cast<double>(weight(left));
-        const double needed = (gain * (1 - 1e-6) - 1e-12 * weights_.unit * n) * n_left * (n - n_left);
+        const auto n_right = static_cast<double>(weight(right));
+        const double n = n_left + n_right;
+        const double needed = (gain * (1 - 1e-6) - 1e-12 * weights_.unit * n) * n_left * n_right;
         if (n_classes_ == 2) {  // without divisions
-            const auto a = static_cast<double>(node[0]);
-            const auto b = static_cast<double>(node[1]);
+            const auto a = static_cast<double>(left[0] + right[0]);
+            const auto b = static_cast<double>(left[1] + right[1]);
             const double cross = static_cast<double>(left[0]) * b - static_cast<double>(left[1]) * a;
             return weights_.unit * cross * cross * n < needed * a * b;
         }
         const double share = n_left / n;
         double distance = 0;
         for (index_t c = 0; c < n_classes_; ++c) {
-            const auto whole = static_cast<double>(node[c]);
+            const auto whole = static_cast<double>(left[c] + right[c]);
             const double excess = static_cast<double>(left[c]) - share * whole;
             distance += whole > 0 ? excess * excess / whole : 0.0;
         }

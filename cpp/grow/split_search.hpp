@@ -117,8 +117,8 @@ private:
     void try_split(Split& best, index_t bin, const std::int64_t* left, Missing missing) {
         const index_t n_left = target_.n_rows(left);
         if (n_left < min_rows_ || n_ - n_left < min_rows_) return;
-        if (target_.gains_less(left, node_, std::max(best.gain, least_gain_))) return;
         for (index_t i = 0; i < width_; ++i) right_[i] = node_[i] - left[i];
+        if (target_.gains_less(left, right_, node_score_, std::max(best.gain, least_gain_))) return;
         const double gain = target_.gain(left, right_, node_score_);
         if (gain > best.gain) {
             best.gain = gain;

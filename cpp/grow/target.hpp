@@ -9,7 +9,7 @@
 //     node_score(sums)               the score (or impurity) of an unsplit node
 //     gain(left, right, node_score)  what a split gains; 0 if it gains nothing
 //     can_gain(node_score, gain)     false only if no split of the node gains as much
-//     gains_less(left, node, gain)   whether a split certainly gains less; false if that is not known cheaply
+//     gains_less(left, right, node_score, gain)  whether a split certainly gains less, if that is known cheaply
 //     pure(sums)                     whether no split can gain anything
 //     order_key(sums, order)         sort key of a category, for each of n_orders() orders to try
 //     kCentersCuts, kUpdatesRoot     see grower.hpp and root_histogram_update.hpp

@@ -85,9 +85,9 @@ inline void a_cheap_bound_never_rules_out_the_better_split() {
                 if (target.n_rows(left.data()) == 0 || target.n_rows(right.data()) == 0) continue;
                 const double score = target.node_score(node.data());
                 const double gain = target.gain(left.data(), right.data(), score);
-                CHECK(!target.gains_less(left.data(), node.data(), gain));
+                CHECK(!target.gains_less(left.data(), right.data(), score, gain));
                 CHECK(target.can_gain(score, gain));
-                n_ruled_out += target.gains_less(left.data(), node.data(), 3 * gain);
+                n_ruled_out += target.gains_less(left.data(), right.data(), score, 3 * gain);
             }
             CHECK(n_ruled_out > 1000);
         }

@@ -80,9 +80,10 @@ public:
     // IN OUT leaf_of_row: -1 for those rows on entry, their leaf on return.
     void route_other_rows(const Tree& tree, Span<index_t> leaf_of_row) const {
         const int threads = threads_for(options_.n_threads, leaf_of_row.size / 4096 + 1);
+        const std::vector<Step> steps = this->steps(tree);
         #pragma omp parallel for schedule(static) num_threads(threads)
         for (index_t row = 0; row < leaf_of_row.size; ++row) {
-            if (leaf_of_row[row] < 0) leaf_of_row[row] = route(tree, row);
+            if (leaf_of_row[row] < 0) leaf_of_row[row] = route(steps, row);
         }
     }
 
@@ -127,20 +128,40 @@ private:
         target_.values(leaf.sums.data(), tree_.add_leaf(target_.cover(leaf.sums.data())));
     }
 
-    index_t route(const Tree& tree, index_t row) const {
-        index_t node = 0;
-        while (tree.feature[node] >= 0) {
+    // What sending a row one node down needs, in one place.
+    struct Step {
+        CodeColumn codes;
+        const Split* split;
+        index_t feature;
+        index_t n_bins;
+        index_t left;
+        index_t right;
+    };
+
+    std::vector<Step> steps(const Tree& tree) const {
+        std::vector<Step> steps(splits_.size());
+        for (index_t node = 0; node < tree.n_nodes(); ++node) {
             const index_t feature = tree.feature[node];
-            if (ledger_) ledger_->buy(row, feature);
-            const Split& split = splits_[node];
-            const index_t bin = table_.column(feature)[row];
-            const bool missing = bin == table_.columns[feature].n_bins ||
-                                 (split.categorical && !has_bin(split.left, bin) && !has_bin(split.right, bin));
-            if (missing && split.missing == Missing::stay) break;
-            const bool left = missing             ? split.missing == Missing::left
-                              : split.categorical ? has_bin(split.left, bin)
-                                                  : bin <= split.bin;
-            node = left ? tree.left[node] : tree.right[node];
+            if (feature < 0) continue;
+            steps[node] = {table_.column(feature), &splits_[node],   feature, table_.columns[feature].n_bins,
+                           tree.left[node],        tree.right[node]};
+        }
+        return steps;
+    }
+
+    index_t route(const std::vector<Step>& steps, index_t row) const {
+        index_t node = 0;
+        while (const Split* split = steps[node].split) {
+            const Step& step = steps[node];
+            if (ledger_) ledger_->buy(row, step.feature);
+            const index_t bin = step.codes[row];
+            const bool missing = bin == step.n_bins ||
+                                 (split->categorical && !has_bin(split->left, bin) && !has_bin(split->right, bin));
+            if (missing && split->missing == Missing::stay) break;
+            const bool left = missing              ? split->missing == Missing::left
+                              : split->categorical ? has_bin(split->left, bin)
+                                                   : bin <= split->bin;
+            node = left ? step.left : step.right;
         }
         return node;
     }

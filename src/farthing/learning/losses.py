@@ -14,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from farthing import _core
+from farthing._core import lambda_steps
+from farthing._core import softmax_losses as core_softmax_losses
+from farthing._core import softmax_steps as core_softmax_steps
 from farthing.base import sigmoid, softmax
 from farthing.typing import Floats
 
@@ -120,12 +122,12 @@ def softmax_steps(target: Target, scores: Floats) -> Steps:
     >>> gradients.ravel(), hessians.ravel()
     (array([ 0.5, -0.5]), array([0.25, 0.25]))
     """
-    return _core.softmax_steps(_codes(target), np.ascontiguousarray(scores))
+    return core_softmax_steps(_codes(target), np.ascontiguousarray(scores))
 
 
 def softmax_values(target: Target, scores: Floats) -> Floats:
     """Return the log loss of each row, in nats."""
-    return _core.softmax_losses(_codes(target), np.ascontiguousarray(scores))
+    return core_softmax_losses(_codes(target), np.ascontiguousarray(scores))
 
 
 # Rankings: LambdaMART. Pairs of documents of one query, weighted by the change of NDCG if they were swapped.
@@ -156,7 +158,7 @@ def lambdamart(qid: NDArray[np.int64] | None, n_rows: int, n_threads: int = 1) -
 
     def both(target: Target, scores: Floats) -> tuple[Floats, Floats, Floats]:
         grades = np.ascontiguousarray(target, dtype=np.float64)
-        return _core.lambda_steps(documents, bounds, grades, np.ascontiguousarray(scores[0]), n_threads)
+        return lambda_steps(documents, bounds, grades, np.ascontiguousarray(scores[0]), n_threads)
 
     def steps(target: Target, scores: Floats) -> Steps:
         gradients, hessians, _ = both(target, scores)

@@ -54,7 +54,7 @@ def temperature_of(
     codes : ndarray of int64, shape (n_rows,)
         The column of the true class of each row.
     weights : ndarray of float64, shape (n_rows,), optional
-        Weights of the rows; None is 1 each.
+        Weights of the rows; None means 1 each.
 
     Returns
     -------

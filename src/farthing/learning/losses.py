@@ -144,7 +144,7 @@ def lambdamart(qid: NDArray[np.int64] | None, n_rows: int, n_threads: int = 1) -
     Parameters
     ----------
     qid : ndarray of int64, shape (n_rows,), or None
-        The query of each row; None is one query.
+        The query of each row; None means one query.
     n_rows : int
         Number of rows.
     n_threads : int

@@ -52,7 +52,7 @@ class Holdings:
     cap : float or None
         Budget of all owned features together.
     columns : ndarray of int64 or None
-        Columns that may be bought, ascending; None is all.
+        Columns that may be bought, ascending; None means all.
     """
 
     owned: NDArray[np.uint8]
@@ -79,7 +79,7 @@ class OutOfFoldTrainer:
     settings : TreeSettings
         How trees are grown.
     max_bins : int
-        Most bins of a column.
+        Maximum number of bins per column.
     n_iter_no_change : int or None
         Stop a booster after this many rounds without a lower loss on the held-out rows; None runs all.
 

@@ -58,7 +58,7 @@ class Grower:
     max_depth, max_leaf_nodes : int or None
         Limits, None for none.
     min_samples_leaf : int
-        Fewest rows of a leaf.
+        Minimum number of rows in a leaf.
     ledger : {"row", "model"}
         Who owns what a split buys: the rows below it, or all rows in this and every later tree.
     cost_rule : {"penalty", "ratio"}
@@ -140,13 +140,13 @@ class Grower:
         gradients : ndarray of float64, shape (n_rows,)
             Negative gradients of the loss, times the rows' weights.
         hessians : ndarray of float64, shape (n_rows,), optional
-            Second derivatives times weights for Newton steps, or weights for gradient steps; None is 1 each.
+            Second derivatives times weights for Newton steps, or weights for gradient steps; None means 1 each.
         l2_regularization : float
             Added to the hessians of every node.
         owned : ndarray of uint8, shape (n_features,), optional
             Features that the model owns already, under the model ledger.
         rows, columns : ndarray of int64, optional
-            Ascending indices of the rows to learn from and of the columns to split on; None is all.
+            Ascending indices of the rows to learn from and of the columns to split on; None means all.
         budget : float, optional
             A hard budget for this tree in place of the grower's own.
         ledgers : RowLedgers, optional
@@ -228,7 +228,7 @@ class Grower:
             its price, the others follow one by one. Needs the row ledger.
         max_cuts : int, optional
             Number of thresholds of a numeric column tried in a node, sampled with replacement among the bins
-            between its lowest and highest value there; None is all. Needs the row ledger.
+            between its lowest and highest value there; None means all. Needs the row ledger.
         cuts_above : float
             ``max_cuts`` applies to nodes of more weight than this; lighter ones try all thresholds.
         seed, stream : int

@@ -25,11 +25,11 @@ class RowLedgers:
     sheet : CostSheet
         The prices, in the order of the columns.
     budget : float or None
-        Total budget of each row; None is no limit.
+        Total budget of each row; None means no limit.
     weights : ndarray of float64, shape (n_rows,), optional
-        Weight of each row in the price of a split; None is 1 each.
+        Weight of each row in the price of a split; None means 1 each.
     owned : ndarray of uint64, shape (n_rows, n_words), optional
-        What each row owns already, 64 features per word; None is nothing.
+        What each row owns already, 64 features per word; None means nothing.
     n_threads : int
         Threads to use; any number gives the same ledgers.
 

@@ -98,7 +98,7 @@ class Predictor:
         begin, end : int
             The trees.
         rows : ndarray of int64, optional
-            Ascending indices of the rows that continue; None is all.
+            Ascending indices of the rows that continue; None means all.
         """
         leg = (progress.values, begin, end, rows, progress.outputs, progress.touched)
         if progress.budget is None:

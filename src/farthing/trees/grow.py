@@ -140,7 +140,8 @@ class Grower:
         gradients : ndarray of float64, shape (n_rows,)
             Negative gradients of the loss, times the rows' weights.
         hessians : ndarray of float64, shape (n_rows,), optional
-            Second derivatives times weights for Newton steps, or weights for gradient steps; None means 1 each.
+            Second derivatives times weights for Newton steps, or weights for gradient steps; None means 1
+            each.
         l2_regularization : float
             Added to the hessians of every node.
         owned : ndarray of uint8, shape (n_features,), optional

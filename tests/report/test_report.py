@@ -87,12 +87,34 @@ def test_numbers(heart):
     assert "Confusion" not in page
 
 
-def test_a_loaded_model_has_no_frontier(heart, model, tmp_path):
+def test_a_loaded_model_gives_the_same_report(heart, model, tmp_path):
     import farthing  # noqa: PLC0415
 
     model.save(tmp_path / "m.farthing")
-    with pytest.raises(ValueError, match="fit it again"):
-        summarize(farthing.load(tmp_path / "m.farthing"), heart.X, heart.y)
+    again = summarize(farthing.load(tmp_path / "m.farthing"), heart.X, heart.y)
+    fresh = summarize(model, heart.X, heart.y)
+    assert again.lines == fresh.lines
+    assert again.purchases == fresh.purchases
+    assert again.traces == fresh.traces
+
+
+def test_one_computation_for_lines_heat_map_and_walks(heart, model):
+    found = summarize(model, heart.X, heart.y)
+    assert found.chosen.max_spend == max(trace.spent for trace in found.traces)
+    for line in found.lines:
+        other = model.at(line.budget)
+        assert line.point == other.chosen_
+        assert line.shares == tuple(other.acquired(heart.X).mean(axis=0))
+        own = other.spend(heart.X).mean()
+        assert own <= line.point.spend * (1 + 1e-9) < 1.5 * own or own == line.point.spend == 0
+
+
+def test_lines_of_a_hard_budget_end_at_it(heart):
+    model = BudgetedClassifier(heart.costs, 20.0, budget_kind="hard", methods=["BudgetTreeClassifier"], cv=2)
+    found = summarize(model.fit(heart.X, heart.y), heart.X, heart.y)
+    assert [line.budget for line in found.lines][-1] == 20.0
+    assert all(line.point.max_spend <= line.budget for line in found.lines)
+    assert "not measured" in render(found)
 
 
 @pytest.fixture(scope="module")

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
 
-from farthing.base.choice import choose
+from farthing.base.choice import choose as choose_point
 from farthing.base.frontier_plot import plot_frontier
 from farthing.base.pareto import pareto
 from farthing.base.point import Point
 from farthing.costs import within_budget
+from farthing.store import register_codec
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,23 +195,29 @@ class Frontier:
         hard : bool
             Whether the budget applies to every row instead of the mean.
         """
-        return choose(p for p in self.points if within_budget(p.spend_of(hard=hard), budget))
+        return choose_point(p for p in self.points if within_budget(p.spend_of(hard=hard), budget))
 
     # Views.
 
-    def table(self, budgets: Iterable[float] | None = None) -> str:
+    def table(
+        self,
+        budgets: Iterable[float] | None = None,
+        choose: Callable[[float], Point | None] | None = None,
+    ) -> str:
         """Return a text table of the point to choose within each budget.
 
         Parameters
         ----------
         budgets : iterable of float, optional
             None means 2, 5, 10, 20, 50 and 100 % of the full cost.
+        choose : callable, optional
+            From a budget to the point; None means `choose`.
         """
         if budgets is None:
             budgets = [share * self.full_cost for share in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)]
         lines = [("budget", "spend", self.score_name, "95 % interval", "model")]
         for budget in budgets:
-            point = self.choose(budget)
+            point = (choose or self.choose)(budget)
             if point is None:
                 lines.append((f"{budget:.4g}", "", "", "", "nothing fits"))
                 continue
@@ -276,3 +283,36 @@ class Frontier:
             failures += [Failure(f"{name}: {f.method}", f.params, f.reason) for f in frontier.failures]
         first = next(iter(frontiers.values()))
         return cls(tuple(points), tuple(failures), first.score_name, first.unit, first.full_cost)
+
+
+def _encode(frontier: Frontier) -> dict[str, object]:
+    """Return the state for a file."""
+    return {
+        "points": list(frontier.points),
+        "failures": [[failure.method, failure.reason] for failure in frontier.failures],
+        "names": [frontier.score_name, frontier.unit],
+        "full_cost": float(frontier.full_cost),
+        "n_skipped": int(frontier.n_skipped),
+    }
+
+
+def _decode(fields: dict[str, Any]) -> Frontier:
+    """Build a frontier from the state of a file, which may be hostile."""
+    if set(fields) != {"points", "failures", "names", "full_cost", "n_skipped"}:
+        raise ValueError(f"a frontier has points, failures and names; got {sorted(fields)}")
+    points, names, failures = fields["points"], fields["names"], fields["failures"]
+    if not isinstance(points, list) or not all(isinstance(point, Point) for point in points):
+        raise TypeError("the points of a frontier must be a list of points")
+    for pair in (names, *failures):
+        if not isinstance(pair, list) or len(pair) != 2 or not all(isinstance(one, str) for one in pair):
+            raise TypeError("the names and failures of a frontier must be pairs of strings")
+    if type(fields["full_cost"]) is not float or type(fields["n_skipped"]) is not int:
+        raise TypeError("full_cost and n_skipped of a frontier must be numbers")
+    failed = tuple(Failure(method, {}, reason) for method, reason in failures)
+    score_name, unit = names
+    return Frontier(
+        tuple(points), failed, score_name, unit, full_cost=fields["full_cost"], n_skipped=fields["n_skipped"]
+    )
+
+
+register_codec("Frontier", Frontier, _encode, _decode)

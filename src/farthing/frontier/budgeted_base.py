@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
+import math
 import re
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from types import NoneType
 from typing import Any, Final, Self
 
-import numpy as np
-from sklearn.base import clone
-from sklearn.utils.validation import check_consistent_length
+from sklearn.base import is_classifier
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from farthing.base import BudgetedEstimator, BudgetKind, FittedModel, Frontier, Point, TrainingSet
+from farthing.base import (
+    AnyBudgetMixin,
+    BudgetedEstimator,
+    BudgetKind,
+    FittedModel,
+    Frontier,
+    Point,
+    TrainingSet,
+)
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
-from farthing.costs import CostSheet, CostsLike, spending_limit
+from farthing.costs import CostSheet, CostsLike
 from farthing.errors import BudgetWarning
 from farthing.frontier.budgeted_model import ChosenModel
 from farthing.frontier.data_split import SweepRows
-from farthing.frontier.sweep import sweep
+from farthing.frontier.delivery import deliver, pick, variant_of
+from farthing.frontier.fold_curves import SettingCurves
+from farthing.frontier.sweep import run_sweep
 from farthing.table import PreparedTable
 
 _SHARE: Final = re.compile(r"\s*([0-9][0-9.eE+-]*)\s*%\s*")
@@ -68,8 +80,6 @@ CONSTRAINTS: Final[dict[str, Any]] = {
 class BudgetedBase(BudgetedEstimator):
     """Base class: sweep, choose, fit again on all rows, and predict as the chosen model."""
 
-    frontier_: Frontier
-
     def __init__(
         self,
         costs: CostsLike,
@@ -104,10 +114,8 @@ class BudgetedBase(BudgetedEstimator):
         """Return a model that pays for nothing, if its budget is 0."""
 
     @abstractmethod
-    def _chosen_model(
-        self, header: dict[str, Any], model: Any, chosen: Point, rows: SweepRows
-    ) -> ChosenModel:
-        """Return the fitted model around the chosen one; ``header`` has its schema, costs and budget."""
+    def _chosen_model(self, header: dict[str, Any], rows: SweepRows) -> ChosenModel:
+        """Return the fitted model around the chosen one; ``header`` has the fields of `ChosenModel`."""
 
     # Learning.
 
@@ -137,44 +145,101 @@ class BudgetedBase(BudgetedEstimator):
         sheet = CostSheet.of(self.costs, table.schema.names)
         budget = budget_of(self.budget, sheet)
         # All rows go to the sweep: folds that the user gives are numbered over rows of weight zero too.
-        self.frontier_ = self._sweep(all_rows, sheet, budget, few=len(rows.y) < _FEW_ROWS)
-        chosen = _choose(self.frontier_, budget, hard=self.budget_kind == "hard")
+        frontier, settings = self._sweep(all_rows, sheet, budget, few=len(rows.y) < _FEW_ROWS)
+        _check_some_fitted(frontier, settings)
         # The sweep fitted on part of the rows; the model that is kept learns from all of them.
-        model = clone(chosen.estimator)
-        if not isinstance(model, BudgetedEstimator):
-            raise TypeError(
-                f"{chosen.method} does not keep the contract, so it cannot be the model; "
-                "farthing.sweep takes any estimator, for comparison"
-            )
-        model.fit(rows.table, rows.y, rows.weights)
-        if self.budget_kind == "mean" and budget is not None:
-            model = _held_to(budget, model, rows)
-        within = model.fitted_
+        found = deliver(settings, rows, budget, hard=self.budget_kind == "hard")
+        if found is None:
+            raise ValueError(f"no model is within the budget of {budget!r}")
+        within = found.model.fitted_
         # A hard budget is capped in prediction whatever the chosen method: one that knows no budget keeps it
         # too.
         cap = budget if self.budget_kind == "hard" and budget is not None else within.budget
-        header = {"schema": within.schema, "costs": within.costs, "budget": cap}
-        self.adopt(self._chosen_model(header, model, chosen, rows))
-        _warn_if_nothing(sheet, budget, chosen)
+        header = {
+            "schema": within.schema,
+            "costs": within.costs,
+            "budget": cap,
+            "model": found.model,
+            "chosen": found.chosen,
+            "path": found.path,
+            "frontier": frontier,
+        }
+        self.adopt(self._chosen_model(header, rows))
+        _warn_if_nothing(sheet, budget, found.chosen)
         return self
 
-    def _sweep(self, rows: SweepRows, sheet: CostSheet, budget: float | None, *, few: bool) -> Frontier:
-        return sweep(
+    def at(self, budget: float | str | None) -> Self:
+        """Return the model for another budget, without a new fit; it shares the learned parts.
+
+        The method stays the one that was chosen. Of its variants, the one within the budget is taken; none
+        spends more than the fit contains.
+
+        Parameters
+        ----------
+        budget : float, str or None
+            As the parameter. A hard budget caps every prediction; its score is not known, and NaN.
+
+        Returns
+        -------
+        estimator
+            Its ``chosen_`` has the spend and the score of the new model.
+        """
+        check_is_fitted(self)
+        fitted = self._fitted()
+        cap = budget_of(budget, fitted.costs)
+        model = fitted.model
+        aims = isinstance(model, AnyBudgetMixin)
+        if self.budget_kind == "hard":
+            if aims and model.budget_kind == "hard":
+                model = model.at(cap)
+            chosen = Point(fitted.chosen.method, fitted.chosen.params, math.nan, math.nan, math.nan)
+            changed = replace(fitted, model=model, budget=cap, chosen=chosen)
+        else:
+            found = pick(fitted.path, cap, is_any_budget=aims)
+            named = {**fitted.chosen.params, **found.params}
+            chosen = replace(found, method=fitted.chosen.method, params=named)
+            changed = replace(fitted, model=variant_of(model, found.params), chosen=chosen)
+        return self.variant({"budget": budget}, changed)
+
+    def table(self, budgets: Sequence[float] | None = None) -> str:
+        """Return a text table of what the model spends and scores at other budgets, see `at`.
+
+        Parameters
+        ----------
+        budgets : sequence of float, optional
+            None means 2, 5, 10, 20, 50 and 100 % of the full cost, or the budget itself if it is hard.
+        """
+        check_is_fitted(self)
+        fitted = self._fitted()
+        if budgets is None and self.budget_kind == "hard" and fitted.budget is not None:
+            budgets = [fitted.budget]
+            return fitted.frontier.table(budgets, choose=lambda _: fitted.chosen)
+        return fitted.frontier.table(budgets, choose=lambda budget: self.at(budget).chosen_)
+
+    def _fitted(self) -> ChosenModel:
+        fitted = self.fitted_
+        if not isinstance(fitted, ChosenModel):
+            raise TypeError(f"{type(self).__name__} holds a chosen model; got {type(fitted).__name__}")
+        return fitted
+
+    def _sweep(
+        self, rows: SweepRows, sheet: CostSheet, budget: float | None, *, few: bool
+    ) -> tuple[Frontier, list[SettingCurves]]:
+        return run_sweep(
             # A model that buys nothing is always a candidate, so that some point is within any budget.
             [*_listed(self.methods), (self._free_model(sheet), {"budget": [0.0]})],
-            rows.table,
-            rows.y,
+            rows,
             sheet,
             scoring=self.scoring,
             cv=_FOLDS if self.cv is None and few else self.cv,
             budget=budget,
             budget_kind=self.budget_kind,
-            sample_weight=rows.weights,
             memory=self.memory,
             n_jobs=self.n_jobs,
             progress=self.progress,
             time_limit=self.time_limit,
             random_state=self.random_state,
+            classifies=is_classifier(self),
         )
 
     def _learn(self, rows: TrainingSet) -> FittedModel:  # noqa: ARG002 - the sweep needs the table itself
@@ -212,37 +277,16 @@ def budget_of(budget: Any, sheet: CostSheet) -> float | None:
     return check_cap(budget)
 
 
-def _held_to(budget: float, model: Any, rows: SweepRows) -> Any:
-    """Return a refitted model, or a variant of it that keeps the mean budget on all rows.
-
-    With more rows trees grow larger and spend more. Among the variants within the budget, those with the
-    fewest changed parameters are the nearest; the most expensive of these is taken. If none is within the
-    budget, the cheapest variant is taken.
-    """
-
-    def spend(variant: Any) -> float:
-        return float(np.average(variant.spend(rows.table), weights=rows.weights))
-
-    limit = spending_limit(budget)
-    if spend(model) <= limit:
-        return model
-    tried = [(len(params), spend(variant), variant) for params, variant in model.variants()]
-    within = [(-changed, spent, variant) for changed, spent, variant in tried if spent <= limit]
-    if within:
-        return max(within, key=lambda one: one[:2])[2]
-    return min(tried, key=lambda one: one[1])[2]
-
-
 def _listed(methods: Any) -> list[Any]:
     return [methods] if isinstance(methods, str | type) or hasattr(methods, "fit") else list(methods)
 
 
-def _choose(frontier: Frontier, budget: float | None, *, hard: bool) -> Point:
-    found = frontier.choose(budget, hard=hard)
-    if found is None:
+def _check_some_fitted(frontier: Frontier, settings: Sequence[SettingCurves]) -> None:
+    """Raise ValueError if all that was left of the methods is the model that buys nothing."""
+    # It is the last candidate.
+    if len(settings) <= 1 and frontier.failures:
         reasons = sorted({f"{failure.method}: {failure.reason}" for failure in frontier.failures})
-        raise ValueError(f"no method could be fitted: {'; '.join(reasons[:3])}")
-    return found
+        raise ValueError(f"no method could be fitted: {'; '.join(reasons)}")
 
 
 def _warn_if_nothing(sheet: CostSheet, budget: float | None, chosen: Point) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
-from farthing.base import BudgetedEstimator, BudgetKind, ContractClassifier, Point, documented, register
+from farthing.base import BudgetedEstimator, BudgetKind, ContractClassifier, documented, register
 from farthing.boosting import GreedyMiserClassifier
 from farthing.costs import CostSheet, CostsLike
 from farthing.forests import BudgetTreeClassifier
@@ -47,9 +47,13 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
     model_ : estimator
         The chosen model, fitted on all rows.
     frontier_ : Frontier
-        Spend and score of every setting; not stored in files.
+        Spend and score of every setting, without the estimators once it was stored in a file.
     chosen_ : Point
-        The chosen point; a file stores it without its estimator, which is that of ``model_``.
+        Spend and score of ``model_`` on new rows, as estimated. Its spend is that of the rows it learned
+        from, corrected by how much more new rows spent in the folds; its score is that of the folds' models
+        of the same spend.
+    path_ : list of Point
+        The same for each variant of ``model_`` that `at` may return.
     temperature_ : float
         1 without ``calibrate``.
     error_costs_ : ndarray of float64, shape (n_classes, n_classes), or None
@@ -102,9 +106,8 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
         return BudgetTreeClassifier(costs=sheet, max_depth=4)
 
-    def _chosen_model(
-        self, header: dict[str, Any], model: Any, chosen: Point, rows: SweepRows
-    ) -> ChosenModel:
+    def _chosen_model(self, header: dict[str, Any], rows: SweepRows) -> ChosenModel:
+        model = header["model"]
         classes = model.classes_
         costs = self.scoring.over(classes).costs if isinstance(self.scoring, ErrorCosts) else None
         temperature = self._temperature(model, rows) if self.calibrate and len(classes) > 1 else 1.0
@@ -113,8 +116,6 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
             **header,
             prior=prior,
             classes=classes,
-            model=model,
-            chosen=chosen,
             temperature=temperature,
             error_costs=costs,
         )

@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import BudgetedEstimator, ClassifierModel, FittedModel, Point, RegressorModel
+from farthing.base import (
+    BudgetedEstimator,
+    ClassifierModel,
+    FittedModel,
+    Frontier,
+    Point,
+    RegressorModel,
+)
 from farthing.costs import RowLedger
 from farthing.frontier.scorers import ErrorCosts
 from farthing.learning.calibration import temper
@@ -23,11 +30,17 @@ class ChosenModel(FittedModel):
     model : estimator
         The chosen model, fitted on all rows.
     chosen : Point
-        Its spend and score in the sweep.
+        Its spend and score on new rows, as estimated.
+    path : list of Point
+        The same for each of its variants, with the parameters that the variant sets.
+    frontier : Frontier
+        The points of the sweep.
     """
 
     model: BudgetedEstimator
     chosen: Point
+    path: list[Point]
+    frontier: Frontier
 
     def translate(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the raw outputs of the wrapper, (n_rows, n_outputs), from those of the inner model."""
@@ -56,6 +69,10 @@ class ChosenModel(FittedModel):
     def check(self) -> None:
         """Raise ValueError unless columns, costs and prior are those of the inner model."""
         super().check()
+        if not isinstance(self.frontier, Frontier) or not isinstance(self.chosen, Point):
+            raise TypeError("frontier and chosen must be a Frontier and a Point")
+        if not self.path or not all(isinstance(point, Point) for point in self.path):
+            raise TypeError("path must be a list of points")
         within = self.model.fitted_
         if within.schema != self.schema or within.costs != self.costs:
             raise ValueError("the columns and costs must be those of the inner model")

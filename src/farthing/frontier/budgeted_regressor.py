@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from farthing.base import BudgetedEstimator, BudgetKind, ContractRegressor, Point, documented, register
+from farthing.base import BudgetedEstimator, BudgetKind, ContractRegressor, documented, register
 from farthing.boosting import GreedyMiserRegressor
 from farthing.costs import CostSheet, CostsLike
 from farthing.frontier.budgeted_base import CONSTRAINTS, PARAMETERS, BudgetedBase
@@ -30,9 +30,13 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
     model_ : estimator
         The chosen model, fitted on all rows.
     frontier_ : Frontier
-        Spend and score of every setting; not stored in files.
+        Spend and score of every setting, without the estimators once it was stored in a file.
     chosen_ : Point
-        The chosen point; a file stores it without its estimator, which is that of ``model_``.
+        Spend and score of ``model_`` on new rows, as estimated. Its spend is that of the rows it learned
+        from, corrected by how much more new rows spent in the folds; its score is that of the folds' models
+        of the same spend.
+    path_ : list of Point
+        The same for each variant of ``model_`` that `at` may return.
     """
 
     model_type = ChosenRegressorModel
@@ -73,9 +77,8 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
     def _chosen_model(
         self,
         header: dict[str, Any],
-        model: Any,
-        chosen: Point,
         rows: SweepRows,  # noqa: ARG002 - values need no calibration
     ) -> ChosenModel:
+        model = header["model"]
         prior = np.atleast_1d(model.fitted_.conclude(model.fitted_.prior[np.newaxis])[0])
-        return ChosenRegressorModel(**header, prior=prior, model=model, chosen=chosen)
+        return ChosenRegressorModel(**header, prior=prior)

@@ -13,6 +13,7 @@ from farthing.base.inputs import check_cap
 from farthing.costs import CostSheet, CostsLike
 from farthing.frontier.candidates import candidates
 from farthing.frontier.data_split import SweepRows, split_rows
+from farthing.frontier.fold_curves import SettingCurves
 from farthing.frontier.result_cache import ResultCache
 from farthing.frontier.scorers import scorer_of
 from farthing.frontier.sweep_run import SweepRun, gather, run_all
@@ -98,21 +99,69 @@ def sweep(
     >>> [point.params["max_depth"] for point in frontier]
     [1, 3]
     """
+    return run_sweep(
+        methods,
+        SweepRows.of(X, y, sample_weight, qid),
+        costs,
+        scoring=scoring,
+        cv=cv,
+        validation=validation,
+        test_size=test_size,
+        budget=budget,
+        budget_kind=budget_kind,
+        memory=memory,
+        n_jobs=n_jobs,
+        progress=progress,
+        time_limit=time_limit,
+        random_state=random_state,
+    )[0]
+
+
+def run_sweep(
+    methods: Any,
+    rows: SweepRows,
+    costs: CostsLike = None,
+    *,
+    scoring: Any = None,
+    cv: Any = None,
+    validation: tuple[Any, ...] | None = None,
+    test_size: float = 0.25,
+    budget: float | None = None,
+    budget_kind: BudgetKind = "mean",
+    memory: PathLike | None = None,
+    n_jobs: int | None = None,
+    progress: bool = False,
+    time_limit: float | None = None,
+    random_state: int = 0,
+    classifies: bool | None = None,
+) -> tuple[Frontier, list[SettingCurves]]:
+    """Return the frontier of `sweep` and the curves of each setting; parameters as there.
+
+    Parameters
+    ----------
+    rows : SweepRows
+        The rows, with their targets and weights.
+    classifies : bool, optional
+        Whether the targets are classes; None means that they are unless they are floats.
+    """
     if budget_kind not in ("mean", "hard"):
         raise ValueError(f"budget_kind must be 'mean' or 'hard'; got {budget_kind!r}")
     cap = check_cap(budget)
-    whole = SweepRows.of(X, y, sample_weight, qid)
+    whole = rows
     if cv is None or isinstance(cv, int):  # else the folds are of all rows
         whole = whole.of_positive_weight()
     held_out = None if validation is None else _held_out(whole, *validation)
     sheet = CostSheet.of(costs, whole.table.schema.names)
-    n_classes = len(np.unique(whole.y)) if whole.has_classes() else None
+    has_classes = whole.has_classes() if classifies is None else classifies
+    n_classes = len(np.unique(whole.y)) if has_classes else None
     context = SweepContext(*whole.table.shape, n_classes, sheet, cap, budget_kind, random_state)
     tried = candidates(methods, context)
-    classifies = is_classifier(tried[0].estimator) if tried else whole.has_classes()
-    folds = [] if held_out else split_rows(whole, cv, test_size, random_state, classifies=classifies)
-    scorer = scorer_of(scoring, classifies=classifies)
-    run = SweepRun(whole, held_out, folds, scorer, sheet, cap if budget_kind == "hard" else None)
+    if classifies is None and tried:
+        has_classes = is_classifier(tried[0].estimator)
+    folds = [] if held_out else split_rows(whole, cv, test_size, random_state, classifies=has_classes)
+    scorer = scorer_of(scoring, classifies=has_classes)
+    hard, mean = (cap, None) if budget_kind == "hard" else (None, cap)
+    run = SweepRun(whole, held_out, folds, scorer, sheet, cap=hard, aim=mean)
     cache = ResultCache(memory)
     results = run_all(run, tried, cache, n_jobs=n_jobs, progress=progress, time_limit=time_limit)
     return gather(run, tried, results)

@@ -6,8 +6,7 @@ import inspect
 import json
 import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from copy import copy
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
@@ -16,10 +15,11 @@ from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from farthing.base import BudgetedEstimator, Failure, Frontier, Point
-from farthing.costs import CostSheet
+from farthing.base import BudgetedEstimator, Failure, Frontier
+from farthing.costs import CostSheet, spending_limit
 from farthing.frontier.candidates import Candidate
 from farthing.frontier.data_split import SweepRows
+from farthing.frontier.fold_curves import FoldCurve, SettingCurves
 from farthing.frontier.progress_bar import Progress
 from farthing.frontier.result_cache import ResultCache, digest
 from farthing.frontier.scorers import Evaluation, Scorer
@@ -30,9 +30,11 @@ Task: TypeAlias = tuple[int, int]
 Results: TypeAlias = dict[Task, Any]
 
 # Cached results of an older version of this code are not read again.
-_VERSION: Final = 4
+_VERSION: Final = 5
 # Folds are kept, so that all candidates share their bins, unless they would take more memory than this.
 _MOST_KEPT_BYTES: Final = 2**29
+# The spend of the rows learned from is measured on at most so many of them.
+_MOST_ROWS: Final = 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +55,8 @@ class SweepRun:
         The prices, in the order of the columns.
     cap : float or None
         A hard budget at prediction.
+    aim : float or None
+        A mean budget that models will be aimed at.
     """
 
     whole: SweepRows
@@ -61,6 +65,7 @@ class SweepRun:
     scorer: Scorer
     costs: CostSheet
     cap: float | None
+    aim: float | None = None
     _kept: dict[int, tuple[SweepRows, SweepRows]] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -90,7 +95,9 @@ class SweepRun:
         """Return a name for all but the candidates, under which results are cached."""
         parts = [self.whole] if self.held_out is None else [self.whole, self.held_out]
         tables = [(_content(part), part.y.astype(str), part.weights, part.qid) for part in parts]
-        return digest(_VERSION, tables, self.folds, self.scorer.identity(), repr(self.costs), self.cap)
+        return digest(
+            _VERSION, tables, self.folds, self.scorer.identity(), repr(self.costs), self.cap, self.aim
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         # Each worker process takes its own rows: sending those of all folds would cost more.
@@ -153,14 +160,18 @@ def _fit_and_score(
     try:
         model = clone(candidate.estimator)
         model.fit(_table_for(model, learn), learn.y, **_fit_options(model, learn))
-        rows = []
+        rows, best = [], (-math.inf, -math.inf, model, 0.0)
         for params, variant in _variants(model):
             evaluation = evaluate(variant, held_out, run.costs, run.cap)
             score, error = run.scorer(evaluation)
-            spend = evaluation.spend
-            loss = run.scorer.loss(evaluation)
-            rows.append([dict(params), evaluation.mean(spend), float(spend.max()), score, error, loss])
-        result: Any = {"rows": rows, "weight": held_out.weight()}
+            spend, most = evaluation.mean(evaluation.spend), float(evaluation.spend.max())
+            rows.append([dict(params), spend, most, score, error, run.scorer.loss(evaluation)])
+            # The variant that the aim would take: the most expensive within it, or else the cheapest.
+            fits = run.aim is None or spend <= spending_limit(run.aim)
+            variance = float(evaluation.spend.var()) / len(evaluation.spend)
+            best = max(best, (0.0 if fits else -spend, spend, variant, variance), key=lambda one: one[:2])
+        aimed = [best[1], _own_spend(best[2], learn, run), best[3]]
+        result: Any = {"rows": rows, "weight": held_out.weight(), "aimed": aimed}
     except Exception as error:  # whatever a method raises is one point that failed
         result = {"error": f"{type(error).__name__}: {error}"}
     else:
@@ -196,9 +207,20 @@ def evaluate(model: Any, rows: SweepRows, costs: CostSheet, cap: float | None) -
     return Evaluation(rows.y, prediction, probabilities, spend, classes, rows.weights, rows.qid)
 
 
-def gather(run: SweepRun, tried: Sequence[Candidate], results: Results) -> Frontier:
-    """Return the points of all candidates, and the failures."""
-    points: list[Point] = []
+def _own_spend(model: Any, learn: SweepRows, run: SweepRun) -> float:
+    """Return the mean spend of the rows that a model learned from."""
+    some = learn
+    if len(learn.y) > _MOST_ROWS:
+        some = learn.take(np.sort(np.random.default_rng(0).choice(len(learn.y), _MOST_ROWS, replace=False)))
+    evaluation = evaluate(model, some, run.costs, run.cap)
+    return evaluation.mean(evaluation.spend)
+
+
+def gather(
+    run: SweepRun, tried: Sequence[Candidate], results: Results
+) -> tuple[Frontier, list[SettingCurves]]:
+    """Return the points of all candidates with the failures, and the curves of each candidate."""
+    curves: list[SettingCurves] = []
     failures: list[Failure] = []
     n_skipped = 0
     for place, candidate in enumerate(tried):
@@ -209,54 +231,22 @@ def gather(run: SweepRun, tried: Sequence[Candidate], results: Results) -> Front
         elif missing := sum(fold is None for fold in folds):
             n_skipped += missing
         else:
-            points += _points(candidate, folds, run.overlap())
-    return Frontier(
-        tuple(points),
+            curves.append(SettingCurves(candidate, [_curve(fold) for fold in folds], run.overlap()))
+    frontier = Frontier(
+        tuple(point for setting in curves for point in setting.points()),
         tuple(failures),
         run.scorer.name,
         run.costs.unit or "",
         run.costs.total(run.costs.features),
         n_skipped,
     )
+    return frontier, curves
 
 
-def _points(candidate: Candidate, folds: Sequence[Any], overlap: float) -> list[Point]:
-    """Return a point for each variant that every fold has."""
-    weights = np.array([fold["weight"] for fold in folds])
-    shares = weights / weights.sum()
-    by_variant = [{json.dumps(row[0], sort_keys=True): row for row in fold["rows"]} for fold in folds]
-    found = []
-    for key, first in by_variant[0].items():
-        # Variants may depend on the data, such as a number of rounds; those that a fold lacks have no mean.
-        if not all(key in variants for variants in by_variant):
-            continue
-        rows = np.array([variants[key][1:] for variants in by_variant], dtype=np.float64)
-        # Folds are disjoint, so their errors are independent. With repeats a row counts several times, and
-        # the variance grows by the overlap.
-        errors = shares * rows[:, 3]
-        found.append(
-            Point(
-                candidate.method,
-                {**candidate.params, **first[0]},
-                spend=float(shares @ rows[:, 0]),
-                max_spend=float(rows[:, 1].max()),
-                score=float(shares @ rows[:, 2]),
-                error=float(np.sqrt(overlap * np.sum(errors**2))),
-                loss=float(shares @ rows[:, 4]),
-                estimator=_with(candidate.estimator, first[0]),
-            )
-        )
-    return found
-
-
-def _with(estimator: Any, params: Mapping[str, Any]) -> Any:
-    """Return an unfitted estimator with other parameters; a clone of each of hundreds would be slow."""
-    # A shallow copy shares the other parameters; only the path to a nested one is copied.
-    made = copy(estimator)
-    for name, value in params.items():
-        outer, _, inner = name.partition("__")
-        setattr(made, outer, _with(getattr(made, outer), {inner: value}) if inner else value)
-    return made
+def _curve(fold: Any) -> FoldCurve:
+    rows = fold["rows"]
+    figures = np.array([row[1:] for row in rows], dtype=np.float64)
+    return FoldCurve([row[0] for row in rows], figures, fold["weight"], *fold["aimed"])
 
 
 def _variants(model: Any) -> Iterator[tuple[dict[str, Any], Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -39,7 +39,7 @@ class BudgetLine:
     """The best model within a budget, and which features its rows buy."""
 
     budget: float
-    point: Point | None
+    point: Point  # the score is NaN if it was not measured
     shares: tuple[float, ...]  # of rows that buy each feature, in the order of the price list
 
 
@@ -142,13 +142,12 @@ class Summary:
 def summarize(model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: str = "target") -> Summary:
     """Gather the content of the report on a fitted `BudgetedClassifier` or `BudgetedRegressor`.
 
-    Models for other budgets are fitted for it, and the chosen one on folds, for calibration and confusion on
-    held-out rows.
+    The chosen model is fitted on folds, for calibration and confusion on held-out rows.
 
     Parameters
     ----------
     model : BudgetedClassifier or BudgetedRegressor
-        Fitted in this process: files do not keep the frontier.
+        Fitted, or loaded from a file.
     X : array or frame, shape (n_rows, n_features)
         The rows that it was fitted on.
     y : array, shape (n_rows,)
@@ -157,16 +156,12 @@ def summarize(model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: s
         Names for the page.
     """
     check_is_fitted(model)
-    if not hasattr(model, "frontier_"):
-        raise ValueError(
-            "this model was loaded from a file, which does not hold the frontier: fit it again for a report"
-        )
     truth = np.asarray(y)
     frontier, chosen, sheet = model.frontier_, model.chosen_, model.costs_
     account = audit(model.model_, X)
     names = [sheet.group_names[g] if g >= 0 else "" for g in sheet.group_of]
     # The model was fitted on these rows, so its own predictions would look too good.
-    predicted = _held_out(chosen, X, truth)
+    predicted = _held_out(model.model_, X, truth)
     classifies = is_classifier(model)
     labels = model.classes_ if classifies else np.array([])
     return Summary(
@@ -182,7 +177,7 @@ def summarize(model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: s
         frontier=frontier,
         chosen=chosen,
         full=max(frontier.points, key=lambda point: (point.spend, point.score)),
-        lines=tuple(_line(share * frontier.full_cost, model, X, truth) for share in SHARES),
+        lines=tuple(_line(budget, model, X) for budget in _budgets(model)),
         purchases=tuple(
             Purchase(name, group, sheet.price(name), float(share), float(own * share))
             for name, group, share, own in zip(sheet.features, names, account.share, sheet.own, strict=True)
@@ -205,9 +200,9 @@ def _asked(model: BudgetedBase) -> float | None:
     return budget_of(model.budget, model.costs_)
 
 
-def _held_out(chosen: Point, X: Any, y: NDArray[Any]) -> Floats:
+def _held_out(model: Any, X: Any, y: NDArray[Any]) -> Floats:
     """Return out-of-fold probabilities, or predicted values as one column."""
-    estimator = clone(chosen.estimator)
+    estimator = clone(model)
     if is_classifier(estimator):
         # Stratified folds need a row of each class per fold.
         least = int(np.unique(y, return_counts=True)[1].min())
@@ -218,14 +213,24 @@ def _held_out(chosen: Point, X: Any, y: NDArray[Any]) -> Floats:
     return np.asarray(cross_val_predict(estimator, X, y, cv=folds))[:, np.newaxis]
 
 
-def _line(budget: float, model: BudgetedBase, X: Any, y: NDArray[Any]) -> BudgetLine:
-    hard = model.budget_kind == "hard"
-    point = model.frontier_.choose(budget, hard=hard)
-    if point is None:
-        return BudgetLine(budget, None, tuple(0.0 for _ in model.costs_.features))
-    # A point has no fitted model: the sweep keeps the scores alone.
-    fitted = clone(point.estimator).fit(X, y)
-    return BudgetLine(budget, point, tuple(fitted.acquired(X).mean(axis=0).tolist()))
+def _line(budget: float, model: BudgetedBase, X: Any) -> BudgetLine:
+    """Return what the model does at another budget: figures and purchases of one and the same model."""
+    if model.budget_kind == "hard" and budget == _asked(model):
+        return BudgetLine(budget, model.chosen_, tuple(model.acquired(X).mean(axis=0).tolist()))
+    other = model.at(budget)
+    point, decided = other.chosen_, other.decide(X)
+    if math.isnan(point.spend):  # of a hard budget, at which nothing was held out
+        point = replace(point, spend=float(decided.spent.mean()), max_spend=float(decided.spent.max()))
+    return BudgetLine(budget, point, tuple(decided.acquired.mean(axis=0).tolist()))
+
+
+def _budgets(model: BudgetedBase) -> list[float]:
+    """Return the budgets of the table; none above a hard one, which caps every model of the sweep."""
+    budgets = [share * model.frontier_.full_cost for share in SHARES]
+    own = _asked(model)
+    if model.budget_kind == "hard" and own is not None:
+        return [budget for budget in budgets if budget < own] + [own]
+    return budgets
 
 
 def _confusion(labels: NDArray[Any], y: NDArray[Any], predicted: Floats) -> Integers:

@@ -1,0 +1,246 @@
+"""From the curves of a sweep to the model that is handed over, with figures of that very model.
+
+Within a mean budget every setting is judged by models that were aimed at the budget, one per fold. The best
+setting is fitted on all rows and aimed by the same rule. Its spend is measured on those rows, and multiplied
+by how much more the folds' models spent on new rows. Its score is that of the folds' models of the same
+spend. If the last fit turns out worse than the folds promised, as it does for methods that are unstable, the
+next best settings are tried, too.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+from sklearn.base import clone
+
+from farthing.base import AnyBudgetMixin, BudgetedEstimator, Point
+from farthing.base.choice import choose
+from farthing.costs import spending_limit, within_budget
+from farthing.errors import BudgetWarning
+from farthing.frontier.data_split import SweepRows
+from farthing.frontier.fold_curves import SettingCurves, with_params
+
+# Settings that are fitted on all rows before the best of them is kept.
+_MOST_REFITS: Final = 3
+# Rows on which the spend of every variant is measured; that of the model handed over is measured on all.
+_MOST_ROWS: Final = 5000
+# A spend that differs by more than this factor from what the folds spent is said.
+_FAR: Final = 1.25
+
+
+@dataclass(frozen=True, eq=False)
+class Delivery:
+    """A fitted model and its figures.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted on all rows.
+    chosen : Point
+        Its spend on new rows and its score, as estimated.
+    path : list of Point
+        The same for each of its variants, with the parameters that the variant sets.
+    promised : Point
+        The mean of the folds' models when they were aimed at the budget.
+    """
+
+    model: BudgetedEstimator
+    chosen: Point
+    path: list[Point]
+    promised: Point
+
+    @property
+    def is_worse_than_promised(self) -> bool:
+        """Whether the score is lower than that of the folds by more than a standard error."""
+        slack = 0.0 if math.isnan(self.promised.error) else self.promised.error
+        return self.chosen.score < self.promised.score - slack
+
+
+def deliver(
+    settings: Sequence[SettingCurves], rows: SweepRows, budget: float | None, *, hard: bool
+) -> Delivery | None:
+    """Choose a setting within a budget and fit it on all rows; None if nothing is within the budget.
+
+    Parameters
+    ----------
+    settings : sequence of SettingCurves
+        The curves of the sweep.
+    rows : SweepRows
+        All rows.
+    budget : float or None
+        Limit on the mean spend, or on that of every row; None means no limit.
+    hard : bool
+        Whether it applies to every row.
+    """
+    tried: list[Delivery] = []
+    for setting, promised in _ranked(settings, budget, hard=hard):
+        tried.append(_refit(setting, promised, rows, budget, hard=hard))
+        if not tried[-1].is_worse_than_promised or len(tried) == _MOST_REFITS:
+            break
+    if not tried:
+        return None
+    best = choose([replace(one.chosen, estimator=None) for one in tried])
+    places = [i for i, one in enumerate(tried) if best is not None and one.chosen.score == best.score]
+    found = tried[places[0] if places else 0]
+    _warn_if_far(found)
+    return found
+
+
+def pick(path: Sequence[Point], budget: float | None, *, is_any_budget: bool) -> Point:
+    """Return the variant of a fitted model to take within a mean budget, or the cheapest if none is.
+
+    Of a method that aims at budgets itself the most expensive one is taken, else the one to choose by score.
+
+    Parameters
+    ----------
+    path : sequence of Point
+        The variants, at least one.
+    budget : float or None
+        Limit on the mean spend; None means no limit.
+    is_any_budget : bool
+        Whether more spend is no worse.
+    """
+    fits = [point for point in path if within_budget(point.spend, budget)]
+    found = None
+    if fits:
+        found = max(fits, key=lambda point: point.spend) if is_any_budget else choose(fits)
+    return min(path, key=lambda point: point.spend) if found is None else found
+
+
+def variant_of(model: BudgetedEstimator, params: Any) -> BudgetedEstimator:
+    """Return the variant of a fitted model that sets some parameters.
+
+    Raises
+    ------
+    LookupError
+        If the fit does not contain it.
+    """
+    if not params:
+        return model
+    if isinstance(model, AnyBudgetMixin) and set(params) == {"budget"}:
+        return model.at(params["budget"])
+    for found, variant in model.variants():
+        if found == params:
+            return variant
+    raise LookupError(f"the fit of {type(model).__name__} has no variant with {params}")
+
+
+def _ranked(
+    settings: Sequence[SettingCurves], budget: float | None, *, hard: bool
+) -> Iterator[tuple[SettingCurves, Point]]:
+    """Yield the settings, the best first, with the point that each was chosen for."""
+    left = list(settings)
+    while left:
+        options: dict[int, tuple[SettingCurves, Point]] = {}
+        for setting in left:
+            for point in _options(setting, budget, hard=hard):
+                if within_budget(point.spend_of(hard=hard), budget):
+                    options[id(point)] = setting, point
+        best = choose(point for _, point in options.values())
+        if best is None:
+            return
+        setting, point = options[id(best)]
+        yield setting, point
+        left.remove(setting)
+
+
+def _options(setting: SettingCurves, budget: float | None, *, hard: bool) -> list[Point]:
+    """Return the points by which a setting is judged."""
+    aims = setting.is_any_budget and budget is not None and not hard
+    return [setting.aimed(budget)] if aims and budget is not None else setting.points()
+
+
+def _refit(
+    setting: SettingCurves, promised: Point, rows: SweepRows, budget: float | None, *, hard: bool
+) -> Delivery:
+    aims = budget is not None and not hard
+    # Within a mean budget the whole fit is made, and aimed afterwards.
+    model = clone(setting.candidate.estimator if aims else promised.estimator)
+    if not isinstance(model, BudgetedEstimator):
+        raise TypeError(
+            f"{setting.candidate.method} does not keep the contract, so it cannot be the model; "
+            "farthing.sweep takes any estimator, for comparison"
+        )
+    model.fit(rows.table, rows.y, rows.weights)
+    cap = budget if hard else None
+    if budget is not None and not hard:
+        path = _path(setting, model, rows, cap)
+        model = variant_of(model, _aim(setting, path, promised, budget).params)
+    spend = model.spend(rows.table, budget=cap)
+    varied = {name for fold in setting.folds for params in fold.params for name in params}
+    own = {name: value for name, value in model.get_params().items() if name in varied}
+    figures = (
+        promised if hard or budget is None else _quote(setting, own, _mean(spend, rows) * setting.growth)
+    )
+    chosen = replace(
+        figures,
+        params={**setting.candidate.params, **own},
+        spend=_mean(spend, rows) * setting.growth,
+        max_spend=float(spend.max()),
+        estimator=with_params(setting.candidate.estimator, own),
+    )
+    return Delivery(model, chosen, _path(setting, model, rows, cap), promised)
+
+
+def _aim(setting: SettingCurves, path: Sequence[Point], promised: Point, budget: float) -> Point:
+    """Return the variant of the last fit to hand over within a mean budget."""
+    fits = [point for point in path if point.spend <= spending_limit(budget)]
+    if not fits:
+        return min(path, key=lambda point: point.spend)
+    if setting.is_any_budget:
+        return max(reversed(fits), key=lambda point: point.spend)
+    # The variant that was chosen, or else one with few changed parameters; of these the most expensive.
+    given = setting.candidate.params
+    return max(
+        fits,
+        key=lambda point: ({**given, **point.params} == promised.params, -len(point.params), point.spend),
+    )
+
+
+def _quote(setting: SettingCurves, params: Mapping[str, Any], spend: float) -> Point:
+    """Return the score of a variant of the last fit, from the folds' models that spend as it does."""
+    named = setting.named(params)
+    if named is not None and not setting.is_any_budget and not _are_far(named.spend, spend):
+        return named
+    return setting.at_spend(spend, params)
+
+
+def _path(
+    setting: SettingCurves, model: BudgetedEstimator, rows: SweepRows, cap: float | None
+) -> list[Point]:
+    """Return the figures of each variant of a fitted model; the model itself comes last."""
+    some = rows
+    if len(rows.y) > _MOST_ROWS:
+        some = rows.take(np.sort(np.random.default_rng(0).choice(len(rows.y), _MOST_ROWS, replace=False)))
+    points = []
+    for params, variant in model.variants():
+        spend = variant.spend(some.table, budget=cap)
+        expected = _mean(spend, some) * setting.growth
+        point = _quote(setting, params, expected)
+        most = float(spend.max())
+        points.append(replace(point, params=dict(params), spend=expected, max_spend=most, estimator=None))
+    return points
+
+
+def _are_far(one: float, other: float) -> bool:
+    low, high = sorted([one, other])
+    return high > _FAR * low
+
+
+def _mean(spend: Any, rows: SweepRows) -> float:
+    return float(np.average(spend, weights=rows.weights))
+
+
+def _warn_if_far(found: Delivery) -> None:
+    if _are_far(found.chosen.spend, found.promised.spend):
+        warnings.warn(
+            f"the model fitted on all rows spends {found.chosen.spend:.4g} on average, where those of the "
+            f"folds spent {found.promised.spend:.4g}; its score is quoted from models that spend as it does",
+            BudgetWarning,
+            stacklevel=4,
+        )

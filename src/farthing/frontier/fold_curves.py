@@ -1,0 +1,162 @@
+"""The trade-off curves of one setting: one curve per fold, and the point that aiming at a budget gives.
+
+A method that aims at budgets itself gives another curve on other rows: at the same nominal budget one fold
+may buy much and another next to nothing. A figure for a mean budget is therefore made of one model per fold, each
+aimed at the budget on its own curve, as the model that is fitted on all rows will be. Variants of other
+methods, such as thresholds and numbers of rounds, spend about the same on any rows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from farthing.base import AnyBudgetMixin, Point
+from farthing.costs import spending_limit
+from farthing.frontier.candidates import Candidate
+from farthing.typing import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class FoldCurve:
+    """Spend and score of the variants of one fit, on the rows that its fold holds out.
+
+    Parameters
+    ----------
+    params : sequence of mapping
+        What each variant sets.
+    figures : ndarray of float64, shape (n_variants, 5)
+        Mean spend, largest spend, score, its standard error and loss of each variant.
+    weight : float
+        Weight of the rows held out.
+    aimed_spend, own_spend : float
+        Mean spend of one variant, the one that the budget takes, on the rows held out and on those that the
+        fit learned from.
+    aimed_variance : float
+        Squared standard error of the former.
+    """
+
+    params: Sequence[Mapping[str, Any]]
+    figures: Floats
+    weight: float
+    aimed_spend: float
+    own_spend: float
+    aimed_variance: float
+
+    def within(self, budget: float) -> int:
+        """Return the variant that spends most within a mean budget, or the cheapest one if none is."""
+        spend = self.figures[:, 0]
+        fits = np.flatnonzero(spend <= spending_limit(budget))
+        # Of equal spends the last: variants are in the order of their budgets.
+        return int(fits[::-1][np.argmax(spend[fits][::-1])]) if len(fits) else int(np.argmin(spend))
+
+    def nearest(self, spend: float) -> int:
+        """Return the variant whose mean spend is nearest to a given one."""
+        return int(np.argmin(np.abs(self.figures[:, 0] - spend)))
+
+
+@dataclass(frozen=True, eq=False)
+class SettingCurves:
+    """The curves of one setting on all folds.
+
+    Parameters
+    ----------
+    candidate : Candidate
+        The setting.
+    folds : sequence of FoldCurve
+        One for each fold.
+    overlap : float
+        How often a row is held out, on average.
+    """
+
+    candidate: Candidate
+    folds: Sequence[FoldCurve]
+    overlap: float
+
+    @property
+    def is_any_budget(self) -> bool:
+        """Whether the method aims at budgets itself, so that more spend is no worse."""
+        return isinstance(self.candidate.estimator, AnyBudgetMixin)
+
+    @property
+    def growth(self) -> float:
+        """How much more the models spend on new rows than on those they learned from, as a factor.
+
+        Models are surer of the rows that they learned from, so that these leave early exits sooner.
+        """
+        shares = self._shares
+        own = float(shares @ np.array([fold.own_spend for fold in self.folds]))
+        more = float(shares @ np.array([fold.aimed_spend for fold in self.folds])) - own
+        variance = float(shares**2 @ np.array([fold.aimed_variance for fold in self.folds]))
+        # With few rows the difference is mostly noise, so it is shrunk as James and Stein do. There is no
+        # reason for new rows to spend less: that is noise, too.
+        kept = max(0.0, 1 - variance / more**2) if more > 0 else 0.0
+        return 1 + kept * more / own if own > 0 else 1.0
+
+    def points(self) -> list[Point]:
+        """Return a point for each variant that every fold has: the mean over folds."""
+        return list(self._by_variant.values())
+
+    def named(self, params: Mapping[str, Any]) -> Point | None:
+        """Return the point of a variant; None if some fold lacks it."""
+        return self._by_variant.get(_key(params))
+
+    @cached_property
+    def _by_variant(self) -> dict[str, Point]:
+        places = [{_key(params): i for i, params in enumerate(fold.params)} for fold in self.folds]
+        return {
+            key: self._mean([variants[key] for variants in places], self.folds[0].params[first])
+            for key, first in places[0].items()
+            # Variants may depend on the data, such as a number of rounds: one that a fold lacks has no mean.
+            if all(key in variants for variants in places)
+        }
+
+    def aimed(self, budget: float) -> Point:
+        """Return the mean of the folds' models, each aimed at a mean budget, if the method does that."""
+        return self._mean([fold.within(budget) for fold in self.folds], {"budget": budget})
+
+    def at_spend(self, spend: float, params: Mapping[str, Any]) -> Point:
+        """Return the mean of the folds' models whose spend is nearest to a given one."""
+        return self._mean([fold.nearest(spend) for fold in self.folds], params)
+
+    @property
+    def _shares(self) -> Floats:
+        weights = np.array([fold.weight for fold in self.folds])
+        return np.asarray(weights / weights.sum())
+
+    def _mean(self, places: Sequence[int], params: Mapping[str, Any]) -> Point:
+        shares = self._shares
+        figures = np.array([fold.figures[place] for fold, place in zip(self.folds, places, strict=True)])
+        # Folds are disjoint, so their errors are independent. With repeats a row counts several times, and
+        # the variance grows by the overlap.
+        errors = shares * figures[:, 3]
+        return Point(
+            self.candidate.method,
+            {**self.candidate.params, **params},
+            spend=float(shares @ figures[:, 0]),
+            max_spend=float(figures[:, 1].max()),
+            score=float(shares @ figures[:, 2]),
+            error=float(np.sqrt(self.overlap * np.sum(errors**2))),
+            loss=float(shares @ figures[:, 4]),
+            estimator=with_params(self.candidate.estimator, params),
+        )
+
+
+def _key(params: Mapping[str, Any]) -> str:
+    return json.dumps(dict(params), sort_keys=True)
+
+
+def with_params(estimator: Any, params: Mapping[str, Any]) -> Any:
+    """Return an unfitted estimator with other parameters; a clone of each of hundreds would be slow."""
+    # A shallow copy shares the other parameters; only the path to a nested one is copied.
+    made = copy(estimator)
+    for name, value in params.items():
+        outer, _, inner = name.partition("__")
+        setattr(made, outer, with_params(getattr(made, outer), {inner: value}) if inner else value)
+    return made

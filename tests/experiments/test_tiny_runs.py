@@ -21,6 +21,7 @@ BUNDLED = {
     "default_set",
     "front_door",
     "miser_accuracy",
+    "quoted_figures",
     "fuzz_store",
     "service_agreement",
 }

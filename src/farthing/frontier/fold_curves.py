@@ -1,8 +1,8 @@
 """The trade-off curves of one setting: one curve per fold, and the point that aiming at a budget gives.
 
 A method that aims at budgets itself gives another curve on other rows: at the same nominal budget one fold
-may buy much and another next to nothing. A figure for a mean budget is therefore made of one model per fold, each
-aimed at the budget on its own curve, as the model that is fitted on all rows will be. Variants of other
+may buy much and another next to nothing. A figure for a mean budget is therefore made of one model per fold,
+each aimed at the budget on its own curve, as the model that is fitted on all rows will be. Variants of other
 methods, such as thresholds and numbers of rounds, spend about the same on any rows.
 """
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import time
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -39,6 +40,8 @@ _SHARE: Final = re.compile(r"\s*([0-9][0-9.eE+-]*)\s*%\s*")
 # Below this many rows a single split is too noisy to choose by, and folds are cheap.
 _FEW_ROWS: Final = 3000
 _FOLDS: Final = 5
+# The part of a time limit that the sweep may take; the rest is for the fit on all rows.
+_SWEEP_SHARE: Final = 0.65
 
 PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
@@ -56,7 +59,8 @@ PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
     cv : int, splitter or None
         How to evaluate, as in `farthing.sweep`; None means five folds below 3,000 rows, else one split.
     time_limit : float, optional
-        Seconds after which no new fit is started.
+        Seconds for the whole of `fit`. Fits that are under way when their time is over are cut off; the best
+        model so far is kept.
     memory : path, optional
         A folder for intermediate results, so that an interrupted fit continues where it stopped.
     progress : bool
@@ -136,6 +140,7 @@ class BudgetedBase(BudgetedEstimator):
         self
         """
         self._validate_params()
+        end = None if self.time_limit is None else time.time() + self.time_limit
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         table = PreparedTable.of(X, type(self).__name__)
@@ -148,7 +153,7 @@ class BudgetedBase(BudgetedEstimator):
         frontier, settings = self._sweep(all_rows, sheet, budget, few=len(rows.y) < _FEW_ROWS)
         _check_some_fitted(frontier, settings)
         # The sweep fitted on part of the rows; the model that is kept learns from all of them.
-        found = deliver(settings, rows, budget, hard=self.budget_kind == "hard")
+        found = deliver(settings, rows, budget, hard=self.budget_kind == "hard", end=end)
         if found is None:
             raise ValueError(f"no model is within the budget of {budget!r}")
         within = found.model.fitted_
@@ -226,8 +231,9 @@ class BudgetedBase(BudgetedEstimator):
         self, rows: SweepRows, sheet: CostSheet, budget: float | None, *, few: bool
     ) -> tuple[Frontier, list[SettingCurves]]:
         return run_sweep(
-            # A model that buys nothing is always a candidate, so that some point is within any budget.
-            [*_listed(self.methods), (self._free_model(sheet), {"budget": [0.0]})],
+            # A model that buys nothing is always a candidate, so that some point is within any budget. It
+            # comes first, since it is fitted in no time.
+            [(self._free_model(sheet), {"budget": [0.0]}), *_listed(self.methods)],
             rows,
             sheet,
             scoring=self.scoring,
@@ -237,7 +243,7 @@ class BudgetedBase(BudgetedEstimator):
             memory=self.memory,
             n_jobs=self.n_jobs,
             progress=self.progress,
-            time_limit=self.time_limit,
+            time_limit=None if self.time_limit is None else _SWEEP_SHARE * self.time_limit,
             random_state=self.random_state,
             classifies=is_classifier(self),
         )
@@ -283,7 +289,7 @@ def _listed(methods: Any) -> list[Any]:
 
 def _check_some_fitted(frontier: Frontier, settings: Sequence[SettingCurves]) -> None:
     """Raise ValueError if all that was left of the methods is the model that buys nothing."""
-    # It is the last candidate.
+    # It never fails.
     if len(settings) <= 1 and frontier.failures:
         reasons = sorted({f"{failure.method}: {failure.reason}" for failure in frontier.failures})
         raise ValueError(f"no method could be fitted: {'; '.join(reasons)}")

@@ -10,6 +10,7 @@ next best settings are tried, too.
 from __future__ import annotations
 
 import math
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -21,6 +22,7 @@ from sklearn.base import clone
 from farthing.base import AnyBudgetMixin, BudgetedEstimator, Point
 from farthing.base.choice import choose
 from farthing.costs import spending_limit, within_budget
+from farthing.deadline import DeadlineReached, deadline
 from farthing.errors import BudgetWarning
 from farthing.frontier.data_split import SweepRows
 from farthing.frontier.fold_curves import SettingCurves, with_params
@@ -31,6 +33,8 @@ _MOST_REFITS: Final = 3
 _MOST_ROWS: Final = 5000
 # A spend that differs by more than this factor from what the folds spent is said.
 _FAR: Final = 1.25
+# The last fit has more rows than those of the folds, and takes about this much longer.
+_MORE_ROWS: Final = 1.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +66,12 @@ class Delivery:
 
 
 def deliver(
-    settings: Sequence[SettingCurves], rows: SweepRows, budget: float | None, *, hard: bool
+    settings: Sequence[SettingCurves],
+    rows: SweepRows,
+    budget: float | None,
+    *,
+    hard: bool,
+    end: float | None = None,
 ) -> Delivery | None:
     """Choose a setting within a budget and fit it on all rows; None if nothing is within the budget.
 
@@ -76,11 +85,25 @@ def deliver(
         Limit on the mean spend, or on that of every row; None means no limit.
     hard : bool
         Whether it applies to every row.
+    end : float, optional
+        When to stop, in seconds since the epoch. Settings whose fit would take longer are passed over, as
+        long as a faster one is left.
     """
     tried: list[Delivery] = []
+    fastest = min((setting.seconds for setting in settings), default=0.0)
     for setting, promised in _ranked(settings, budget, hard=hard):
-        tried.append(_refit(setting, promised, rows, budget, hard=hard))
+        is_fastest = setting.seconds <= fastest
+        if end is not None and not is_fastest and time.time() + _MORE_ROWS * setting.seconds > end:
+            continue
+        try:
+            # The fastest setting is fitted whatever the time, so that there is a model to hand over.
+            with deadline(None if is_fastest else end):
+                tried.append(_refit(setting, promised, rows, budget, hard=hard))
+        except DeadlineReached:
+            continue
         if not tried[-1].is_worse_than_promised or len(tried) == _MOST_REFITS:
+            break
+        if end is not None and time.time() > end:
             break
     if not tried:
         return None

@@ -40,6 +40,8 @@ class FoldCurve:
         fit learned from.
     aimed_variance : float
         Squared standard error of the former.
+    seconds : float
+        What the fit took.
     """
 
     params: Sequence[Mapping[str, Any]]
@@ -48,6 +50,7 @@ class FoldCurve:
     aimed_spend: float
     own_spend: float
     aimed_variance: float
+    seconds: float = 0.0
 
     def within(self, budget: float) -> int:
         """Return the variant that spends most within a mean budget, or the cheapest one if none is."""
@@ -98,6 +101,11 @@ class SettingCurves:
         # reason for new rows to spend less: that is noise, too.
         kept = max(0.0, 1 - variance / more**2) if more > 0 else 0.0
         return 1 + kept * more / own if own > 0 else 1.0
+
+    @property
+    def seconds(self) -> float:
+        """What a fit took, on average."""
+        return float(np.mean([fold.seconds for fold in self.folds]))
 
     def points(self) -> list[Point]:
         """Return a point for each variant that every fold has: the mean over folds."""

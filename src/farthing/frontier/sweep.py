@@ -82,7 +82,7 @@ def sweep(
     progress : bool
         Whether to show a progress bar.
     time_limit : float, optional
-        Seconds after which no new fit is started.
+        Seconds after which no new fit is started, and those under way are cut off.
     random_state : int
         Seed of the single split, and of stochastic methods that have no seed of their own.
 

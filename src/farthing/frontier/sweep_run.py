@@ -17,6 +17,7 @@ from sklearn.base import clone, is_classifier
 
 from farthing.base import BudgetedEstimator, Failure, Frontier
 from farthing.costs import CostSheet, spending_limit
+from farthing.deadline import DeadlineReached, check_deadline, deadline
 from farthing.frontier.candidates import Candidate
 from farthing.frontier.data_split import SweepRows
 from farthing.frontier.fold_curves import FoldCurve, SettingCurves
@@ -29,6 +30,8 @@ Task: TypeAlias = tuple[int, int]
 # By task, what `_fit_and_score` returned.
 Results: TypeAlias = dict[Task, Any]
 
+# Under a time limit, the part of the time left, per fold, that one fit may take, pass by pass.
+_PARTS: Final = (0.1, 0.25, 1.0)
 # Cached results of an older version of this code are not read again.
 _VERSION: Final = 5
 # Folds are kept, so that all candidates share their bins, unless they would take more memory than this.
@@ -126,58 +129,103 @@ def run_all(
     n_jobs, progress, time_limit
         As in `farthing.sweep`.
     """
-    end = math.inf if time_limit is None else time.monotonic() + time_limit
+    end = math.inf if time_limit is None else time.time() + time_limit
     tasks = [(place, fold) for place in range(len(tried)) for fold in range(run.n_folds)]
     where = run.digest() if cache.is_kept else ""
     results: Results = {}
     with Progress(len(tasks), "fits", shown=progress) as bar:
-        # A generator, so that the clock is read when a fit is dispatched.
-        def left() -> Iterator[Any]:
-            for place, fold in tasks:
-                name = digest(where, _setting(tried[place]), fold) if cache.is_kept else ""
-                found = cache.get(name) if cache.is_kept else None
-                if found is not None:
-                    results[place, fold] = found
-                    bar.step()
-                # The first candidate runs whatever the time limit, so that there is a model to return.
-                elif time.monotonic() < end or place == 0:
-                    yield delayed(_fit_and_score)(run, tried[place], (place, fold), cache, name)
+        # Under a time limit a single slow fit must not take the time of all others: it is cut off, and tried
+        # again with more time once the others are done.
+        for part in (math.inf,) if time_limit is None else _PARTS:
+            most = part * (end - time.time()) / run.n_folds
+            cut: set[int] = set()
 
-        # Unordered, so that the bar and the cache move on as fits finish. Results are keyed by task: the
-        # order in which they arrive changes nothing.
-        pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-        for task, result in pool(left()):
-            results[task] = result
-            bar.step()
+            # A generator, so that the clock is read when a fit is dispatched.
+            def left(most: float = most, cut: set[int] = cut) -> Iterator[Any]:
+                for place, fold in [task for task in tasks if task not in results]:
+                    name = digest(where, _setting(tried[place]), fold) if cache.is_kept else ""
+                    found = cache.get(name) if cache.is_kept else None
+                    if found is not None:
+                        results[place, fold] = found
+                        bar.step()
+                    # The first candidate runs whatever the limit, so that there is a model to return.
+                    elif place == 0 or (place not in cut and time.time() < end):
+                        limits = _Limits(name, math.inf, math.inf) if place == 0 else _Limits(name, end, most)
+                        yield delayed(_fit_and_score)(run, tried[place], (place, fold), cache, limits)
+
+            # Unordered, so that the bar and the cache move on as fits finish. Results are keyed by task: the
+            # order in which they arrive changes nothing.
+            pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+            for task, result in pool(left()):
+                if result is None:
+                    cut.add(task[0])
+                else:
+                    results[task] = result
+                    bar.step()
     return results
 
 
+@dataclass(frozen=True)
+class _Limits:
+    """The name of a result in the cache, and when its fit is to be cut off."""
+
+    name: str
+    end: float  # seconds since the epoch
+    most: float  # seconds of the fit
+
+    def moment(self) -> float | None:
+        """Return when to stop; None means never."""
+        moment = min(self.end, time.time() + self.most)
+        return None if math.isinf(moment) else moment
+
+
 def _fit_and_score(
-    run: SweepRun, candidate: Candidate, task: Task, cache: ResultCache, name: str
+    run: SweepRun,
+    candidate: Candidate,
+    task: Task,
+    cache: ResultCache,
+    limits: _Limits,
 ) -> tuple[Task, Any]:
-    """Fit one candidate on one fold; return spend and score of its variants, or why it failed."""
-    learn, held_out = run.rows_of(task[1])
+    """Fit one candidate on one fold, and score it.
+
+    Returns
+    -------
+    task : Task
+        As given.
+    result : dict or None
+        Spend and score of its variants, or why it failed; None if the time was over.
+    """
     try:
-        model = clone(candidate.estimator)
-        model.fit(_table_for(model, learn), learn.y, **_fit_options(model, learn))
-        rows, best = [], (-math.inf, -math.inf, model, 0.0)
-        for params, variant in _variants(model):
-            evaluation = evaluate(variant, held_out, run.costs, run.cap)
-            score, error = run.scorer(evaluation)
-            spend, most = evaluation.mean(evaluation.spend), float(evaluation.spend.max())
-            rows.append([dict(params), spend, most, score, error, run.scorer.loss(evaluation)])
-            # The variant that the aim would take: the most expensive within it, or else the cheapest.
-            fits = run.aim is None or spend <= spending_limit(run.aim)
-            variance = float(evaluation.spend.var()) / len(evaluation.spend)
-            best = max(best, (0.0 if fits else -spend, spend, variant, variance), key=lambda one: one[:2])
-        aimed = [best[1], _own_spend(best[2], learn, run), best[3]]
-        result: Any = {"rows": rows, "weight": held_out.weight(), "aimed": aimed}
+        with deadline(limits.moment()):
+            result = _measure(run, candidate, task[1])
+    except DeadlineReached:
+        return task, None
     except Exception as error:  # whatever a method raises is one point that failed
         result = {"error": f"{type(error).__name__}: {error}"}
-    else:
-        result = json.loads(json.dumps(result))  # as a cache would return it
-    cache.put(name, result)
+    cache.put(limits.name, result)
     return task, result
+
+
+def _measure(run: SweepRun, candidate: Candidate, fold: int) -> Any:
+    learn, held_out = run.rows_of(fold)
+    start = time.perf_counter()
+    model = clone(candidate.estimator)
+    model.fit(_table_for(model, learn), learn.y, **_fit_options(model, learn))
+    seconds = time.perf_counter() - start
+    rows, best = [], (-math.inf, -math.inf, model, 0.0)
+    for params, variant in _variants(model):
+        check_deadline()
+        evaluation = evaluate(variant, held_out, run.costs, run.cap)
+        score, error = run.scorer(evaluation)
+        spend, most = evaluation.mean(evaluation.spend), float(evaluation.spend.max())
+        rows.append([dict(params), spend, most, score, error, run.scorer.loss(evaluation)])
+        # The variant that the aim would take: the most expensive within it, or else the cheapest.
+        fits = run.aim is None or spend <= spending_limit(run.aim)
+        variance = float(evaluation.spend.var()) / len(evaluation.spend)
+        best = max(best, (0.0 if fits else -spend, spend, variant, variance), key=lambda one: one[:2])
+    aimed = [best[1], _own_spend(best[2], learn, run), best[3]]
+    result = {"rows": rows, "weight": held_out.weight(), "aimed": aimed, "seconds": seconds}
+    return json.loads(json.dumps(result))  # as a cache would return it
 
 
 def evaluate(model: Any, rows: SweepRows, costs: CostSheet, cap: float | None) -> Evaluation:
@@ -246,7 +294,8 @@ def gather(
 def _curve(fold: Any) -> FoldCurve:
     rows = fold["rows"]
     figures = np.array([row[1:] for row in rows], dtype=np.float64)
-    return FoldCurve([row[0] for row in rows], figures, fold["weight"], *fold["aimed"])
+    aimed, own, variance = fold["aimed"]
+    return FoldCurve([row[0] for row in rows], figures, fold["weight"], aimed, own, variance, fold["seconds"])
 
 
 def _variants(model: Any) -> Iterator[tuple[dict[str, Any], Any]]:

@@ -8,6 +8,7 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 
+from farthing.deadline import check_deadline
 from farthing.learning.blas_threads import one_blas_thread
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
@@ -99,6 +100,7 @@ def _descend(  # noqa: PLR0917 - the arguments of `proximal_descent`
     ahead = (coef, intercept, scores)
     momentum, plain = 1.0, True
     for _ in range(max_iter):
+        check_deadline()
         _, gradient = loss(ahead[2])
         new_coef = penalty.prox(ahead[0] - step * (design.terms.T @ gradient.T), step)
         new_intercept = ahead[1] - step * gradient.sum(axis=1)

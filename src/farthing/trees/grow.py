@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from farthing._core import TreeGrower
 from farthing.costs import CostSheet
+from farthing.deadline import check_deadline
 from farthing.table import Bins
 from farthing.trees.forest import Forest
 from farthing.trees.ledgers import RowLedgers
@@ -168,6 +169,7 @@ class Grower:
         -------
         Grown
         """
+        check_deadline()
         return self._grown(
             *self._core.gradient(
                 gradients,
@@ -239,6 +241,7 @@ class Grower:
         -------
         Grown
         """
+        check_deadline()
         return self._grown(
             *self._core.classes(
                 labels,

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import Booster
+from farthing.deadline import check_deadline
 from farthing.learning.voting.tree_vote_model import GRID, MOST
 from farthing.table import Bins
 from farthing.trees import Forest
@@ -97,6 +98,7 @@ class StumpRounds:
         # Sums of voting weights are exact only below MOST, so their total is limited, too.
         perfect, room = False, MOST - self._core.max_vote_weight - sum(self.alphas)
         while not perfect and len(self.edges) < n_rounds and room > 0:
+            check_deadline()
             edges = self.candidates()
             edges[edges <= GRID] = 0.0  # their voting weight would be 0 on the grid
             if not intercept:

@@ -4,19 +4,8 @@ Every feature has a price. Farthing learns models that know the prices, accounts
 spends, and asks for one feature at a time.
 """
 
-from importlib.metadata import PackageNotFoundError, version
-
-from farthing import adaptive, boosting, cascades, forests, neighbors
-from farthing.base import load
-from farthing.costs import CostSheet, Group
-from farthing.frontier import BudgetedClassifier, BudgetedRegressor, ErrorCosts, Frontier, sweep
-from farthing.table import PreparedTable
-from farthing.walks import REFUSED, Ask, Decision, Walk, aconsult, consult
-
-try:
-    __version__ = version("farthing")
-except PackageNotFoundError:  # imported from a source tree that is not installed
-    __version__ = "0"
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 __all__ = [
     "REFUSED",
@@ -40,3 +29,52 @@ __all__ = [
     "neighbors",
     "sweep",
 ]
+
+# Names load when they are first used (PEP 562), since scikit-learn and SciPy alone take seconds to import.
+if TYPE_CHECKING:
+    from farthing import adaptive, boosting, cascades, forests, neighbors
+    from farthing.base import load
+    from farthing.costs import CostSheet, Group
+    from farthing.frontier import BudgetedClassifier, BudgetedRegressor, ErrorCosts, Frontier
+    from farthing.frontier.sweep import sweep
+    from farthing.table import PreparedTable
+    from farthing.walks import REFUSED, Ask, Decision, Walk, aconsult, consult
+
+    __version__: str
+else:  # hidden from type checkers, to which `__getattr__` would mean that any name is there
+    _HOMES = {
+        "base": ("load",),
+        "costs": ("CostSheet", "Group"),
+        "frontier": ("BudgetedClassifier", "BudgetedRegressor", "ErrorCosts", "Frontier", "sweep"),
+        "table": ("PreparedTable",),
+        "walks": ("REFUSED", "Ask", "Decision", "Walk", "aconsult", "consult"),
+    }
+    _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+    # Those that need no extra; `farthing.report`, `farthing.service` and `farthing.cli` are imported by name.
+    _SUBMODULES = (
+        *("adaptive", "base", "boosting", "cascades", "checks", "costs", "datasets", "errors", "forests"),
+        *("frontier", "learning", "metrics", "neighbors", "store", "table", "trees", "typing", "walks"),
+    )
+
+    def __getattr__(name):
+        if name in _HOME_OF:
+            value = getattr(import_module(f"farthing.{_HOME_OF[name]}"), name)
+        elif name in _SUBMODULES:
+            value = import_module(f"farthing.{name}")
+        elif name == "__version__":
+            value = _installed_version()
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value  # the next use does not come here
+        return value
+
+    def __dir__():
+        return sorted({*globals(), *_HOME_OF, *_SUBMODULES, "__version__"})
+
+    def _installed_version():
+        from importlib.metadata import PackageNotFoundError, version  # noqa: PLC0415 - takes long to import
+
+        try:
+            return version("farthing")
+        except PackageNotFoundError:  # imported from a source tree that is not installed
+            return "0"

@@ -131,13 +131,13 @@ def test_missing_package_says_what_to_install(
 
 def test_no_folder_and_no_network_says_both_ways(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("FARTHING_DATA", raising=False)
-    monkeypatch.setattr(external, "fetch_openml", offline)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
     with pytest.raises(OSError, match=r"OpenML.*no network.*letter\.parquet.*FARTHING_DATA.*is not set"):
         load_table("letter")
 
 
 def test_empty_folder_is_named(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(external, "fetch_openml", offline)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", offline)
     with pytest.raises(OSError, match="which has none"):
         load_table("letter")
 
@@ -160,7 +160,7 @@ def small(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Entry:
 
 def test_openml_table_gets_the_published_split(small: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
     X = pd.DataFrame({"a": range(6)})
-    monkeypatch.setattr(external, "fetch_openml", answer("Small", X, pd.Series([*"kkmkmm"])))
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", answer("Small", X, pd.Series([*"kkmkmm"])))
     data = load_table("small")
     assert data.split is not None
     assert data.split.tolist() == ["train"] * 4 + ["test"] * 2
@@ -173,13 +173,14 @@ def test_openml_table_in_another_order_gets_no_split(
     small: Entry, target: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     X = pd.DataFrame({"a": range(len(target))})
-    monkeypatch.setattr(external, "fetch_openml", answer("Small", X, pd.Series(target)))
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", answer("Small", X, pd.Series(target)))
     with pytest.warns(UserWarning, match="'small' does not hold the rows of the published split"):
         assert load_table("small").split is None
 
 
 def test_openml_table_of_another_name_is_refused(small: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(external, "fetch_openml", answer("Big", pd.DataFrame({"a": [1]}), pd.Series([1])))
+    other = answer("Big", pd.DataFrame({"a": [1]}), pd.Series([1]))
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", other)
     with pytest.raises(OSError, match="data set 99 is 'Big', not 'Small'"):
         load_table("small")
 
@@ -191,7 +192,7 @@ def test_openml_is_asked_for_the_listed_data_set(small: Entry, monkeypatch: pyte
         asked.update(kwargs)
         return offline()
 
-    monkeypatch.setattr(external, "fetch_openml", record)
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", record)
     with pytest.raises(OSError, match="could not be downloaded"):
         load_table("small", data_home="here")
     assert asked == {"data_id": 99, "as_frame": True, "parser": "auto", "data_home": "here"}

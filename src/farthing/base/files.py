@@ -45,7 +45,7 @@ def kind_of(model: BudgetedEstimator) -> str:
     """Return the name by which a file identifies the method; only registered methods have one."""
     kind = type(model).__name__
     # A subclass may share the name of a registered method; loading would then build the wrong class.
-    if kind not in registry.registered() or registry.get(kind) is not type(model):
+    if not registry.is_registered(type(model)):
         raise TypeError(
             f"{kind} is not a registered method, so no file of it could be loaded; "
             "put @farthing.base.register() above its class"
@@ -86,6 +86,8 @@ def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
     FileNotFoundError
         If there is no such file.
     """
+    # Decoding needs the codecs and readers of the methods, which are registered with them.
+    registry.import_methods()
     with store.trusting(trusted):
         kind, state = store.read(path)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any, Final, TypeAlias, TypeVar
 
 Grid: TypeAlias = Mapping[str, Any] | Callable[..., Mapping[str, Any]]
@@ -11,6 +12,10 @@ Method = TypeVar("Method", bound=type)
 
 LAST: Final = 100
 """The rank of a method that was registered without one."""
+
+# The packages whose import registers the methods. They build on this one, so they are named as text, and
+# imported only when a method is looked for.
+_METHOD_PACKAGES: Final = ("boosting", "forests", "adaptive", "cascades", "neighbors", "frontier")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,9 @@ def register(
 
     def enter(method: Method) -> Method:
         name = method.__name__
+        # A clash with a method of Farthing's must be found here, not when that one is loaded.
+        if not _is_own(method):
+            import_methods()
         present = _ENTRIES.get(name)
         # The same origin is no clash: a notebook cell run twice, or a reloaded module, redefines its class.
         if present is not None and _origin(present.method) != _origin(method):
@@ -90,6 +98,28 @@ def register(
         return method
 
     return enter
+
+
+def import_methods() -> None:
+    """Import the packages of Farthing's methods, which registers them and the values that files of them hold.
+
+    Importing `farthing` or `farthing.base` loads no method, since all of them together take seconds.
+
+    Examples
+    --------
+    >>> from farthing.base.registry import import_methods
+    >>> import_methods()
+    >>> "GreedyMiserClassifier" in registered()
+    True
+    """
+    for package in _METHOD_PACKAGES:
+        import_module(f"farthing.{package}")
+
+
+def is_registered(method: type) -> bool:
+    """Return whether a class itself is registered, not just another one of its name."""
+    entry = _ENTRIES.get(method.__name__)
+    return entry is not None and entry.method is method
 
 
 def get(name: str) -> Any:
@@ -123,10 +153,13 @@ def trials(name: str) -> tuple[Any, ...]:
 
 def registered() -> tuple[str, ...]:
     """Return the names of all methods, sorted."""
+    import_methods()
     return tuple(sorted(_ENTRIES))
 
 
 def _entry(name: str) -> Entry:
+    if name not in _ENTRIES:
+        import_methods()
     try:
         return _ENTRIES[name]
     except KeyError:
@@ -134,6 +167,10 @@ def _entry(name: str) -> Entry:
             f"no method named {name!r} is registered; there are {', '.join(registered()) or 'none'}. "
             "Import the module that defines it first"
         ) from None
+
+
+def _is_own(method: type) -> bool:
+    return method.__module__.startswith("farthing.")
 
 
 def _origin(method: type) -> tuple[str, str]:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import fetch_openml
 
 from farthing.costs import CostSheet
 from farthing.datasets.catalogue import BUNDLED, CATALOGUE, Entry
@@ -125,6 +124,8 @@ def _read(name: str, path: Path) -> Dataset:
 def _fetch(name: str, entry: Entry, data_home: str | os.PathLike[str] | None) -> Dataset:
     if entry.openml is None:
         raise FileNotFoundError(f"The table {name!r} is not on OpenML. {_where_to_put(name)}")
+    from sklearn.datasets import fetch_openml  # noqa: PLC0415 - only downloads need scikit-learn
+
     number, title = entry.openml
     try:
         found = fetch_openml(data_id=number, as_frame=True, parser="auto", data_home=data_home)

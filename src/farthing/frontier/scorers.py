@@ -10,54 +10,35 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import config_context
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import check_scoring
 
-from farthing.frontier.roc_error import roc_error
+from farthing.frontier.evaluation import Evaluation, standard_error
+from farthing.frontier.linearized import LINEARIZED, Linearized
+from farthing.frontier.resampling import average_precisions, roc_areas, sample_blocks
+from farthing.frontier.roc_error import roc_area, roc_error
 from farthing.metrics import ndcg_by_query, prefix_precision_by_query
 from farthing.typing import Floats
 
-# Bootstrap samples for the standard error of a score that is not a mean over rows.
-_RESAMPLES: Final = 40
+__all__ = [
+    "AreaScore",
+    "ErrorCosts",
+    "Evaluation",
+    "LinearizedScore",
+    "PrecisionScore",
+    "RankScore",
+    "RowScore",
+    "ScikitLearnScore",
+    "Scorer",
+    "brier",
+    "scorer_of",
+]
+
 _RANKINGS: Final[dict[str, Callable[..., Floats]]] = {
     "ndcg": ndcg_by_query,
     "precision": prefix_precision_by_query,
 }
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Evaluation:
-    """The predictions of a model for held-out rows, and the truth.
-
-    Attributes
-    ----------
-    y : ndarray, shape (n_rows,)
-        The truth.
-    prediction : ndarray, shape (n_rows,)
-        Labels or numbers.
-    probabilities : ndarray of float64, shape (n_rows, n_classes), or None
-        For classifiers that give them.
-    spend : ndarray of float64, shape (n_rows,)
-        What each row paid.
-    classes : ndarray or None
-        The labels of the columns of ``probabilities``; None for a regressor.
-    weights : ndarray of float64, shape (n_rows,), or None
-        Weight of each row.
-    qid : ndarray or None
-        The query of each row.
-    """
-
-    y: NDArray[Any]
-    prediction: NDArray[Any]
-    probabilities: Floats | None
-    spend: Floats
-    classes: NDArray[Any] | None = None
-    weights: Floats | None = None
-    qid: NDArray[Any] | None = None
-
-    def mean(self, of_rows: Floats) -> float:
-        """Return the weighted mean of a number for each row."""
-        return float(np.average(of_rows, weights=self.weights))
 
 
 class Scorer(ABC):
@@ -193,7 +174,7 @@ class RankScore(Scorer):
     def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the mean over the queries and its standard error."""
         scores = self.of_queries(evaluation.y, evaluation.prediction, qid=evaluation.qid, k=self.k)
-        return float(scores.mean()), _standard_error(scores)
+        return float(scores.mean()), standard_error(scores)
 
 
 class ScikitLearnScore(Scorer):
@@ -209,17 +190,21 @@ class ScikitLearnScore(Scorer):
 
     def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the score and the spread of it over resampled rows."""
-        n_rows = len(evaluation.y)
-        # A fixed seed: the same predictions must always have the same standard error.
-        rng = np.random.default_rng(0)
-        drawn = []
-        for _ in range(_RESAMPLES):
-            try:
-                drawn.append(self.score(evaluation, rng.choice(n_rows, n_rows)))
-            except ValueError:  # a sample without one of the classes, say
-                continue
-        spread = float(np.std(drawn, ddof=1)) if len(drawn) > _RESAMPLES // 2 else math.nan
-        return self.score(evaluation), spread
+        score = self.score(evaluation)
+        # The rows passed scikit-learn's checks once; samples of them need not.
+        with config_context(assume_finite=True, skip_parameter_validation=True):
+            drawn = [
+                self._score_of_sample(evaluation, np.repeat(np.arange(len(counts)), counts))
+                for block in sample_blocks(len(evaluation.y))
+                for counts in block
+            ]
+        return score, _spread(np.array(drawn))
+
+    def _score_of_sample(self, evaluation: Evaluation, rows: NDArray[np.int64]) -> float:
+        try:
+            return self.score(evaluation, rows)
+        except ValueError:  # a sample without one of the classes, say
+            return math.nan
 
     def score(self, evaluation: Evaluation, rows: NDArray[np.int64] | None = None) -> float:
         """Return the score of all rows, or of some."""
@@ -230,21 +215,62 @@ class ScikitLearnScore(Scorer):
         return float(self._scorer(_replay(evaluation), rows, evaluation.y[rows], **options))
 
 
+class LinearizedScore(ScikitLearnScore):
+    """A score of scikit-learn whose standard error has a closed form, see `farthing.frontier.linearized`.
+
+    Parameters
+    ----------
+    name : str
+        scikit-learn's name of the score.
+    scorer : callable
+        scikit-learn's scorer, for what is not the plain case.
+    linearize : callable
+        From an evaluation to the score and the influence of each row, or None.
+    """
+
+    def __init__(self, name: str, scorer: Any, linearize: Callable[[Evaluation], Linearized | None]) -> None:
+        super().__init__(name, scorer)
+        self._linearize = linearize
+
+    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
+        """Return the score and its standard error, to first order."""
+        found = self._linearize(evaluation)
+        if found is None:
+            return super().__call__(evaluation)
+        score, influences = found
+        if evaluation.weights is not None:  # the order in which scikit-learn adds up weights varies
+            score = self.score(evaluation)
+        return score, standard_error(influences, evaluation.weights)
+
+
 class AreaScore(ScikitLearnScore):
     """The area under the ROC curve of two classes, with the standard error of DeLong."""
 
     def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the area and its standard error; the error is resampled if there are weights."""
-        if (
-            evaluation.probabilities is None
-            or evaluation.probabilities.shape[1] != 2
-            or evaluation.weights is not None
-        ):
+        found = _positives(evaluation)
+        if found is None:
             return super().__call__(evaluation)
-        assert evaluation.classes is not None
-        return self.score(evaluation), roc_error(
-            evaluation.y == evaluation.classes[1], evaluation.probabilities[:, 1]
-        )
+        truth, scores = found
+        if evaluation.weights is None:
+            return roc_area(truth, scores), roc_error(truth, scores)
+        return self.score(evaluation), _spread(roc_areas(truth, scores, evaluation.weights))
+
+
+class PrecisionScore(ScikitLearnScore):
+    """The average precision of two classes, with a standard error over resampled rows, all in one pass."""
+
+    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
+        """Return the average precision and its standard error."""
+        found = _positives(evaluation)
+        # scikit-learn wants the positive class to be 1, or raises.
+        if found is None or np.asarray(evaluation.classes)[1] != 1:
+            return super().__call__(evaluation)
+        return self.score(evaluation), _spread(average_precisions(*found, evaluation.weights))
+
+
+# Scores of rankings, which are no smooth functions of means over rows.
+_RESAMPLED: Final = {"roc_auc": AreaScore, "average_precision": PrecisionScore}
 
 
 def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
@@ -273,15 +299,25 @@ def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
         )
     if scoring == "neg_mean_squared_error":
         return RowScore(scoring, lambda evaluation: -((evaluation.prediction - evaluation.y) ** 2))
-    if isinstance(scoring, str) and (kind := scoring.partition("@"))[1]:
-        if kind[0] not in _RANKINGS or not kind[2].isdigit() or int(kind[2]) < 1:
-            raise ValueError(
-                f"scoring must be one of scikit-learn's, 'ndcg@k' or 'precision@k'; got {scoring!r}"
-            )
-        return RankScore(scoring, _RANKINGS[kind[0]], int(kind[2]))
-    scorer = check_scoring(_Classes() if classifies else _Numbers(), scoring)
-    kind_of_score = AreaScore if scoring == "roc_auc" else ScikitLearnScore
-    return kind_of_score(scoring if isinstance(scoring, str) else "score", scorer)
+    if isinstance(scoring, str) and "@" in scoring:
+        return _ranking(scoring)
+    return _of_scikit_learn(scoring, check_scoring(_Classes() if classifies else _Numbers(), scoring))
+
+
+def _of_scikit_learn(scoring: Any, scorer: Any) -> ScikitLearnScore:
+    """Return the fastest way to a score and its standard error."""
+    if not isinstance(scoring, str):
+        return ScikitLearnScore("score", scorer)
+    if scoring in LINEARIZED:
+        return LinearizedScore(scoring, scorer, LINEARIZED[scoring])
+    return _RESAMPLED.get(scoring, ScikitLearnScore)(scoring, scorer)
+
+
+def _ranking(scoring: str) -> RankScore:
+    name, _, cutoff = scoring.partition("@")
+    if name not in _RANKINGS or not cutoff.isdigit() or int(cutoff) < 1:
+        raise ValueError(f"scoring must be one of scikit-learn's, 'ndcg@k' or 'precision@k'; got {scoring!r}")
+    return RankScore(scoring, _RANKINGS[name], int(cutoff))
 
 
 def brier(evaluation: Evaluation) -> float:
@@ -338,17 +374,21 @@ def _replay(evaluation: Evaluation) -> _Replay:
     return replay
 
 
+def _positives(evaluation: Evaluation) -> tuple[NDArray[np.bool_], Floats] | None:
+    """Return which rows are positive, and their scores; None unless two classes occur in the rows."""
+    probabilities, places = evaluation.probabilities, evaluation.places(evaluation.y)
+    if probabilities is None or probabilities.shape[1] != 2 or places is None:
+        return None
+    truth, scores = places == 1, probabilities[:, 1]
+    plain = truth.any() and not truth.all() and np.isfinite(scores).all()
+    return (truth, scores) if plain else None
+
+
+def _spread(resampled: Floats) -> float:
+    """Return the standard deviation over bootstrap samples; NaN if most of them have no score."""
+    drawn = resampled[~np.isnan(resampled)]
+    return float(np.std(drawn, ddof=1)) if len(drawn) > len(resampled) // 2 else math.nan
+
+
 def _mean(evaluation: Evaluation, of_rows: Floats) -> tuple[float, float]:
-    return evaluation.mean(of_rows), _standard_error(of_rows, evaluation.weights)
-
-
-def _standard_error(values: Floats, weights: Floats | None = None) -> float:
-    """Return the standard error of a weighted mean of independent values, NaN for a single one."""
-    n = len(values)
-    if n < 2:
-        return math.nan
-    shares = np.full(n, 1 / n) if weights is None else weights / weights.sum()
-    # Variance of a weighted mean of independent values, with Bessel's correction; for equal weights it is the
-    # usual standard error.
-    residuals = values - float(shares @ values)
-    return float(np.sqrt(n / (n - 1) * np.sum((shares * residuals) ** 2)))
+    return evaluation.mean(of_rows), standard_error(of_rows, evaluation.weights)

@@ -10,7 +10,6 @@ from typing import Any, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import check_array
 
 from farthing.errors import TableError
 from farthing.table.values import TableTypeError
@@ -96,6 +95,8 @@ def _check_array(X: Any, estimator: str) -> NDArray[Any]:
     if isinstance(X, np.ma.MaskedArray):
         dtype, missing = (np.float64, np.nan) if X.dtype.kind in "biuf" else (object, None)
         X = np.ma.filled(X.astype(dtype), missing)
+    from sklearn.utils import check_array  # noqa: PLC0415 - the rest of the package does without
+
     try:
         array = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)
         if array.dtype.kind in "US" and isinstance(X, list | tuple):

@@ -14,19 +14,18 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_consistent_length
 
 from farthing.base import BudgetedEstimator, BudgetKind, FittedModel, Frontier, Point, TrainingSet
+from farthing.base.fit_time import expected_seconds
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
 from farthing.costs import CostSheet, CostsLike, spending_limit
 from farthing.errors import BudgetWarning
 from farthing.frontier.budgeted_model import ChosenModel
-from farthing.frontier.data_split import SweepRows
+from farthing.frontier.data_split import SweepRows, default_folds
+from farthing.frontier.progress_bar import Progress
 from farthing.frontier.sweep import sweep
 from farthing.table import PreparedTable
 
 _SHARE: Final = re.compile(r"\s*([0-9][0-9.eE+-]*)\s*%\s*")
-# Below this many rows a single split is too noisy to choose by, and folds are cheap.
-_FEW_ROWS: Final = 3000
-_FOLDS: Final = 5
 
 PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
@@ -137,7 +136,7 @@ class BudgetedBase(BudgetedEstimator):
         sheet = CostSheet.of(self.costs, table.schema.names)
         budget = budget_of(self.budget, sheet)
         # All rows go to the sweep: folds that the user gives are numbered over rows of weight zero too.
-        self.frontier_ = self._sweep(all_rows, sheet, budget, few=len(rows.y) < _FEW_ROWS)
+        self.frontier_ = self._sweep(all_rows, sheet, budget, folds=default_folds(len(rows.y)))
         chosen = _choose(self.frontier_, budget, hard=self.budget_kind == "hard")
         # The sweep fitted on part of the rows; the model that is kept learns from all of them.
         model = clone(chosen.estimator)
@@ -146,7 +145,10 @@ class BudgetedBase(BudgetedEstimator):
                 f"{chosen.method} does not keep the contract, so it cannot be the model; "
                 "farthing.sweep takes any estimator, for comparison"
             )
-        model.fit(rows.table, rows.y, rows.weights)
+        expected = expected_seconds(self.frontier_.fit_times, chosen)
+        with Progress(1, "fit on all rows", shown=self.progress, expected=expected) as bar:
+            model.fit(rows.table, rows.y, rows.weights)
+            bar.step()
         if self.budget_kind == "mean" and budget is not None:
             model = _held_to(budget, model, rows)
         within = model.fitted_
@@ -158,7 +160,9 @@ class BudgetedBase(BudgetedEstimator):
         _warn_if_nothing(sheet, budget, chosen)
         return self
 
-    def _sweep(self, rows: SweepRows, sheet: CostSheet, budget: float | None, *, few: bool) -> Frontier:
+    def _sweep(
+        self, rows: SweepRows, sheet: CostSheet, budget: float | None, *, folds: int | None
+    ) -> Frontier:
         return sweep(
             # A model that buys nothing is always a candidate, so that some point is within any budget.
             [*_listed(self.methods), (self._free_model(sheet), {"budget": [0.0]})],
@@ -166,7 +170,7 @@ class BudgetedBase(BudgetedEstimator):
             rows.y,
             sheet,
             scoring=self.scoring,
-            cv=_FOLDS if self.cv is None and few else self.cv,
+            cv=folds if self.cv is None else self.cv,
             budget=budget,
             budget_kind=self.budget_kind,
             sample_weight=rows.weights,

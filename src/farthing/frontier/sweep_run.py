@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
 from farthing.base import BudgetedEstimator, Failure, Frontier, Point
+from farthing.base.fit_time import FitTime
 from farthing.costs import CostSheet
 from farthing.frontier.candidates import Candidate
 from farthing.frontier.data_split import SweepRows
 from farthing.frontier.progress_bar import Progress
 from farthing.frontier.result_cache import ResultCache, digest
 from farthing.frontier.scorers import Evaluation, Scorer
+from farthing.frontier.time_left import TimeLeft
 
 # The place of a candidate, and a fold.
 Task: TypeAlias = tuple[int, int]
@@ -123,7 +125,8 @@ def run_all(
     tasks = [(place, fold) for place in range(len(tried)) for fold in range(run.n_folds)]
     where = run.digest() if cache.is_kept else ""
     results: Results = {}
-    with Progress(len(tasks), "fits", shown=progress) as bar:
+    left_over = TimeLeft([(tried[place].method, place) for place, _ in tasks], limit=time_limit)
+    with Progress(len(tasks), "fits", shown=progress, time_left=left_over) as bar:
         # A generator, so that the clock is read when a fit is dispatched.
         def left() -> Iterator[Any]:
             for place, fold in tasks:
@@ -131,7 +134,7 @@ def run_all(
                 found = cache.get(name) if cache.is_kept else None
                 if found is not None:
                     results[place, fold] = found
-                    bar.step()
+                    bar.step(tried[place].method, place)
                 # The first candidate runs whatever the time limit, so that there is a model to return.
                 elif time.monotonic() < end or place == 0:
                     yield delayed(_fit_and_score)(run, tried[place], (place, fold), cache, name)
@@ -141,7 +144,7 @@ def run_all(
         pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
         for task, result in pool(left()):
             results[task] = result
-            bar.step()
+            bar.step(tried[task[0]].method, task[0], result["seconds"])
     return results
 
 
@@ -150,9 +153,12 @@ def _fit_and_score(
 ) -> tuple[Task, Any]:
     """Fit one candidate on one fold; return spend and score of its variants, or why it failed."""
     learn, held_out = run.rows_of(task[1])
+    start = time.perf_counter()
+    fit_seconds = math.nan
     try:
         model = clone(candidate.estimator)
         model.fit(_table_for(model, learn), learn.y, **_fit_options(model, learn))
+        fit_seconds = time.perf_counter() - start
         rows = []
         for params, variant in _variants(model):
             evaluation = evaluate(variant, held_out, run.costs, run.cap)
@@ -166,7 +172,8 @@ def _fit_and_score(
     else:
         result = json.loads(json.dumps(result))  # as a cache would return it
     cache.put(name, result)
-    return task, result
+    # Times are not cached: the same sweep gives the same files.
+    return task, {**result, "seconds": time.perf_counter() - start, "fit_seconds": fit_seconds}
 
 
 def evaluate(model: Any, rows: SweepRows, costs: CostSheet, cap: float | None) -> Evaluation:
@@ -217,7 +224,19 @@ def gather(run: SweepRun, tried: Sequence[Candidate], results: Results) -> Front
         run.costs.unit or "",
         run.costs.total(run.costs.features),
         n_skipped,
+        fit_times=_fit_times(run, tried, results),
     )
+
+
+def _fit_times(run: SweepRun, tried: Sequence[Candidate], results: Results) -> tuple[FitTime, ...]:
+    """Return the mean time of a fit of each candidate that was fitted in this sweep."""
+    found = []
+    for place, candidate in enumerate(tried):
+        folds = [results.get((place, fold), {}) for fold in range(run.n_folds)]
+        times = [fold["fit_seconds"] for fold in folds if fold.get("fit_seconds", math.nan) > 0]
+        if times:
+            found.append(FitTime(candidate.method, candidate.params, sum(times) / len(times)))
+    return tuple(found)
 
 
 def _points(candidate: Candidate, folds: Sequence[Any], overlap: float) -> list[Point]:

@@ -19,7 +19,7 @@ from farthing.report.audit import audit
 from farthing.typing import Floats, Integers
 
 SHARES: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-_FOLDS: Final = 5
+N_FOLDS: Final = 5
 _BINS: Final = 10
 
 
@@ -211,10 +211,10 @@ def _held_out(chosen: Point, X: Any, y: NDArray[Any]) -> Floats:
     if is_classifier(estimator):
         # Stratified folds need a row of each class per fold.
         least = int(np.unique(y, return_counts=True)[1].min())
-        kind = StratifiedKFold if least >= _FOLDS else KFold
-        folds = kind(_FOLDS, shuffle=True, random_state=0)
+        kind = StratifiedKFold if least >= N_FOLDS else KFold
+        folds = kind(N_FOLDS, shuffle=True, random_state=0)
         return np.asarray(cross_val_predict(estimator, X, y, cv=folds, method="predict_proba"))
-    folds = KFold(_FOLDS, shuffle=True, random_state=0)
+    folds = KFold(N_FOLDS, shuffle=True, random_state=0)
     return np.asarray(cross_val_predict(estimator, X, y, cv=folds))[:, np.newaxis]
 
 

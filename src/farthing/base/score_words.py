@@ -44,6 +44,11 @@ class ScoreWords:
         negated = name.startswith("neg_") or name.endswith(", negated")
         return cls(_TITLES.get(name, name.removeprefix("neg_").replace("_", " ")), negated)
 
+    @property
+    def axis(self) -> str:
+        """The label of an axis that shows the scores as they are."""
+        return f"{self.title} (negated: higher is better)" if self.negated else self.title
+
     def value(self, score: float) -> float:
         """Return the number to show."""
         return -score if self.negated else score

@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from farthing.base.score_words import ScoreWords
 from farthing.frontier import Frontier, Point
 from farthing.frontier.budgeted_base import BudgetedBase
 from farthing.report.audit import audit
@@ -133,6 +134,11 @@ class Summary:
     calibration: Calibration | None
     scatter: tuple[Floats, Floats] | None
     traces: tuple[WalkTrace, ...]
+
+    @property
+    def words(self) -> ScoreWords:
+        """How to show the scores."""
+        return ScoreWords.of(self.score_name)
 
     def money(self, amount: float) -> str:
         """Return an amount as text; amounts of a hundred and more have no decimals."""

@@ -85,7 +85,7 @@ def demo(
 
 def _beside_the_budget(spent: float) -> str:
     if spent > BUDGET:
-        return f", more than {BUDGET}, which is the mean over the patients"
+        return f", more than the {BUDGET} that patients may cost on average"
     return ""
 
 

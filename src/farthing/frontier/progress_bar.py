@@ -75,7 +75,7 @@ class Progress:
         if self._done >= self._total:
             return ""
         if self._time_left is not None:
-            return in_words(self._time_left.seconds())
+            return in_words(self._time_left.seconds(), is_bound=self._time_left.is_bound)
         if self._expected is None:
             return ""
         return in_words(max(self._expected - (time.monotonic() - self._start), 0.0))

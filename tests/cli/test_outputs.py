@@ -58,6 +58,16 @@ def test_predictions_by_extension_list_purchases_in_their_order(run, model, shop
     np.testing.assert_array_equal([row["spend"] for row in rows], fitted.spend(X))
 
 
+def test_purchases_in_the_order_of_the_price_list(run, model, shop, tmp_path):
+    code, _, err = run(
+        "predict", model, shop / "visitors.csv", "-o", tmp_path / "said.json", "--no-ordered", "--budget", "6"
+    )
+    assert code == 0, err
+    rows = json.loads((tmp_path / "said.json").read_text())
+    column = farthing.load(model).costs_.column
+    assert all(row["acquired"] == sorted(row["acquired"], key=column) for row in rows)
+
+
 def test_predict_within_a_share(run, model, shop):
     code, out, err = run("predict", model, shop / "visitors.csv", "--budget", "25%", "--json")
     assert code == 0, err

@@ -194,3 +194,27 @@ def test_a_default_price_and_spare_features(run, shop, tmp_path):
     code, _, err = run(*command)
     assert code == 0, err
     assert farthing.load(tmp_path / "m").costs_.own.tolist() == [1, 3, 3]
+
+
+class TestForModel:
+    @pytest.fixture(scope="class")
+    @classmethod
+    def fitted(cls, run, shop):
+        path = shop / "tables.farthing"
+        assert run("fit", shop / "visitors.csv", "bought", "-o", path, *TREE)[0] == 0
+        return path
+
+    def test_other_columns_are_not_blamed_for_one_that_is_missing(self, run, fitted, shop, tmp_path):
+        pd.read_csv(shop / "visitors.csv").rename(columns={"age": "years"}).to_csv(
+            tmp_path / "t.csv", index=False
+        )
+        code, _, err = run("predict", fitted, tmp_path / "t.csv")
+        assert code == 1
+        assert "age" in err
+        assert "bought" not in err
+
+    def test_another_table(self, run, fitted, tmp_path):
+        pd.DataFrame({"a": [1.0], "b": [2.0]}).to_csv(tmp_path / "t.csv", index=False)
+        code, _, err = run("predict", fitted, tmp_path / "t.csv")
+        assert code == 1
+        assert "the table has no column of the model, which knows age, score, city; it has a, b" in err

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -15,6 +15,9 @@ from farthing.cli.tables import for_model, read_table
 
 if TYPE_CHECKING:
     from farthing.walks.decision import Decisions
+
+# From this many rows on, walking them takes long enough for a bar.
+_MANY: Final = 1000
 
 
 @app.command()
@@ -35,10 +38,16 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
             help="What each row may spend: a number, or a share of what all features cost, such as 20%."
         ),
     ] = None,
+    ordered: Annotated[
+        bool,
+        typer.Option(
+            help="List the features in the order of purchase, or, quicker, in that of the price list."
+        ),
+    ] = True,
     separator: Separator = None,
     as_json: AsJson = False,
 ) -> None:
-    """Predict every row, with its spend and the features it acquired, in the order of purchase."""
+    """Predict every row, with its spend and the features it acquired."""
     file = None if output is None or str(output) == "-" else output
     with clear_errors():
         check_destination(file, "--output", TABLES)
@@ -55,7 +64,7 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
             for place, label in enumerate(fitted.classes_.tolist()):
                 columns[f"probability of {label}"] = decided.probabilities[:, place]
         columns["spend"] = decided.spent
-        columns["acquired"] = purchases(fitted, frame, decided, cap)
+        columns["acquired"] = purchases(fitted, frame, decided, cap, ordered=ordered, quiet=as_json)
         result = pd.DataFrame(columns)
         if file is not None:
             write_table(result, file)
@@ -76,8 +85,10 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
     emit(payload, summary if file is not None else table_text(result).rstrip(), as_json=as_json)
 
 
-def purchases(model: Any, frame: Any, decided: Decisions, budget: float | None) -> list[list[str]]:
-    """Return the features that each row bought, in the order of purchase.
+def purchases(
+    model: Any, frame: Any, decided: Decisions, budget: float | None, *, ordered: bool, quiet: bool
+) -> list[list[str]]:
+    """Return the features that each row bought.
 
     Parameters
     ----------
@@ -89,29 +100,26 @@ def purchases(model: Any, frame: Any, decided: Decisions, budget: float | None) 
         What `model.decide` returned for them.
     budget : float or None
         The budget that it was given.
+    ordered : bool
+        Whether in the order of purchase, for which rows are walked again, or in that of the price list.
+    quiet : bool
+        Whether to show no bar.
     """
-    import numpy as np  # noqa: PLC0415 - slow to import
+    from farthing.frontier.progress_bar import Progress  # noqa: PLC0415 - slow to import
+    from farthing.table import encode  # noqa: PLC0415
+    from farthing.walks.purchase_order import purchase_order  # noqa: PLC0415
 
     names = model.costs_.features
-    found = [[names[column] for column in np.flatnonzero(bought)] for bought in decided.acquired]
-    # The account does not know the order of several purchases: the walk of the row does.
-    several = [row for row, bought in enumerate(found) if len(bought) > 1]
-    if not several or getattr(model, "asks", "columns") != "columns":
-        return found
-    for row, answers in zip(several, frame.iloc[several].to_dict(orient="records"), strict=True):
-        found[row] = _walked(model.walk(budget=budget), answers)
+    # The answers of devices are messages, which are not in the table.
+    if not ordered or getattr(model, "asks", "columns") != "columns":
+        return [[names[column] for column in bought.nonzero()[0]] for bought in decided.acquired]
+    fitted = model.fitted_
+    values = encode(fitted.schema, frame).values
+    cap = fitted.budget if budget is None else budget
+    shown = not quiet and len(values) > _MANY
+    found = []
+    with Progress(len(values), "order of purchases", shown=shown) as bar:
+        for bought in purchase_order(fitted.policy, model.costs_, values, decided.acquired, budget=cap):
+            found.append(bought)
+            bar.step()
     return found
-
-
-def _walked(walk: Any, answers: dict[str, Any]) -> list[str]:
-    from farthing.walks import REFUSED  # noqa: PLC0415 - slow to import
-
-    bought = []
-    while (ask := walk.ask) is not None:
-        value = answers[ask.feature]
-        if value is REFUSED:
-            walk.refuse()
-        else:
-            walk.tell(value)
-            bought.append(ask.feature)
-    return bought

@@ -124,10 +124,14 @@ def target_of(frame: Any, target: str) -> Any:
 
 
 def for_model(frame: Any, model: Any) -> Any:
-    """Drop the columns that a model does not know, such as the target, if all others are there."""
-    # If a column is missing, the whole frame goes on: the model's own error names the column.
-    known = list(model.schema_.names)
-    return frame[known] if set(known) <= set(frame.columns) else frame
+    """Drop the columns that a model does not know, such as the target; its error names what is missing."""
+    known = [name for name in model.schema_.names if name in frame.columns]
+    if not known:
+        raise TableError(
+            f"the table has no column of the model, which knows {', '.join(model.schema_.names[:12])}; "
+            f"it has {', '.join(frame.columns[:12])}"
+        )
+    return frame[known]
 
 
 def _is_date(dtype: Any) -> bool:

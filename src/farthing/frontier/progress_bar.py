@@ -76,9 +76,11 @@ class Progress:
             return ""
         if self._time_left is not None:
             return in_words(self._time_left.seconds(), is_bound=self._time_left.is_bound)
-        if self._expected is None:
-            return ""
-        return in_words(max(self._expected - (time.monotonic() - self._start), 0.0))
+        elapsed = time.monotonic() - self._start
+        if self._expected is not None:
+            return in_words(max(self._expected - elapsed, 0.0))
+        # Without any estimate, steps are taken to be alike.
+        return in_words(elapsed * (self._total - self._done) / self._done) if self._done else ""
 
     def __enter__(self) -> Self:
         self._start = time.monotonic()

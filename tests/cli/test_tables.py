@@ -68,6 +68,7 @@ def test_a_task_that_is_given_is_taken(run, visits, tmp_path):
         ("score", ("--task", "classify"), "has fractions"),
         ("score", ("--calibrate",), "--calibrate is for labels"),
         ("score", ("--positive", "yes"), "--positive is for labels"),
+        ("bought", ("--kind", "hard"), "--kind hard has no effect without a budget"),
         ("bought", ("--drop", "ctiy"), "no column 'ctiy'; did you mean 'city'?"),
         ("bought", ("--drop", "bought"), "'bought' is the target"),
         ("bought", ("--drop", "age,score,city"), "no features are left"),

@@ -77,6 +77,8 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
         # Before the work, which may take hours, rather than after it.
         check_destination(output, "--output")
         check_report(report)
+        if budget is None and budget_kind == "hard":
+            raise ValueError("--kind hard has no effect without a budget; add --budget, such as --budget 20%")
         problem = read_problem(table, target, costs, task=task, drop=drop, weight=weight, separator=separator)
         model = _estimator(
             problem,

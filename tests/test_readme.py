@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from farthing import CostSheet
+
 README = Path(__file__).parents[1] / "README.md"
 
 
@@ -14,3 +16,13 @@ def test_example_prints_what_the_page_shows(capsys: pytest.CaptureFixture[str]) 
     assert example is not None
     exec(example[1], {})
     assert capsys.readouterr().out == example[2]
+
+
+def test_the_price_list_of_the_page_is_valid(tmp_path: Path) -> None:
+    block = re.search(r"```toml\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL)
+    assert block is not None
+    path = tmp_path / "prices.toml"
+    path.write_text(block[1], encoding="utf-8")
+    sheet = CostSheet.of(path, ["age", "cp", "chol", "fbs"])
+    assert sheet.own.tolist() == [1, 1, 5.17, 3.10]
+    assert sheet.price("fbs", owned=["chol"]) == 3.10

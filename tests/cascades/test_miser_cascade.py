@@ -109,6 +109,12 @@ def test_a_hard_budget_takes_every_row_to_the_last_stage_it_can_pay(tables):
     assert (nothing == model.sets_[0]).all()
 
 
+@pytest.mark.parametrize("other", [{"exit": "learned"}, {"error_costs": [[0, 1], [5, 0]]}])
+def test_curtailment_says_what_it_clashes_with(tables, other):
+    with pytest.raises(ValueError, match=f"curtail=True cannot be combined with {next(iter(other))}"):
+        MiserCascadeClassifier(SHEET, curtail=True, **other).fit(*tables[0])
+
+
 def test_curtailment_changes_no_label_and_saves(tables):
     train, held, (X, _) = tables
     settings = {"budget": 7.0, "budget_kind": "hard", **SMALL}

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from farthing.cli.commands import app
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def run():
     """Run a command; returns exit code, standard output and standard error."""
 

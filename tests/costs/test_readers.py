@@ -44,7 +44,7 @@ def write(tmp_path):
 
 
 def sheet_of(prices):
-    return CostSheet(*prices)
+    return CostSheet(*prices[:3])
 
 
 # --- the real price lists -----------------------------------------------------------------------------------
@@ -250,7 +250,7 @@ def test_bad_csv_files(write, content, words):
     ("content", "words"),
     [
         ("age = 1", "there is no entry 'costs'; put the features"),
-        ("chol = 1\n[costs]\nage = 1", "unknown entry 'chol'; expected 'costs', 'groups' and 'unit'"),
+        ("chol = 1\n[costs]\nage = 1", "unknown entry 'chol'; expected 'costs', 'groups', 'unit'"),
         ("[costs]\nage = 1\nage = 2", "given twice: .*line 3.*'age = 2'"),
         ("[costs]\nage 1", "not valid TOML.*'age 1'"),
         ("[costs", "not valid TOML"),

@@ -325,12 +325,15 @@ def naive_value(case: Any, removed: set[int]) -> tuple[float, float]:
 # ---- what cannot be pruned ---------------------------------------------------------------------------------
 
 
-def test_a_forest_without_class_weights_needs_rows(forest: Any, rows: Any) -> None:
+def test_a_forest_without_class_weights_is_pruned_on_the_rows_at_hand(forest: Any, rows: Any) -> None:
     imported = forest.variant({}, replace(forest.fitted_, forest=forest.forest_.scaled(0.01)))
-    with pytest.raises(ValueError, match="X_error="):
-        prune_path(imported, *rows)
-    path = prune_path(imported, *rows, X_error=rows[0], y_error=rows[1])
-    assert path.objective_errors[0] <= path.objective_errors[-1]
+    path = prune_path(imported, *rows)
+    twice = prune_path(imported, *rows, X_error=rows[0], y_error=rows[1])
+    assert path.objective_errors[0] < path.objective_errors[-1]
+    assert [point.params for point in path] == [point.params for point in twice]
+    assert (path.drop == twice.drop).all()
+    with pytest.raises(ValueError, match="an imported forest does not hold; use risk='error'"):
+        cost_complexity_path(imported, *rows, risk="gini")
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -265,3 +265,9 @@ def test_validation_rows_may_have_their_columns_in_any_order(heart):
     turned = farthing.sweep(methods, X[:200], y[:200], heart.costs, validation=(shuffled, y[200:]))
     plain = farthing.sweep(methods, X[:200], y[:200], heart.costs, validation=(X[200:], y[200:]))
     assert (turned[0].spend, turned[0].score) == (plain[0].spend, plain[0].score)
+
+
+def test_rows_are_held_out_in_one_way(heart):
+    held = heart.X[200:], heart.y[200:]
+    with pytest.raises(ValueError, match="cv and validation are two ways to hold out rows"):
+        farthing.sweep("auto", heart.X[:200], heart.y[:200], heart.costs, cv=2, validation=held)

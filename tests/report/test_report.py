@@ -61,6 +61,10 @@ def test_larger_budgets_score_no_less(summary):
     assert scores == sorted(scores)
 
 
+def test_a_mean_budget_is_explained(page):
+    assert "per row on average: some rows spend more, others less" in page
+
+
 def test_text_is_escaped(page):
     assert "Hearts &lt;b&gt;&amp;&lt;/b&gt; budgets" in page
     assert "<b>" not in page
@@ -84,6 +88,8 @@ def test_numbers(heart):
     model = BudgetedRegressor(methods=[GreedyMiserRegressor(n_estimators=8)], cv=2).fit(X, X[:, 0])
     page = render(summarize(model, X, X[:, 0]))
     assert "Predicted against true" in page
+    assert "neg_" not in page
+    assert "<dt>mean squared error</dt><dd>0." in page
     assert "Confusion" not in page
 
 

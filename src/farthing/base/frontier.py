@@ -10,9 +10,11 @@ from typing import Any, Self
 import numpy as np
 
 from farthing.base.choice import choose as choose_point
+from farthing.base.fit_time import FitTime
 from farthing.base.frontier_plot import plot_frontier
 from farthing.base.pareto import pareto
 from farthing.base.point import Point
+from farthing.base.score_words import ScoreWords
 from farthing.costs import within_budget
 from farthing.store import register_codec
 
@@ -56,6 +58,8 @@ class Frontier:
         Fits that a time limit left out.
     reference : Point, optional
         What the points are compared with, such as the expensive model behind a gate.
+    fit_times : tuple of FitTime
+        How long the fits of a sweep took, except those read from a cache.
 
     Examples
     --------
@@ -73,6 +77,7 @@ class Frontier:
     full_cost: float = math.nan
     n_skipped: int = 0
     reference: Point | None = None
+    fit_times: tuple[FitTime, ...] = ()
 
     def __len__(self) -> int:
         return len(self.points)
@@ -215,15 +220,38 @@ class Frontier:
         """
         if budgets is None:
             budgets = [share * self.full_cost for share in (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)]
-        lines = [("budget", "spend", self.score_name, "95 % interval", "model")]
-        for budget in budgets:
-            point = (choose or self.choose)(budget)
+        found = [(f"{budget:.4g}", (choose or self.choose)(budget)) for budget in budgets]
+        return self._text_table(found, "budget")
+
+    def efficient_table(self, most: int = 20) -> str:
+        """Return a text table of the Pareto-efficient points, by ascending spend.
+
+        Parameters
+        ----------
+        most : int
+            Of more points than this, some are left out: those whose scores differ least from the one before.
+        """
+        points = self.pareto()
+        kept = set(range(len(points)))
+        if len(points) > most:
+            rises = [points[k + 1].score - points[k].score for k in range(len(points) - 1)]
+            # The cheapest and the best point always stay.
+            ranked = sorted(range(1, len(points) - 1), key=lambda k: -rises[k - 1])
+            kept = {0, len(points) - 1, *ranked[: most - 2]}
+        full = self.full_cost or math.inf
+        shown = [(f"{points[k].spend / full:.1%}", points[k]) for k in sorted(kept)]
+        return self._text_table(shown, "of full cost")
+
+    def _text_table(self, rows: Iterable[tuple[str, Point | None]], first: str) -> str:
+        words = ScoreWords.of(self.score_name)
+        lines = [(first, "mean spend", words.title, "95 % interval", "model")]
+        for label, point in rows:
             if point is None:
-                lines.append((f"{budget:.4g}", "", "", "", "nothing fits"))
+                lines.append((label, "", "", "", "nothing fits"))
                 continue
             low, high = point.interval
-            interval = "" if math.isnan(low) else f"{low:.4f} to {high:.4f}"
-            lines.append((f"{budget:.4g}", f"{point.spend:.4g}", f"{point.score:.4f}", interval, str(point)))
+            interval = "" if math.isnan(low) else words.interval(low, high)
+            lines.append((label, f"{point.spend:.4g}", words.text(point.score), interval, str(point)))
         widths = [max(len(line[i]) for line in lines) for i in range(4)]
         return "\n".join(
             "  ".join([*(cell.rjust(w) for cell, w in zip(line, widths, strict=False)), line[4]])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from farthing.base.score_words import ScoreWords
+
 if TYPE_CHECKING:
     from farthing.base.frontier import Frontier
 
@@ -31,6 +33,6 @@ def plot_frontier(frontier: Frontier, axes: Any, label: str | None) -> Any:
         label="efficient" if label is None else label,
     )  # fmt: skip
     unit = f" ({frontier.unit})" if frontier.unit else ""
-    axes.set(xlabel=f"mean spend of a row{unit}", ylabel=frontier.score_name)
+    axes.set(xlabel=f"mean spend of a row{unit}", ylabel=ScoreWords.of(frontier.score_name).axis)
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return axes

@@ -7,13 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from farthing.base import load_model
 from farthing.cli.app import app
+from farthing.cli.options import Separator
 from farthing.cli.output import AsJson, clear_errors, emit, warn
-from farthing.cli.tables import for_model, read_costs, read_table
+from farthing.cli.problem import read_costs
+from farthing.cli.tables import for_model, read_table
 from farthing.errors import ModelImportError
-from farthing.forests import from_model
-from farthing.report.audit import audit as account_of
 
 
 @app.command()
@@ -22,18 +21,24 @@ def audit(
         Path, typer.Argument(help="A model of Farthing, or of LightGBM (.txt) or XGBoost (.json, .ubj).")
     ],
     table: Annotated[
-        Path, typer.Argument(help="A CSV or Parquet file; columns that the model does not know are ignored.")
+        Path,
+        typer.Argument(
+            help="A CSV, TSV, Parquet or Feather file; columns that the model does not know are ignored."
+        ),
     ],
     costs: Annotated[Path | None, typer.Option(help="The price list: TOML, JSON or CSV.")] = None,
+    separator: Separator = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a model spends on a table: on average, by feature and by group."""
     with clear_errors():
+        from farthing.report.audit import audit as account_of  # noqa: PLC0415 - slow to import
+
         fitted = _read(model)
-        frame = for_model(read_table(table), fitted)
+        frame = for_model(read_table(table, separator), fitted)
         sheet: Any = fitted.costs_
         if costs is not None:
-            sheet, _ = read_costs(costs, list(fitted.fitted_.ledger_names))
+            sheet = read_costs(costs, list(fitted.fitted_.ledger_names))
         # Models of other libraries have no prices.
         elif model.suffix != ".farthing":
             warn("no price list is given, so every feature costs 1; see --costs")
@@ -50,6 +55,9 @@ def audit(
 
 
 def _read(path: Path) -> Any:
+    from farthing.base import load_model  # noqa: PLC0415 - slow to import
+    from farthing.forests import from_model  # noqa: PLC0415
+
     if not path.exists():
         raise ModelImportError(f"there is no file {str(path)!r}")
     if path.suffix == ".txt":

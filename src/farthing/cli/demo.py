@@ -1,20 +1,20 @@
-"""``farthing demo``: heart disease at a budget of 100 dollars, from the price list to one patient."""
+"""``farthing demo``: heart disease at 100 dollars a patient on average, from prices to one patient."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from farthing.base import load
 from farthing.cli.app import app
 from farthing.cli.ask import summarize_decision
 from farthing.cli.fit import fit
 from farthing.cli.output import AsJson, clear_errors, emit
-from farthing.costs import CostSheet
-from farthing.datasets import load_heart_disease
+
+if TYPE_CHECKING:
+    from farthing.costs import CostSheet
 
 BUDGET = 100
 PATIENT = 1
@@ -28,8 +28,10 @@ def demo(
     jobs: Annotated[int, typer.Option(help="Number of parallel jobs; -1 uses all cores.")] = -1,
     as_json: AsJson = False,
 ) -> None:
-    """Fit heart disease at a budget of 100 dollars per patient, write a report, and predict one patient."""
+    """Fit heart disease at 100 dollars a patient on average, write a report, and predict one patient."""
     with clear_errors():
+        from farthing.datasets import load_heart_disease  # noqa: PLC0415 - slow to import
+
         heart = load_heart_disease()
         folder.mkdir(parents=True, exist_ok=True)
         table, prices = folder / "heart.csv", folder / "prices.json"
@@ -43,7 +45,11 @@ def demo(
         command = (
             f"farthing fit {table} disease --costs {prices} --budget {BUDGET} -o {model} --report {report}"
         )
-        typer.echo(f"$ {command}\n")
+        typer.echo(
+            f"The budget is {BUDGET} {heart.costs.unit} a patient on average: a clear case is decided for "
+            "less, a hard one may cost more.\nWith --kind hard no patient would cost more than that.\n\n"
+            f"$ {command}\n"
+        )
     # The command that was printed, so that the user can repeat it.
     made = fit(
         table,
@@ -58,6 +64,8 @@ def demo(
     made.frontier_.plot().figure.savefig(folder / "frontier.png", dpi=110)
     if as_json:
         return
+    from farthing.base import load  # noqa: PLC0415 - slow to import
+
     walk, patient = load(model).walk(), heart.X.iloc[PATIENT]
     prior = summarize_decision(walk.decision)
     typer.echo(f"\nOne patient, whom the model has not seen. Prediction before any test: {prior}\n")
@@ -70,8 +78,15 @@ def demo(
             f"{summarize_decision(walk.decision):<18} {meaning}"
         )
     decision = walk.decision
-    emit({}, f"\nDisease: {decision.prediction}, for {decision.spent:.2f} {heart.costs.unit}. "
-         f"True label: {disease[PATIENT]}. Open {report} in a browser.", as_json=False)  # fmt: skip
+    emit({}, f"\nDisease: {decision.prediction}, for {decision.spent:.2f} {heart.costs.unit}"
+         f"{_beside_the_budget(decision.spent)}. True label: {disease[PATIENT]}. Open {report} in a browser.",
+         as_json=False)  # fmt: skip
+
+
+def _beside_the_budget(spent: float) -> str:
+    if spent > BUDGET:
+        return f", more than the {BUDGET} that patients may cost on average"
+    return ""
 
 
 def _price_list(sheet: CostSheet) -> dict[str, Any]:

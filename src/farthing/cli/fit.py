@@ -9,25 +9,28 @@ from typing import Annotated, Any
 import typer
 
 from farthing.cli.app import app
+from farthing.cli.destinations import check_destination, check_report
+from farthing.cli.options import (
+    Costs,
+    Drop,
+    Jobs,
+    MemoryFolder,
+    Methods,
+    Positive,
+    Scoring,
+    Seed,
+    Separator,
+    Table,
+    Target,
+    TaskOption,
+    TimeLimit,
+    Weight,
+    budget_option,
+    method_list,
+)
 from farthing.cli.output import AsJson, clear_errors, emit, point_of, warn, warn_if_skipped
-from farthing.cli.tables import is_label, read_costs, read_table, split_target
-from farthing.frontier import BudgetedClassifier, BudgetedRegressor
-
-Table = Annotated[Path, typer.Argument(help="A CSV or Parquet file.")]
-Target = Annotated[str, typer.Argument(help="The column to predict.")]
-Costs = Annotated[Path | None, typer.Option(help="The price list: TOML, JSON or CSV.")]
-Methods = Annotated[
-    str,
-    typer.Option(
-        help="Names of the methods to try, separated by commas; auto is a good selection, all is every one."
-    ),
-]
-Scoring = Annotated[str | None, typer.Option(help="Name of a scikit-learn scorer.")]
-TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which no new fit is started.")]
-MemoryFolder = Annotated[
-    Path | None, typer.Option(help="Folder for intermediate results, to continue after an interruption.")
-]
-Jobs = Annotated[int, typer.Option(help="Number of parallel jobs; -1 uses all cores.")]
+from farthing.cli.problem import Problem, read_problem
+from farthing.cli.task import Task
 
 
 @app.command()
@@ -36,92 +39,144 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
     target: Target,
     costs: Costs = None,
     budget: Annotated[
-        str | None, typer.Option(help="What a row may spend: a number, or a share such as 20%.")
+        str | None,
+        typer.Option(
+            help="What a row may spend: a number, or a share of what all features cost, such as 20%."
+        ),
     ] = None,
     budget_kind: Annotated[
         str,
-        typer.Option("--budget-kind", "--kind", help="mean: on average over the rows; hard: on every row."),
+        typer.Option(
+            "--budget-kind",
+            "--kind",
+            help="mean: rows spend the budget on average, some more, some less; hard: no row spends more.",
+        ),
     ] = "mean",
     output: Annotated[Path, typer.Option("--output", "-o", help="Where to write the model.")] = Path(
         "model.farthing"
     ),
     report: Annotated[Path | None, typer.Option(help="Where to write an HTML report.")] = None,
+    task: TaskOption = None,
+    drop: Drop = None,
+    weight: Weight = None,
+    separator: Separator = None,
     methods: Methods = "auto",
     scoring: Scoring = None,
-    calibrate: Annotated[bool, typer.Option("--calibrate", help="Calibrate the probabilities.")] = False,
+    positive: Positive = None,
+    calibrate: Annotated[
+        bool, typer.Option("--calibrate", help="Calibrate the probabilities; for labels only.")
+    ] = False,
     time_limit: TimeLimit = None,
     memory: MemoryFolder = None,
+    seed: Seed = 0,
     jobs: Jobs = -1,
     as_json: AsJson = False,
 ) -> Any:
     """Find the best model within a budget, and write it to a file."""
     with clear_errors():
-        frame, y = split_target(read_table(table), target)
-        sheet, warning = read_costs(costs, list(frame.columns))
-        if warning:
-            warn(warning)
-        given: dict[str, Any] = {
-            "budget": _amount(budget),
-            "budget_kind": budget_kind,
-            "methods": method_list(methods),
-            "time_limit": time_limit,
-            "memory": None if memory is None else str(memory),
-            "n_jobs": jobs,
-            "progress": not as_json,
-        }
-        if scoring is not None:
-            given["scoring"] = scoring
-        model: Any
-        if is_label(y):
-            model = BudgetedClassifier(sheet, calibrate=calibrate, **given)
-        else:
-            model = BudgetedRegressor(sheet, **given)
+        # Before the work, which may take hours, rather than after it.
+        check_destination(output, "--output")
+        check_report(report)
+        if budget is None and budget_kind == "hard":
+            raise ValueError("--kind hard has no effect without a budget; add --budget, such as --budget 20%")
+        problem = read_problem(table, target, costs, task=task, drop=drop, weight=weight, separator=separator)
+        model = _estimator(
+            problem,
+            scoring,
+            positive,
+            calibrate=calibrate,
+            budget=budget_option(budget),
+            budget_kind=budget_kind,
+            methods=method_list(methods),
+            time_limit=time_limit,
+            memory=None if memory is None else str(memory),
+            random_state=seed,
+            n_jobs=jobs,
+            progress=not as_json,
+        )
         # Many fits raise the same warning; each is printed once, as one line.
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
-            model.fit(frame, y)
+            model.fit(problem.X, problem.y, problem.weights)
         for message in dict.fromkeys(str(item.message) for item in caught):
             warn(message)
-        # Saved before the report, which needs more packages: if it fails, the model is not lost.
+        # Saved before the report: if that fails, the model is not lost.
         model.save(output)
         if report is not None:
-            from farthing.report import write_report  # noqa: PLC0415 - needs an extra
-
-            write_report(report, model, frame, y, title=f"{target} on a budget", target=target)
-    chosen, frontier = model.chosen_, model.frontier_
-    warn_if_skipped(frontier)
+            _write_report(report, model, problem, target, shown=not as_json)
+    warn_if_skipped(model.frontier_)
     payload = {
         "model": str(output),
         "report": None if report is None else str(report),
+        "task": str(problem.task),
         "budget": None if budget is None else budget,
-        "full_cost": frontier.full_cost,
-        "unit": frontier.unit,
-        "score_name": frontier.score_name,
-        "chosen": point_of(chosen),
-        "n_points": len(frontier),
-        "failures": [[f.method, f.reason] for f in frontier.failures],
+        "full_cost": model.frontier_.full_cost,
+        "unit": model.frontier_.unit,
+        "score_name": model.frontier_.score_name,
+        "chosen": point_of(model.chosen_),
+        "n_points": len(model.frontier_),
+        "failures": [[f.method, f.reason] for f in model.frontier_.failures],
     }
-    unit = f" {frontier.unit}" if frontier.unit else ""
-    text = (
-        f"{frontier.table()}\n\n"
-        f"Chosen: {chosen}\n"
-        f"{frontier.score_name} {chosen.score:.4f}, mean spend {chosen.spend:.4g}{unit}, at most "
-        f"{chosen.max_spend:.4g}{unit}; all features cost {frontier.full_cost:.4g}{unit}.\n"
-        f"The model is in {output}" + (f", the report in {report}." if report else ".")
-    )
-    emit(payload, text, as_json=as_json)
+    emit(payload, _text(model, output, report), as_json=as_json)
     return model
 
 
-def method_list(methods: str) -> Any:
-    """Return the methods in a comma-separated list."""
-    return "auto" if methods == "auto" else [name.strip() for name in methods.split(",") if name.strip()]
+def _estimator(
+    problem: Problem, scoring: str | None, positive: str | None, *, calibrate: bool, **given: Any
+) -> Any:
+    from farthing.frontier import BudgetedClassifier, BudgetedRegressor  # noqa: PLC0415 - slow to import
+
+    how = scoring_for(problem, scoring, positive)
+    if how is not None:
+        given["scoring"] = how
+    if problem.task is Task.CLASSIFY:
+        return BudgetedClassifier(problem.sheet, calibrate=calibrate, **given)
+    if calibrate:
+        raise ValueError("--calibrate is for labels: it rescales probabilities, and a regressor has none")
+    return BudgetedRegressor(problem.sheet, **given)
 
 
-def _amount(budget: str | None) -> float | str | None:
-    if budget is None or "%" in budget:
-        return budget
-    try:
-        return float(budget)
-    except ValueError:
-        raise ValueError(f"--budget must be a number or a share such as 20%; got {budget!r}") from None
+def scoring_for(problem: Problem, scoring: str | None, positive: str | None) -> Any:
+    """Return the scoring, with the positive label if there is one."""
+    if problem.task is Task.CLASSIFY:
+        from farthing.frontier.positive_label import positive_scorer  # noqa: PLC0415 - slow to import
+
+        return positive_scorer(scoring, positive, problem.y)
+    if positive is not None:
+        raise ValueError("--positive is for labels; the target is a number")
+    return scoring
+
+
+def _write_report(path: Path, model: Any, problem: Problem, target: str, *, shown: bool) -> None:
+    from farthing.frontier.progress_bar import Progress  # noqa: PLC0415 - slow to import
+    from farthing.report import write_report  # noqa: PLC0415 - needs an extra
+    from farthing.report.duration import report_seconds  # noqa: PLC0415
+
+    with Progress(1, "report", shown=shown, expected=report_seconds(model)) as bar:
+        write_report(path, model, problem.X, problem.y, title=f"{target} on a budget", target=target)
+        bar.step()
+
+
+def _text(model: Any, output: Path, report: Path | None) -> str:
+    from farthing.base.score_words import ScoreWords  # noqa: PLC0415 - slow to import
+    from farthing.costs import spending_limit  # noqa: PLC0415
+    from farthing.frontier.budgeted_base import budget_of  # noqa: PLC0415
+
+    chosen, frontier = model.chosen_, model.frontier_
+    words = ScoreWords.of(frontier.score_name)
+    unit = f" {frontier.unit}" if frontier.unit else ""
+    budget = budget_of(model.budget, model.costs_)
+    kept = ""
+    if model.budget_kind == "mean" and budget is not None and chosen.max_spend > spending_limit(budget):
+        kept = (
+            f"The budget, {budget:.4g}{unit}, is a mean: some rows spend more, others less; "
+            "--kind hard limits every row.\n"
+        )
+    return (
+        f"{model.table()}\n\n"
+        f"Chosen: {chosen}\n"
+        f"On rows that it did not learn from: {words.title} {words.text(chosen.score)}, mean spend "
+        f"{chosen.spend:.4g}{unit}, at most {chosen.max_spend:.4g}{unit}; all features cost "
+        f"{frontier.full_cost:.4g}{unit}.\n{kept}"
+        f"The model is in {output}" + (f", the report in {report}." if report else ".")
+    )

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from farthing.cli.app import fail
 from farthing.errors import FarthingError
-from farthing.frontier import Frontier, Point
+
+if TYPE_CHECKING:
+    from farthing.frontier import Frontier, Point
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object, for programs.")]
 
@@ -21,6 +23,11 @@ def emit(payload: dict[str, Any], text: str, *, as_json: bool) -> None:
     """Print the text or the JSON payload."""
     # JSON has no NaN; `point_of` turns it into null.
     typer.echo(json.dumps(payload, default=_to_json, allow_nan=False) if as_json else text)
+
+
+def note(message: str) -> None:
+    """Print what was assumed to standard error."""
+    typer.echo(f"note: {message}", err=True)
 
 
 def warn(message: str) -> None:
@@ -61,12 +68,11 @@ def point_of(point: Point | None) -> dict[str, Any] | None:
 
 
 def _finite_or_none(value: Any) -> Any:
-    if isinstance(value, float) and not np.isfinite(value):
+    if isinstance(value, float) and not math.isfinite(value):
         return None
     return value if isinstance(value, str | int | float | bool | None) else str(value)
 
 
 def _to_json(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    return value.tolist() if isinstance(value, np.ndarray) else str(value)
+    # Arrays and scalars of NumPy.
+    return value.tolist() if hasattr(value, "tolist") else str(value)

@@ -3,44 +3,71 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
-import numpy as np
 import typer
 
-from farthing.base import load_model
 from farthing.cli.app import app
+from farthing.cli.destinations import TABLES, check_destination, table_text, write_table
+from farthing.cli.options import Separator, Table, budget_amount
 from farthing.cli.output import AsJson, clear_errors, emit
 from farthing.cli.tables import for_model, read_table
 
+if TYPE_CHECKING:
+    from farthing.walks.decision import Decisions
+
+# From this many rows on, walking them takes long enough for a bar.
+_MANY: Final = 1000
+
 
 @app.command()
-def predict(
+def predict(  # noqa: PLR0917 - typer takes the options from here
     model: Annotated[Path, typer.Argument(help="A model file.")],
-    table: Annotated[Path, typer.Argument(help="A CSV or Parquet file.")],
+    table: Table,
     output: Annotated[
         Path | None,
-        typer.Option("--output", "-o", help="CSV file for the predictions; - is standard output."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="File for the predictions: .csv, .json, .parquet or .feather; - is standard output, as CSV.",
+        ),
     ] = None,
-    budget: Annotated[float | None, typer.Option(help="What each row may spend.")] = None,
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="What each row may spend: a number, or a share of what all features cost, such as 20%."
+        ),
+    ] = None,
+    ordered: Annotated[
+        bool,
+        typer.Option(
+            help="List the features in the order of purchase, or, quicker, in that of the price list."
+        ),
+    ] = True,
+    separator: Separator = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict every row, with its spend and the features it acquired."""
+    file = None if output is None or str(output) == "-" else output
     with clear_errors():
-        import pandas as pd  # noqa: PLC0415 - only the command line needs it
+        check_destination(file, "--output", TABLES)
+        import pandas as pd  # noqa: PLC0415 - slow to import, and only the command line needs it
+
+        from farthing.base import load_model  # noqa: PLC0415 - slow to import
 
         fitted = load_model(model)
-        decided = fitted.decide(for_model(read_table(table), fitted), budget=budget)
+        cap = budget_amount(budget, fitted.costs_)
+        frame = for_model(read_table(table, separator), fitted)
+        decided = fitted.decide(frame, budget=cap)
         columns: dict[str, Any] = {"prediction": decided.prediction}
         if decided.probabilities is not None:
             for place, label in enumerate(fitted.classes_.tolist()):
                 columns[f"probability of {label}"] = decided.probabilities[:, place]
         columns["spend"] = decided.spent
-        names = np.array(fitted.costs_.features)
-        columns["acquired"] = [" ".join(names[bought]) for bought in decided.acquired]
+        columns["acquired"] = purchases(fitted, frame, decided, cap, ordered=ordered, quiet=as_json)
         result = pd.DataFrame(columns)
-        if output is not None and str(output) != "-":
-            result.to_csv(output, index=False)
+        if file is not None:
+            write_table(result, file)
     unit = fitted.costs_.unit
     summary = (
         f"{len(result)} rows, mean spend {decided.spent.mean():.4g}{f' {unit}' if unit else ''}, "
@@ -52,8 +79,47 @@ def predict(
         "max_spend": float(decided.spent.max()),
         "unit": unit,
         "output": None if output is None else str(output),
-        "predictions": None if output is not None else result.to_dict(orient="records"),
+        "predictions": None if file is not None else result.to_dict(orient="records"),
     }
     # Without a file, the table itself goes to standard output, without the summary, so it can be piped.
-    text = summary if output is not None and str(output) != "-" else result.to_csv(index=False).rstrip()
-    emit(payload, text, as_json=as_json)
+    emit(payload, summary if file is not None else table_text(result).rstrip(), as_json=as_json)
+
+
+def purchases(
+    model: Any, frame: Any, decided: Decisions, budget: float | None, *, ordered: bool, quiet: bool
+) -> list[list[str]]:
+    """Return the features that each row bought.
+
+    Parameters
+    ----------
+    model : estimator
+        A fitted model.
+    frame : DataFrame, shape (n_rows, n_features)
+        The rows.
+    decided : Decisions
+        What `model.decide` returned for them.
+    budget : float or None
+        The budget that it was given.
+    ordered : bool
+        Whether in the order of purchase, for which rows are walked again, or in that of the price list.
+    quiet : bool
+        Whether to show no bar.
+    """
+    from farthing.frontier.progress_bar import Progress  # noqa: PLC0415 - slow to import
+    from farthing.table import encode  # noqa: PLC0415
+    from farthing.walks.purchase_order import purchase_order  # noqa: PLC0415
+
+    names = model.costs_.features
+    # The answers of devices are messages, which are not in the table.
+    if not ordered or getattr(model, "asks", "columns") != "columns":
+        return [[names[column] for column in bought.nonzero()[0]] for bought in decided.acquired]
+    fitted = model.fitted_
+    values = encode(fitted.schema, frame).values
+    cap = fitted.budget if budget is None else budget
+    shown = not quiet and len(values) > _MANY
+    found = []
+    with Progress(len(values), "order of purchases", shown=shown) as bar:
+        for bought in purchase_order(fitted.policy, model.costs_, values, decided.acquired, budget=cap):
+            found.append(bought)
+            bar.step()
+    return found

@@ -1,62 +1,115 @@
-"""Tables and price lists from files, with errors that say what to do."""
+"""Tables from files, with errors that say what to do."""
 
 from __future__ import annotations
 
 import difflib
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-import numpy as np
-
-from farthing.costs import CostSheet
 from farthing.errors import TableError
 
+INPUTS: Final = (".csv", ".csv.gz", ".tsv", ".parquet", ".feather")
+_SEPARATORS: Final = {"\\t": "\t", "tab": "\t"}
+_DATE: Final = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}([ T].*)?")
 
-def read_table(path: Path) -> Any:
-    """Read a CSV or Parquet file as a pandas frame, text as categories.
+
+def read_table(path: Path, separator: str | None = None) -> Any:
+    r"""Read a table as a pandas frame, text as categories.
 
     Parameters
     ----------
     path : Path
-        A .csv, .csv.gz or .parquet file.
+        A file with one of the extensions in `INPUTS`.
+    separator : str, optional
+        What separates the cells of a CSV file; None means a comma, or a tab in a .tsv file.
     """
     try:
-        import pandas as pd  # noqa: PLC0415 - only the command line needs it
+        import pandas as pd  # noqa: PLC0415 - slow to import, and only the command line needs it
     except ImportError as error:
         raise TableError("reading tables needs pandas: pip install 'farthing[cli]'") from error
     if not path.exists():
         raise TableError(f"there is no file {str(path)!r}")
     kind = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
+    if kind not in INPUTS:
+        raise TableError(f"{path.name} has the extension {kind!r}; expected {', '.join(INPUTS)}")
+    if separator is not None and kind in (".parquet", ".feather"):
+        raise TableError(f"--sep is for CSV files; {path.name} has no separators")
     try:
         if kind == ".parquet":
             frame = pd.read_parquet(path)
-        elif kind in (".csv", ".csv.gz"):
-            frame = pd.read_csv(path)
+        elif kind == ".feather":
+            frame = pd.read_feather(path)
         else:
-            raise TableError(f"{path.name} has the extension {kind!r}; expected .csv, .csv.gz or .parquet")
+            cut = _SEPARATORS.get(separator or "", separator) or ("\t" if kind == ".tsv" else ",")
+            frame = pd.read_csv(path, sep=cut)
     except (ValueError, OSError, ImportError) as error:
-        if isinstance(error, TableError):
-            raise
         raise TableError(f"{path.name} cannot be read as a table: {error}") from error
     # Parquet files may have column names that are not text.
     frame.columns = [str(name) for name in frame.columns]
+    _check_separator(path, list(frame.columns))
     for name in frame.columns:
+        dtype = frame[name].dtype
         if not (
-            pd.api.types.is_numeric_dtype(frame[name]) or isinstance(frame[name].dtype, pd.CategoricalDtype)
+            pd.api.types.is_numeric_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype) or _is_date(dtype)
         ):
             frame[name] = frame[name].astype("category")
     return frame
 
 
-def split_target(frame: Any, target: str) -> tuple[Any, Any]:
-    """Return the features and the target of a table.
+def check_columns(names: Sequence[str], frame: Any) -> None:
+    """Raise an error with the nearest name unless every name is a column."""
+    for name in names:
+        if name not in frame.columns:
+            near = difflib.get_close_matches(name, frame.columns, n=1)
+            hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(frame.columns[:12])}"
+            raise TableError(f"the table has no column {name!r}{hint}")
 
-    Labels are text or integers.
+
+def refuse_dates(frame: Any) -> None:
+    """Raise an error if a column holds dates, as such or as text.
+
+    As text, each date would be a category of its own, and no new row would have one of them.
     """
-    if target not in frame.columns:
-        near = difflib.get_close_matches(target, frame.columns, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(frame.columns[:12])}"
-        raise TableError(f"the table has no column {target!r}{hint}")
+    for name in frame.columns:
+        column = frame[name]
+        if _is_date(column.dtype):
+            example = column.dropna().iloc[:1].astype(str).tolist()
+        elif column.dtype.name == "category":
+            example = [str(value) for value in column.cat.categories]
+            example = example if example and all(_DATE.fullmatch(text.strip()) for text in example) else []
+        else:
+            continue
+        if example:
+            raise TableError(
+                f"the column {name!r} holds dates, such as {example[0]}, which models cannot learn from; "
+                "turn them into numbers, such as the days since an event or the month, or leave them out: "
+                f"--drop {name}"
+            )
+
+
+def numbers_of(frame: Any, name: str) -> Any:
+    """Return a column of row weights as floats."""
+    import numpy as np  # noqa: PLC0415 - slow to import
+
+    column = frame[name]
+    if column.dtype.name == "category" or _is_date(column.dtype):
+        raise TableError(f"the weights in {name!r} must be numbers; the column holds {column.iloc[0]!s}")
+    weights = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    if not (np.isfinite(weights) & (weights >= 0)).all():
+        row = int(np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))[0])
+        raise TableError(
+            f"the weights in {name!r} must be numbers of zero or more; row {row + 1} of the data has "
+            f"{column.iloc[row]!s}"
+        )
+    return weights
+
+
+def target_of(frame: Any, target: str) -> Any:
+    """Return the target as an array: text, booleans or numbers."""
+    import numpy as np  # noqa: PLC0415 - slow to import
+
     y = frame[target]
     if missing := int(y.isna().sum()):
         row = int(np.flatnonzero(y.isna())[0])
@@ -64,29 +117,31 @@ def split_target(frame: Any, target: str) -> tuple[Any, Any]:
             f"the target {target!r} is missing in {missing} rows (the first: row {row + 1} of the data); "
             "fill it in or remove these rows"
         )
+    if _is_date(y.dtype):
+        raise TableError(f"the target {target!r} holds dates; turn them into numbers or labels")
     # `read_table` made text categorical; labels become plain text again.
-    if y.dtype.name == "category":
-        y = y.astype(str)
-    return frame.drop(columns=[target]), y.to_numpy()
-
-
-def is_label(y: Any) -> bool:
-    """Return whether a target is a class label: text, booleans, or at most twenty different integers."""
-    if y.dtype.kind in "OUSb":
-        return True
-    values = np.unique(y)
-    return bool(len(values) <= 20 and (values == np.rint(values)).all())
-
-
-def read_costs(path: Path | None, names: list[str]) -> tuple[CostSheet, str | None]:
-    """Return the prices of the columns, and a warning if there are none to read."""
-    if path is None:
-        return CostSheet.uniform(names), "no price list is given, so every feature costs 1; see --costs"
-    return CostSheet.of(path, names), None
+    return (y.astype(str) if y.dtype.name == "category" else y).to_numpy()
 
 
 def for_model(frame: Any, model: Any) -> Any:
-    """Drop the columns that a model does not know, such as the target, if all others are there."""
-    # If a column is missing, the whole frame goes on: the model's own error names the column.
-    known = list(model.schema_.names)
-    return frame[known] if set(known) <= set(frame.columns) else frame
+    """Drop the columns that a model does not know, such as the target; its error names what is missing."""
+    known = [name for name in model.schema_.names if name in frame.columns]
+    if not known:
+        raise TableError(
+            f"the table has no column of the model, which knows {', '.join(model.schema_.names[:12])}; "
+            f"it has {', '.join(frame.columns[:12])}"
+        )
+    return frame[known]
+
+
+def _is_date(dtype: Any) -> bool:
+    return getattr(dtype, "kind", "") in ("M", "m")
+
+
+def _check_separator(path: Path, columns: Sequence[str]) -> None:
+    """Raise an error if the cells of a table seem to be separated by something else."""
+    if len(columns) != 1:
+        return
+    for separator, shown in ((";", "';'"), ("\t", "'\\t'"), ("|", "'|'"), (",", "','")):
+        if separator in columns[0]:
+            raise TableError(f"{path.name} has one column, {columns[0]!r}; try --sep {shown}")

@@ -11,9 +11,15 @@ from farthing.errors import CostError
 
 
 def to_dict(
-    features: Iterable[str], own: Iterable[float], groups: Mapping[str, Group], unit: str
+    features: Iterable[str],
+    own: Iterable[float],
+    groups: Mapping[str, Group],
+    unit: str,
+    *,
+    default: float | None = None,
+    strict: bool = True,
 ) -> dict[str, Any]:
-    """Return the content of a sheet.
+    """Return the content of a sheet; ``default`` and ``strict`` only if they are set.
 
     Examples
     --------
@@ -29,13 +35,24 @@ def to_dict(
             for name, group in groups.items()
         ],
         "unit": unit,
+        # Sheets of fitted models list every column, so files have neither.
+        **({} if default is None else {"default": default}),
+        **({} if strict else {"strict": False}),
     }
 
 
-def from_dict(plain: Any) -> tuple[dict[str, float], dict[str, Group], str]:
-    """Return costs, groups and unit from the output of `to_dict`; anything else raises `CostError`."""
-    expected = {"features": list, "costs": list, "groups": list, "unit": str}
-    plain = validation.fields(plain, expected, "a stored sheet")
+def from_dict(plain: Any) -> tuple[dict[str, float], dict[str, Group], str, dict[str, Any]]:
+    """Return costs, groups, unit, and ``default`` and ``strict`` if set, from the output of `to_dict`.
+
+    Anything else raises `CostError`.
+    """
+    expected: dict[str, type] = {"features": list, "costs": list, "groups": list, "unit": str}
+    optional = {
+        name: kind
+        for name, kind in (("default", float), ("strict", bool))
+        if isinstance(plain, dict) and name in plain
+    }
+    plain = validation.fields(plain, {**expected, **optional}, "a stored sheet")
     features = validation.unique(plain["features"])
     if len(features) != len(plain["costs"]):
         raise CostError(f"a stored sheet has {len(features)} features, but {len(plain['costs'])} costs")
@@ -46,4 +63,5 @@ def from_dict(plain: Any) -> tuple[dict[str, float], dict[str, Group], str]:
         name: Group(group["cost"], group["members"])
         for name, group in zip(names, plain["groups"], strict=True)
     }
-    return dict(zip(features, plain["costs"], strict=True)), groups, plain["unit"]
+    costs = dict(zip(features, plain["costs"], strict=True))
+    return costs, groups, plain["unit"], {name: plain[name] for name in optional}

@@ -3,6 +3,8 @@
 TOML and JSON hold what the constructor takes::
 
     unit = "USD"                         {"unit": "USD",
+    default = 1.0                         "default": 1.0,
+    strict = false                        "strict": false,
     [costs]                               "costs": {"age": 1.0, "chol": 5.17, "fbs": 3.10},
     age = 1.0                             "groups": {"blood": {"cost": 2.10,
     chol = 5.17                                                "members": ["chol", "fbs"]}}}
@@ -10,6 +12,9 @@ TOML and JSON hold what the constructor takes::
     [groups.blood]
     cost = 2.10
     members = ["chol", "fbs"]
+
+All but ``costs`` may be left out. ``default`` is the price of columns that are not listed; without it each
+must be. With ``strict = false`` the list may have features that the table lacks.
 
 CSV has the price of a feature bought alone, and the part of it that is shared by its group; other columns
 are ignored::
@@ -47,6 +52,8 @@ class PriceList(NamedTuple):
     costs: Any
     groups: Any
     unit: Any
+    default: Any = None
+    strict: Any = True
 
 
 def read_prices(path: str | os.PathLike[str]) -> PriceList:
@@ -152,10 +159,19 @@ def _arguments(document: object) -> PriceList:
     unknown = [key for key in document if key not in PriceList._fields]
     if unknown:
         raise CostError(
-            f"unknown entry {quoted(unknown)}; expected 'costs', 'groups' and 'unit' "
+            f"unknown entry {quoted(unknown)}; expected {quoted(PriceList._fields)} "
             "(a feature belongs under 'costs')"
         )
-    return PriceList(document["costs"], document.get("groups"), document.get("unit", ""))
+    costs = document["costs"]
+    if isinstance(costs, dict) and isinstance(costs.get("strict"), bool):
+        raise CostError("'strict' is under 'costs'; in TOML, put it above the line [costs]")
+    return PriceList(
+        costs,
+        document.get("groups"),
+        document.get("unit", ""),
+        document.get("default"),
+        document.get("strict", True),
+    )
 
 
 def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:

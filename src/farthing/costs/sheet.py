@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from farthing._core import row_totals
 from farthing.costs import plain_data, validation
+from farthing.costs.alignment import align_entries
 from farthing.costs.display import render
 from farthing.costs.group import Group, as_groups
 from farthing.costs.readers import read_prices
@@ -36,6 +37,10 @@ class CostSheet:
         A feature is in at most one group.
     unit : str
         The unit of the costs, for display: ``"USD"``, ``"ms"``.
+    default : float, optional
+        The cost of the columns of a table that are not listed. None means that each must be listed.
+    strict : bool
+        Whether each listed feature must be a column of the table. False ignores those that are not.
 
     Attributes
     ----------
@@ -53,6 +58,10 @@ class CostSheet:
         The groups by name, their members in the order of the sheet.
     unit : str
         The unit of the costs.
+    default : float or None
+        The cost of columns that are not listed.
+    strict : bool
+        Whether each listed feature must be a column.
 
     Examples
     --------
@@ -77,11 +86,13 @@ class CostSheet:
         "_index",
         "_places",
         "_values",
+        "default",
         "features",
         "group_names",
         "group_of",
         "own",
         "shared",
+        "strict",
         "unit",
     )
 
@@ -91,6 +102,8 @@ class CostSheet:
     shared: Floats
     group_of: Integers
     unit: str
+    default: float | None
+    strict: bool
     _index: dict[str, int]
     _groups: Mapping[str, Group]
     # Copies of own, shared and group_of as Python numbers, which add faster than NumPy scalars.
@@ -98,7 +111,15 @@ class CostSheet:
     _places: tuple[int, ...]
     _hash: int
 
-    def __init__(self, costs: Any, groups: Mapping[str, Any] | None = None, unit: str = "") -> None:
+    def __init__(
+        self,
+        costs: Any,
+        groups: Mapping[str, Any] | None = None,
+        unit: str = "",
+        *,
+        default: float | None = None,
+        strict: bool = True,
+    ) -> None:
         if isinstance(costs, CostSheet):
             raise CostError("costs is a CostSheet already; use it as it is")
         features, values = validation.named_values(costs)
@@ -121,6 +142,8 @@ class CostSheet:
         put("shared", _frozen(shared, np.float64))
         put("group_of", _frozen(places, np.int64))
         put("unit", validation.text(unit, "the unit"))
+        put("default", None if default is None else validation.amount(default, "the default price"))
+        put("strict", validation.flag(strict, "strict"))
         put("_index", index)
         put("_groups", MappingProxyType(found))
         put("_values", (own, shared))
@@ -161,7 +184,13 @@ class CostSheet:
         """
         try:
             prices = read_prices(path)
-            return cls(prices.costs, prices.groups, prices.unit if unit is None else unit)
+            return cls(
+                prices.costs,
+                prices.groups,
+                prices.unit if unit is None else unit,
+                default=prices.default,
+                strict=prices.strict,
+            )
         except CostError as error:
             raise CostError(f"{os.fspath(path)}: {error}") from None
 
@@ -267,40 +296,42 @@ class CostSheet:
         """
         times = validation.amount(factor, "the factor of a scaled sheet")
         own, shared = self._values
-        return self._with(own=[cost * times for cost in own], shared=[cost * times for cost in shared])
+        groups = {
+            name: (cost * times, group.members)
+            for (name, group), cost in zip(self._groups.items(), shared, strict=True)
+        }
+        return CostSheet(
+            {name: cost * times for name, cost in zip(self.features, own, strict=True)},
+            groups,
+            self.unit,
+            default=None if self.default is None else self.default * times,
+            strict=self.strict,
+        )
 
     def align(self, names: Iterable[str]) -> CostSheet:
         """Return the sheet in the order of a table's columns; the groups keep their order.
 
+        The result lists exactly the columns, so it has no ``default`` and is ``strict``.
+
         Raises
         ------
         CostError
-            If a column has no cost, or a feature of the sheet is not a column.
+            If a column has no cost and there is no ``default``, or if a feature of a ``strict`` sheet is not
+            a column.
 
         Examples
         --------
         >>> CostSheet({"age": 1, "sex": 2}).align(["sex", "age"]).features
         ('sex', 'age')
+        >>> CostSheet({"age": 1, "shoe": 2}, default=5, strict=False).align(["sex", "age"]).own
+        array([5., 1.])
         """
         columns = validation.unique(names, "column")
-        if columns == self.features:
+        if columns == self.features and self.default is None and self.strict:
             return self
-        wanted = set(columns)
-        faults = []
-        if missing := [name for name in columns if name not in self._index]:
-            faults.append(
-                f"no cost is given for the column {validation.quoted(missing)}; add it, 0 if it is free"
-            )
-        if extra := [name for name in self.features if name not in wanted]:
-            hint = validation.nearest(extra[0], missing or columns)
-            faults.append(
-                f"the price list has {validation.quoted(extra)}, which is not a column of the table{hint}; "
-                "remove or rename it"
-            )
-        if faults:
-            raise CostError("; ".join(faults))
-        own, _ = self._values
-        return CostSheet({name: own[self._index[name]] for name in columns}, self._groups, self.unit)
+        prices = dict(zip(self.features, self._values[0], strict=True))
+        own, groups = align_entries(prices, self._groups, columns, default=self.default, strict=self.strict)
+        return CostSheet(own, groups, self.unit)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sheet as lists, numbers and strings, for `from_dict`.
@@ -310,18 +341,26 @@ class CostSheet:
         >>> CostSheet([1], unit="ms").to_dict()
         {'features': ['x0'], 'costs': [1.0], 'groups': [], 'unit': 'ms'}
         """
-        return plain_data.to_dict(self.features, self._values[0], self._groups, self.unit)
+        return plain_data.to_dict(
+            self.features, self._values[0], self._groups, self.unit, default=self.default, strict=self.strict
+        )
 
     @classmethod
     def from_dict(cls, plain: Any) -> Self:
         """Build a sheet from the output of `to_dict`; anything else raises `CostError`."""
-        return cls(*plain_data.from_dict(plain))
+        costs, groups, unit, matching = plain_data.from_dict(plain)
+        return cls(costs, groups, unit, **matching)
 
     def __repr__(self) -> str:
         own, _ = self._values
         pairs = [(name, group.cost) for name, group in self._groups.items()]
         groups = [pairs[place] if place >= 0 else None for place in self._places]
-        return render(self.features, own, groups, len(pairs), self.unit)
+        lines = [render(self.features, own, groups, len(pairs), self.unit)]
+        if self.default is not None:
+            lines.append(f"(any other column costs {self.default:g})")
+        if not self.strict:
+            lines.append("(features that are not columns are ignored)")
+        return "\n".join(lines)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, CostSheet):
@@ -348,15 +387,8 @@ class CostSheet:
         return type(self).from_dict, (self.to_dict(),)
 
     def _identity(self) -> tuple[object, ...]:
-        return self.features, self._values, self._places, self.group_names, self.unit
-
-    def _with(self, own: Iterable[float], shared: Iterable[float]) -> CostSheet:
-        """Return a sheet with the same names and other costs."""
-        groups = {
-            name: (cost, group.members)
-            for (name, group), cost in zip(self._groups.items(), shared, strict=True)
-        }
-        return CostSheet(dict(zip(self.features, own, strict=True)), groups, self.unit)
+        matching = self.default, self.strict
+        return self.features, self._values, self._places, self.group_names, self.unit, matching
 
     def _charge(self, wanted: set[int], owned: set[int]) -> float:
         """Sum the price of columns; the compiled core adds in the same order and gives the same bits."""

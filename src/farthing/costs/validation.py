@@ -93,6 +93,13 @@ def text(value: object, what: str) -> str:
     return str(value)
 
 
+def flag(value: object, what: str) -> bool:
+    """Return a ``bool``; the error for anything else names ``what``."""
+    if not isinstance(value, bool | np.bool_):
+        raise CostError(f"{what} is {brief(value)}, of type {type(value).__name__}; expected true or false")
+    return bool(value)
+
+
 def unique(names: Iterable[object], what: str = "feature") -> tuple[str, ...]:
     """Return the names as a tuple; one that is not text or is given twice is an error."""
     if isinstance(names, str):

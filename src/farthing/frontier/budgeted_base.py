@@ -30,16 +30,13 @@ from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
 from farthing.costs import CostSheet, CostsLike
 from farthing.errors import BudgetWarning
 from farthing.frontier.budgeted_model import ChosenModel
-from farthing.frontier.data_split import SweepRows
+from farthing.frontier.data_split import SweepRows, default_folds
 from farthing.frontier.delivery import deliver, pick, variant_of
 from farthing.frontier.fold_curves import SettingCurves
 from farthing.frontier.sweep import run_sweep
 from farthing.table import PreparedTable
 
 _SHARE: Final = re.compile(r"\s*([0-9][0-9.eE+-]*)\s*%\s*")
-# Below this many rows a single split is too noisy to choose by, and folds are cheap.
-_FEW_ROWS: Final = 3000
-_FOLDS: Final = 5
 # The part of a time limit that the sweep may take; the rest is for the fit on all rows.
 _SWEEP_SHARE: Final = 0.65
 
@@ -150,10 +147,11 @@ class BudgetedBase(BudgetedEstimator):
         sheet = CostSheet.of(self.costs, table.schema.names)
         budget = budget_of(self.budget, sheet)
         # All rows go to the sweep: folds that the user gives are numbered over rows of weight zero too.
-        frontier, settings = self._sweep(all_rows, sheet, budget, few=len(rows.y) < _FEW_ROWS)
+        frontier, settings = self._sweep(all_rows, sheet, budget, folds=default_folds(len(rows.y)))
         _check_some_fitted(frontier, settings)
         # The sweep fitted on part of the rows; the model that is kept learns from all of them.
-        found = deliver(settings, rows, budget, hard=self.budget_kind == "hard", end=end)
+        hard = self.budget_kind == "hard"
+        found = deliver(settings, rows, budget, hard=hard, end=end, progress=self.progress)
         if found is None:
             raise ValueError(f"no model is within the budget of {budget!r}")
         within = found.model.fitted_
@@ -228,7 +226,7 @@ class BudgetedBase(BudgetedEstimator):
         return fitted
 
     def _sweep(
-        self, rows: SweepRows, sheet: CostSheet, budget: float | None, *, few: bool
+        self, rows: SweepRows, sheet: CostSheet, budget: float | None, *, folds: int | None
     ) -> tuple[Frontier, list[SettingCurves]]:
         return run_sweep(
             # A model that buys nothing is always a candidate, so that some point is within any budget. It
@@ -237,7 +235,7 @@ class BudgetedBase(BudgetedEstimator):
             rows,
             sheet,
             scoring=self.scoring,
-            cv=_FOLDS if self.cv is None and few else self.cv,
+            cv=folds if self.cv is None else self.cv,
             budget=budget,
             budget_kind=self.budget_kind,
             memory=self.memory,

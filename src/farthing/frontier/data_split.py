@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,21 @@ from sklearn.utils import _safe_indexing, column_or_1d
 
 from farthing.base.inputs import check_weights
 from farthing.table import PreparedTable
+
+# Below this many rows a single split is too noisy to choose by, and folds are cheap.
+_FEW_ROWS: Final = 3000
+_FOLDS: Final = 5
+
+
+def default_folds(n_rows: int) -> int | None:
+    """Return the number of folds to choose a model by; None is one split.
+
+    Examples
+    --------
+    >>> default_folds(300), default_folds(30_000)
+    (5, None)
+    """
+    return _FOLDS if n_rows < _FEW_ROWS else None
 
 
 @dataclass(frozen=True, eq=False)

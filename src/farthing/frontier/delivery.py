@@ -26,6 +26,7 @@ from farthing.deadline import DeadlineReached, deadline
 from farthing.errors import BudgetWarning
 from farthing.frontier.data_split import SweepRows
 from farthing.frontier.fold_curves import SettingCurves, with_params
+from farthing.frontier.progress_bar import Progress
 
 # Settings that are fitted on all rows before the best of them is kept.
 _MOST_REFITS: Final = 3
@@ -72,6 +73,7 @@ def deliver(
     *,
     hard: bool,
     end: float | None = None,
+    progress: bool = False,
 ) -> Delivery | None:
     """Choose a setting within a budget and fit it on all rows; None if nothing is within the budget.
 
@@ -88,6 +90,8 @@ def deliver(
     end : float, optional
         When to stop, in seconds since the epoch. Settings whose fit would take longer are passed over, as
         long as a faster one is left.
+    progress : bool
+        Whether to show a bar.
     """
     tried: list[Delivery] = []
     fastest = min((setting.seconds for setting in settings), default=0.0)
@@ -97,8 +101,11 @@ def deliver(
             continue
         try:
             # The fastest setting is fitted whatever the time, so that there is a model to hand over.
-            with deadline(None if is_fastest else end):
+            expected = _MORE_ROWS * setting.seconds
+            bar = Progress(1, "fit on all rows", shown=progress, expected=expected)
+            with deadline(None if is_fastest else end), bar:
                 tried.append(_refit(setting, promised, rows, budget, hard=hard))
+                bar.step()
         except DeadlineReached:
             continue
         if not tried[-1].is_worse_than_promised or len(tried) == _MOST_REFITS:

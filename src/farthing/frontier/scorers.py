@@ -274,11 +274,11 @@ _RESAMPLED: Final = {"roc_auc": AreaScore, "average_precision": PrecisionScore}
 
 
 def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
-    """Return how to score, from a name, a scorer of scikit-learn, or `ErrorCosts`.
+    """Return how to score, from a name, a scorer of scikit-learn, or a `Scorer` such as `ErrorCosts`.
 
     Parameters
     ----------
-    scoring : str, callable, ErrorCosts or None
+    scoring : str, callable, Scorer or None
         A name that scikit-learn knows; "ndcg@k" or "precision@k"; a scorer, ``f(estimator, X, y)``; None
         means accuracy for classifiers, the negated mean squared error for regressors.
     classifies : bool
@@ -289,7 +289,7 @@ def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
     >>> scorer_of("ndcg@5", classifies=False).name
     'ndcg@5'
     """
-    if isinstance(scoring, ErrorCosts):
+    if isinstance(scoring, Scorer):
         return scoring
     if scoring is None:
         scoring = "accuracy" if classifies else "neg_mean_squared_error"

@@ -146,6 +146,8 @@ def run_sweep(
     """
     if budget_kind not in ("mean", "hard"):
         raise ValueError(f"budget_kind must be 'mean' or 'hard'; got {budget_kind!r}")
+    if cv is not None and validation is not None:
+        raise ValueError("cv and validation are two ways to hold out rows; give one of them")
     cap = check_cap(budget)
     whole = rows
     if cv is None or isinstance(cv, int):  # else the folds are of all rows

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
 from farthing.base import BudgetedEstimator, Failure, Frontier
+from farthing.base.fit_time import FitTime
 from farthing.costs import CostSheet, spending_limit
 from farthing.deadline import DeadlineReached, check_deadline, deadline
 from farthing.frontier.candidates import Candidate
@@ -24,6 +25,7 @@ from farthing.frontier.fold_curves import FoldCurve, SettingCurves
 from farthing.frontier.progress_bar import Progress
 from farthing.frontier.result_cache import ResultCache, digest
 from farthing.frontier.scorers import Evaluation, Scorer
+from farthing.frontier.time_left import TimeLeft
 
 # The place of a candidate, and a fold.
 Task: TypeAlias = tuple[int, int]
@@ -133,7 +135,8 @@ def run_all(
     tasks = [(place, fold) for place in range(len(tried)) for fold in range(run.n_folds)]
     where = run.digest() if cache.is_kept else ""
     results: Results = {}
-    with Progress(len(tasks), "fits", shown=progress) as bar:
+    left_over = TimeLeft([(tried[place].method, place) for place, _ in tasks], limit=time_limit)
+    with Progress(len(tasks), "fits", shown=progress, time_left=left_over) as bar:
         # Under a time limit a single slow fit must not take the time of all others: it is cut off, and tried
         # again with more time once the others are done.
         for part in (math.inf,) if time_limit is None else _PARTS:
@@ -147,7 +150,7 @@ def run_all(
                     found = cache.get(name) if cache.is_kept else None
                     if found is not None:
                         results[place, fold] = found
-                        bar.step()
+                        bar.step(tried[place].method, place)
                     # The first candidate runs whatever the limit, so that there is a model to return.
                     elif place == 0 or (place not in cut and time.time() < end):
                         limits = _Limits(name, math.inf, math.inf) if place == 0 else _Limits(name, end, most)
@@ -161,7 +164,7 @@ def run_all(
                     cut.add(task[0])
                 else:
                     results[task] = result
-                    bar.step()
+                    bar.step(tried[task[0]].method, task[0], result["seconds"])
     return results
 
 
@@ -195,18 +198,22 @@ def _fit_and_score(
     result : dict or None
         Spend and score of its variants, or why it failed; None if the time was over.
     """
+    start = time.perf_counter()
+    fit_seconds = math.nan
     try:
         with deadline(limits.moment()):
-            result = _measure(run, candidate, task[1])
+            result, fit_seconds = _measure(run, candidate, task[1])
     except DeadlineReached:
         return task, None
     except Exception as error:  # whatever a method raises is one point that failed
         result = {"error": f"{type(error).__name__}: {error}"}
     cache.put(limits.name, result)
-    return task, result
+    # Times are not cached: the same sweep gives the same files.
+    return task, {**result, "seconds": time.perf_counter() - start, "fit_seconds": fit_seconds}
 
 
-def _measure(run: SweepRun, candidate: Candidate, fold: int) -> Any:
+def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float]:
+    """Return what a cache holds of a fit, and the seconds that it took."""
     learn, held_out = run.rows_of(fold)
     start = time.perf_counter()
     model = clone(candidate.estimator)
@@ -224,8 +231,8 @@ def _measure(run: SweepRun, candidate: Candidate, fold: int) -> Any:
         variance = float(evaluation.spend.var()) / len(evaluation.spend)
         best = max(best, (0.0 if fits else -spend, spend, variant, variance), key=lambda one: one[:2])
     aimed = [best[1], _own_spend(best[2], learn, run), best[3]]
-    result = {"rows": rows, "weight": held_out.weight(), "aimed": aimed, "seconds": seconds}
-    return json.loads(json.dumps(result))  # as a cache would return it
+    result = {"rows": rows, "weight": held_out.weight(), "aimed": aimed}
+    return json.loads(json.dumps(result)), seconds  # as a cache would return it
 
 
 def evaluate(model: Any, rows: SweepRows, costs: CostSheet, cap: float | None) -> Evaluation:
@@ -287,6 +294,7 @@ def gather(
         run.costs.unit or "",
         run.costs.total(run.costs.features),
         n_skipped,
+        fit_times=_fit_times(run, tried, results),
     )
     return frontier, curves
 
@@ -295,7 +303,20 @@ def _curve(fold: Any) -> FoldCurve:
     rows = fold["rows"]
     figures = np.array([row[1:] for row in rows], dtype=np.float64)
     aimed, own, variance = fold["aimed"]
-    return FoldCurve([row[0] for row in rows], figures, fold["weight"], aimed, own, variance, fold["seconds"])
+    return FoldCurve(
+        [row[0] for row in rows], figures, fold["weight"], aimed, own, variance, fold.get("fit_seconds", 0.0)
+    )
+
+
+def _fit_times(run: SweepRun, tried: Sequence[Candidate], results: Results) -> tuple[FitTime, ...]:
+    """Return the mean time of a fit of each candidate that was fitted in this sweep."""
+    found = []
+    for place, candidate in enumerate(tried):
+        folds = [results.get((place, fold), {}) for fold in range(run.n_folds)]
+        times = [fold["fit_seconds"] for fold in folds if fold.get("fit_seconds", math.nan) > 0]
+        if times:
+            found.append(FitTime(candidate.method, candidate.params, sum(times) / len(times)))
+    return tuple(found)
 
 
 def _variants(model: Any) -> Iterator[tuple[dict[str, Any], Any]]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,15 @@ from farthing.costs import CostSheet, CostsLike
 from farthing.forests import from_model
 from farthing.table import encode
 from farthing.trees import Predictor
+
+# Headings of the text table, where they differ from the names of the columns.
+_WORDS: Final = {
+    "cost": "price",
+    "share": "bought by",
+    "mean_cost": "mean cost",
+    "mean_uses": "tests a row",
+    "unused": "never",
+}
 
 
 @dataclass(frozen=True)
@@ -97,9 +106,20 @@ class Audit:
         unit = f" {self.sheet.unit}" if self.sheet.unit else ""
         heads = [f"mean cost {self.mean:.4g}{unit} over {self.n_rows} rows"]
         heads += [f"{100 * q:g} % of the rows at most {cost:.4g}{unit}" for q, cost in self.quantiles.items()]
-        parts = ["\n".join(heads), _table(self.features(), used_only="share")]
+        explained = (
+            "For each feature: its price, the share of rows that buy it, what that costs a row on average,\n"
+            "how often a row tests it, and the shares of rows that test it never, up to "
+            f"{self.few_at_most} times, and more often."
+        )
+        few = self.few_at_most
+        words = {
+            **_WORDS,
+            f"used_1_to_{few}": f"1 to {few} times",
+            f"used_over_{few}": f"over {few} times",
+        }
+        parts = ["\n".join(heads), explained, _table(self.features(), words, used_only="share")]
         if self.sheet.group_names:
-            parts.append(_table(self.groups(), used_only="share"))
+            parts.append("Shared costs of groups:\n" + _table(self.groups(), words, used_only="share"))
         return "\n\n".join(parts)
 
 
@@ -202,10 +222,10 @@ def _frame(columns: dict[str, list[Any]], index: str) -> Any:
     return pd.DataFrame(columns).set_index(index)
 
 
-def _table(columns: dict[str, list[Any]], used_only: str) -> str:
+def _table(columns: dict[str, list[Any]], words: Mapping[str, str], used_only: str) -> str:
     """Return columns as text, the most used rows first, those never used left out."""
     order = sorted(range(len(columns[used_only])), key=lambda i: -columns[used_only][i])
-    rows = [list(columns)]
+    rows = [[words.get(name, name) for name in columns]]
     for i in order:
         if columns[used_only][i] > 0:
             rows.append([_cell(name, column[i]) for name, column in columns.items()])

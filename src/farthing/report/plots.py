@@ -97,17 +97,17 @@ def frontier_chart(summary: Summary) -> Chart:
         # A few very bad points would squeeze all others into a thin line: the lowest 2 % may fall outside.
         low = max(min(scores), float(np.quantile(scores, 0.02)))
         axes.set_ylim(low - 0.02 * (max(scores) - low), max(scores) + 0.08 * (max(scores) - low) + 1e-12)
-        axes.set(xlabel=_with_unit("mean spend per row", summary.unit), ylabel=summary.score_name)
+        axes.set(xlabel=_with_unit("mean spend per row", summary.unit), ylabel=summary.words.axis)
         axes.legend(
             fontsize=7.5, frameon=False, labelcolor=theme.ink, loc="upper left", bbox_to_anchor=(1.0, 1.02)
         )
 
-    chosen = summary.chosen
+    chosen, full, words = summary.chosen, summary.full, summary.words
     return draw_chart(
         paint,
         f"Score against mean spend for {len(summary.frontier)} models. The chosen one spends "
-        f"{summary.money(chosen.spend)} at a score of {chosen.score:.3f}; the most expensive spends "
-        f"{summary.money(summary.full.spend)} at {summary.full.score:.3f}.",
+        f"{summary.money(chosen.spend)} at {words.title} {words.text(chosen.score)}; the most expensive "
+        f"spends {summary.money(full.spend)} at {words.text(full.score)}.",
         height=4.0,
     )
 

@@ -13,13 +13,14 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
+from farthing.base.score_words import ScoreWords
 from farthing.frontier import Frontier, Point
 from farthing.frontier.budgeted_base import BudgetedBase
 from farthing.report.audit import audit
 from farthing.typing import Floats, Integers
 
 SHARES: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-_FOLDS: Final = 5
+N_FOLDS: Final = 5
 _BINS: Final = 10
 
 
@@ -134,6 +135,11 @@ class Summary:
     scatter: tuple[Floats, Floats] | None
     traces: tuple[WalkTrace, ...]
 
+    @property
+    def words(self) -> ScoreWords:
+        """How to show the scores."""
+        return ScoreWords.of(self.score_name)
+
     def money(self, amount: float) -> str:
         """Return an amount as text; amounts of a hundred and more have no decimals."""
         return f"{amount:.0f}" if amount >= 100 or amount == 0 else f"{amount:.2f}"
@@ -206,10 +212,10 @@ def _held_out(model: Any, X: Any, y: NDArray[Any]) -> Floats:
     if is_classifier(estimator):
         # Stratified folds need a row of each class per fold.
         least = int(np.unique(y, return_counts=True)[1].min())
-        kind = StratifiedKFold if least >= _FOLDS else KFold
-        folds = kind(_FOLDS, shuffle=True, random_state=0)
+        kind = StratifiedKFold if least >= N_FOLDS else KFold
+        folds = kind(N_FOLDS, shuffle=True, random_state=0)
         return np.asarray(cross_val_predict(estimator, X, y, cv=folds, method="predict_proba"))
-    folds = KFold(_FOLDS, shuffle=True, random_state=0)
+    folds = KFold(N_FOLDS, shuffle=True, random_state=0)
     return np.asarray(cross_val_predict(estimator, X, y, cv=folds))[:, np.newaxis]
 
 

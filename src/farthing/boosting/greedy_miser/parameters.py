@@ -88,7 +88,8 @@ PARAMETERS = """tradeoff : float
     validation_fraction : float, optional
         Share of the rows held out to choose the number of rounds; None holds out none.
     n_iter_no_change : int, optional
-        Stop after this many rounds without an improvement on the validation rows; None runs all rounds.
+        Stop after this many rounds without an improvement on the validation rows, which it needs; None runs
+        all rounds.
         Either way the model keeps the rounds up to the best.
     warm_start : bool
         Whether `fit` continues from the trees of the previous one, up to ``n_estimators`` rounds in total.

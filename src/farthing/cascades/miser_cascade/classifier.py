@@ -69,7 +69,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
     curtail : bool
         Whether a row, at the stage where it must stop in any case, asks no further once its label is certain.
         Labels stay the same and cost less; the probabilities are then those of the middle between the bounds
-        of the scores, and array calls take several times longer. Has no effect with learned exits, nor with
+        of the scores, and array calls take several times longer. Not with ``exit="learned"``, nor with
         ``error_costs``.
     class_weight : dict, "balanced" or None
         Weights of the classes, times ``sample_weight``, in learning and in setting exits.
@@ -175,6 +175,12 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         return scores[:, 0] if scores.shape[1] == 1 else scores
 
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> MiserCascadeModel:
+        for name, clashes in (
+            ("exit='learned'", self.exit == "learned"),
+            ("error_costs", self.error_costs is not None),
+        ):
+            if self.curtail and clashes:
+                raise ValueError(f"curtail=True cannot be combined with {name}; leave out one of them")
         self._error_costs(rows.n_classes)  # raises before the boosters are grown, not after
         return super()._learn(rows, validation=validation)
 

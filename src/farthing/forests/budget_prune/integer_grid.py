@@ -67,6 +67,20 @@ class GridPrices:
     unit: Fraction
 
 
+def holds_class_weights(forest: Forest) -> bool:
+    """Return whether the values of a forest are the class weights of its training rows.
+
+    Those of an imported forest are not.
+    """
+    counts = forest.value
+    weight = row_sums(counts)
+    if (counts < 0).any():
+        return False
+    if (forest.feature < 0).all():  # so there is no split that could gain anything
+        return True
+    return bool((weight > 0).all() and np.allclose(weight, forest.cover, rtol=1e-6, atol=0))
+
+
 def bag_gains(forest: Forest, risk: Risk) -> Gains:
     """Return the gains on the training rows of the trees, from the class weights that the trees hold.
 
@@ -79,16 +93,13 @@ def bag_gains(forest: Forest, risk: Risk) -> Gains:
     ValueError
         If the values are not class weights, as in an imported forest.
     """
+    if not holds_class_weights(forest):
+        raise ValueError(
+            f"risk={risk!r} needs the class weights of the training rows, which an imported forest does not "
+            "hold; use risk='error'"
+        )
     counts = forest.value
     weight = row_sums(counts)
-    leaves_only = (forest.feature < 0).all()  # so there is no split that could gain anything
-    if (counts < 0).any() or not (
-        leaves_only or ((weight > 0).all() and np.allclose(weight, forest.cover, rtol=1e-6, atol=0))
-    ):
-        raise ValueError(
-            "this forest does not hold the class weights of its training rows, as imported forests do not; "
-            "give rows to measure its errors on: X_error=, y_error="
-        )
     mass = _mass(counts, weight, risk)
     starts = forest.tree_starts()
     inner = np.flatnonzero(forest.feature >= 0)

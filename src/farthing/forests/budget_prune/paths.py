@@ -53,12 +53,12 @@ def prune_path(  # noqa: PLR0917 - the two tables and what goes with each
     X : array or frame, shape (n_rows, n_features)
         The rows whose cost is measured, preferably not those that the trees were grown on.
     y : array, shape (n_rows,)
-        Their labels, used for ``forest_errors`` only.
+        Their labels, for ``forest_errors``, and for the objective where errors are counted on these rows.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means those of the model.
     X_error, y_error : array or frame, shape (n_error_rows, n_features), and array, shape (n_error_rows,)
         The rows that errors are counted on. None counts them on the rows that the trees were grown on, by the
-        class weights that the trees hold; imported forests hold none, so they need such rows.
+        class weights that the trees hold; imported forests hold none, so theirs are counted on X and y.
     path_length_cost : float
         The cost of each test in each tree, in the unit of the sheet, whether or not its feature is owned (the
         computational cost of the integer program).

@@ -20,6 +20,7 @@ from farthing.forests.budget_prune.integer_grid import (
     Risk,
     bag_gains,
     grid_prices,
+    holds_class_weights,
     row_gains,
 )
 from farthing.forests.budget_prune.pruning_path import PruningPath
@@ -85,7 +86,11 @@ class PruningProblem:
         if (X_error is None) != (y_error is None):
             raise ValueError("X_error and y_error go together: give both or neither")
         if X_error is None:
-            return bag_gains(self.predictor.forest, risk)
+            forest = self.predictor.forest
+            # An imported forest does not hold its training rows, so errors are counted on those at hand.
+            if risk == "error" and not holds_class_weights(forest):
+                return row_gains(self.predictor, self.values, self.codes)
+            return bag_gains(forest, risk)
         if risk != "error":
             raise ValueError(f"rows measure errors only: leave out X_error and y_error, or risk={risk!r}")
         return row_gains(self.predictor, *_encoded(self.estimator, X_error, y_error))

@@ -21,7 +21,7 @@ from farthing.forests.budget_rf.candidate import Candidate
 from farthing.forests.budget_rf.forest_model import BudgetForestModel
 from farthing.forests.budget_rf.growth import MAX_FEATURES, ForestGrowth, n_drawn
 from farthing.forests.budget_rf.out_of_bag import Bags
-from farthing.forests.budget_rf.tree import check_tradeoff, impurity_of
+from farthing.forests.budget_rf.tree import check_impurity, check_tradeoff, impurity_of
 from farthing.learning.bootstrap import SamplingUnits
 from farthing.trees import CostRule, Grower, Impurity
 
@@ -354,14 +354,12 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
         alphas = np.atleast_1d(np.asarray(self.alpha, dtype=np.float64))
         if alphas.ndim != 1 or not len(alphas) or not (np.isfinite(alphas) & (alphas >= 0)).all():
             raise ValueError(f"alpha must be a number of at least zero, or several; got {self.alpha!r}")
-        if len(alphas) > 1:
-            if self.impurity != "pairs":
-                raise ValueError(f"several alphas have no meaning with impurity={self.impurity!r}; give one")
-            if not given and self.validation_fraction is None and not self.bootstrap:
-                raise ValueError(
-                    "to choose among several alphas, give validation=(X, y) to fit, set validation_fraction, "
-                    "or set bootstrap=True: all rows are in every bag"
-                )
+        check_impurity(self.impurity, alpha=self.alpha, power=self.power)
+        if len(alphas) > 1 and not given and self.validation_fraction is None and not self.bootstrap:
+            raise ValueError(
+                "to choose among several alphas, give validation=(X, y) to fit, set validation_fraction, "
+                "or set bootstrap=True: all rows are in every bag"
+            )
         return [float(alpha) for alpha in alphas]
 
     # Validation rows, whose labels may be missing or unseen.

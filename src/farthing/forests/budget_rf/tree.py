@@ -52,10 +52,10 @@ class BudgetTreeClassifier(ContractClassifier):
         (threshold-Pairs, equation 3.10 of Nan's thesis) and "powers" (equation 3.13) use the decrease for the
         worse child, which bounds the cost of the most expensive path (theorem 3.4.2).
     alpha : float
-        Threshold of "pairs": classes of at most this weight in a node count as noise, so that the tree stops
-        earlier.
+        Threshold of "pairs", and for it only: classes of at most this weight in a node count as noise, so
+        that the tree stops earlier.
     power : float
-        Exponent of "powers", at least 2 for the guarantee.
+        Exponent of "powers", and for it only; at least 2 for the guarantee.
     cost_rule : {"ratio", "penalty"}
         "ratio": the least price per gain, with the original price even for what is owned. "penalty": the
         largest gain - tradeoff * unpaid price, and no split where that is not positive.
@@ -143,6 +143,7 @@ class BudgetTreeClassifier(ContractClassifier):
         counts = np.bincount(rows.target, weights=rows.weights, minlength=n_classes).astype(np.float64)
         # The gain is a share of the root's impurity, so that one trade-off suits tables of any size.
         tradeoff = check_tradeoff(self.cost_rule, self.tradeoff)
+        check_impurity(self.impurity, alpha=self.alpha, power=self.power)
         unit = impurity_of(counts, self.impurity, self.alpha, self.power)
         grower = Grower(
             rows.bins(self.max_bins, threads),
@@ -186,6 +187,25 @@ def check_tradeoff(cost_rule: CostRule, tradeoff: float | None) -> float:
     if not (0 <= tradeoff < np.inf):
         raise ValueError(f"tradeoff must be zero or more, and finite; got {tradeoff!r}")
     return float(tradeoff)
+
+
+def check_impurity(impurity: object, *, alpha: object, power: float) -> None:
+    """Raise ValueError if a parameter of one impurity is set with another, where it would have no effect.
+
+    Examples
+    --------
+    >>> check_impurity("pairs", alpha=3.0, power=2.0)
+    >>> check_impurity("gini", alpha=3.0, power=2.0)
+    Traceback (most recent call last):
+    ...
+    ValueError: alpha=3.0 has no meaning with impurity='gini'; leave it out or set impurity='pairs'
+    """
+    for name, value, unset, wanted in (("alpha", alpha, 0.0, "pairs"), ("power", power, 2.0, "powers")):
+        if impurity != wanted and not np.array_equal(np.atleast_1d(np.asarray(value)), [unset]):
+            raise ValueError(
+                f"{name}={value!r} has no meaning with impurity={impurity!r}; "
+                f"leave it out or set impurity={wanted!r}"
+            )
 
 
 def impurity_of(

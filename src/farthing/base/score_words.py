@@ -1,0 +1,64 @@
+"""Scores in words: the mean squared error is 3211, not ``neg_mean_squared_error`` -3211."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Self
+
+_TITLES: Final = {
+    "roc_auc": "area under the ROC curve",
+    "r2": "R squared",
+    "f1": "F1 score",
+    "neg_brier_score": "Brier score",
+    "cost of a row, negated": "mean cost of a row, with its errors",
+    "risk, negated": "risk",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreWords:
+    """How to show a score, which is larger for better models, to people.
+
+    Attributes
+    ----------
+    title : str
+        What is shown.
+    negated : bool
+        Whether it is shown with the opposite sign, since smaller is better.
+
+    Examples
+    --------
+    >>> words = ScoreWords.of("neg_mean_squared_error")
+    >>> words.title, words.text(-3211.42), words.interval(-3300.0, -3100.0)
+    ('mean squared error', '3211', '3100 to 3300')
+    >>> ScoreWords.of("balanced_accuracy").text(0.91234)
+    '0.9123'
+    """
+
+    title: str
+    negated: bool
+
+    @classmethod
+    def of(cls, name: str) -> Self:
+        """Return the words for the name of a score, such as that of a scorer of scikit-learn."""
+        negated = name.startswith("neg_") or name.endswith(", negated")
+        return cls(_TITLES.get(name, name.removeprefix("neg_").replace("_", " ")), negated)
+
+    @property
+    def axis(self) -> str:
+        """The label of an axis that shows the scores as they are."""
+        return f"{self.title} (negated: higher is better)" if self.negated else self.title
+
+    def value(self, score: float) -> float:
+        """Return the number to show."""
+        return -score if self.negated else score
+
+    def text(self, score: float) -> str:
+        """Return the number as text: four decimals, fewer for large numbers."""
+        shown = self.value(score)
+        return f"{shown:.4f}" if abs(shown) < 10 else f"{shown:.2f}" if abs(shown) < 1000 else f"{shown:.0f}"
+
+    def interval(self, low: float, high: float) -> str:
+        """Return an interval of scores as text, the smaller number first."""
+        ends = (high, low) if self.negated else (low, high)
+        return " to ".join(self.text(end) for end in ends)

@@ -1,0 +1,126 @@
+"""What `fit` and `frontier` learn from: the features, target, weights and prices of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from farthing.cli.output import note, warn
+from farthing.cli.tables import check_columns, numbers_of, read_table, refuse_dates, target_of
+from farthing.cli.task import Task, guess_task, target_for
+from farthing.errors import TableError
+
+if TYPE_CHECKING:
+    from farthing.costs import CostSheet
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A table and a price list, read and checked.
+
+    Attributes
+    ----------
+    X : DataFrame, shape (n_rows, n_features)
+        The features.
+    y : ndarray, shape (n_rows,)
+        Labels, or floats to regress.
+    weights : ndarray of float64, shape (n_rows,), or None
+        Weight of each row.
+    sheet : CostSheet
+        The prices, in the order of the columns.
+    task : Task
+        What to learn.
+    """
+
+    X: Any
+    y: Any
+    weights: Any
+    sheet: CostSheet
+    task: Task
+
+
+def read_problem(
+    table: Path,
+    target: str,
+    costs: Path | None,
+    *,
+    task: Task | None = None,
+    drop: Sequence[str] | None = None,
+    weight: str | None = None,
+    separator: str | None = None,
+) -> Problem:
+    """Read a table and a price list, and say on standard error what was assumed.
+
+    Parameters
+    ----------
+    table : Path
+        The table.
+    target : str
+        The column to predict.
+    costs : Path or None
+        The price list; None means 1 each.
+    task : Task, optional
+        None guesses it from the target.
+    drop : sequence of str, optional
+        Columns to leave out; an entry that is no column may be several, separated by commas.
+    weight : str, optional
+        The column of row weights.
+    separator : str, optional
+        What separates the cells of a CSV file.
+    """
+    frame = read_table(table, separator)
+    check_columns([target], frame)
+    dropped = _dropped(drop or (), frame)
+    check_columns([*dropped, *([] if weight is None else [weight])], frame)
+    if target in (*dropped, weight):
+        raise TableError(f"{target!r} is the target; it cannot be dropped, nor be the weight")
+    y = target_of(frame, target)
+    weights = None if weight is None else numbers_of(frame, weight)
+    unused = {*dropped, *([] if weight is None else [weight])}
+    X = frame.drop(columns=[target, *unused])
+    if not len(X.columns):
+        raise TableError(f"no features are left beside the target {target!r}")
+    refuse_dates(X)
+    sheet = read_costs(costs, list(X.columns), unused=unused)
+    if task is None:
+        task, reason = guess_task(y)
+        # Text can only be labels, and fractions only numbers.
+        doubt = "; change it with --task" if "whole" in reason else ""
+        note(f"--task {task}, since {target!r} {reason}{doubt}")
+    return Problem(X, target_for(task, y, target), weights, sheet, task)
+
+
+def read_costs(path: Path | None, names: Sequence[str], *, unused: Collection[str] = ()) -> CostSheet:
+    """Return the prices of the columns.
+
+    Parameters
+    ----------
+    path : Path or None
+        The price list; None means 1 each, with a warning.
+    names : sequence of str
+        The columns.
+    unused : collection of str
+        Columns of the table that are no features; the list may have them.
+    """
+    from farthing.costs import CostSheet  # noqa: PLC0415 - slow to import
+
+    if path is None:
+        warn("no price list is given, so every feature costs 1; see --costs")
+        return CostSheet.uniform(names)
+    listed = CostSheet.read(path)
+    spare = [name for name in listed.features if name in unused]
+    aligned = listed.align([*names, *spare])
+    if not spare:
+        return aligned
+    own = dict(zip(aligned.features, aligned.own.tolist(), strict=True))
+    return CostSheet(own, aligned.groups, aligned.unit, strict=False).align(names)
+
+
+def _dropped(given: Sequence[str], frame: Any) -> list[str]:
+    """Return the columns to leave out; a name that has a comma in it is tried as a whole first."""
+    found: list[str] = []
+    for entry in given:
+        found += [entry] if entry in frame.columns else [name.strip() for name in entry.split(",")]
+    return list(dict.fromkeys(found))

@@ -1,0 +1,120 @@
+"""Estimate how much longer many fits of different methods take."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
+from typing import Final
+
+_MINUTE: Final = 60.0
+_HOUR: Final = 3600.0
+
+
+class TimeLeft:
+    """Estimate the time left from the fits that are done.
+
+    Fits of different methods may differ a thousandfold in time, so a fit is expected to take as long as the
+    same setting on other folds, or, if none is done, as other settings of its method. While no fit of some
+    method is done, the estimate leaves that method out: it is a lower bound, and `is_bound` is True. The
+    ratio of elapsed time to the time of the fits that are done accounts for parallel jobs.
+
+    Parameters
+    ----------
+    settings : sequence of pairs (method, setting)
+        One for each fit.
+    limit : float, optional
+        Seconds after which no more fits are started.
+    clock : callable
+        Returns the time in seconds.
+
+    Examples
+    --------
+    >>> now = 0.0
+    >>> left = TimeLeft([("fast", 0), ("fast", 0), ("slow", 1), ("slow", 1)], clock=lambda: now)
+    >>> now = 1.0
+    >>> left.done("fast", 0, seconds=1.0)
+    >>> left.seconds(), left.is_bound
+    (1.0, True)
+    >>> now = 11.0
+    >>> left.done("slow", 1, seconds=10.0)
+    >>> left.seconds(), left.is_bound
+    (11.0, False)
+    """
+
+    def __init__(
+        self,
+        settings: Sequence[tuple[str, Hashable]],
+        *,
+        limit: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._waiting = Counter(settings)
+        self._limit = limit
+        self._clock = clock
+        self._start = clock()
+        # Number and total time of the fits that are done: of a setting, of a method, and, by None, of all.
+        self._counts: Counter[Hashable] = Counter()
+        self._totals: dict[Hashable, float] = {}
+
+    def done(self, method: str, setting: Hashable, seconds: float | None = None) -> None:
+        """Count a fit as done.
+
+        Parameters
+        ----------
+        method, setting
+            As one of ``settings``.
+        seconds : float, optional
+            How long it took; None if it was read from a cache, in no time.
+        """
+        self._waiting[method, setting] -= 1
+        if seconds is None:
+            return
+        for key in ((method, setting), method, None):
+            self._counts[key] += 1
+            self._totals[key] = self._totals.get(key, 0.0) + seconds
+
+    @property
+    def is_bound(self) -> bool:
+        """Whether there is a method of which no fit is done."""
+        return any(count > 0 and not self._counts[method] for (method, _), count in self._waiting.items())
+
+    def seconds(self) -> float | None:
+        """Return the estimate in seconds; None before the first fit is done."""
+        if not self._counts[None]:
+            return None
+        work = 0.0
+        for (method, setting), count in self._waiting.items():
+            for known in ((method, setting), method):
+                if self._counts[known]:
+                    work += count * self._totals[known] / self._counts[known]
+                    break
+        elapsed = self._clock() - self._start
+        left = work * elapsed / self._totals[None] if self._totals[None] else 0.0
+        return left if self._limit is None else min(left, max(self._limit - elapsed, 0.0))
+
+
+def in_words(seconds: float | None, *, is_bound: bool = False) -> str:
+    """Return a time that is left as text.
+
+    Parameters
+    ----------
+    seconds : float or None
+        The time; None is unknown.
+    is_bound : bool
+        Whether it may be longer.
+
+    Examples
+    --------
+    >>> in_words(8.2), in_words(150.0), in_words(2 * 3600.0, is_bound=True), in_words(None)
+    ('about 8 s left', 'about 2.5 min left', 'more than 2.0 h left', '')
+    """
+    if seconds is None:
+        return ""
+    if seconds < 100:
+        amount = f"{seconds:.0f} s"
+    elif seconds < 100 * _MINUTE:
+        amount = f"{seconds / _MINUTE:.1f} min"
+    else:
+        amount = f"{seconds / _HOUR:.1f} h"
+    return f"{'more than' if is_bound else 'about'} {amount} left"

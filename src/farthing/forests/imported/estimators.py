@@ -11,8 +11,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from farthing.base import BudgetedEstimator, ContractClassifier, ContractRegressor, TrainingSet, register
 from farthing.costs import CostsLike
+from farthing.errors import ModelImportError
 from farthing.forests.imported.models import ImportedClassifierModel, ImportedRegressorModel, fields_of
-from farthing.forests.imported.treelite_reader import read
+from farthing.forests.imported.reading import read
 from farthing.trees import Imported
 
 # Probabilities of zero are raised to this before a logarithm.
@@ -133,4 +134,10 @@ def _train(model: Any, rows: TrainingSet) -> tuple[Any, Imported]:
     # Some models take no weights, so they are left out where they change nothing.
     options = {} if (rows.weights == 1).all() else {"sample_weight": rows.weights}
     learner.fit(rows.values, rows.target, **options)
-    return learner, read(learner)
+    parts = read(learner).parts
+    if not isinstance(parts, Imported):
+        raise ModelImportError(
+            f"model must be made of trees; got {type(model).__name__}; use ImportedLinearClassifier or "
+            "ImportedLinearRegressor"
+        )
+    return learner, parts

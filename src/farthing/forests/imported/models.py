@@ -80,17 +80,21 @@ class ImportedRegressorModel(ImportedModel, RegressorModel):
 
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Apply the link, shape (n_rows,)."""
+        means = outputs[:, :1] / self.divisor
+        if self.link == "sigmoid":
+            shares = xgboost_links.sigmoid if self.single else sigmoid
+            return shares(means * self.scale)[:, 1]
         # Contiguous, since the exponential of a strided view may round differently.
-        means = np.ascontiguousarray(outputs[:, 0]) / self.divisor
+        values = np.ascontiguousarray(means[:, 0])
         if self.link != "exponential":
-            return means
-        return xgboost_links.exponential(means) if self.single else np.exp(means)
+            return values
+        return xgboost_links.exponential(values) if self.single else np.exp(values)
 
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
         super().check()
-        if self.link not in ("identity", "exponential") or self.forest.n_outputs != 1:
-            raise ValueError(f"a regressor has one output and no {self.link}")
+        if self.link == "softmax" or self.forest.n_outputs != 1:
+            raise ValueError(f"a regressor has one output and no softmax; got {self.link}")
 
 
 def fields_of(imported: Imported) -> dict[str, Any]:

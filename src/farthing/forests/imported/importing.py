@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,7 +78,8 @@ def from_model(
     classes : sequence, optional
         The labels, for a bare booster, which has none; 0, 1, ... by default.
     feature_names : sequence of str, optional
-        The names of the columns, if the model has none or others. LightGBM replaces spaces by underscores.
+        The names of the columns, if the model has none or others. LightGBM replaces spaces by underscores;
+        frames and prices may have the spaces.
     categories : mapping of str or int to sequence, optional
         The categories of a column, by its name or position, where the model does not hold them: for CatBoost,
         and for XGBoost models that were trained on codes (in the order of the codes).
@@ -102,7 +103,7 @@ def from_model(
     (True, array([2.5, 2.5]))
     """
     source = read(model, categories)
-    schema = _schema(source, feature_names)
+    schema = _schema(source, feature_names or _priced_names(source.names, costs))
     estimator = _estimator(source, schema, costs, classes)
     check_same(type(model).__name__, source, estimator.fitted_)
     return estimator
@@ -140,6 +141,15 @@ def _schema(source: Source, given: Sequence[str] | None) -> Schema:
         for j, name in enumerate(all_names)
     ]
     return Schema(tuple(columns), named=names is not None)
+
+
+def _priced_names(names: Sequence[str] | None, costs: CostsLike) -> list[str] | None:
+    """Return the names of the model as the price list spells them: LightGBM replaces spaces."""
+    if names is None or not isinstance(costs, CostSheet | Mapping):
+        return None
+    priced = costs.features if isinstance(costs, CostSheet) else costs
+    spelled = {str(name).replace(" ", "_"): str(name) for name in priced}
+    return [name if name in priced else spelled.get(name, name) for name in names]
 
 
 def _labels_of(source: Source, classes: Sequence[Any] | None) -> NDArray[Any]:

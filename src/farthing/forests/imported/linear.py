@@ -25,6 +25,7 @@ from farthing.costs import CostsLike
 from farthing.errors import ModelImportError
 from farthing.forests.imported.estimators import ImportedMixin
 from farthing.forests.imported.linear_reader import read_linear
+from farthing.forests.imported.models import inverse_link
 from farthing.forests.imported.source import ImportedLinear
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
@@ -191,8 +192,7 @@ class ImportedLinearRegressor(ImportedMixin, ContractRegressor):
 
     def _learn(self, rows: TrainingSet) -> ImportedLinearRegressorModel:
         _, parts = _train(Ridge() if self.model is None else self.model, rows)
-        mean = rows.prior()
-        prior = np.log(mean.clip(_TINY)) if parts.link == "exponential" else mean
+        prior = inverse_link(parts.link, rows.prior())
         return ImportedLinearRegressorModel(**rows.header(prior=prior), scores=parts.scores, link=parts.link)
 
 

@@ -17,7 +17,12 @@ from threadpoolctl import threadpool_limits
 
 from farthing import consult, load
 from farthing.errors import ModelImportError
-from farthing.forests import from_model
+from farthing.forests import (
+    ImportedLinearClassifier,
+    ImportedLinearRegressor,
+    ImportedRegressor,
+    from_model,
+)
 from farthing.forests.imported.probes import check_same, probe_rows
 from farthing.forests.imported.reading import read
 
@@ -270,6 +275,10 @@ XGBOOST = [
     case("xgb-softprob-booster", lambda: xgb_booster("multi:softprob", CLASSES, num_class=3)),
     case("xgb-ranker", lambda: xgboost.XGBRanker(**XGB).fit(X, CLASSES, group=[80, 80])),
     case(
+        "xgb-linear-3",
+        lambda: xgboost.XGBClassifier(n_estimators=5, n_jobs=1, booster="gblinear").fit(X, CLASSES),
+    ),
+    case(
         "xgb-linear", lambda: xgboost.XGBRegressor(n_estimators=5, n_jobs=1, booster="gblinear").fit(X, LEVEL)
     ),
 ]
@@ -518,6 +527,20 @@ def test_linear_models_buy_the_columns_with_a_coefficient(tmp_path: Any) -> None
     assert walked.spent == 5.0
     imported.save(tmp_path / "model")
     assert (load(tmp_path / "model").predict(frame) == imported.predict(frame)).all()
+
+
+def test_fits_are_compared_with_their_learner() -> None:
+    learner = linear_model.SGDClassifier(loss="modified_huber", random_state=0)
+    with pytest.raises(ModelImportError, match=r"SGDClassifier.*predict_proba differs"):
+        ImportedLinearClassifier(learner).fit(FRAME, BINARY)
+    with pytest.raises(ModelImportError, match=r"Shifted.*by up to 0\.25"):
+        ImportedRegressor(Shifted(3, random_state=0)).fit(FRAME, LEVEL)
+    fitted = ImportedLinearClassifier(linear_model.LogisticRegression(C=9.0)).fit(FRAME, LABELS)
+    assert fitted.score(FRAME, LABELS) > 0.7
+    with pytest.raises(ModelImportError, match="must be made of trees"):
+        ImportedRegressor(linear_model.Ridge()).fit(X, LEVEL)
+    with pytest.raises(ModelImportError, match="must be a linear model"):
+        ImportedLinearRegressor(tree.DecisionTreeRegressor()).fit(X, LEVEL)
 
 
 def test_a_pipeline_fills_and_scales_as_its_steps_do() -> None:

@@ -90,9 +90,16 @@ def _loss(model: Any) -> str:
 
 
 def _dump(model: Any, **options: Any) -> Mapping[str, Any]:
+    from catboost import CatBoostError  # noqa: PLC0415 - only for its models
+
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
-        model.save_model(str(path), format="json", **options)
+        try:
+            model.save_model(str(path), format="json", **options)
+        except CatBoostError as error:  # text and embedding features, for instance
+            raise ModelImportError(
+                f"a {type(model).__name__} that CatBoost cannot write as JSON cannot be imported: {error}"
+            ) from error
         found: Mapping[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     return found
 

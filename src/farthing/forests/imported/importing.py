@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet, CostsLike
+from farthing.errors import ModelImportError
 from farthing.forests.imported.estimators import ImportedClassifier, ImportedRegressor
 from farthing.forests.imported.linear import (
     ImportedLinearClassifier,
-    ImportedLinearClassifierModel,
     ImportedLinearRegressor,
-    ImportedLinearRegressorModel,
+    linear_model,
 )
 from farthing.forests.imported.models import (
     ImportedClassifierModel,
@@ -24,7 +24,7 @@ from farthing.forests.imported.models import (
 )
 from farthing.forests.imported.probes import check_same
 from farthing.forests.imported.reading import read
-from farthing.forests.imported.source import GivenCategories, Source
+from farthing.forests.imported.source import GivenCategories, ImportedLinear, Source
 from farthing.table import Column, Schema
 from farthing.trees import Imported
 
@@ -114,18 +114,16 @@ def _estimator(
 ) -> ImportedEstimator:
     parts = source.parts
     header: dict[str, Any] = {"schema": schema, "costs": CostSheet.of(costs, schema.names)}
-    if parts.n_classes:
-        header["classes"] = _labels_of(source, classes)
-    if isinstance(parts, Imported):
-        # What the trees predict on average, which is what their roots hold.
-        fields = {**header, "prior": root_outputs(parts.forest), **fields_of(parts)}
-        if parts.n_classes:
-            return ImportedClassifier(costs=costs).adopt(ImportedClassifierModel(**fields))
+    labels = _labels_of(source, classes) if parts.n_classes else None
+    if isinstance(parts, ImportedLinear):
+        model = linear_model(parts, {**header, "prior": parts.scores.intercept}, labels)
+        linear = ImportedLinearClassifier if parts.n_classes else ImportedLinearRegressor
+        return linear(costs=costs).adopt(model)
+    # The prior is what the trees predict on average, which is what their roots hold.
+    fields = {**header, "prior": root_outputs(parts.forest), **fields_of(parts)}
+    if labels is None:
         return ImportedRegressor(costs=costs).adopt(ImportedRegressorModel(**fields))
-    fields = {**header, "prior": parts.scores.intercept, "scores": parts.scores, "link": parts.link}
-    if parts.n_classes:
-        return ImportedLinearClassifier(costs=costs).adopt(ImportedLinearClassifierModel(**fields))
-    return ImportedLinearRegressor(costs=costs).adopt(ImportedLinearRegressorModel(**fields))
+    return ImportedClassifier(costs=costs).adopt(ImportedClassifierModel(**fields, classes=labels))
 
 
 def _schema(source: Source, given: Sequence[str] | None) -> Schema:
@@ -158,6 +156,8 @@ def _labels_of(source: Source, classes: Sequence[Any] | None) -> NDArray[Any]:
     labels = source.labels if classes is None else np.asarray(classes)
     labels = np.arange(n_classes) if labels is None else labels
     # Outputs are in the order of the sorted labels in all of these libraries.
+    if classes is None and len(labels) != n_classes:
+        raise ModelImportError(f"a model trained on {len(labels)} class cannot be imported; it needs two")
     if len(labels) != n_classes or not np.array_equal(np.unique(labels), labels):
         raise ValueError(f"classes must be {n_classes} labels in ascending order; got {labels.tolist()}")
     return labels

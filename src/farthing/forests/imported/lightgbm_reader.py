@@ -33,6 +33,11 @@ def read_lightgbm(model: Any) -> Source:
     categories, layout = _categories(dump)
     parts = _parts(dump, categories)
     classifies = hasattr(model, "predict_proba") if booster is not model else parts.n_classes > 0
+    if classifies and not parts.n_classes:
+        raise ModelImportError(
+            f"a {type(model).__name__} with the objective {dump.get('objective', 'custom')} cannot be "
+            "imported, since its outputs are no probabilities; import model.booster_ for the raw scores"
+        )
     if not classifies:
         parts = Imported(parts.forest, parts.link, parts.divisor, parts.scale)
     labels = labels_of(model)

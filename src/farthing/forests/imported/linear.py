@@ -21,14 +21,16 @@ from farthing.base import (
     sigmoid,
     softmax,
 )
-from farthing.costs import CostsLike
+from farthing.costs import CostSheet, CostsLike
 from farthing.errors import ModelImportError
 from farthing.forests.imported.estimators import ImportedMixin
 from farthing.forests.imported.linear_reader import read_linear
 from farthing.forests.imported.models import inverse_link
-from farthing.forests.imported.source import ImportedLinear
+from farthing.forests.imported.probes import check_same
+from farthing.forests.imported.source import ImportedLinear, labels_of
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
+from farthing.table import Schema
 from farthing.trees.imports import LINKS
 from farthing.walks import Policy
 
@@ -196,6 +198,17 @@ class ImportedLinearRegressor(ImportedMixin, ContractRegressor):
         return ImportedLinearRegressorModel(**rows.header(prior=prior), scores=parts.scores, link=parts.link)
 
 
+def linear_model(
+    parts: ImportedLinear, header: dict[str, Any], classes: NDArray[Any] | None
+) -> ImportedLinearClassifierModel | ImportedLinearRegressorModel:
+    """Return the fitted model of linear scores that were read."""
+    if parts.n_classes:
+        return ImportedLinearClassifierModel(
+            **header, classes=np.asarray(classes), scores=parts.scores, link=parts.link
+        )
+    return ImportedLinearRegressorModel(**header, scores=parts.scores, link=parts.link)
+
+
 def _train(model: Any, rows: TrainingSet) -> tuple[Any, ImportedLinear]:
     """Fit a copy of the model on the standardised terms; return it, and its scores over the columns."""
     shares = rows.weights / rows.weights.sum()
@@ -208,6 +221,9 @@ def _train(model: Any, rows: TrainingSet) -> tuple[Any, ImportedLinear]:
     if source is None or not isinstance(source.parts, ImportedLinear):
         raise ModelImportError(f"model must be a linear model of scikit-learn; got {type(model).__name__}")
     found = source.parts
+    columns = Schema.learn(design.terms)
+    header = {"schema": columns, "costs": CostSheet.of(None, columns.names), "prior": found.scores.intercept}
+    check_same(type(model).__name__, source, linear_model(found, header, labels_of(learner)))
     # The terms are standardised already, so the coefficients are those of the terms of the design.
     scores = replace(design.zeros, coef=found.scores.coef, intercept=found.scores.intercept)
     return learner, replace(found, scores=scores)

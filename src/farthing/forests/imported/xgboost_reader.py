@@ -192,7 +192,8 @@ def _linear(learner: Mapping[str, Any], categories: Categories, classifies: bool
         mean=np.zeros(n_features),
         scale=np.ones(n_features),
         coef=coef[:-1],
-        intercept=coef[-1] + _base(learner, n_outputs),
+        # The base score of the first class is added to all of them.
+        intercept=coef[-1] + _base(learner, n_outputs)[0],
         n_features=n_features,
     )
     return ImportedLinear(scores, _LINKS[learner["objective"]["name"]], _n_classes(n_outputs, classifies))

@@ -194,5 +194,41 @@ def test_categories_are_given_by_name_or_position() -> None:
     model = catboost.CatBoostClassifier(**CATB, one_hot_max_size=9, cat_features=["kind"]).fit(TEXT, BINARY)
     by_name, by_place = (from_model(model, categories={key: KINDS}) for key in ("kind", 1))
     assert (by_name.predict_proba(FRESH_TEXT) == by_place.predict_proba(FRESH_TEXT)).all()
+    with pytest.raises(ModelImportError, match="list all"):
+        from_model(model, categories={"kind": KINDS[:1]})
     with pytest.raises(ValueError, match="no column 'knd'; expected one of mean dose, kind, b"):
         from_model(model, categories={"knd": KINDS})
+
+
+def test_codes_as_categories_of_catboost_and_xgboost() -> None:
+    coded = pd.DataFrame({"kind": CODES, "a": X[:, 0]})
+    fresh = pd.DataFrame({"kind": FRESH_CODES, "a": FRESH[:, 0]})
+    model = catboost.CatBoostRegressor(**CATB, one_hot_max_size=9, cat_features=["kind"]).fit(coded, LEVEL)
+    imported = from_model(model, categories={"kind": range(6)})
+    np.testing.assert_allclose(imported.predict(fresh), model.predict(fresh), rtol=1e-10)
+    booster = xgboost.XGBRegressor(**XGB, enable_categorical=True, feature_types=["c", "q"])
+    booster.fit(coded.to_numpy(), LEVEL)
+    with pytest.raises(ModelImportError, match="list all"):
+        from_model(booster, categories={0: range(3)})
+
+
+def test_names_may_be_an_index() -> None:
+    model = tree.DecisionTreeRegressor(max_depth=2).fit(X, LEVEL)
+    assert from_model(model, feature_names=pd.Index(list("abcd"))).schema_.names == ("a", "b", "c", "d")
+
+
+class Silent(ensemble.RandomForestRegressor):
+    """Does not predict."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        raise RuntimeError("the disk is full")
+
+
+def test_a_source_that_does_not_predict_is_refused() -> None:
+    with pytest.raises(ModelImportError, match=r"Silent.*the disk is full"):
+        from_model(Silent(2).fit(X, LEVEL))
+
+
+def test_catboost_can_be_trained_here() -> None:
+    model = ImportedRegressor(catboost.CatBoostRegressor(**CATB)).fit(FRAME, LEVEL)
+    assert model.score(FRAME, LEVEL) > 0.1

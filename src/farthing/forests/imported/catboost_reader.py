@@ -250,9 +250,14 @@ class _Tests:
         return bool(self._numeric[split["float_feature_index"]]["nan_value_treatment"] != "AsTrue")
 
     def _codes(self, split: Any) -> CodeSets:
-        known = self._hashes[self._columns[split["cat_feature_index"]]]
-        code = known.get(int(split["value"]) % 2**32)
-        right, left = code_sets([] if code is None else [code], len(known))
+        column = self._columns[split["cat_feature_index"]]
+        code = self._hashes[column].get(int(split["value"]) % 2**32)
+        if code is None:
+            raise ModelImportError(
+                f"a CatBoost model that tests a category of column {column} which is not among those given "
+                "cannot be imported; list all that it was trained on"
+            )
+        right, left = code_sets([code], len(self._hashes[column]))
         return left, right
 
 

@@ -39,7 +39,7 @@ class ImportedMixin(BudgetedEstimator):
 
 @register(trials=[{"model": RandomForestClassifier(5, max_depth=3, random_state=0, bootstrap=False)}])
 class ImportedClassifier(ImportedMixin, ContractClassifier):
-    """A classifier of scikit-learn, LightGBM or XGBoost that is made of trees, with its spend accounted for.
+    """A classifier made of trees, of scikit-learn, LightGBM, XGBoost or CatBoost, and its spend.
 
     `from_model` makes one from a fitted model. `fit` trains a copy of ``model`` on the encoded table, where
     categories are replaced by their codes, and imports its trees.
@@ -99,7 +99,7 @@ class ImportedClassifier(ImportedMixin, ContractClassifier):
 
 @register(trials=[{"model": RandomForestRegressor(5, max_depth=3, random_state=0, bootstrap=False)}])
 class ImportedRegressor(ImportedMixin, ContractRegressor):
-    """A regressor of scikit-learn, LightGBM or XGBoost that is made of trees, with its spend accounted for.
+    """A regressor made of trees, of scikit-learn, LightGBM, XGBoost or CatBoost, and its spend.
 
     Rankers are imported as regressors: the prediction is the score to sort by.
 

@@ -103,7 +103,7 @@ def from_model(
     (True, array([2.5, 2.5]))
     """
     source = read(model, categories)
-    schema = _schema(source, feature_names or _priced_names(source.names, costs))
+    schema = _schema(source, _priced_names(source.names, costs) if feature_names is None else feature_names)
     estimator = _estimator(source, schema, costs, classes)
     check_same(type(model).__name__, source, estimator.fitted_)
     return estimator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
@@ -27,27 +28,25 @@ _LARGEST: Final = 1e300  # stands for infinity in a dump
 
 def read_lightgbm(model: Any) -> Source:
     """Read a fitted estimator or a Booster of LightGBM."""
-    booster = getattr(model, "booster_", model)
+    bare = not hasattr(model, "booster_")
     # Up to the best iteration, which is also what `predict` uses.
-    dump = booster.dump_model()
+    dump = (model if bare else model.booster_).dump_model()
     categories, layout = _categories(dump)
     parts = _parts(dump, categories)
-    classifies = hasattr(model, "predict_proba") if booster is not model else parts.n_classes > 0
+    classifies = parts.n_classes > 0 if bare else hasattr(model, "predict_proba")
     if classifies and not parts.n_classes:
         raise ModelImportError(
             f"a {type(model).__name__} with the objective {dump.get('objective', 'custom')} cannot be "
             "imported, since its outputs are no probabilities; import model.booster_ for the raw scores"
         )
-    if not classifies:
-        parts = Imported(parts.forest, parts.link, parts.divisor, parts.scale)
-    labels = labels_of(model)
+    shares = _booster_shares(model) if bare else getattr(model, "predict_proba", None)
     return Source(
-        parts,
-        predict=model.predict if booster is not model or not classifies else _labels_from(model),
-        predict_proba=getattr(model, "predict_proba", _booster_shares(model) if classifies else None),
+        parts if classifies else replace(parts, n_classes=0),
+        predict=(lambda table: shares(table).argmax(axis=1)) if bare and classifies else model.predict,
+        predict_proba=shares if classifies else None,
         names=_names(dump),
         categories=categories,
-        labels=np.arange(parts.n_classes) if classifies and labels is None else labels,
+        labels=np.arange(parts.n_classes) if bare and classifies else labels_of(model),
         layout=layout,
     )
 
@@ -190,13 +189,10 @@ def _names(dump: Mapping[str, Any]) -> list[str] | None:
 
 
 def _booster_shares(booster: Any) -> Any:
+    """Return the function of a booster to the probabilities of its classes."""
+
     def predict_proba(table: Any) -> Any:
         shares = np.asarray(booster.predict(table))
         return np.column_stack([1 - shares, shares]) if shares.ndim == 1 else shares
 
     return predict_proba
-
-
-def _labels_from(booster: Any) -> Any:
-    shares = _booster_shares(booster)
-    return lambda table: shares(table).argmax(axis=1)

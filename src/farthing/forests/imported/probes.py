@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from farthing.base import ClassifierModel, FittedModel
 from farthing.errors import ModelImportError
-from farthing.forests.imported.source import Source
+from farthing.forests.imported.source import Answer, Source
 from farthing.table import Schema
 from farthing.trees import Forest, Imported
 
@@ -34,23 +34,33 @@ def check_same(kind: str, source: Source, model: FittedModel) -> None:
     table = _as_table(rows, source, model.schema)
     # Without `settle`, whose prior is that of the training rows, for trees that test nothing.
     predictions, shares = model.results(model.outputs(rows)[0])
+    theirs = _ask(kind, source.predict, table)
+    if shares is None:
+        _compare(kind, "predict", predictions, np.ravel(theirs), source.tolerance)
+        return
+    if source.predict_proba is not None:
+        _compare(kind, "predict_proba", shares, _ask(kind, source.predict_proba, table), source.tolerance)
+    _compare_labels(kind, model, shares, np.ravel(theirs), source)
+
+
+def _ask(kind: str, call: Answer, table: Any) -> NDArray[Any]:
+    """Return the answer of the source; raise ModelImportError if it has none."""
     # The sources warn of names, dtypes and the like, which say nothing about the import.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if shares is None:
-            _compare(kind, "predict", predictions, np.ravel(source.predict(table)), source.tolerance)
-            return
-        theirs = None if source.predict_proba is None else np.asarray(source.predict_proba(table))
-        if theirs is not None:
-            _compare(kind, "predict_proba", shares, theirs, source.tolerance)
-        _compare_labels(kind, model, shares, np.ravel(source.predict(table)), source)
+        try:
+            return np.asarray(call(table))
+        except Exception as error:  # of any library
+            raise ModelImportError(
+                f"a {kind} cannot be imported, since it does not predict the rows to compare with: {error}"
+            ) from error
 
 
 def _compare(kind: str, call: str, ours: NDArray[Any], theirs: NDArray[Any], tolerance: float) -> None:
     if ours.shape != theirs.shape:
         raise ModelImportError(
-            f"a {kind} with these settings cannot be imported: {call} has the shape {theirs.shape[1:]} a row "
-            f"there, and {ours.shape[1:]} here"
+            f"a {kind} with these settings cannot be imported: {call} has the shape {theirs.shape} there, and "
+            f"{ours.shape} here"
         )
     difference = np.abs(ours - theirs.astype(np.float64))
     largest = np.abs(theirs).max(initial=0.0)

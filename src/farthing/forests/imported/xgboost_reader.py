@@ -173,9 +173,15 @@ def _codes(
     for node, start, size in zip(
         tree["categories_nodes"], tree["categories_segments"], tree["categories_sizes"], strict=True
     ):
-        count = n_categories[int(feature[node])]
+        column = int(feature[node])
+        count, chosen = n_categories[column], tree["categories"][start : start + size]
+        if max(chosen, default=0) >= count:
+            raise ModelImportError(
+                f"an XGBoost model that tests the code {max(chosen)} in column {column} cannot be imported "
+                f"with {count} categories; list all of them, in the order of the codes"
+            )
         # The codes that are listed go right.
-        right, left = code_sets([c for c in tree["categories"][start : start + size] if c < count], count)
+        right, left = code_sets(chosen, count)
         codes[node] = (left, right)
     return codes
 

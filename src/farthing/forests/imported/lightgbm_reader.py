@@ -39,7 +39,7 @@ def read_lightgbm(model: Any) -> Source:
             f"a {type(model).__name__} with the objective {dump.get('objective', 'custom')} cannot be "
             "imported, since its outputs are no probabilities; import model.booster_ for the raw scores"
         )
-    shares = _booster_shares(model) if bare else getattr(model, "predict_proba", None)
+    shares: Any = _booster_shares(model) if bare else getattr(model, "predict_proba", None)
     return Source(
         parts if classifies else replace(parts, n_classes=0),
         predict=(lambda table: shares(table).argmax(axis=1)) if bare and classifies else model.predict,

@@ -59,8 +59,8 @@ def _ask(kind: str, call: Answer, table: Any) -> NDArray[Any]:
 def _compare(kind: str, call: str, ours: NDArray[Any], theirs: NDArray[Any], tolerance: float) -> None:
     if ours.shape != theirs.shape:
         raise ModelImportError(
-            f"a {kind} with these settings cannot be imported: {call} has the shape {theirs.shape} there, and "
-            f"{ours.shape} here"
+            f"a {kind} with these settings cannot be imported: {call} has the shape {theirs.shape} there "
+            f"and {ours.shape} here"
         )
     difference = np.abs(ours - theirs.astype(np.float64))
     largest = np.abs(theirs).max(initial=0.0)

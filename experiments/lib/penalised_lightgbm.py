@@ -6,11 +6,11 @@ from typing import Any, Literal
 
 import lightgbm
 import numpy as np
-import treelite
 from numpy.typing import NDArray
 
+from farthing.forests import from_model
 from farthing.learning.losses import classification_loss
-from farthing.trees import Forest, Predictor, read_treelite
+from farthing.trees import Forest, Predictor
 
 Penalty = Literal["coupled", "lazy"]
 
@@ -67,7 +67,7 @@ def penalised_classifier(
     if n_classes > 2:
         settings["num_class"] = n_classes
     booster = lightgbm.train(settings, lightgbm.Dataset(X, y, params=settings), num_boost_round=n_rounds)
-    forest = read_treelite(treelite.frontend.from_lightgbm(booster), single=False).forest
+    forest: Forest = from_model(booster).forest_
     ours = Predictor(forest).predict(X[:200])[0]
     theirs = np.reshape(np.asarray(booster.predict(X[:200], raw_score=True)), ours.shape)
     if not np.allclose(ours, theirs, atol=1e-6):

@@ -19,7 +19,7 @@ from farthing.adaptive.adapt.expensive_trainer import MIN_PROBABILITY, Expensive
 from farthing.base import TrainingSet, load
 from farthing.boosting import AdaBoostRSClassifier, GreedyMiserClassifier
 from farthing.errors import BudgetError, FileError
-from farthing.forests import BudgetForestClassifier, from_model
+from farthing.forests import BudgetForestClassifier, ImportedLinearClassifier, from_model
 from farthing.learning.folds import stratified_folds
 
 TREES = {"n_estimators": 5, "n_alternations": 2, "tradeoff": 1.0, "p_full": 0.6, "random_state": 0}
@@ -244,6 +244,15 @@ def test_imported_trees_speak_for_themselves(halves, sheet):
     assert model.expensive_ is forest
     assert np.array_equal(model.predict_proba(fresh), forest.predict_proba(fresh))
     assert (model.spend(fresh) >= forest.spend(fresh)).all()
+
+
+def test_imported_linear_models_are_not_fitted_again(halves, sheet, monkeypatch):
+    (X, y), (fresh, _) = halves
+    logistic = from_model(LogisticRegression().fit(X, y), costs=sheet)
+    # A copy would be another model: the import does not hold its learner.
+    monkeypatch.delattr(ImportedLinearClassifier, "_learn")
+    model = fit(halves, sheet, logistic).with_threshold(-np.inf)
+    assert np.array_equal(model.predict_proba(fresh), logistic.predict_proba(fresh))
 
 
 def test_frames_and_columns_by_name(halves, sheet):

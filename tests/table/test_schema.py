@@ -138,6 +138,17 @@ def test_unknown_and_missing_names_are_named():
     )
 
 
+def test_a_space_matches_an_underscore_if_no_name_fits_better():
+    schema = Schema.learn(pd.DataFrame({"mean_dose": [1.0], "b": [2.0]}))
+    assert schema.encode(pd.DataFrame({"b": [4.0], "mean dose": [3.0]})).values.tolist() == [[3.0, 4.0]]
+    both = Schema.learn(pd.DataFrame({"a b": [1.0], "a_b": [2.0]}))
+    assert both.encode(pd.DataFrame({"a_b": [4.0], "a b": [3.0]})).values.tolist() == [[3.0, 4.0]]
+    with pytest.raises(TableError, match="seen at fit time, yet now missing:\n- a_b"):
+        both.encode(pd.DataFrame({"a b": [3.0]}))
+    with pytest.raises(TableError, match="unseen at fit time:\n- mean dose"):
+        schema.encode(pd.DataFrame({"b": [4.0], "mean dose": [3.0], "mean_dose": [3.0]}))
+
+
 def test_many_wrong_names_are_cut_short():
     schema = Schema.learn(pd.DataFrame(np.eye(8), columns=list("abcdefgh")))
     with pytest.raises(TableError, match=r"missing:\n- b\n- c\n- d\n- e\n- f\n- \.\.\.\n$"):

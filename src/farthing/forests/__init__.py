@@ -8,12 +8,20 @@ from farthing.forests.budget_prune import (
     prune_path,
 )
 from farthing.forests.budget_rf import BudgetForestClassifier, BudgetTreeClassifier
-from farthing.forests.imported import ImportedClassifier, ImportedRegressor, from_model
+from farthing.forests.imported import (
+    ImportedClassifier,
+    ImportedLinearClassifier,
+    ImportedLinearRegressor,
+    ImportedRegressor,
+    from_model,
+)
 
 __all__ = [
     "BudgetForestClassifier",
     "BudgetTreeClassifier",
     "ImportedClassifier",
+    "ImportedLinearClassifier",
+    "ImportedLinearRegressor",
     "ImportedRegressor",
     "PrunedForestClassifier",
     "PruningPath",

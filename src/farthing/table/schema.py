@@ -106,7 +106,8 @@ class Schema:
         Parameters
         ----------
         X : ndarray, pandas.DataFrame, polars.DataFrame or array-like of shape (n_rows, n_features)
-            The columns of a frame are matched by name, in any order; those of an array by position.
+            The columns of a frame are matched by name, in any order; those of an array by position. A space
+            in a name matches an underscore, if no name fits better.
         estimator : str
             Name of the estimator, for messages.
 
@@ -199,8 +200,9 @@ class Schema:
     def _match(self, source: Source, estimator: str) -> list[int]:
         """Return the position in a table of each column of the schema."""
         if self.named and source.names is not None:
-            self._check_names(source.names)
-            places = {name: position for position, name in enumerate(source.names)}
+            names = self._own_spelling(source.names)
+            self._check_names(names)
+            places = {name: position for position, name in enumerate(names)}
             return [places[name] for name in self.names]
         if source.shape[1] != len(self):
             raise TableError(
@@ -218,6 +220,16 @@ class Schema:
                 f"X has feature names, but {estimator} was fitted without feature names", stacklevel=4
             )
         return list(range(len(self)))
+
+    def _own_spelling(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names of a table as they were at fit, if they differ in spaces and underscores only.
+
+        LightGBM replaces the spaces in names, so a model imported from it has underscores.
+        """
+        own = {name.replace(" ", "_"): name for name in self.names}
+        spelled = tuple(own.get(name.replace(" ", "_"), name) for name in names)
+        unambiguous = len(own) == len(self) and len(set(spelled)) == len(names)
+        return spelled if unambiguous and set(names) != set(self.names) else names
 
     def _check_names(self, names: tuple[str, ...]) -> None:
         """Compare names with those of the fit, in the words of scikit-learn."""

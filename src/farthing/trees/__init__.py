@@ -1,5 +1,6 @@
 """Trees as flat node arrays: growing on binned tables with prices, prediction, pruning, import."""
 
+from farthing.trees.foreign import CodeSets, ForeignTable, ForeignTree, foreign_forest
 from farthing.trees.forest import Forest
 from farthing.trees.grow import CostRule, Grower, Grown, Impurity, LedgerKind
 from farthing.trees.imports import Imported, read_treelite
@@ -9,7 +10,10 @@ from farthing.trees.progress import Progress
 from farthing.trees.prune import pruned
 
 __all__ = [
+    "CodeSets",
     "CostRule",
+    "ForeignTable",
+    "ForeignTree",
     "Forest",
     "Grower",
     "Grown",
@@ -19,6 +23,7 @@ __all__ = [
     "Predictor",
     "Progress",
     "RowLedgers",
+    "foreign_forest",
     "pruned",
     "read_treelite",
 ]

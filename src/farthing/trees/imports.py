@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.errors import ModelImportError
+from farthing.trees.foreign import ForeignTable, ForeignTree, foreign_forest
 from farthing.trees.forest import Forest
-from farthing.trees.node_arrays import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
 
 Link: TypeAlias = Literal["identity", "sigmoid", "softmax", "exponential"]
 LINKS: Final = ("identity", "sigmoid", "softmax", "exponential")
@@ -51,24 +51,19 @@ class Imported:
 
     forest: Forest
     link: Link
-    divisor: float
-    scale: float
-    n_classes: int
-    single: bool
+    divisor: float = 1.0
+    scale: float = 1.0
+    n_classes: int = 0
+    single: bool = False
 
 
-def read_treelite(model: Any, *, single: bool, single_sums: bool = False) -> Imported:
+def read_treelite(model: Any) -> Imported:
     """Read a treelite model.
 
     Parameters
     ----------
     model : treelite.Model
-        The model.
-    single : bool
-        Whether values are rounded to float32 before they are compared, as scikit-learn's exact trees and
-        XGBoost do.
-    single_sums : bool
-        Whether sums are rounded to float32 after each tree, as XGBoost does.
+        Its values are rounded to float32 before they are compared if that is its input type.
 
     Returns
     -------
@@ -95,27 +90,26 @@ def read_treelite(model: Any, *, single: bool, single_sums: bool = False) -> Imp
     base = np.array(header.get_field("base_scores"), dtype=np.float64)[:n_outputs]
     averaged = bool(header.get_field("average_tree_output")[0])
     n_features, classes = int(header.get_field("num_feature")[0]), header.get_field("class_id")
+    if averaged and base.any():
+        raise ModelImportError("the model averages its trees and adds a base score, which cannot be both")
     accessors = [model.get_tree_accessor(number) for number in range(model.num_tree)]
-    kind = {"comparator": _comparator(accessors), "dtype": "float32" if single else "float64"}
+    table = ForeignTable(
+        n_features, n_outputs, comparator=_comparator(accessors), single=model.input_type == "float32"
+    )
     trees = [
-        _read_tree(tree, n_features, n_outputs, int(column), kind)
-        for tree, column in zip(accessors, classes, strict=True)
+        _read_tree(tree, n_outputs, int(column)) for tree, column in zip(accessors, classes, strict=True)
     ]
-    # As trees of one node, so that array calls and walks add it in the same place of the same sum.
-    if base.any():
-        if averaged:
-            raise ModelImportError("the model averages its trees and adds a base score, which cannot be both")
-        trees = [*_constants(base, trees[0]), *trees]
     n_classes = 0
     if task in (_BINARY, _MULTICLASS):
         n_classes = 2 if n_outputs == 1 else n_outputs
+    forest = foreign_forest(table, trees, base)
     return Imported(
-        Forest.concat(trees).validate(),
+        forest,
         _LINKS[link],
-        float(model.num_tree) if averaged else 1.0,
-        float(header.get_field("sigmoid_alpha")[0]),
-        n_classes,
-        single_sums,
+        # The mean is over the trees that add to the same output.
+        divisor=model.num_tree * forest.width / n_outputs if averaged else 1.0,
+        scale=float(header.get_field("sigmoid_alpha")[0]),
+        n_classes=n_classes,
     )
 
 
@@ -136,36 +130,24 @@ def _comparator(trees: list[Any]) -> str:
     return _COMPARATORS[signs.pop()] if signs else "<="
 
 
-def _read_tree(tree: Any, n_features: int, n_outputs: int, column: int, kind: dict[str, str]) -> Forest:
+def _read_tree(tree: Any, n_outputs: int, column: int) -> ForeignTree:
     feature = np.array(tree.get_field("split_index"), dtype=np.int32)
     left = np.array(tree.get_field("cleft"), dtype=np.int64)
-    right = np.array(tree.get_field("cright"), dtype=np.int64)
-    inner = left >= 0
     vectors = np.array(tree.get_field("leaf_vector"), dtype=np.float64)
     if len(vectors):
         value = np.zeros((len(feature), n_outputs))
-        value[~inner] = vectors.reshape(-1, n_outputs)  # leaf by leaf in the order of the nodes
+        value[left < 0] = vectors.reshape(-1, n_outputs)  # leaf by leaf in the order of the nodes
     else:
         value = np.array(tree.get_field("leaf_value"), dtype=np.float64).reshape(-1, 1)
-        value[inner] = 0.0
-    cover = _cover(tree, len(feature))
-    _fill_inner(value, cover, left, right)
-    default_left = np.array(tree.get_field("default_left"), dtype=np.bool_)
-    arrays: dict[str, Any] = {
-        "feature": np.where(inner, feature, -1),
-        "threshold": np.where(inner, np.array(tree.get_field("threshold"), dtype=np.float64), 0.0),
-        "left": left,
-        "right": right,
-        "missing": np.where(inner, np.where(default_left, MISSING_LEFT, MISSING_RIGHT), MISSING_STAY),
-        "value": value,
-        "cover": cover,
-    }
-    return Forest.from_arrays(
-        n_features=n_features,
-        n_outputs=n_outputs,
-        target=[max(column, 0)],
-        **_parents_first(arrays),
-        **kind,
+    return ForeignTree(
+        feature=feature,
+        threshold=np.array(tree.get_field("threshold"), dtype=np.float64),
+        left=left,
+        right=np.array(tree.get_field("cright"), dtype=np.int64),
+        default_left=np.array(tree.get_field("default_left"), dtype=np.bool_),
+        value=value,
+        cover=_cover(tree, len(feature)),
+        output=max(column, 0),
     )
 
 
@@ -176,60 +158,3 @@ def _cover(tree: Any, n_nodes: int) -> NDArray[np.float64]:
         if len(known) == n_nodes and (known > 0).any():
             return known
     return np.ones(n_nodes)
-
-
-def _fill_inner(
-    value: NDArray[np.float64],
-    cover: NDArray[np.float64],
-    left: NDArray[np.int64],
-    right: NDArray[np.int64],
-) -> None:
-    """Set the value of each inner node to the mean of its children, weighted by cover, bottom up."""
-    # By levels and not by number: nodes of other libraries need not come after their parents.
-    levels = []
-    level = np.array([0])
-    while len(level := level[left[level] >= 0]):
-        levels.append(level)
-        level = np.concatenate([left[level], right[level]])
-    for nodes in reversed(levels):
-        shares = np.stack([cover[left[nodes]], cover[right[nodes]]])
-        shares[:, ~(shares.sum(axis=0) > 0)] = 1.0  # a plain mean where no training row came by
-        shares /= shares.sum(axis=0)
-        value[nodes] = (
-            shares[0][:, np.newaxis] * value[left[nodes]] + shares[1][:, np.newaxis] * value[right[nodes]]
-        )
-
-
-def _parents_first(arrays: dict[str, Any]) -> dict[str, Any]:
-    """Renumber the nodes in breadth-first order, so that a child comes after its parent."""
-    left, right = arrays["left"], arrays["right"]
-    order = [np.array([0])]
-    while len(level := order[-1][left[order[-1]] >= 0]):
-        order.append(np.stack([left[level], right[level]], axis=1).ravel())
-    old = np.concatenate(order)
-    new = np.full(len(left), -1)
-    new[old] = np.arange(len(old))
-    ordered = {name: array[old] for name, array in arrays.items()}
-    for name in ("left", "right"):
-        child = ordered[name]
-        ordered[name] = np.where(child >= 0, new[child], -1)
-    return ordered
-
-
-def _constants(base: NDArray[np.float64], like: Forest) -> list[Forest]:
-    """Return the base score as trees of one node, as wide as the others: one for all or one per output."""
-    return [
-        Forest.from_arrays(
-            n_features=like.n_features,
-            n_outputs=like.n_outputs,
-            target=[column],
-            feature=[-1],
-            threshold=[0.0],
-            left=[-1],
-            right=[-1],
-            value=base[np.newaxis, column : column + like.width],
-            comparator=like.comparator,
-            dtype=like.dtype,
-        )
-        for column in range(0, len(base), like.width)
-    ]

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from farthing.adaptive.adapt.expensive_model import ExpensiveModel, answering, spread_classes
 from farthing.adaptive.adapt.sklearn_model import SklearnModel
 from farthing.base import ContractClassifier, TrainingSet
-from farthing.forests import BudgetForestClassifier, ImportedClassifier
+from farthing.forests import BudgetForestClassifier, ImportedClassifier, ImportedLinearClassifier
 from farthing.learning.folds import stratified_folds
 from farthing.table import Schema
 from farthing.typing import Floats
@@ -221,5 +221,6 @@ def _is_fitted(model: Any) -> bool:
 
 
 def _can_refit(model: Any) -> bool:
-    """Return whether a copy of the model can be fitted again: imported trees cannot."""
-    return not (isinstance(model, ImportedClassifier) and model.model is None)
+    """Return whether a copy of the model can be fitted again: imports cannot."""
+    imported = isinstance(model, ImportedClassifier | ImportedLinearClassifier)
+    return not (imported and model.model is None)

@@ -11,8 +11,16 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from farthing.base import BudgetedEstimator, ContractClassifier, ContractRegressor, TrainingSet, register
 from farthing.costs import CostsLike
-from farthing.forests.imported.models import ImportedClassifierModel, ImportedRegressorModel, fields_of
-from farthing.forests.imported.treelite_reader import read
+from farthing.errors import ModelImportError
+from farthing.forests.imported.models import (
+    ImportedClassifierModel,
+    ImportedRegressorModel,
+    fields_of,
+    inverse_link,
+)
+from farthing.forests.imported.probes import check_same
+from farthing.forests.imported.reading import read
+from farthing.forests.imported.source import Source
 from farthing.trees import Imported
 
 # Probabilities of zero are raised to this before a logarithm.
@@ -31,7 +39,7 @@ class ImportedMixin(BudgetedEstimator):
 
 @register(trials=[{"model": RandomForestClassifier(5, max_depth=3, random_state=0, bootstrap=False)}])
 class ImportedClassifier(ImportedMixin, ContractClassifier):
-    """A classifier of scikit-learn, LightGBM or XGBoost that is made of trees, with its spend accounted for.
+    """A classifier made of trees, of scikit-learn, LightGBM, XGBoost or CatBoost, and its spend.
 
     `from_model` makes one from a fitted model. `fit` trains a copy of ``model`` on the encoded table, where
     categories are replaced by their codes, and imports its trees.
@@ -74,7 +82,7 @@ class ImportedClassifier(ImportedMixin, ContractClassifier):
         model = DecisionTreeClassifier(random_state=0) if self.model is None else self.model
         if not is_classifier(model):
             raise ValueError(f"model must be a classifier; got {type(model).__name__}")
-        learner, imported = _train(model, rows)
+        learner, source, imported = _train(model, rows)
         present = learner.classes_  # codes of the classes that have a row
         # The prior has the scale of the summed outputs: the inverse of the link, so that `conclude` returns
         # the class shares for a row that looks at nothing.
@@ -84,12 +92,14 @@ class ImportedClassifier(ImportedMixin, ContractClassifier):
         else:
             prior = np.log(shares) if imported.link == "softmax" else shares * imported.divisor
         header = {**rows.header(prior=prior), "classes": np.asarray(rows.classes)[present]}
-        return ImportedClassifierModel(**header, **fields_of(imported))
+        fitted = ImportedClassifierModel(**header, **fields_of(imported))
+        check_same(type(model).__name__, source, fitted)
+        return fitted
 
 
 @register(trials=[{"model": RandomForestRegressor(5, max_depth=3, random_state=0, bootstrap=False)}])
 class ImportedRegressor(ImportedMixin, ContractRegressor):
-    """A regressor of scikit-learn, LightGBM or XGBoost that is made of trees, with its spend accounted for.
+    """A regressor made of trees, of scikit-learn, LightGBM, XGBoost or CatBoost, and its spend.
 
     Rankers are imported as regressors: the prediction is the score to sort by.
 
@@ -120,17 +130,26 @@ class ImportedRegressor(ImportedMixin, ContractRegressor):
 
     def _learn(self, rows: TrainingSet) -> ImportedRegressorModel:
         model = DecisionTreeRegressor(random_state=0) if self.model is None else self.model
-        _, imported = _train(model, rows)
+        _, source, imported = _train(model, rows)
         mean = rows.prior()
         # As for classifiers: the inverse of the link, then of the division by the number of trees.
-        prior = np.log(mean.clip(_TINY)) if imported.link == "exponential" else mean
-        return ImportedRegressorModel(**rows.header(prior=prior * imported.divisor), **fields_of(imported))
+        prior = inverse_link(imported.link, mean) / imported.scale
+        header = rows.header(prior=prior * imported.divisor)
+        fitted = ImportedRegressorModel(**header, **fields_of(imported))
+        check_same(type(model).__name__, source, fitted)
+        return fitted
 
 
-def _train(model: Any, rows: TrainingSet) -> tuple[Any, Imported]:
-    """Fit a copy of the model on the encoded table; return it, and its trees."""
+def _train(model: Any, rows: TrainingSet) -> tuple[Any, Source, Imported]:
+    """Fit a copy of the model on the encoded table; return it, as it was read, and its trees."""
     learner = clone(model)
     # Some models take no weights, so they are left out where they change nothing.
     options = {} if (rows.weights == 1).all() else {"sample_weight": rows.weights}
     learner.fit(rows.values, rows.target, **options)
-    return learner, read(learner)
+    source = read(learner)
+    if not isinstance(source.parts, Imported):
+        raise ModelImportError(
+            f"model must be made of trees; got {type(model).__name__}; use ImportedLinearClassifier or "
+            "ImportedLinearRegressor"
+        )
+    return learner, source, source.parts

@@ -1,23 +1,36 @@
-"""Import fitted tree models of other libraries."""
+"""Import fitted models of other libraries."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet, CostsLike
+from farthing.errors import ModelImportError
 from farthing.forests.imported.estimators import ImportedClassifier, ImportedRegressor
+from farthing.forests.imported.linear import (
+    ImportedLinearClassifier,
+    ImportedLinearRegressor,
+    linear_model,
+)
 from farthing.forests.imported.models import (
     ImportedClassifierModel,
     ImportedRegressorModel,
     fields_of,
     root_outputs,
 )
-from farthing.forests.imported.treelite_reader import names_of, read
+from farthing.forests.imported.probes import check_same
+from farthing.forests.imported.reading import read
+from farthing.forests.imported.source import GivenCategories, ImportedLinear, Source
 from farthing.table import Column, Schema
+from farthing.trees import Imported
+
+ImportedEstimator = (
+    ImportedClassifier | ImportedRegressor | ImportedLinearClassifier | ImportedLinearRegressor
+)
 
 
 def from_model(
@@ -26,39 +39,59 @@ def from_model(
     *,
     classes: Sequence[Any] | None = None,
     feature_names: Sequence[str] | None = None,
-) -> ImportedClassifier | ImportedRegressor:
-    """Import a fitted tree model of another library, with the same predictions.
+    categories: GivenCategories | None = None,
+) -> ImportedEstimator:
+    """Import a fitted model of another library, with the same predictions.
 
-    The result can be audited, walked, saved, and pruned if it is a forest. Raw scores are bitwise those of
-    scikit-learn and LightGBM, which add in float64, and of XGBoost, which adds in float32, base score first,
-    tree by tree. Probabilities are the same to the last float32 bit, except for XGBoost where the C library's
-    float32 exponential is not correctly rounded: there the last bit may differ, in about one row in a
-    thousand. Libraries keep values at leaves only, so a walk that stops at an inner node gets the mean of the
-    leaves below it, weighted by the number of training rows in them.
+    The result can be audited, walked, saved, and pruned if it is a forest. Before it is returned, it is
+    compared with the source on rows made from the thresholds of its tests (below, at, above, zero, missing,
+    every category); a model that predicts otherwise is refused.
+
+    These can be imported:
+
+    - scikit-learn: decision trees, extra trees, random forests, gradient boosting, and histogram gradient
+      boosting with or without categories;
+    - scikit-learn: linear models, alone or after steps of a pipeline that scale or fill each column by itself
+      (StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, SimpleImputer); they buy the columns with a
+      nonzero coefficient;
+    - LightGBM: boosting, random forests and DART, with categories; not ``zero_as_missing``, ``linear_tree``
+      or ``multiclassova``;
+    - XGBoost: ``gbtree``, ``dart`` and ``gblinear``, with categories; not ``missing`` other than NaN, and
+      not ``binary:hinge``;
+    - CatBoost: trees of every shape, with one-hot tests of categories; not target statistics of categories,
+      which read several values at once;
+    - treelite models without categories.
+
+    Raw scores are bitwise those of scikit-learn's trees and LightGBM, which add in float64, and of XGBoost,
+    which adds in float32, base score first, tree by tree. Probabilities are the same to the last float32 bit,
+    except for XGBoost where the C library's float32 exponential is not correctly rounded: there the last bit
+    may differ, in about one row in a thousand. DART, CatBoost and linear models add in another order and
+    agree up to rounding. Libraries keep values at leaves only, so a walk that stops at an inner node gets the
+    mean of the leaves below it, weighted by the number of training rows in them.
 
     Parameters
     ----------
-    model : estimator, lightgbm.Booster, xgboost.Booster or treelite.Model
-        Of scikit-learn: decision trees, extra trees, random forests, gradient boosting, histogram gradient
-        boosting. Needs treelite: ``pip install farthing[import]``.
+    model : estimator, lightgbm.Booster, xgboost.Booster, CatBoost or treelite.Model
+        A fitted model. An estimator that stopped early is imported up to its best iteration.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
     classes : sequence, optional
         The labels, for a bare booster, which has none; 0, 1, ... by default.
     feature_names : sequence of str, optional
-        The names of the columns, if the model has none.
+        The names of the columns, if the model has none or others. LightGBM replaces spaces by underscores;
+        frames and prices may have the spaces.
+    categories : mapping of str or int to sequence, optional
+        The categories of a column, by its name or position, where the model does not hold them: for CatBoost,
+        and for XGBoost models that were trained on codes (in the order of the codes).
 
     Returns
     -------
-    ImportedClassifier or ImportedRegressor
+    ImportedClassifier, ImportedRegressor, ImportedLinearClassifier or ImportedLinearRegressor
 
     Raises
     ------
     ModelImportError
-        If the model cannot be imported: other kinds of models, splits on categories, several targets, outlier
-        scores, boosters that start from another model, outputs such as one sigmoid per class.
-    ImportError
-        If treelite is not installed.
+        If the model cannot be imported; it names the setting, or the largest difference.
 
     Examples
     --------
@@ -69,36 +102,62 @@ def from_model(
     >>> bool((model.predict(X) == booster.predict(X)).all()), model.spend(X[:2])
     (True, array([2.5, 2.5]))
     """
-    imported = read(model)
-    names = names_of(model) if feature_names is None else feature_names
-    schema = _numeric_schema(imported.forest.n_features, names)
-    header: dict[str, Any] = {
-        "schema": schema,
-        "costs": CostSheet.of(costs, schema.names),
-        # What the trees predict on average, which is what their roots hold.
-        "prior": root_outputs(imported.forest),
-    }
-    if imported.n_classes == 0:
-        regressor = ImportedRegressorModel(**header, **fields_of(imported))
-        return ImportedRegressor(costs=costs).adopt(regressor)
-    labels = _labels_of(model, classes, imported.n_classes)
-    classifier = ImportedClassifierModel(**header, **fields_of(imported), classes=labels)
-    return ImportedClassifier(costs=costs).adopt(classifier)
+    source = read(model, categories)
+    schema = _schema(source, _priced_names(source.names, costs) if feature_names is None else feature_names)
+    estimator = _estimator(source, schema, costs, classes)
+    check_same(type(model).__name__, source, estimator.fitted_)
+    return estimator
 
 
-def _numeric_schema(n_features: int, names: Sequence[str] | None) -> Schema:
-    """Return numeric columns under the names given, or under x0, x1, ..."""
+def _estimator(
+    source: Source, schema: Schema, costs: CostsLike, classes: Sequence[Any] | None
+) -> ImportedEstimator:
+    parts = source.parts
+    header: dict[str, Any] = {"schema": schema, "costs": CostSheet.of(costs, schema.names)}
+    labels = _labels_of(source, classes) if parts.n_classes else None
+    if isinstance(parts, ImportedLinear):
+        model = linear_model(parts, {**header, "prior": parts.scores.intercept}, labels)
+        linear = ImportedLinearClassifier if parts.n_classes else ImportedLinearRegressor
+        return linear(costs=costs).adopt(model)
+    # The prior is what the trees predict on average, which is what their roots hold.
+    fields = {**header, "prior": root_outputs(parts.forest), **fields_of(parts)}
+    if labels is None:
+        return ImportedRegressor(costs=costs).adopt(ImportedRegressorModel(**fields))
+    return ImportedClassifier(costs=costs).adopt(ImportedClassifierModel(**fields, classes=labels))
+
+
+def _schema(source: Source, given: Sequence[str] | None) -> Schema:
+    """Return the columns under the names given, those of the model, or x0, x1, ..."""
+    parts = source.parts
+    n_features = parts.forest.n_features if isinstance(parts, Imported) else parts.scores.n_features
+    names = source.names if given is None else given
     if names is not None and len(names) != n_features:
         raise ValueError(f"the model has {n_features} features; got {len(names)} feature_names")
     all_names = [f"x{j}" for j in range(n_features)] if names is None else [str(name) for name in names]
-    return Schema(tuple(Column(name, "numeric") for name in all_names), named=names is not None)
+    columns = [
+        Column(name, "categorical" if j in source.categories else "numeric", source.categories.get(j, ()))
+        for j, name in enumerate(all_names)
+    ]
+    return Schema(tuple(columns), named=names is not None)
 
 
-def _labels_of(model: Any, classes: Sequence[Any] | None, n_classes: int) -> NDArray[Any]:
+def _priced_names(names: Sequence[str] | None, costs: CostsLike) -> list[str] | None:
+    """Return the names of the model as the price list spells them: LightGBM replaces spaces."""
+    if names is None or not isinstance(costs, CostSheet | Mapping):
+        return None
+    priced = costs.features if isinstance(costs, CostSheet) else costs
+    spelled = {str(name).replace(" ", "_"): str(name) for name in priced}
+    return [name if name in priced else spelled.get(name, name) for name in names]
+
+
+def _labels_of(source: Source, classes: Sequence[Any] | None) -> NDArray[Any]:
     """Return the labels of a classifier: those given, its own, or 0, 1, ..."""
-    labels = getattr(model, "classes_", None) if classes is None else np.asarray(classes)
-    labels = np.arange(n_classes) if labels is None else np.asarray(labels)
+    n_classes = source.parts.n_classes
+    labels = source.labels if classes is None else np.asarray(classes)
+    labels = np.arange(n_classes) if labels is None else labels
     # Outputs are in the order of the sorted labels in all of these libraries.
+    if classes is None and len(labels) != n_classes:
+        raise ModelImportError(f"a model trained on {len(labels)} class cannot be imported; it needs two")
     if len(labels) != n_classes or not np.array_equal(np.unique(labels), labels):
         raise ValueError(f"classes must be {n_classes} labels in ascending order; got {labels.tolist()}")
     return labels

@@ -13,6 +13,9 @@ from farthing.forests.imported import xgboost_links
 from farthing.trees import Forest, Imported
 from farthing.trees.imports import LINKS
 
+# Means of zero are raised to this before a logarithm.
+_TINY = np.finfo(np.float64).tiny
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ImportedModel(TreeModel):
@@ -80,17 +83,35 @@ class ImportedRegressorModel(ImportedModel, RegressorModel):
 
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Apply the link, shape (n_rows,)."""
+        means = outputs[:, :1] / self.divisor
+        if self.link == "sigmoid":
+            shares = xgboost_links.sigmoid if self.single else sigmoid
+            return shares(means * self.scale)[:, 1]
         # Contiguous, since the exponential of a strided view may round differently.
-        means = np.ascontiguousarray(outputs[:, 0]) / self.divisor
+        values = np.ascontiguousarray(means[:, 0])
         if self.link != "exponential":
-            return means
-        return xgboost_links.exponential(means) if self.single else np.exp(means)
+            return values
+        return xgboost_links.exponential(values) if self.single else np.exp(values)
 
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
         super().check()
-        if self.link not in ("identity", "exponential") or self.forest.n_outputs != 1:
-            raise ValueError(f"a regressor has one output and no {self.link}")
+        if self.link == "softmax" or self.forest.n_outputs != 1:
+            raise ValueError(f"a regressor has one output and no softmax; got {self.link}")
+
+
+def inverse_link(link: str, means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the sums that a regressor's link turns into given means.
+
+    Examples
+    --------
+    >>> inverse_link("exponential", np.array([1.0]))
+    array([0.])
+    """
+    if link == "sigmoid":
+        inside = means.clip(_TINY, 1 - np.finfo(np.float64).eps)
+        return np.asarray(np.log(inside / (1 - inside)))
+    return np.log(means.clip(_TINY)) if link == "exponential" else means
 
 
 def fields_of(imported: Imported) -> dict[str, Any]:

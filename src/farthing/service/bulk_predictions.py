@@ -14,10 +14,11 @@ from farthing.service.request_checks import ROWS_PER_CHECK, check_rows
 from farthing.service.request_limits import Deadline, Limits
 from farthing.service.schemas import JsonObject, PredictRequest
 from farthing.service.walk_steps import decision_to_json
-from farthing.table import Schema
+from farthing.table import Schema, unseen_reported_elsewhere
 from farthing.walks import consult
 
 
+@unseen_reported_elsewhere()  # the answer counts them
 def predict_rows(
     model: BudgetedEstimator, request: PredictRequest, limits: Limits
 ) -> tuple[list[JsonObject], dict[str, int]]:

@@ -9,5 +9,6 @@ from farthing.table.columns import Column
 from farthing.table.encode import Encoded
 from farthing.table.prepared import PreparedTable, encode
 from farthing.table.schema import Schema
+from farthing.table.unseen import unseen_reported_elsewhere
 
-__all__ = ["Bins", "Column", "Encoded", "PreparedTable", "Schema", "encode"]
+__all__ = ["Bins", "Column", "Encoded", "PreparedTable", "Schema", "encode", "unseen_reported_elsewhere"]

@@ -1,6 +1,7 @@
-"""An encoded table, together with the entries that are invalid."""
+"""An encoded table, together with the entries that are invalid or unseen."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -8,14 +9,16 @@ from numpy.typing import NDArray
 
 from farthing.errors import TableError
 from farthing.table.columns import Column
+from farthing.table.unseen import Unseen, warn_unseen
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
     """A table as floats, in the order of the schema's columns.
 
-    An entry that is invalid in its column is encoded as NaN and recorded. Only acquired entries may raise an
-    error (blindness), so `check` raises it once they are known.
+    An entry that is invalid in its column is encoded as NaN and recorded, and so is a category that no
+    training row had. Only acquired entries may raise an error or a warning (blindness), so `check` issues
+    them once they are known.
 
     Parameters
     ----------
@@ -28,6 +31,8 @@ class Encoded:
         Their values.
     columns : tuple of Column
         The columns of the schema, for messages.
+    unseen : mapping of int to Unseen
+        By column, the categories that no training row had.
 
     Examples
     --------
@@ -48,6 +53,7 @@ class Encoded:
     invalid_columns: NDArray[np.int64]
     invalid_values: tuple[object, ...]
     columns: tuple[Column, ...]
+    unseen: Mapping[int, Unseen] = field(default_factory=dict)
 
     @classmethod
     def valid(cls, values: NDArray[np.floating[Any]], columns: tuple[Column, ...]) -> "Encoded":
@@ -56,7 +62,7 @@ class Encoded:
         return cls(values, nowhere, nowhere, (), columns)
 
     def take(self, rows: NDArray[Any]) -> "Encoded":
-        """Return some of the rows, given by index or by mask."""
+        """Return some of the rows, given by index or by mask; unseen categories become plain missing ones."""
         values = self.values[rows]
         if not len(self.invalid_rows):
             return Encoded.valid(values, self.columns)
@@ -76,7 +82,7 @@ class Encoded:
         )
 
     def check(self, acquired: NDArray[np.bool_] | None = None) -> None:
-        """Raise an error if an entry that a prediction acquired is invalid.
+        """Raise an error if an acquired entry is invalid, and warn of those that are unseen.
 
         Parameters
         ----------
@@ -86,14 +92,36 @@ class Encoded:
         Raises
         ------
         TableError
-            Naming the column, the row and the value of the first such entry.
+            Naming the column, the row and the value of the first invalid entry.
+
+        Warns
+        -----
+        UnseenCategoryWarning
+            Once, with the share of unseen categories in each column.
         """
         if acquired is not None and acquired.shape != self.values.shape:
             raise TableError(
                 f"got an account of shape {acquired.shape}, expected that of the table, {self.values.shape}"
             )
-        if not len(self.invalid_rows):
-            return
+        if len(self.invalid_rows):
+            self._check_invalid(acquired)
+        if self.unseen:
+            self.warn_unseen(acquired)
+
+    def warn_unseen(self, acquired: NDArray[np.bool_] | None = None) -> None:
+        """Warn of acquired entries that are unseen categories; parameters as in `check`."""
+        everywhere = np.ones(len(self.values), dtype=np.bool_)
+        described = [
+            found.describe(
+                self.columns[j].name,
+                self.columns[j].categories,
+                everywhere if acquired is None else np.asarray(acquired[:, j], dtype=np.bool_),
+            )
+            for j, found in self.unseen.items()
+        ]
+        warn_unseen([line for line in described if line is not None])
+
+    def _check_invalid(self, acquired: NDArray[np.bool_] | None) -> None:
         looked_at = (
             np.ones(len(self.invalid_rows), dtype=bool)
             if acquired is None

@@ -13,6 +13,7 @@ from farthing.table.bins import Bins
 from farthing.table.columns import Column
 from farthing.table.encode import Encoded
 from farthing.table.schema import Schema
+from farthing.table.unseen import Unseen
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +45,14 @@ class PreparedTable:
     encoded: Encoded
     raw: Any = field(default=None, repr=False)
     _bins: dict[int, Bins] = field(default_factory=dict, init=False, repr=False)
+    # Whether this is a table of the user's, whose unseen categories each prediction reports; parts of it, as
+    # the folds of a sweep, lack categories by chance.
+    _is_whole: bool = field(default=False, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Reported by whoever encoded the rows, and not again by each model that predicts them.
+        if self.encoded.unseen:
+            object.__setattr__(self, "encoded", replace(self.encoded, unseen={}))
 
     @classmethod
     def of(cls, X: Any, estimator: str = "the model") -> PreparedTable:
@@ -59,7 +68,9 @@ class PreparedTable:
         if isinstance(X, PreparedTable):
             return X
         schema = Schema.learn(X, estimator)
-        return cls(schema, schema.encode(X, estimator), X)
+        table = cls(schema, schema.encode(X, estimator), X)
+        object.__setattr__(table, "_is_whole", True)
+        return table
 
     @property
     def values(self) -> NDArray[np.floating]:
@@ -127,11 +138,12 @@ class PreparedTable:
                 f"the table was prepared with other columns than {estimator} was fitted on; they differ in "
                 f"{which}. Prepare it from the columns of the fit"
             )
-        return _recoded(self.encoded, self.schema, schema)
+        recoded = _recoded(self.encoded, self.schema, schema)
+        return recoded if self._is_whole else replace(recoded, unseen={})
 
     def __getstate__(self) -> dict[str, Any]:
         # Bins hold compiled objects, which do not pickle; another process computes its own.
-        return {"schema": self.schema, "encoded": self.encoded, "raw": self.raw, "_bins": {}}
+        return self.__dict__ | {"_bins": {}}
 
 
 def encode(schema: Schema, X: Any, estimator: str = "the model") -> Encoded:
@@ -151,10 +163,14 @@ def _recoded(encoded: Encoded, old: Schema, new: Schema) -> Encoded:
     """Translate the codes of categories from one schema to another, converting each category once."""
     # Always a copy, since the values may be the user's own array; column-major, as it is written by column.
     values = np.array(encoded.values, dtype=np.float64, order="F")
+    unseen: dict[int, Unseen] = {}
     for j, (before, after) in enumerate(zip(old.columns, new.columns, strict=True)):
         if before.is_categorical and before.categories != after.categories:
             # One more entry at the end, where the code -1, for missing, finds NaN.
             codes = np.array([*(after.encode_value(category) for category in before.categories), np.nan])
-            column = values[:, j]
-            values[:, j] = codes[np.where(np.isnan(column), -1, column).astype(np.int64)]
-    return replace(encoded, values=values, columns=new.columns)
+            column = np.where(np.isnan(values[:, j]), -1, values[:, j]).astype(np.int64)
+            values[:, j] = codes[column]
+            rows = np.flatnonzero((column >= 0) & np.isnan(values[:, j]))
+            if len(rows):
+                unseen[j] = Unseen(rows, [before.categories[code] for code in column[rows].tolist()])
+    return replace(encoded, values=values, columns=new.columns, unseen=unseen)

@@ -12,6 +12,7 @@ from farthing.errors import TableError
 from farthing.table.columns import Column, learn_column
 from farthing.table.encode import Encoded
 from farthing.table.sources import Source, open_source
+from farthing.table.unseen import Unseen, warn_unseen_value
 from farthing.table.values import TableTypeError
 
 
@@ -135,17 +136,22 @@ class Schema:
         rows: list[int] = []
         columns: list[int] = []
         found: list[object] = []
+        unseen: dict[int, Unseen] = {}
         for j, (column, position) in enumerate(zip(self.columns, positions, strict=True)):
-            values[:, j], invalid = column.encode_column(source.column(position))
-            rows += invalid.keys()
-            columns += [j] * len(invalid)
-            found += invalid.values()
+            made = column.encode_column(source.column(position))
+            values[:, j] = made.values
+            rows += made.invalid.keys()
+            columns += [j] * len(made.invalid)
+            found += made.invalid.values()
+            if made.unseen:
+                unseen[j] = Unseen.of(made.unseen)
         return Encoded(
             values,
             np.array(rows, dtype=np.int64),
             np.array(columns, dtype=np.int64),
             tuple(found),
             self.columns,
+            unseen,
         )
 
     def encode_value(self, column: int, value: object) -> float:
@@ -169,6 +175,12 @@ class Schema:
             If the value is invalid in this column.
         """
         return self.columns[column].encode_value(value)
+
+    def warn_if_unseen(self, column: int, value: object) -> None:
+        """Warn if a value of one column is a category that no training row had."""
+        asked = self.columns[column]
+        if asked.is_unseen(value):
+            warn_unseen_value(asked.name, asked.categories, value)
 
     def index(self, name: str) -> int:
         """Return the position of a feature.

@@ -31,7 +31,9 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
 
     fitted_: ClassifierModel
 
-    def predict_proba(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
+    def predict_proba(
+        self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None
+    ) -> NDArray[np.float64]:
         """Return the probability of each class; parameters as in `predict`.
 
         Returns
@@ -39,7 +41,7 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
         ndarray of float64, shape (n_rows, n_classes)
             Columns in the order of ``classes_``.
         """
-        outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds)
+        outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)
         return self.fitted_.conclude(outputs)
 
     def _encode_target(self, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:

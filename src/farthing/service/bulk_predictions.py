@@ -22,7 +22,7 @@ from farthing.walks import consult
 def predict_rows(
     model: BudgetedEstimator, request: PredictRequest, limits: Limits
 ) -> tuple[list[JsonObject], dict[str, int]]:
-    """Predict rows in bulk, each as ``farthing.consult(model, row)`` does.
+    """Predict rows in bulk, each as ``farthing.consult(model, row, lacking="refuse")`` does.
 
     Parameters
     ----------
@@ -74,7 +74,8 @@ def predict_rows(
             answers += _decide_chunk(model, [rows[i] for i in numbers], budgets[numbers], seeds[numbers])
         else:
             row = numbers.start
-            made = consult(model, rows[row], seed=seeds.at(row), budget=budgets.at(row))
+            # Unknown keys were refused above, so that what is absent is left out on purpose.
+            made = consult(model, rows[row], seed=seeds.at(row), budget=budgets.at(row), lacking="refuse")
             answers.append(decision_to_json(made))
     return answers, unseen
 

@@ -1,7 +1,7 @@
 """An encoded table, together with the entries that are invalid or unseen."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,8 @@ class Encoded:
         The columns of the schema, for messages.
     unseen : mapping of int to Unseen
         By column, the categories that no training row had.
+    lacking : tuple of int
+        The columns that the table does not have; their values are NaN.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Encoded:
     invalid_values: tuple[object, ...]
     columns: tuple[Column, ...]
     unseen: Mapping[int, Unseen] = field(default_factory=dict)
+    lacking: tuple[int, ...] = ()
 
     @classmethod
     def valid(cls, values: NDArray[np.floating[Any]], columns: tuple[Column, ...]) -> "Encoded":
@@ -65,7 +68,7 @@ class Encoded:
         """Return some of the rows, given by index or by mask; unseen categories become plain missing ones."""
         values = self.values[rows]
         if not len(self.invalid_rows):
-            return Encoded.valid(values, self.columns)
+            return replace(Encoded.valid(values, self.columns), lacking=self.lacking)
         numbers = np.flatnonzero(rows) if rows.dtype == np.bool_ else np.asarray(rows, dtype=np.int64)
         # A row may be taken several times: every copy of an invalid entry is invalid.
         invalid = [
@@ -79,6 +82,7 @@ class Encoded:
             np.array([column for _, column, _ in invalid], dtype=np.int64),
             tuple(value for _, _, value in invalid),
             self.columns,
+            lacking=self.lacking,
         )
 
     def check(self, acquired: NDArray[np.bool_] | None = None) -> None:
@@ -92,7 +96,8 @@ class Encoded:
         Raises
         ------
         TableError
-            Naming the column, the row and the value of the first invalid entry.
+            Naming the column, the row and the value of the first invalid entry, or an acquired column that
+            the table does not have.
 
         Warns
         -----
@@ -103,10 +108,25 @@ class Encoded:
             raise TableError(
                 f"got an account of shape {acquired.shape}, expected that of the table, {self.values.shape}"
             )
-        if len(self.invalid_rows):
-            self._check_invalid(acquired)
+        self.check_invalid(acquired)
         if self.unseen:
             self.warn_unseen(acquired)
+
+    def check_invalid(self, acquired: NDArray[np.bool_] | None = None) -> None:
+        """Raise the errors of `check`, without its warning."""
+        for j in self.lacking:
+            if acquired is None or acquired[:, j].any():
+                raise TableError(f"the table lacks the column {self.columns[j].name!r}, which is needed")
+        if not len(self.invalid_rows):
+            return
+        looked_at = (
+            np.ones(len(self.invalid_rows), dtype=bool)
+            if acquired is None
+            else np.asarray(acquired[self.invalid_rows, self.invalid_columns], dtype=bool)
+        )
+        for k in np.flatnonzero(looked_at)[:1]:  # the first one; reject() raises
+            column = self.columns[self.invalid_columns[k]]
+            column.reject(self.invalid_values[k], row=int(self.invalid_rows[k]))
 
     def warn_unseen(self, acquired: NDArray[np.bool_] | None = None) -> None:
         """Warn of acquired entries that are unseen categories; parameters as in `check`."""
@@ -120,13 +140,3 @@ class Encoded:
             for j, found in self.unseen.items()
         ]
         warn_unseen([line for line in described if line is not None])
-
-    def _check_invalid(self, acquired: NDArray[np.bool_] | None) -> None:
-        looked_at = (
-            np.ones(len(self.invalid_rows), dtype=bool)
-            if acquired is None
-            else np.asarray(acquired[self.invalid_rows, self.invalid_columns], dtype=bool)
-        )
-        for k in np.flatnonzero(looked_at)[:1]:  # the first one; reject() raises
-            column = self.columns[self.invalid_columns[k]]
-            column.reject(self.invalid_values[k], row=int(self.invalid_rows[k]))

@@ -118,7 +118,9 @@ class PreparedTable:
         schema = Schema(columns, self.schema.named)
         return PreparedTable(schema, _recoded(encoded, self.schema, schema))
 
-    def under(self, schema: Schema, estimator: str = "the model") -> Encoded:
+    def under(
+        self, schema: Schema, estimator: str = "the model", needed: NDArray[np.bool_] | None = None
+    ) -> Encoded:
         """Return the values encoded under the schema of a fitted model.
 
         Parameters
@@ -127,12 +129,19 @@ class PreparedTable:
             With the same columns; categories may differ, and those that it lacks become missing.
         estimator : str
             Name of the estimator, for messages.
+        needed : ndarray of bool, shape (n_features,), optional
+            The columns that the table must have; None means all. Others that it lacks are missing.
         """
         if schema == self.schema:
             return self.encoded
         theirs = [(column.name, column.kind) for column in self.schema.columns]
-        if [(column.name, column.kind) for column in schema.columns] != theirs:
-            differing = sorted(set(theirs) ^ {(column.name, column.kind) for column in schema.columns})
+        present = [
+            (column.name, column.kind)
+            for j, column in enumerate(schema.columns)
+            if column.name in self.schema or needed is None or needed[j] or not schema.named
+        ]
+        if present != theirs:
+            differing = sorted(set(theirs) ^ set(present))
             which = ", ".join(dict.fromkeys(name for name, _ in differing)) or "their order"
             raise TableError(
                 f"the table was prepared with other columns than {estimator} was fitted on; they differ in "
@@ -146,9 +155,18 @@ class PreparedTable:
         return self.__dict__ | {"_bins": {}}
 
 
-def encode(schema: Schema, X: Any, estimator: str = "the model") -> Encoded:
-    """Encode a table, prepared or not, under the schema of a fitted model."""
-    return X.under(schema, estimator) if isinstance(X, PreparedTable) else schema.encode(X, estimator)
+def encode(
+    schema: Schema,
+    X: Any,
+    estimator: str = "the model",
+    *,
+    needed: NDArray[np.bool_] | None = None,
+    min_rows: int = 1,
+) -> Encoded:
+    """Encode a table, prepared or not, under the schema of a fitted model; see `Schema.encode`."""
+    if isinstance(X, PreparedTable):
+        return X.under(schema, estimator, needed)
+    return schema.encode(X, estimator, needed=needed, min_rows=min_rows)
 
 
 def _seen(column: Column, codes: NDArray[np.floating]) -> NDArray[np.int64] | None:
@@ -160,11 +178,17 @@ def _seen(column: Column, codes: NDArray[np.floating]) -> NDArray[np.int64] | No
 
 
 def _recoded(encoded: Encoded, old: Schema, new: Schema) -> Encoded:
-    """Translate the codes of categories from one schema to another, converting each category once."""
+    """Translate the codes of categories from one schema to another, converting each category once.
+
+    The columns of the old schema are columns of the new one, in the same order.
+    """
+    places = np.array([new.index(name) for name in old.names])
     # Always a copy, since the values may be the user's own array; column-major, as it is written by column.
-    values = np.array(encoded.values, dtype=np.float64, order="F")
+    values = np.full((len(encoded.values), len(new)), np.nan, order="F")
+    values[:, places] = encoded.values
     unseen: dict[int, Unseen] = {}
-    for j, (before, after) in enumerate(zip(old.columns, new.columns, strict=True)):
+    for j, before in zip(places.tolist(), old.columns, strict=True):
+        after = new.columns[j]
         if before.is_categorical and before.categories != after.categories:
             # One more entry at the end, where the code -1, for missing, finds NaN.
             codes = np.array([*(after.encode_value(category) for category in before.categories), np.nan])
@@ -173,4 +197,12 @@ def _recoded(encoded: Encoded, old: Schema, new: Schema) -> Encoded:
             rows = np.flatnonzero((column >= 0) & np.isnan(values[:, j]))
             if len(rows):
                 unseen[j] = Unseen(rows, [before.categories[code] for code in column[rows].tolist()])
-    return replace(encoded, values=values, columns=new.columns, unseen=unseen)
+    lacking = set(range(len(new))) - set(places.tolist()) | set(places[list(encoded.lacking)].tolist())
+    return replace(
+        encoded,
+        values=values,
+        invalid_columns=places[encoded.invalid_columns],
+        columns=new.columns,
+        unseen=unseen,
+        lacking=tuple(sorted(lacking)),
+    )

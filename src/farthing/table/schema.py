@@ -2,11 +2,12 @@
 
 import difflib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from farthing.errors import TableError
 from farthing.table.columns import Column, learn_column
@@ -101,7 +102,14 @@ class Schema:
             named=source.names is not None,
         )
 
-    def encode(self, X: Any, estimator: str = "the model") -> Encoded:
+    def encode(
+        self,
+        X: Any,
+        estimator: str = "the model",
+        *,
+        needed: NDArray[np.bool_] | None = None,
+        min_rows: int = 1,
+    ) -> Encoded:
         """Encode a table as floats.
 
         Parameters
@@ -110,6 +118,10 @@ class Schema:
             The columns of a frame are matched by name, in any order; those of an array by position.
         estimator : str
             Name of the estimator, for messages.
+        needed : ndarray of bool, shape (n_features,), optional
+            The columns that a frame must have; None means all. Others that it lacks are missing.
+        min_rows : int
+            How many rows there must be at least.
 
         Returns
         -------
@@ -124,11 +136,12 @@ class Schema:
         TypeError
             If X is sparse.
         """
-        source = open_source(X, estimator)
-        positions = self._match(source, estimator)
-        if not any(column.is_categorical for column in self.columns):
+        source = open_source(X, estimator, min_rows)
+        positions = self._match(source, estimator, needed)
+        places = [position for position in positions if position is not None]
+        if len(places) == len(self) and not any(column.is_categorical for column in self.columns):
             # Without a copy where possible: one row at a time, and for large arrays, copying would dominate.
-            whole = source.floats(positions)
+            whole = source.floats(places)
             if whole is not None:
                 return Encoded.valid(whole, self.columns)
         # Column-major, since it is filled, and later binned, column by column.
@@ -138,6 +151,9 @@ class Schema:
         found: list[object] = []
         unseen: dict[int, Unseen] = {}
         for j, (column, position) in enumerate(zip(self.columns, positions, strict=True)):
+            if position is None:
+                values[:, j] = np.nan
+                continue
             made = column.encode_column(source.column(position))
             values[:, j] = made.values
             rows += made.invalid.keys()
@@ -152,6 +168,7 @@ class Schema:
             tuple(found),
             self.columns,
             unseen,
+            tuple(j for j, position in enumerate(positions) if position is None),
         )
 
     def encode_value(self, column: int, value: object) -> float:
@@ -208,12 +225,14 @@ class Schema:
             raise TableError(f"got the unknown feature {name!r}; {hint}")
         return position
 
-    def _match(self, source: Source, estimator: str) -> list[int]:
-        """Return the position in a table of each column of the schema."""
+    def _match(
+        self, source: Source, estimator: str, needed: NDArray[np.bool_] | None
+    ) -> list[int] | list[int | None]:
+        """Return the position in a table of each column of the schema; None if it is lacking, unneeded."""
         if self.named and source.names is not None:
-            self._check_names(source.names)
+            self.check_names(source.names, needed)
             places = {name: position for position, name in enumerate(source.names)}
-            return [places[name] for name in self.names]
+            return [places.get(name) for name in self.names]
         if source.shape[1] != len(self):
             raise TableError(
                 f"X has {source.shape[1]} features, but {estimator} is expecting {len(self)} features as "
@@ -231,14 +250,17 @@ class Schema:
             )
         return list(range(len(self)))
 
-    def _check_names(self, names: tuple[str, ...]) -> None:
-        """Compare names with those of the fit, in the words of scikit-learn."""
-        unseen, missing = set(names) - set(self.names), set(self.names) - set(names)
+    def check_names(self, names: Sequence[str], needed: NDArray[np.bool_] | None = None) -> None:
+        """Raise TableError, in the words of scikit-learn, if names are unknown or lack those needed."""
+        required = self.names if needed is None else [self.names[j] for j in np.flatnonzero(needed)]
+        unseen, missing = set(names) - set(self.names), set(required) - set(names)
         message = "The feature names should match those that were passed during fit.\n"
         if unseen:
             message += f"Feature names unseen at fit time:\n{_bullets(unseen)}"
         if missing:
             message += f"Feature names seen at fit time, yet now missing:\n{_bullets(missing)}"
+            if not unseen and needed is not None:
+                message += "Pass their names as refused=[...] if they are not available.\n"
         if unseen or missing:
             raise TableError(message)
 

@@ -15,7 +15,15 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from farthing.base.files import PathLike, save
 from farthing.base.fitted import FittedModel
-from farthing.base.inputs import check_cap, check_caps, check_seed, check_seeds, check_weights, n_threads
+from farthing.base.inputs import (
+    check_cap,
+    check_caps,
+    check_seed,
+    check_seeds,
+    check_weights,
+    n_threads,
+    warn_one_class,
+)
 from farthing.base.training_set import TrainingSet
 from farthing.costs import CostSheet
 from farthing.table import PreparedTable, Schema, encode, refused_flags, refused_names
@@ -125,6 +133,9 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         table = PreparedTable.of(X, type(self).__name__)
         target, classes = self._encode_target(y)
         check_consistent_length(table.values, target, *([] if qid is None else [qid]))
+        # Not for a prepared table: the folds of a sweep may have one class by chance.
+        if not isinstance(X, PreparedTable):
+            warn_one_class(classes)
         weights = check_weights(sample_weight, len(table))
         rows = TrainingSet(table, target, weights, self._cost_sheet(table.schema), classes, qid)
         # Dropped here, once, so that no method has to treat a weight of zero as a special case.

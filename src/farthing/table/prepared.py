@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.errors import TableError
+from farthing.errors import IdentifierWarning, TableError, warn
 from farthing.table.bins import Bins
 from farthing.table.columns import Column
 from farthing.table.encode import Encoded
 from farthing.table.schema import Schema
 from farthing.table.unseen import Unseen
+
+# In fewer rows, all of them may differ by chance; in more, at least this share of them has to.
+_FEW_ROWS: Final = 20
+_DISTINCT_SHARE: Final = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,6 +74,7 @@ class PreparedTable:
         schema = Schema.learn(X, estimator)
         table = cls(schema, schema.encode(X, estimator), X)
         object.__setattr__(table, "_is_whole", True)
+        warn_identifiers(table)
         return table
 
     @property
@@ -153,6 +158,22 @@ class PreparedTable:
     def __getstate__(self) -> dict[str, Any]:
         # Bins hold compiled objects, which do not pickle; another process computes its own.
         return self.__dict__ | {"_bins": {}}
+
+
+def warn_identifiers(table: PreparedTable) -> None:
+    """Warn of columns of categories in which nearly every row has one of its own, as an identifier does."""
+    found = []
+    for j, column in enumerate(table.schema.columns):
+        present = np.count_nonzero(~np.isnan(table.values[:, j])) if column.is_categorical else 0
+        if present >= _FEW_ROWS and len(column.categories) >= _DISTINCT_SHARE * present:
+            found.append(f"{column.name!r} ({len(column.categories)} in {present} rows)")
+    if found:
+        warn(
+            f"nearly every row has a category of its own in {', '.join(found)}, as in a column of "
+            "identifiers or dates, from which nothing can be learned about new rows; drop the column, or "
+            "convert it to numbers",
+            IdentifierWarning,
+        )
 
 
 def encode(

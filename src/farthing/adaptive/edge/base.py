@@ -161,6 +161,8 @@ class EdgeBase(UnlabelledValidationMixin):
                 threshold = task.best_threshold(params, ACTIVATIONS[activation])
             # The local models were fitted to soft gates, but gates are hard in prediction.
             params = task.refit(params, threshold)
+        if rows.classes is not None and rows.n_classes == 1:
+            threshold = np.inf  # no message says more than the prior
         return self.model_type(
             **header,
             devices=devices,

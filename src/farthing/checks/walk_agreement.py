@@ -129,7 +129,7 @@ def _check_refused_entries(model: Any, problem: Problem) -> None:
             assert_decides(walk, model, problem, outputs, row, when=f"budget={budget}, only {kept} available")
 
 
-@model_check("one truth: a table without rows gives empty answers", row_independence=True)
+@model_check("one truth: a table without rows gives empty answers")
 def _check_no_rows(model: Any, problem: Problem) -> None:
     some, none = outputs_of(model, problem.fresh), outputs_of(model, problem.fresh[:0])
     expected = {call: array[:0] for call, array in some.items()}

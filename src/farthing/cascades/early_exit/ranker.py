@@ -211,8 +211,11 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         if refused is not None:
             raise ValueError("a ranker takes no refused entries in array calls; refuse them in walk_query")
         model = self.fitted_
-        encoded = encode(model.schema, X, type(self).__name__, needed=model.may_buy())
+        encoded = encode(model.schema, X, type(self).__name__, needed=model.may_buy(), min_rows=0)
         n_rows = len(encoded.values)
+        if not n_rows:
+            nothing = np.empty(0)
+            return Decisions(nothing, None, nothing, np.empty(encoded.values.shape, dtype=np.bool_))
         query = query_codes(qid, n_rows)
         caps = check_caps(model.budget if budget is None else budget, n_rows)
         outputs, acquired = model.rank(encoded.values, caps, query, self.n_threads())

@@ -70,9 +70,9 @@ class Peeks(StumpListClassifier):
 
 
 class ValidatesAll(StumpListClassifier):
-    def raw_outputs(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Any:
+    def raw_outputs(self, X: Any, **options: Any) -> Any:
         encode(self.schema_, X).check()
-        return super().raw_outputs(X, budget=budget, seeds=seeds)
+        return super().raw_outputs(X, **options)
 
 
 def off_by_a_bit(model: Any, values: Any, outputs: Any, acquired: Any) -> Any:
@@ -98,10 +98,10 @@ class LooksAtNeighbours(StumpListClassifier):
 
 
 class GoesByPosition(StumpListClassifier):
-    def raw_outputs(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Any:
+    def raw_outputs(self, X: Any, **options: Any) -> Any:
         if hasattr(X, "columns"):
             X = type(X)(dict(zip(self.schema_.names, (X[name] for name in X.columns), strict=True)))
-        return super().raw_outputs(X, budget=budget, seeds=seeds)
+        return super().raw_outputs(X, **options)
 
 
 class WalksWith(StumpListClassifier):
@@ -119,6 +119,18 @@ class ChargesRefusals(WalksWith):
     class walk_class(Walk):  # noqa: N801
         def refuse(self) -> None:
             self._row_walk.buy(np.nan)
+
+
+class BuysTheRefused(StumpListClassifier):
+    def raw_outputs(self, X: Any, *, refused: Any = None, **options: Any) -> Any:
+        return super().raw_outputs(X, **options)
+
+
+class NumbersNothing(StumpListClassifier):
+    """The predictions of no rows are numbers, whatever the labels are."""
+
+    def predict(self, X: Any, **options: Any) -> Any:
+        return super().predict(X, **options) if len(X) else np.empty(0)
 
 
 class ForgetsKnown(StumpListClassifier):
@@ -291,6 +303,8 @@ BROKEN = [
     (LooksAtNeighbours, "one truth: a row is the same alone and among others"),
     (GoesByPosition, "one truth: arrays and frames, columns in any order"),
     (ChargesRefusals, "one truth: a refused feature is missing, free and not asked again"),
+    (BuysTheRefused, "one truth: entries refused in an array call are those refused in a walk"),
+    (NumbersNothing, "one truth: a table without rows gives empty answers"),
     (ForgetsKnown, "one truth: known features are free and not asked"),
     (SharesItsPolicy, "one truth: a walk resumes anywhere from its answers"),
     (TakesAnyAnswer, "one truth: a bad answer changes nothing, and the end takes none"),

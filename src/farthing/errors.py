@@ -12,8 +12,14 @@
     +-- ModelImportError (ValueError) a model of another library that cannot be imported
     +-- ServiceError  (RuntimeError) a service that did not answer as expected
 
-    BudgetWarning     (UserWarning) a budget so small that a model predicts without any feature
+    BudgetWarning          (UserWarning) a budget so small that a model predicts without any feature
+    UnseenCategoryWarning  (UserWarning) categories that no training row had, which count as missing
+    IdentifierWarning      (UserWarning) a column in which every training row has a value of its own
+    OneClassWarning        (UserWarning) a target with a single class
 """
+
+import inspect
+import warnings
 
 
 class FarthingError(Exception):
@@ -54,3 +60,23 @@ class ServiceError(FarthingError, RuntimeError):
 
 class BudgetWarning(UserWarning):
     """A budget is so small that the model buys nothing and predicts the prior."""
+
+
+class UnseenCategoryWarning(UserWarning):
+    """A table or an answer has categories that no training row had; they count as missing."""
+
+
+class IdentifierWarning(UserWarning):
+    """A column of text has a different value in every training row, as an identifier does."""
+
+
+class OneClassWarning(UserWarning):
+    """All training rows have the same class, so the model predicts it for nothing."""
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Issue a warning that points at the line outside Farthing that made the call."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "farthing":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(message, category, stacklevel=level)

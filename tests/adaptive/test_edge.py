@@ -22,7 +22,7 @@ from farthing.adaptive.edge.blocks import ACTIVATIONS, Blocks, Cloud
 from farthing.adaptive.edge.devices import Devices
 from farthing.adaptive.edge.relaxed import Relaxation, cheapest_corner, divergence
 from farthing.adaptive.edge.training import nearest_within
-from farthing.errors import CostError, FileError, TableError, WalkError
+from farthing.errors import CostError, FileError, TableError, UnseenCategoryWarning, WalkError
 from farthing.learning.linear_design import LinearDesign
 from farthing.table import Schema
 
@@ -317,7 +317,8 @@ def test_a_device_runs_its_dict_to_the_last_bit():
     fresh = frame[200:].reset_index(drop=True)
     fresh.loc[0, "mode"] = "swim"  # never seen
     fresh.loc[1, "heat"] = np.inf
-    messages = model.messages(fresh)
+    with pytest.warns(UnseenCategoryWarning, match="column 'mode': 1 of 100 values"):
+        messages = model.messages(fresh)
     assert 0 < messages.sent.mean() < 1
     for row in range(len(fresh)):
         reading = fresh.iloc[row].to_dict()

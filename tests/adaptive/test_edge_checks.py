@@ -15,8 +15,8 @@ from farthing.checks import yield_checks
 class ListensToSilence(EdgeClassifier):
     """The cloud adds a little of the local outputs of silent devices."""
 
-    def raw_outputs(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Any:
-        outputs, acquired = super().raw_outputs(X, budget=budget, seeds=seeds)
+    def raw_outputs(self, X: Any, **options: Any) -> Any:
+        outputs, acquired = super().raw_outputs(X, **options)
         messages = X if isinstance(X, Messages) else self.messages(X)
         hidden = np.where(acquired[:, :, None], 0.0, np.nan_to_num(messages.scores))
         return outputs + 1e-3 * hidden.sum(axis=1), acquired
@@ -25,10 +25,10 @@ class ListensToSilence(EdgeClassifier):
 class AcceptsAnything(EdgeClassifier):
     """A message that is not a number is not refused."""
 
-    def raw_outputs(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Any:
+    def raw_outputs(self, X: Any, **options: Any) -> Any:
         if isinstance(X, Messages):
             X = Messages(X.devices, np.nan_to_num(X.scores), X.sent)
-        return super().raw_outputs(X, budget=budget, seeds=seeds)
+        return super().raw_outputs(X, **options)
 
 
 class ChargesSilence(EdgeClassifier):

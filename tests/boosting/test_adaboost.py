@@ -67,6 +67,7 @@ def test_a_table_that_tells_nothing_gives_the_prior(y: list[int]) -> None:
     assert model.forest_.n_trees == 1
 
 
+@pytest.mark.filterwarnings("ignore:y has a single class")
 def test_one_class_is_predicted_for_nothing() -> None:
     model = AdaBoostClassifier().fit(BLOCKS, np.full(8, "only"))
     assert model.predict(BLOCKS).tolist() == ["only"] * 8

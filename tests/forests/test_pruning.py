@@ -380,6 +380,7 @@ def test_errors_say_what_to_do(forest: Any, rows: Any) -> None:
         prune_path(forest, X, y, progress="yes")  # type: ignore[arg-type]
 
 
+@pytest.mark.filterwarnings("ignore:y has a single class")
 def test_a_forest_without_splits_has_one_pruning(rows: Any) -> None:
     X, y = table(0)
     with pytest.warns(BudgetWarning):

@@ -112,7 +112,7 @@ def test_bulk_rows_are_consultations(http: httpx.Client, models: Path) -> None:
     assert response.status_code == 200
     made = response.json()
     for row, budget, decision in zip(rows, [110, 110, 200, 5], made["decisions"], strict=True):
-        local = farthing.consult(model, row, budget=budget)
+        local = farthing.consult(model, row, budget=budget, lacking="refuse")
         assert decision["prediction"] == local.prediction
         assert decision["probabilities"] == list(local.probabilities.values())
         assert (decision["spent"], decision["acquired"]) == (local.spent, list(local.acquired))

@@ -5,6 +5,7 @@ import fractions
 import functools
 import json
 import math
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -14,11 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farthing.errors import TableError
+from farthing.errors import TableError, UnseenCategoryWarning
 from farthing.table import Schema
 from farthing.table.values import ODD, plain
 
-TEXTS = st.sampled_from(["a", "b", "ab", "", "1", "nan", "é", "z" * 80])
+TEXTS = st.sampled_from(
+    ["a", "b", "ab", "", "1", " 1", "1.0", "01", "0.1", "-3", "True", "nan", "é", "z" * 80]
+)
 INTEGERS = st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1))
 FLOATS = st.one_of(st.sampled_from([0.0, -0.0, 1.0, 0.1]), st.floats(allow_nan=True, allow_infinity=True))
 MISSING = st.sampled_from([None, float("nan"), np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT")])
@@ -198,6 +201,15 @@ def same(first, second):
     return first == second and math.copysign(1, first) == math.copysign(1, second)
 
 
+def warned(call, *arguments):
+    """Tell whether a call warns of unseen categories."""
+    with warnings.catch_warnings(record=True) as issued:
+        warnings.simplefilter("always")
+        call(*arguments)
+    assert {warning.category for warning in issued} <= {UnseenCategoryWarning}
+    return bool(issued)
+
+
 def assert_agreement(schema, X):
     """Compare `encode` with `encode_value`, entry by entry, errors included."""
     encoded = schema.encode(X)
@@ -215,7 +227,8 @@ def assert_agreement(schema, X):
                 with pytest.raises(TableError, match=f"column '{schema.names[j]}'"):
                     encoded.check(acquired)
             else:
-                encoded.check(acquired)
+                value = cell(X, row, j)
+                assert warned(encoded.check, acquired) == warned(schema.warn_if_unseen, j, value), value
                 alone = schema.encode_value(j, cell(X, row, j))
                 assert type(alone) is float
                 assert same(alone, float(encoded.values[row, j])), (cell(X, row, j), alone)

@@ -18,6 +18,9 @@ from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
 from farthing.forests.budget_rf.tree import impurity_of
 from farthing.trees import Forest
 
+# The random problems may have a single class.
+pytestmark = pytest.mark.filterwarnings("ignore:y has a single class")
+
 SEEDS = st.integers(0, 2**32 - 1)
 IMPURITIES = ["entropy", "gini", "pairs", "powers"]
 

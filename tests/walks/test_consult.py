@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from tests.stumps import StumpListClassifier
 
+from farthing.errors import TableError
 from farthing.walks import REFUSED, aconsult, consult
 
 X = np.array([[0, 0], [0, 1], [1, 0], [1, 1]] * 5, dtype=float)
@@ -37,10 +38,35 @@ def test_only_what_is_asked_is_fetched() -> None:
     assert (decision.prediction, decision.acquired, decision.spent) == ("c", ("x0",), 1.0)
 
 
-def test_what_is_not_there_is_refused() -> None:
-    assert consult(MODEL, {}).acquired == ()
-    assert consult(MODEL, {}) == consult(MODEL, lambda name: REFUSED)
-    assert consult(MODEL, {}).probabilities == {"a": 0.25, "b": 0.25, "c": 0.5}
+def test_what_is_not_there_is_refused_on_request() -> None:
+    decision = consult(MODEL, {}, lacking="refuse")
+    assert decision.acquired == ()
+    assert decision == consult(MODEL, lambda name: REFUSED) == consult(MODEL, {"x0": REFUSED, "x1": REFUSED})
+    assert decision == asyncio.run(aconsult(MODEL, {}, lacking="refuse"))
+    assert decision.probabilities == {"a": 0.25, "b": 0.25, "c": 0.5}
+
+
+@pytest.mark.parametrize("source", [{"X0 ": 1.0}, {"x_0": 1.0, "other": 2.0}, pd.Series({"X0 ": 1.0})])
+def test_a_misspelt_key_is_named(source: Any) -> None:
+    wanted = rf"lacks 'x0', which the model asks for; did you mean '{next(iter(source.keys()))}'\?"
+    with pytest.raises(TableError, match=wanted):
+        consult(MODEL, source)
+    with pytest.raises(TableError, match=wanted):
+        asyncio.run(aconsult(MODEL, source))
+
+
+def test_a_mapping_that_lacks_what_is_asked_is_named() -> None:
+    with pytest.raises(
+        TableError, match=r"lacks 'x1', .*; it has 'x0', 'weight'\..*REFUSED.*lacking='refuse'"
+    ):
+        consult(MODEL, {"x0": 0.0, "weight": 80})
+    with pytest.raises(ValueError, match="lacking must be 'raise' or 'refuse'; got 'ignore'"):
+        consult(MODEL, {}, lacking="ignore")  # type: ignore[arg-type]
+
+
+def test_a_mapping_may_hold_more_and_less_than_the_columns() -> None:
+    """The row of a database: other keys are ignored, and a column that is not asked for may be absent."""
+    assert consult(MODEL, {"id": 7, "x0": 1.0}).prediction == "c"
 
 
 def test_budget_and_known_reach_the_walk() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet, Group, RowLedger
-from farthing.errors import TableError, WalkError
+from farthing.errors import TableError, UnseenCategoryWarning, WalkError
 from farthing.table import Schema
 from farthing.walks import REFUSED, Ask, Decision, Walk
 
@@ -112,7 +112,8 @@ def test_known_features_are_owned_with_their_group() -> None:
 
 def test_an_unseen_category_is_missing_and_paid() -> None:
     walk, policy = walk_of(2)
-    walk.tell("green")
+    with pytest.warns(UnseenCategoryWarning, match="column 'x2': got the string 'green'"):
+        walk.tell("green")
     np.testing.assert_equal(policy.heard, [(2, np.nan)])
     assert walk.spent == 12.0
 

@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import ClassifierMixin
-from sklearn.utils import assert_all_finite, column_or_1d
+from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
 from farthing.base.estimator import BudgetedEstimator
 from farthing.base.fitted import ClassifierModel
+from farthing.base.inputs import target_column
 
 
 class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]
@@ -31,7 +32,9 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
 
     fitted_: ClassifierModel
 
-    def predict_proba(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
+    def predict_proba(
+        self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None
+    ) -> NDArray[np.float64]:
         """Return the probability of each class; parameters as in `predict`.
 
         Returns
@@ -39,11 +42,11 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
         ndarray of float64, shape (n_rows, n_classes)
             Columns in the order of ``classes_``.
         """
-        outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds)
+        outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)
         return self.fitted_.conclude(outputs)
 
     def _encode_target(self, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        y = column_or_1d(y, warn=True)
+        y = target_column(y)
         if y.dtype.kind == "f":
             assert_all_finite(y, input_name="y")
         try:

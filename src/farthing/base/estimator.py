@@ -15,10 +15,18 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from farthing.base.files import PathLike, save
 from farthing.base.fitted import FittedModel
-from farthing.base.inputs import check_cap, check_caps, check_seed, check_seeds, check_weights, n_threads
+from farthing.base.inputs import (
+    check_cap,
+    check_caps,
+    check_seed,
+    check_seeds,
+    check_weights,
+    n_threads,
+    warn_one_class,
+)
 from farthing.base.training_set import TrainingSet
 from farthing.costs import CostSheet
-from farthing.table import PreparedTable, Schema, encode
+from farthing.table import PreparedTable, Schema, encode, refused_flags, refused_names
 from farthing.walks import Decisions, Walk
 
 BudgetKind: TypeAlias = Literal["hard", "mean"]
@@ -125,6 +133,9 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         table = PreparedTable.of(X, type(self).__name__)
         target, classes = self._encode_target(y)
         check_consistent_length(table.values, target, *([] if qid is None else [qid]))
+        # Not for a prepared table: the folds of a sweep may have one class by chance.
+        if not isinstance(X, PreparedTable):
+            warn_one_class(classes)
         weights = check_weights(sample_weight, len(table))
         rows = TrainingSet(table, target, weights, self._cost_sheet(table.schema), classes, qid)
         # Dropped here, once, so that no method has to treat a weight of zero as a special case.
@@ -173,35 +184,43 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     # Predicting.
 
-    def predict(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[Any]:
+    def predict(self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None) -> NDArray[Any]:
         """Predict each row.
 
         Parameters
         ----------
         X : array, frame or PreparedTable, shape (n_rows, n_features)
-            Only the entries that a prediction acquires are read.
+            Only the entries that a prediction acquires are read. A frame may lack columns that the model
+            never buys, and may have no rows.
         budget : float or array, shape (n_rows,), optional
             Hard budget of each row; None means the model's own hard budget, if it has one.
         seeds : int or array, shape (n_rows,), optional
             One seed per row, for stochastic models; ignored by others.
+        refused : sequence of str, or array or frame of bool, shape (n_rows, n_features), optional
+            What is not available: it counts as missing and costs nothing, as in a walk that refuses. Names of
+            features, for all rows, or a flag for each entry of X; True where it is refused.
 
         Returns
         -------
         ndarray, shape (n_rows,)
         """
-        outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds)
+        outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)
         return self.fitted_.results(outputs)[0]
 
-    def acquired(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.bool_]:
+    def acquired(
+        self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None
+    ) -> NDArray[np.bool_]:
         """Return which features the prediction of each row acquires; parameters as in `predict`.
 
         Returns
         -------
         ndarray of bool, shape (n_rows, n_features)
         """
-        return self.raw_outputs(X, budget=budget, seeds=seeds)[1]
+        return self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)[1]
 
-    def spend(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
+    def spend(
+        self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None
+    ) -> NDArray[np.float64]:
         """Return what the prediction of each row costs by the cost sheet; parameters as in `predict`.
 
         Returns
@@ -210,22 +229,22 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """
         # Always the total of what was acquired, never a sum kept along the way: the account balances by
         # construction, in the same bits as in a walk.
-        acquired = self.acquired(X, budget=budget, seeds=seeds)
+        acquired = self.acquired(X, budget=budget, seeds=seeds, refused=refused)
         return self.fitted_.costs.total_rows(acquired)
 
-    def decide(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Decisions:
+    def decide(self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None) -> Decisions:
         """Return predictions, acquired features and spend from one pass; parameters as in `predict`.
 
         Returns
         -------
         Decisions
         """
-        outputs, acquired = self.raw_outputs(X, budget=budget, seeds=seeds)
+        outputs, acquired = self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)
         prediction, probabilities = self.fitted_.results(outputs)
         return Decisions(prediction, probabilities, self.fitted_.costs.total_rows(acquired), acquired)
 
     def raw_outputs(
-        self, X: Any, *, budget: Any = None, seeds: Any = None
+        self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return raw outputs, as `FittedModel.conclude` takes them, and acquired; parameters as in `predict`.
 
@@ -237,17 +256,31 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         """
         check_is_fitted(self)
         model = self.fitted_
-        encoded = encode(model.schema, X, type(self).__name__)
+        encoded = encode(model.schema, X, type(self).__name__, needed=self._needed(refused), min_rows=0)
         n_rows = len(encoded.values)
-        outputs, acquired = model.outputs(
-            encoded.values,
-            budget=check_caps(model.budget if budget is None else budget, n_rows),
-            seeds=None if seeds is None else check_seeds(seeds, n_rows),
-            n_threads=self.n_threads(),
-        )
+        given: dict[str, Any] = {
+            "budget": check_caps(model.budget if budget is None else budget, n_rows),
+            "seeds": None if seeds is None else check_seeds(seeds, n_rows),
+            "n_threads": self.n_threads(),
+        }
+        if refused is not None:
+            flags = refused_flags(model.schema, X, refused, n_rows)
+            outputs, acquired = model.outputs_refused(encoded.values, flags, **given)
+        elif n_rows:
+            outputs, acquired = model.outputs(encoded.values, **given)
+        else:
+            outputs, acquired = np.empty((0, len(model.prior))), np.empty(encoded.values.shape, np.bool_)
         # Blindness: an invalid entry is an error only if a prediction acquired it, which is known only now.
         encoded.check(acquired)
         return model.settle(outputs, acquired), acquired
+
+    def _needed(self, refused: Any) -> NDArray[np.bool_]:
+        """Return the columns that a table must have for a prediction, shape (n_features,)."""
+        needed, names = self.fitted_.may_buy(), refused_names(refused)
+        if names:
+            needed = needed.copy()
+            needed[[self.fitted_.schema.index(name) for name in names]] = False
+        return needed
 
     def n_threads(self) -> int:
         """Return the number of threads that the ``n_jobs`` parameter means; 1 for methods without one."""

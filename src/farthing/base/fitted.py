@@ -91,6 +91,13 @@ class FittedModel(ABC):
         # The walk is the definition of a prediction. Faster overrides must give the same bits (one truth).
         return walk_rows(self.policy, self.costs, values, len(self.prior), budget=budget, seeds=seeds)
 
+    def may_buy(self) -> NDArray[np.bool_]:
+        """Return which columns a prediction may ever read, shape (n_features,); by default all.
+
+        A frame may lack the others. Methods that know more override this.
+        """
+        return np.ones(len(self.schema), dtype=np.bool_)
+
     def check(self) -> None:
         """Raise ValueError if the fields, which may come from a hostile file, do not fit together."""
         if self.budget is not None and not self.budget >= 0:  # written so that NaN fails, too
@@ -114,6 +121,48 @@ class FittedModel(ABC):
         """Return the prediction and the probabilities of one walk, from raw outputs (1, n_outputs)."""
 
     # What is derived from these.
+
+    def outputs_refused(
+        self,
+        values: NDArray[np.floating],
+        refused: NDArray[np.bool_],
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Predict many rows, some of whose entries are refused, as in `outputs`.
+
+        Parameters
+        ----------
+        values : ndarray, shape (n_rows, n_features)
+            The encoded table.
+        refused : ndarray of bool, shape (n_rows, n_features)
+            The entries that are not available: they count as missing and cost nothing.
+        budget, seeds, n_threads
+            As in `outputs`.
+        """
+        outputs = np.empty((len(values), len(self.prior)))
+        acquired = np.zeros(values.shape, dtype=np.bool_)
+        # A refusal is not merely a missing value: it leaves the budget as it is, and a policy may treat it in
+        # a way of its own. So rows with one are walked, and the others are not.
+        some = np.asarray(refused.any(axis=1))
+        walked, others = np.flatnonzero(some), np.flatnonzero(~some)
+        if len(others):
+            outputs[others], acquired[others] = self.outputs(
+                values[others], budget=_at(budget, others), seeds=_at(seeds, others), n_threads=n_threads
+            )
+        if len(walked):
+            outputs[walked], acquired[walked] = walk_rows(
+                self.policy,
+                self.costs,
+                values[walked],
+                len(self.prior),
+                budget=_at(budget, walked),
+                seeds=_at(seeds, walked),
+                refused=refused[walked],
+            )
+        return outputs, acquired
 
     @property
     def ledger_names(self) -> tuple[str, ...]:
@@ -215,3 +264,8 @@ class RegressorModel(FittedModel):
     ) -> tuple[Any, dict[Any, float] | None]:
         """Return the value, and no probabilities."""
         return float(self.conclude(self.settle(outputs, looked))[0]), None
+
+
+def _at(given: NDArray[Any] | None, rows: NDArray[np.int64]) -> NDArray[Any] | None:
+    """Return the entries of some rows; None stays None."""
+    return None if given is None else given[rows]

@@ -9,6 +9,8 @@ from joblib import cpu_count, effective_n_jobs
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
+from farthing.errors import OneClassWarning, warn
+
 
 def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     """Return one non-negative weight per row, shape (n_rows,); None gives ones, read-only.
@@ -32,6 +34,32 @@ def check_weights(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
     if not weights.any():
         raise ValueError("sample_weight is zero on every row, which leaves nothing to fit on")
     return weights
+
+
+def target_column(y: Any) -> NDArray[Any]:
+    """Return a target as an array, shape (n_rows,); integers and booleans stay what they are.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> target_column(pd.Series([1, 0], dtype="Int64")), target_column(pd.Series([1, None], dtype="Int64"))
+    (array([1, 0]), array([ 1., nan]))
+    """
+    # NumPy's type of a nullable dtype of pandas, from which scikit-learn makes floats in any case.
+    plain = getattr(getattr(y, "dtype", None), "numpy_dtype", None)
+    if isinstance(plain, np.dtype) and plain.kind in "iub" and not y.isna().any():
+        y = y.to_numpy(dtype=plain)
+    return np.asarray(column_or_1d(y, warn=True))
+
+
+def warn_one_class(classes: NDArray[Any] | None) -> None:
+    """Warn if a target has a single class; None means a regression."""
+    if classes is not None and len(classes) == 1:
+        warn(
+            f"y has a single class, {classes.tolist()[0]!r}: the model predicts it for every row, and buys "
+            "nothing",
+            OneClassWarning,
+        )
 
 
 def check_cap(budget: Any, name: str = "budget") -> float | None:
@@ -146,7 +174,7 @@ def label_codes(labels: Any, classes: NDArray[Any]) -> NDArray[np.int64]:
     >>> label_codes(["oak", "fir", "ash"], np.array(["ash", "oak"]))
     array([ 1, -1,  0])
     """
-    given = column_or_1d(labels)
+    given = target_column(labels)
     codes = np.full(len(given), -1, dtype=np.int64)
     # Not searchsorted: unknown labels may be of a type that cannot be compared with the classes.
     for code, label in enumerate(classes):

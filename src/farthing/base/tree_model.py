@@ -73,6 +73,10 @@ class TreeModel(FittedModel):
         """Predict many rows in the compiled core; see `FittedModel.outputs`."""
         return self.predictor.predict(values, sheet=self.costs, budget=budget, n_threads=n_threads)
 
+    def may_buy(self) -> NDArray[np.bool_]:
+        """Return which columns the trees test, shape (n_features,)."""
+        return self.forest.tested
+
     def check(self) -> None:
         """Raise ValueError if the trees do not fit the table and the outputs."""
         super().check()

@@ -7,10 +7,9 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
 
 from farthing.base.estimator import BudgetedEstimator
-from farthing.base.inputs import check_weights
+from farthing.base.inputs import check_weights, target_column
 from farthing.base.training_set import TrainingSet
 from farthing.table import PreparedTable, encode
 
@@ -77,7 +76,7 @@ class ValidatedMixin(BudgetedEstimator):
         """Check the target of validation rows and encode it like that of the training rows."""
         if rows.classes is None:
             return self._encode_target(y)[0]
-        labels = column_or_1d(y, warn=True)
+        labels = target_column(y)
         known = np.isin(labels, rows.classes)
         if not known.all():
             raise ValueError(

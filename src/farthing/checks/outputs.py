@@ -14,7 +14,9 @@ Outputs: TypeAlias = dict[str, NDArray[Any]]
 
 def outputs_of(model: Any, X: Any, **options: Any) -> Outputs:
     """Return the results of all array calls that the model has, for a table."""
-    calls = ("predict", "acquired", "spend", "predict_proba", "decision_function")
+    calls = ["predict", "acquired", "spend", "predict_proba"]
+    if "refused" not in options:  # scores are not part of a decision
+        calls.append("decision_function")
     return {call: getattr(model, call)(X, **options) for call in calls if hasattr(model, call)}
 
 

@@ -17,6 +17,7 @@ from farthing.checks.problems import Problem
 from farthing.checks.suite import estimator_check, model_check
 from farthing.checks.walking import (
     answer,
+    asks_devices,
     assert_decides,
     budget_of_row,
     run_to_end,
@@ -110,6 +111,31 @@ def _check_refusals(model: Any, problem: Problem) -> None:
             if not kept:
                 # A refusal tells the model nothing, so refusing everything is the prior, for free.
                 assert decision == untouched, f"all refused gives {decision}, nothing asked {untouched}"
+
+
+@model_check("one truth: entries refused in an array call are those refused in a walk", row_independence=True)
+def _check_refused_entries(model: Any, problem: Problem) -> None:
+    if asks_devices(model):
+        return
+    refused = np.random.default_rng(5).random(problem.fresh.shape) < 0.4
+    refused[::4] = False
+    for budget in (None, 0.6 * problem.total):
+        outputs = outputs_of(model, problem.fresh, budget=budget, refused=refused)
+        for row in range(0, len(problem.fresh), 2):
+            told = problem.row(row)
+            kept = [name for name, gone in zip(problem.names, refused[row], strict=True) if not gone]
+            walk = model.walk(budget=budget)
+            run_to_end(walk, {name: told[name] for name in kept})
+            assert_decides(walk, model, problem, outputs, row, when=f"budget={budget}, only {kept} available")
+
+
+@model_check("one truth: a table without rows gives empty answers")
+def _check_no_rows(model: Any, problem: Problem) -> None:
+    some, none = outputs_of(model, problem.fresh), outputs_of(model, problem.fresh[:0])
+    expected = {call: array[:0] for call, array in some.items()}
+    assert_same(none, expected, "for a table without rows")
+    for call, array in none.items():
+        assert array.dtype == some[call].dtype, f"{call} of no rows has dtype {array.dtype}"
 
 
 @model_check("one truth: known features are free and not asked")

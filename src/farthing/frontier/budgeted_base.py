@@ -25,7 +25,7 @@ from farthing.base import (
     Point,
     TrainingSet,
 )
-from farthing.base.inputs import check_cap
+from farthing.base.inputs import check_cap, warn_one_class
 from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
 from farthing.costs import CostSheet, CostsLike
 from farthing.errors import BudgetWarning
@@ -141,7 +141,9 @@ class BudgetedBase(BudgetedEstimator):
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         table = PreparedTable.of(X, type(self).__name__)
-        check_consistent_length(table.values, self._encode_target(y)[0])
+        target, classes = self._encode_target(y)
+        check_consistent_length(table.values, target)
+        warn_one_class(classes)
         all_rows = SweepRows.of(table, y, sample_weight)
         rows = all_rows.of_positive_weight()
         sheet = CostSheet.of(self.costs, table.schema.names)

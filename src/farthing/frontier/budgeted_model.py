@@ -47,6 +47,10 @@ class ChosenModel(FittedModel):
         concluded = self.model.fitted_.conclude(outputs)
         return np.asarray(concluded[:, np.newaxis] if concluded.ndim == 1 else concluded)
 
+    def may_buy(self) -> NDArray[np.bool_]:
+        """Return which columns the inner model may read, shape (n_features,)."""
+        return self.model.fitted_.may_buy()
+
     def policy(self, seed: int | None = None) -> Policy:
         """Return the policy of the inner model, with the outputs of the wrapper."""
         return _TranslatedPolicy(self, self.model.fitted_.policy(seed))

@@ -14,9 +14,9 @@ from sklearn.model_selection import (
     StratifiedShuffleSplit,
     check_cv,
 )
-from sklearn.utils import _safe_indexing, column_or_1d
+from sklearn.utils import _safe_indexing
 
-from farthing.base.inputs import check_weights
+from farthing.base.inputs import check_weights, target_column
 from farthing.table import PreparedTable
 
 # Below this many rows a single split is too noisy to choose by, and folds are cheap.
@@ -62,7 +62,7 @@ class SweepRows:
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None, qid: Any = None, name: str = "sweep") -> SweepRows:
         """Prepare what a user gives, and check the weights."""
-        target = column_or_1d(y)
+        target = target_column(y)
         weights = None if sample_weight is None else check_weights(sample_weight, len(target))
         return cls(PreparedTable.of(X, name), target, weights, None if qid is None else np.asarray(qid))
 

@@ -172,4 +172,6 @@ def run_sweep(
 def _held_out(rows: SweepRows, X: Any, y: Any, qid: Any = None) -> SweepRows:
     """Prepare validation rows under the columns of the training rows, found by name in any order."""
     schema = rows.table.schema
-    return SweepRows.of(PreparedTable(schema, encode(schema, X, "sweep"), X), y, None, qid)
+    encoded = encode(schema, X, "sweep")
+    encoded.warn_unseen()  # here, once, and not for each candidate
+    return SweepRows.of(PreparedTable(schema, encoded, X), y, None, qid)

@@ -14,14 +14,15 @@ from farthing.service.request_checks import ROWS_PER_CHECK, check_rows
 from farthing.service.request_limits import Deadline, Limits
 from farthing.service.schemas import JsonObject, PredictRequest
 from farthing.service.walk_steps import decision_to_json
-from farthing.table import Schema
+from farthing.table import Schema, unseen_reported_elsewhere
 from farthing.walks import consult
 
 
+@unseen_reported_elsewhere()  # the answer counts them
 def predict_rows(
     model: BudgetedEstimator, request: PredictRequest, limits: Limits
 ) -> tuple[list[JsonObject], dict[str, int]]:
-    """Predict rows in bulk, each as ``farthing.consult(model, row)`` does.
+    """Predict rows in bulk, each as ``farthing.consult(model, row, lacking="refuse")`` does.
 
     Parameters
     ----------
@@ -73,7 +74,8 @@ def predict_rows(
             answers += _decide_chunk(model, [rows[i] for i in numbers], budgets[numbers], seeds[numbers])
         else:
             row = numbers.start
-            made = consult(model, rows[row], seed=seeds.at(row), budget=budgets.at(row))
+            # Unknown keys were refused above, so that what is absent is left out on purpose.
+            made = consult(model, rows[row], seed=seeds.at(row), budget=budgets.at(row), lacking="refuse")
             answers.append(decision_to_json(made))
     return answers, unseen
 

@@ -116,7 +116,7 @@ class Client(_BaseClient):
     def predict(
         self, rows: Sequence[Mapping[str, object]], *, budget: Any = None, seeds: Any = None
     ) -> list[Decision]:
-        """Predict rows in bulk, each as ``farthing.consult(model, row)`` does.
+        """Predict rows in bulk, each as ``farthing.consult(model, row, lacking="refuse")`` does.
 
         Parameters
         ----------

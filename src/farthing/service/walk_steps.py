@@ -6,9 +6,11 @@ from farthing.base import BudgetedEstimator
 from farthing.service.request_checks import check_next
 from farthing.service.request_limits import Deadline, Limits
 from farthing.service.schemas import JsonObject, NextRequest
+from farthing.table import unseen_reported_elsewhere
 from farthing.walks import REFUSED, Decision
 
 
+@unseen_reported_elsewhere()  # the answer names them
 def next_step(model: BudgetedEstimator, request: NextRequest, limits: Limits) -> JsonObject:
     """Replay a walk over what a client knows, up to the first question without an answer.
 

@@ -8,6 +8,18 @@ from farthing.table.bins import Bins
 from farthing.table.columns import Column
 from farthing.table.encode import Encoded
 from farthing.table.prepared import PreparedTable, encode
+from farthing.table.refusals import refused_flags, refused_names
 from farthing.table.schema import Schema
+from farthing.table.unseen import unseen_reported_elsewhere
 
-__all__ = ["Bins", "Column", "Encoded", "PreparedTable", "Schema", "encode"]
+__all__ = [
+    "Bins",
+    "Column",
+    "Encoded",
+    "PreparedTable",
+    "Schema",
+    "encode",
+    "refused_flags",
+    "refused_names",
+    "unseen_reported_elsewhere",
+]

@@ -9,12 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.errors import TableError
+from farthing.table.categories import CategoryIndex, reads_as_number
 from farthing.table.sources import RawColumn
-from farthing.table.values import ODD, Scalar, TableTypeError, plain, show, to_float
+from farthing.table.values import ODD, Scalar, TableTypeError, is_date, plain, show, to_float
 
 Kind: TypeAlias = Literal["numeric", "categorical"]
 
 _EXPECTED_TYPES = "expected numbers or booleans only, or strings only (None and NaN are missing)"
+_DATE_REMEDY = (
+    "a date is neither: make it a number, such as the days since a fixed date, (dates - start).dt.days, or "
+    "drop the column"
+)
 # For these types, NumPy's conversion of a whole list gives what `Column.encode_value` gives for each value.
 _PYTHON_NUMBERS = frozenset({float, int, bool, type(None)})
 # Values of these types can be looked up among the categories without conversion.
@@ -33,7 +38,8 @@ class Column:
         Booleans and integers are numeric.
     categories : tuple of str, int, float or bool
         For a categorical column: the category at position c has the code c. Categories compare as Python
-        values do, so 1, 1.0 and True are the same category.
+        values do, so 1, 1.0 and True are the same category. A value that is no category may still mean one,
+        as the number 1 means "1": see `farthing.table.categories.CategoryIndex`.
 
     Examples
     --------
@@ -45,7 +51,7 @@ class Column:
     name: str
     kind: Kind
     categories: tuple[Scalar, ...] = ()
-    _codes: dict[Scalar, float] = field(init=False, repr=False, compare=False)
+    _index: CategoryIndex = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):
@@ -64,11 +70,10 @@ class Column:
                     f"column {self.name!r}: got {show(category)} as a category, expected a string, a number "
                     "or a boolean"
                 )
-        # Codes are kept as floats, the form in which they enter the table.
-        codes = {category: float(code) for code, category in enumerate(self.categories)}
-        if len(codes) < len(self.categories):
+        index = CategoryIndex(self.categories)
+        if len(index) < len(self.categories):
             raise TableError(f"column {self.name!r}: got a category twice, expected different categories")
-        object.__setattr__(self, "_codes", codes)
+        object.__setattr__(self, "_index", index)
 
     @property
     def is_categorical(self) -> bool:
@@ -104,8 +109,15 @@ class Column:
         expected = "a category (a string, a number or a boolean)" if self.is_categorical else "a number"
         raise TableError(
             f"column {self.name!r}: got {show(value)}{place}, expected {expected}, or None or NaN if it is "
-            "missing"
+            f"missing{self._remedy(value)}"
         )
+
+    def _remedy(self, value: object) -> str:
+        if is_date(value):
+            return f"; {_DATE_REMEDY}"
+        if isinstance(value, str) and not self.is_categorical and reads_as_number(value):
+            return "; convert the column to numbers first, as pandas.to_numeric does"
+        return ""
 
     def try_value(self, value: object) -> float | None:
         """Encode one value as a float, or as None if it is invalid in this column."""
@@ -117,39 +129,46 @@ class Column:
         if reduced is ODD:
             return None
         if self.is_categorical:
-            return self._codes.get(reduced, math.nan)
+            return self._index.code(reduced)
         return None if isinstance(reduced, str) else to_float(reduced)
 
-    def encode_column(self, raw: RawColumn) -> tuple[NDArray[np.floating[Any]], dict[int, object]]:
+    def is_unseen(self, value: object) -> bool:
+        """Return whether a value is a category that no training row had."""
+        if not self.is_categorical:
+            return False
+        reduced = plain(value)
+        return reduced is not None and reduced is not ODD and math.isnan(self._index.code(reduced))
+
+    def encode_column(self, raw: RawColumn) -> "EncodedColumn":
         """Encode a whole column, each value as `encode_value` does.
 
         Parameters
         ----------
         raw : RawColumn
             The column in the representation of its library.
-
-        Returns
-        -------
-        values : ndarray of float, shape (n_rows,)
-            NaN where a value is missing, unseen or invalid.
-        invalid : dict
-            The invalid values, by row.
         """
         if raw.store == "codes":
             return self._encode_codes(*raw.codes())
         if raw.store == "numbers" and not self.is_categorical:
-            return raw.floats(), {}
-        return self._encode_objects(raw.objects())
+            return EncodedColumn(raw.floats())
+        values = raw.objects()
+        floats, invalid = self._encode_objects(values)
+        if not self.is_categorical:
+            return EncodedColumn(floats, invalid)
+        rows = [row for row in np.flatnonzero(np.isnan(floats)).tolist() if self.is_unseen(values[row])]
+        return EncodedColumn(floats, invalid, {row: values[row] for row in rows})
 
-    def _encode_codes(
-        self, codes: NDArray[np.integer[Any]], categories: list[object]
-    ) -> tuple[NDArray[np.float64], dict[int, object]]:
+    def _encode_codes(self, codes: NDArray[np.integer[Any]], categories: list[object]) -> "EncodedColumn":
         each = [self.try_value(category) for category in categories]
         # One more entry at the end, where the code -1 of a missing value finds its NaN.
         floats = np.array([math.nan if value is None else value for value in each] + [math.nan])
         wrong = np.array([value is None for value in each] + [False])
-        rows = np.flatnonzero(wrong[codes])
-        return floats[codes], {int(row): categories[codes[row]] for row in rows}
+        unseen = np.array([self.is_unseen(category) for category in categories] + [False])
+        return EncodedColumn(
+            floats[codes],
+            {int(row): categories[codes[row]] for row in np.flatnonzero(wrong[codes])},
+            {int(row): categories[codes[row]] for row in np.flatnonzero(unseen[codes])},
+        )
 
     def _encode_objects(self, values: list[object]) -> tuple[NDArray[np.float64], dict[int, object]]:
         quick = self._encode_python_scalars(values)
@@ -168,9 +187,10 @@ class Column:
     def _encode_python_scalars(self, values: list[Any]) -> NDArray[np.float64] | None:
         """Encode a list of Python's own scalars at once; None if there are other types."""
         types = set(map(type, values))
-        if self.is_categorical and types <= _PYTHON_SCALARS:
-            get = self._codes.get
-            return np.fromiter((get(value, math.nan) for value in values), np.float64, len(values))
+        # Of one type only: 1 and True are equal, but may mean different text.
+        if self.is_categorical and types <= _PYTHON_SCALARS and len(types - {type(None)}) <= 1:
+            codes: dict[Any, Any] = {value: self.try_value(value) for value in set(values)}
+            return np.fromiter((codes[value] for value in values), np.float64, len(values))
         if not self.is_categorical and types <= _PYTHON_NUMBERS:
             try:
                 return np.array(values, dtype=np.float64)
@@ -191,6 +211,23 @@ class Column:
         if not isinstance(categories, list | tuple) or not isinstance(plain_column["kind"], str):
             raise TableTypeError(f"column {plain_column['name']!r}: expected a list of categories and a kind")
         return cls(plain_column["name"], plain_column["kind"], tuple(categories))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class EncodedColumn:
+    """A whole column as floats.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_rows,)
+        NaN where a value is missing, unseen or invalid.
+    invalid, unseen : dict of int to object
+        By row, the values that the column cannot hold, and the categories that no training row had.
+    """
+
+    values: NDArray[np.floating[Any]]
+    invalid: dict[int, object] = field(default_factory=dict)
+    unseen: dict[int, object] = field(default_factory=dict)
 
 
 def learn_column(name: str, raw: RawColumn) -> Column:
@@ -218,7 +255,8 @@ def learn_column(name: str, raw: RawColumn) -> Column:
         return Column(name, "numeric")
     if raw.store == "foreign":
         raise TableTypeError(
-            f"column {name!r}: got the dtype {raw.dtype}, {_EXPECTED_TYPES}; convert it or drop it"
+            f"column {name!r}: got the dtype {raw.dtype}, {_EXPECTED_TYPES}; "
+            + (_DATE_REMEDY if _is_date_dtype(raw.dtype) else "convert it or drop it")
         )
     if raw.store == "codes":
         codes, categories = raw.codes()
@@ -260,7 +298,12 @@ def _known(name: str, value: object) -> Scalar | None:
     if reduced is ODD:
         # scikit-learn's estimator checks look for the words at the end of this message.
         raise TableTypeError(
-            f"column {name!r}: got {show(value)}, {_EXPECTED_TYPES}; each argument must be a string or a "
-            "number"
+            f"column {name!r}: got {show(value)}, {_EXPECTED_TYPES}; "
+            + (_DATE_REMEDY if is_date(value) else "each argument must be a string or a number")
         )
     return reduced
+
+
+def _is_date_dtype(dtype: str) -> bool:
+    """Return whether the name of a dtype is that of dates: datetime64, Date, date32, timestamp."""
+    return dtype.lower().startswith(("date", "timestamp"))

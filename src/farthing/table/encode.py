@@ -1,6 +1,7 @@
-"""An encoded table, together with the entries that are invalid."""
+"""An encoded table, together with the entries that are invalid or unseen."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -8,14 +9,16 @@ from numpy.typing import NDArray
 
 from farthing.errors import TableError
 from farthing.table.columns import Column
+from farthing.table.unseen import Unseen, warn_unseen
 
 
 @dataclass(frozen=True, eq=False)
 class Encoded:
     """A table as floats, in the order of the schema's columns.
 
-    An entry that is invalid in its column is encoded as NaN and recorded. Only acquired entries may raise an
-    error (blindness), so `check` raises it once they are known.
+    An entry that is invalid in its column is encoded as NaN and recorded, and so is a category that no
+    training row had. Only acquired entries may raise an error or a warning (blindness), so `check` issues
+    them once they are known.
 
     Parameters
     ----------
@@ -28,6 +31,10 @@ class Encoded:
         Their values.
     columns : tuple of Column
         The columns of the schema, for messages.
+    unseen : mapping of int to Unseen
+        By column, the categories that no training row had.
+    lacking : tuple of int
+        The columns that the table does not have; their values are NaN.
 
     Examples
     --------
@@ -48,6 +55,8 @@ class Encoded:
     invalid_columns: NDArray[np.int64]
     invalid_values: tuple[object, ...]
     columns: tuple[Column, ...]
+    unseen: Mapping[int, Unseen] = field(default_factory=dict)
+    lacking: tuple[int, ...] = ()
 
     @classmethod
     def valid(cls, values: NDArray[np.floating[Any]], columns: tuple[Column, ...]) -> "Encoded":
@@ -56,10 +65,10 @@ class Encoded:
         return cls(values, nowhere, nowhere, (), columns)
 
     def take(self, rows: NDArray[Any]) -> "Encoded":
-        """Return some of the rows, given by index or by mask."""
+        """Return some of the rows, given by index or by mask; unseen categories become plain missing ones."""
         values = self.values[rows]
         if not len(self.invalid_rows):
-            return Encoded.valid(values, self.columns)
+            return replace(Encoded.valid(values, self.columns), lacking=self.lacking)
         numbers = np.flatnonzero(rows) if rows.dtype == np.bool_ else np.asarray(rows, dtype=np.int64)
         # A row may be taken several times: every copy of an invalid entry is invalid.
         invalid = [
@@ -73,10 +82,11 @@ class Encoded:
             np.array([column for _, column, _ in invalid], dtype=np.int64),
             tuple(value for _, _, value in invalid),
             self.columns,
+            lacking=self.lacking,
         )
 
     def check(self, acquired: NDArray[np.bool_] | None = None) -> None:
-        """Raise an error if an entry that a prediction acquired is invalid.
+        """Raise an error if an acquired entry is invalid, and warn of those that are unseen.
 
         Parameters
         ----------
@@ -86,12 +96,27 @@ class Encoded:
         Raises
         ------
         TableError
-            Naming the column, the row and the value of the first such entry.
+            Naming the column, the row and the value of the first invalid entry, or an acquired column that
+            the table does not have.
+
+        Warns
+        -----
+        UnseenCategoryWarning
+            Once, with the share of unseen categories in each column.
         """
         if acquired is not None and acquired.shape != self.values.shape:
             raise TableError(
                 f"got an account of shape {acquired.shape}, expected that of the table, {self.values.shape}"
             )
+        self.check_invalid(acquired)
+        if self.unseen:
+            self.warn_unseen(acquired)
+
+    def check_invalid(self, acquired: NDArray[np.bool_] | None = None) -> None:
+        """Raise the errors of `check`, without its warning."""
+        for j in self.lacking:
+            if acquired is None or acquired[:, j].any():
+                raise TableError(f"the table lacks the column {self.columns[j].name!r}, which is needed")
         if not len(self.invalid_rows):
             return
         looked_at = (
@@ -102,3 +127,16 @@ class Encoded:
         for k in np.flatnonzero(looked_at)[:1]:  # the first one; reject() raises
             column = self.columns[self.invalid_columns[k]]
             column.reject(self.invalid_values[k], row=int(self.invalid_rows[k]))
+
+    def warn_unseen(self, acquired: NDArray[np.bool_] | None = None) -> None:
+        """Warn of acquired entries that are unseen categories; parameters as in `check`."""
+        everywhere = np.ones(len(self.values), dtype=np.bool_)
+        described = [
+            found.describe(
+                self.columns[j].name,
+                self.columns[j].categories,
+                everywhere if acquired is None else np.asarray(acquired[:, j], dtype=np.bool_),
+            )
+            for j, found in self.unseen.items()
+        ]
+        warn_unseen([line for line in described if line is not None])

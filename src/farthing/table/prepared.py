@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.errors import TableError
+from farthing.errors import IdentifierWarning, TableError, warn
 from farthing.table.bins import Bins
 from farthing.table.columns import Column
 from farthing.table.encode import Encoded
 from farthing.table.schema import Schema
+from farthing.table.unseen import Unseen
+
+# In fewer rows, all of them may differ by chance; in more, at least this share of them has to.
+_FEW_ROWS: Final = 20
+_DISTINCT_SHARE: Final = 0.95
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +49,14 @@ class PreparedTable:
     encoded: Encoded
     raw: Any = field(default=None, repr=False)
     _bins: dict[int, Bins] = field(default_factory=dict, init=False, repr=False)
+    # Whether this is a table of the user's, whose unseen categories each prediction reports; parts of it, as
+    # the folds of a sweep, lack categories by chance.
+    _is_whole: bool = field(default=False, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Reported by whoever encoded the rows, and not again by each model that predicts them.
+        if self.encoded.unseen:
+            object.__setattr__(self, "encoded", replace(self.encoded, unseen={}))
 
     @classmethod
     def of(cls, X: Any, estimator: str = "the model") -> PreparedTable:
@@ -59,7 +72,10 @@ class PreparedTable:
         if isinstance(X, PreparedTable):
             return X
         schema = Schema.learn(X, estimator)
-        return cls(schema, schema.encode(X, estimator), X)
+        table = cls(schema, schema.encode(X, estimator), X)
+        object.__setattr__(table, "_is_whole", True)
+        warn_identifiers(table)
+        return table
 
     @property
     def values(self) -> NDArray[np.floating]:
@@ -107,7 +123,9 @@ class PreparedTable:
         schema = Schema(columns, self.schema.named)
         return PreparedTable(schema, _recoded(encoded, self.schema, schema))
 
-    def under(self, schema: Schema, estimator: str = "the model") -> Encoded:
+    def under(
+        self, schema: Schema, estimator: str = "the model", needed: NDArray[np.bool_] | None = None
+    ) -> Encoded:
         """Return the values encoded under the schema of a fitted model.
 
         Parameters
@@ -116,27 +134,60 @@ class PreparedTable:
             With the same columns; categories may differ, and those that it lacks become missing.
         estimator : str
             Name of the estimator, for messages.
+        needed : ndarray of bool, shape (n_features,), optional
+            The columns that the table must have; None means all. Others that it lacks are missing.
         """
         if schema == self.schema:
             return self.encoded
         theirs = [(column.name, column.kind) for column in self.schema.columns]
-        if [(column.name, column.kind) for column in schema.columns] != theirs:
-            differing = sorted(set(theirs) ^ {(column.name, column.kind) for column in schema.columns})
+        present = [
+            (column.name, column.kind)
+            for j, column in enumerate(schema.columns)
+            if column.name in self.schema or needed is None or needed[j] or not schema.named
+        ]
+        if present != theirs:
+            differing = sorted(set(theirs) ^ set(present))
             which = ", ".join(dict.fromkeys(name for name, _ in differing)) or "their order"
             raise TableError(
                 f"the table was prepared with other columns than {estimator} was fitted on; they differ in "
                 f"{which}. Prepare it from the columns of the fit"
             )
-        return _recoded(self.encoded, self.schema, schema)
+        recoded = _recoded(self.encoded, self.schema, schema)
+        return recoded if self._is_whole else replace(recoded, unseen={})
 
     def __getstate__(self) -> dict[str, Any]:
         # Bins hold compiled objects, which do not pickle; another process computes its own.
-        return {"schema": self.schema, "encoded": self.encoded, "raw": self.raw, "_bins": {}}
+        return self.__dict__ | {"_bins": {}}
 
 
-def encode(schema: Schema, X: Any, estimator: str = "the model") -> Encoded:
-    """Encode a table, prepared or not, under the schema of a fitted model."""
-    return X.under(schema, estimator) if isinstance(X, PreparedTable) else schema.encode(X, estimator)
+def warn_identifiers(table: PreparedTable) -> None:
+    """Warn of columns of categories in which nearly every row has one of its own, as an identifier does."""
+    found = []
+    for j, column in enumerate(table.schema.columns):
+        present = np.count_nonzero(~np.isnan(table.values[:, j])) if column.is_categorical else 0
+        if present >= _FEW_ROWS and len(column.categories) >= _DISTINCT_SHARE * present:
+            found.append(f"{column.name!r} ({len(column.categories)} in {present} rows)")
+    if found:
+        warn(
+            f"nearly every row has a category of its own in {', '.join(found)}, as in a column of "
+            "identifiers or dates, from which nothing can be learned about new rows; drop the column, or "
+            "convert it to numbers",
+            IdentifierWarning,
+        )
+
+
+def encode(
+    schema: Schema,
+    X: Any,
+    estimator: str = "the model",
+    *,
+    needed: NDArray[np.bool_] | None = None,
+    min_rows: int = 1,
+) -> Encoded:
+    """Encode a table, prepared or not, under the schema of a fitted model; see `Schema.encode`."""
+    if isinstance(X, PreparedTable):
+        return X.under(schema, estimator, needed)
+    return schema.encode(X, estimator, needed=needed, min_rows=min_rows)
 
 
 def _seen(column: Column, codes: NDArray[np.floating]) -> NDArray[np.int64] | None:
@@ -148,13 +199,31 @@ def _seen(column: Column, codes: NDArray[np.floating]) -> NDArray[np.int64] | No
 
 
 def _recoded(encoded: Encoded, old: Schema, new: Schema) -> Encoded:
-    """Translate the codes of categories from one schema to another, converting each category once."""
+    """Translate the codes of categories from one schema to another, converting each category once.
+
+    The columns of the old schema are columns of the new one, in the same order.
+    """
+    places = np.array([new.index(name) for name in old.names])
     # Always a copy, since the values may be the user's own array; column-major, as it is written by column.
-    values = np.array(encoded.values, dtype=np.float64, order="F")
-    for j, (before, after) in enumerate(zip(old.columns, new.columns, strict=True)):
+    values = np.full((len(encoded.values), len(new)), np.nan, order="F")
+    values[:, places] = encoded.values
+    unseen: dict[int, Unseen] = {}
+    for j, before in zip(places.tolist(), old.columns, strict=True):
+        after = new.columns[j]
         if before.is_categorical and before.categories != after.categories:
             # One more entry at the end, where the code -1, for missing, finds NaN.
             codes = np.array([*(after.encode_value(category) for category in before.categories), np.nan])
-            column = values[:, j]
-            values[:, j] = codes[np.where(np.isnan(column), -1, column).astype(np.int64)]
-    return replace(encoded, values=values, columns=new.columns)
+            column = np.where(np.isnan(values[:, j]), -1, values[:, j]).astype(np.int64)
+            values[:, j] = codes[column]
+            rows = np.flatnonzero((column >= 0) & np.isnan(values[:, j]))
+            if len(rows):
+                unseen[j] = Unseen(rows, [before.categories[code] for code in column[rows].tolist()])
+    lacking = set(range(len(new))) - set(places.tolist()) | set(places[list(encoded.lacking)].tolist())
+    return replace(
+        encoded,
+        values=values,
+        invalid_columns=places[encoded.invalid_columns],
+        columns=new.columns,
+        unseen=unseen,
+        lacking=tuple(sorted(lacking)),
+    )

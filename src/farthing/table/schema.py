@@ -2,16 +2,18 @@
 
 import difflib
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from farthing.errors import TableError
 from farthing.table.columns import Column, learn_column
 from farthing.table.encode import Encoded
 from farthing.table.sources import Source, open_source
+from farthing.table.unseen import Unseen, warn_unseen_value
 from farthing.table.values import TableTypeError
 
 
@@ -100,7 +102,14 @@ class Schema:
             named=source.names is not None,
         )
 
-    def encode(self, X: Any, estimator: str = "the model") -> Encoded:
+    def encode(
+        self,
+        X: Any,
+        estimator: str = "the model",
+        *,
+        needed: NDArray[np.bool_] | None = None,
+        min_rows: int = 1,
+    ) -> Encoded:
         """Encode a table as floats.
 
         Parameters
@@ -110,6 +119,10 @@ class Schema:
             in a name matches an underscore, if no name fits better.
         estimator : str
             Name of the estimator, for messages.
+        needed : ndarray of bool, shape (n_features,), optional
+            The columns that a frame must have; None means all. Others that it lacks are missing.
+        min_rows : int
+            How many rows there must be at least.
 
         Returns
         -------
@@ -124,11 +137,12 @@ class Schema:
         TypeError
             If X is sparse.
         """
-        source = open_source(X, estimator)
-        positions = self._match(source, estimator)
-        if not any(column.is_categorical for column in self.columns):
+        source = open_source(X, estimator, min_rows)
+        positions = self._match(source, estimator, needed)
+        places = [position for position in positions if position is not None]
+        if len(places) == len(self) and not any(column.is_categorical for column in self.columns):
             # Without a copy where possible: one row at a time, and for large arrays, copying would dominate.
-            whole = source.floats(positions)
+            whole = source.floats(places)
             if whole is not None:
                 return Encoded.valid(whole, self.columns)
         # Column-major, since it is filled, and later binned, column by column.
@@ -136,17 +150,26 @@ class Schema:
         rows: list[int] = []
         columns: list[int] = []
         found: list[object] = []
+        unseen: dict[int, Unseen] = {}
         for j, (column, position) in enumerate(zip(self.columns, positions, strict=True)):
-            values[:, j], invalid = column.encode_column(source.column(position))
-            rows += invalid.keys()
-            columns += [j] * len(invalid)
-            found += invalid.values()
+            if position is None:
+                values[:, j] = np.nan
+                continue
+            made = column.encode_column(source.column(position))
+            values[:, j] = made.values
+            rows += made.invalid.keys()
+            columns += [j] * len(made.invalid)
+            found += made.invalid.values()
+            if made.unseen:
+                unseen[j] = Unseen.of(made.unseen)
         return Encoded(
             values,
             np.array(rows, dtype=np.int64),
             np.array(columns, dtype=np.int64),
             tuple(found),
             self.columns,
+            unseen,
+            tuple(j for j, position in enumerate(positions) if position is None),
         )
 
     def encode_value(self, column: int, value: object) -> float:
@@ -170,6 +193,12 @@ class Schema:
             If the value is invalid in this column.
         """
         return self.columns[column].encode_value(value)
+
+    def warn_if_unseen(self, column: int, value: object) -> None:
+        """Warn if a value of one column is a category that no training row had."""
+        asked = self.columns[column]
+        if asked.is_unseen(value):
+            warn_unseen_value(asked.name, asked.categories, value)
 
     def index(self, name: str) -> int:
         """Return the position of a feature.
@@ -197,13 +226,15 @@ class Schema:
             raise TableError(f"got the unknown feature {name!r}; {hint}")
         return position
 
-    def _match(self, source: Source, estimator: str) -> list[int]:
-        """Return the position in a table of each column of the schema."""
+    def _match(
+        self, source: Source, estimator: str, needed: NDArray[np.bool_] | None
+    ) -> list[int] | list[int | None]:
+        """Return the position in a table of each column of the schema; None if it is lacking, unneeded."""
         if self.named and source.names is not None:
             names = self._own_spelling(source.names)
-            self._check_names(names)
+            self.check_names(names, needed)
             places = {name: position for position, name in enumerate(names)}
-            return [places[name] for name in self.names]
+            return [places.get(name) for name in self.names]
         if source.shape[1] != len(self):
             raise TableError(
                 f"X has {source.shape[1]} features, but {estimator} is expecting {len(self)} features as "
@@ -231,14 +262,17 @@ class Schema:
         unambiguous = len(own) == len(self) and len(set(spelled)) == len(names)
         return spelled if unambiguous and set(names) != set(self.names) else names
 
-    def _check_names(self, names: tuple[str, ...]) -> None:
-        """Compare names with those of the fit, in the words of scikit-learn."""
-        unseen, missing = set(names) - set(self.names), set(self.names) - set(names)
+    def check_names(self, names: Sequence[str], needed: NDArray[np.bool_] | None = None) -> None:
+        """Raise TableError, in the words of scikit-learn, if names are unknown or lack those needed."""
+        required = self.names if needed is None else [self.names[j] for j in np.flatnonzero(needed)]
+        unseen, missing = set(names) - set(self.names), set(required) - set(names)
         message = "The feature names should match those that were passed during fit.\n"
         if unseen:
             message += f"Feature names unseen at fit time:\n{_bullets(unseen)}"
         if missing:
             message += f"Feature names seen at fit time, yet now missing:\n{_bullets(missing)}"
+            if not unseen and needed is not None:
+                message += "Pass their names as refused=[...] if they are not available.\n"
         if unseen or missing:
             raise TableError(message)
 

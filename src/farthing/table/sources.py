@@ -51,7 +51,7 @@ class Source(Protocol):
         """Return these columns as one array if the table stores them as one, without a copy if possible."""
 
 
-def open_source(X: Any, estimator: str) -> Source:
+def open_source(X: Any, estimator: str, min_rows: int = 1) -> Source:
     """Wrap a table of any supported type as columns.
 
     Parameters
@@ -60,11 +60,13 @@ def open_source(X: Any, estimator: str) -> Source:
         The table; or a dict from the names of columns to lists of equal length.
     estimator : str
         Name of the estimator, for messages.
+    min_rows : int
+        How many rows there must be at least.
 
     Returns
     -------
     Source
-        With at least one row and one column.
+        With at least one column.
 
     Examples
     --------
@@ -82,12 +84,12 @@ def open_source(X: Any, estimator: str) -> Source:
     elif type(X) is dict:  # some sparse matrices are dicts, too
         source = MappingSource(X)
     else:
-        return ArraySource(_check_array(X, estimator))
-    _check_not_empty(source.shape, estimator)
+        return ArraySource(_check_array(X, estimator, min_rows))
+    _check_not_empty(source.shape, estimator, min_rows)
     return source
 
 
-def _check_array(X: Any, estimator: str) -> NDArray[Any]:
+def _check_array(X: Any, estimator: str, min_rows: int) -> NDArray[Any]:
     """Let scikit-learn convert anything but a frame to a two-dimensional array, with its own messages."""
     if type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf":
         return X  # nothing to check; for a single row the check would cost more than the prediction
@@ -98,7 +100,9 @@ def _check_array(X: Any, estimator: str) -> NDArray[Any]:
     from sklearn.utils import check_array  # noqa: PLC0415 - the rest of the package does without
 
     try:
-        array = check_array(X, dtype=None, ensure_all_finite=False, estimator=estimator)
+        array = check_array(
+            X, dtype=None, ensure_all_finite=False, ensure_min_samples=min_rows, estimator=estimator
+        )
         if array.dtype.kind in "US" and isinstance(X, list | tuple):
             # NumPy converts numbers that share a list with strings to strings.
             array = check_array(np.asarray(X, dtype=object), dtype=None, ensure_all_finite=False)
@@ -108,9 +112,9 @@ def _check_array(X: Any, estimator: str) -> NDArray[Any]:
     return checked
 
 
-def _check_not_empty(shape: tuple[int, int], estimator: str) -> None:
-    for count, what in zip(shape, ("sample", "feature"), strict=True):
-        if count == 0:
+def _check_not_empty(shape: tuple[int, int], estimator: str, min_rows: int) -> None:
+    for count, least, what in zip(shape, (min_rows, 1), ("sample", "feature"), strict=True):
+        if count < least:
             raise TableError(
                 f"Found array with 0 {what}(s) (shape={shape}) while a minimum of 1 is required by "
                 f"{estimator}."

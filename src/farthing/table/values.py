@@ -5,6 +5,7 @@ Every entry of every table passes through `plain`, or through a vectorised short
 
 import math
 import sys
+from datetime import date
 from decimal import Decimal
 from enum import Enum
 from numbers import Integral, Real
@@ -122,3 +123,14 @@ def _short(value: object) -> str:
         return f"of {value.bit_length()} bits"  # repr of an integer of thousands of digits raises
     text = repr(value).replace("\n", " ")
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def is_date(value: object) -> bool:
+    """Return whether a value is a date or a time stamp of any library.
+
+    Examples
+    --------
+    >>> is_date(np.datetime64("2024-02-29")), is_date(date(2024, 2, 29)), is_date("2024-02-29")
+    (True, True, False)
+    """
+    return isinstance(value, date | np.datetime64)

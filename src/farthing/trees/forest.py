@@ -364,6 +364,13 @@ class Forest:
         return self.tree_starts()
 
     @cached_property
+    def tested(self) -> NDArray[np.bool_]:
+        """Which columns the trees test, shape (n_features,)."""
+        flags = np.zeros(self.n_features, dtype=np.bool_)
+        flags[self.feature[self.feature >= 0]] = True
+        return flags
+
+    @cached_property
     def compiled(self) -> ForestArrays:
         """The trees in the form of the compiled core, which shares the memory of the arrays."""
         arrays = {name: array for name, array in self.arrays().items() if name not in ("value", "cover")}

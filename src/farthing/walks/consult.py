@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias
 
+from farthing.errors import TableError
 from farthing.walks.decision import REFUSED, Ask, Decision
 
 
@@ -85,6 +87,7 @@ class Record(Protocol):
 
 Source: TypeAlias = Callable[[str], object] | Record
 AsyncSource: TypeAlias = Callable[[str], Awaitable[object]] | Source
+Lacking: TypeAlias = Literal["raise", "refuse"]
 
 
 def consult(
@@ -94,6 +97,7 @@ def consult(
     seed: int | None = None,
     budget: float | None = None,
     known: Mapping[str, object] | None = None,
+    lacking: Lacking = "raise",
 ) -> Decision:
     """Predict one row, taking from a source only the features that the model asks for.
 
@@ -102,19 +106,28 @@ def consult(
     model : fitted model
         Anything with ``walk``.
     source : callable or mapping
-        From the name of a feature to its value. A callable returns ``farthing.REFUSED`` for a feature that is
-        not available; a feature that a mapping (a dict, a pandas Series) lacks is refused.
+        From the name of a feature to its value, which is ``farthing.REFUSED`` if it is not available. A
+        mapping (a dict, a pandas Series) needs only what the model asks for, and may hold more than the model
+        knows, as the row of a database does.
     seed : int, optional
         Seed of a stochastic model.
     budget : float, optional
         Budget of this row.
     known : mapping of str to object, optional
         Features owned from the start, which cost nothing.
+    lacking : {"raise", "refuse"}
+        What happens if the model asks for a feature that a mapping lacks, which may well be a misspelt key:
+        an error, or a refusal.
 
     Returns
     -------
     Decision
         Prediction, probabilities, spend and acquired features.
+
+    Raises
+    ------
+    TableError
+        If a mapping lacks what the model asks for; it names the keys that look like it.
 
     Examples
     --------
@@ -135,8 +148,12 @@ def consult(
     Decision(prediction=1.0, probabilities=None, spent=5.0, acquired=('x1',))
     >>> consult(Model(), {"x1": 0.7}, budget=4)
     Decision(prediction=0.0, probabilities=None, spent=0.0, acquired=())
+    >>> consult(Model(), {"X1": 0.7})
+    Traceback (most recent call last):
+    ...
+    farthing.errors.TableError: the mapping lacks 'x1', which the model asks for; did you mean 'X1'? ...
     """
-    fetch = _fetcher(source)
+    fetch = _fetcher(source, lacking)
     walk = model.walk(seed=seed, budget=budget, known=known)
     while (ask := walk.ask) is not None:
         value = fetch(ask.feature)
@@ -157,6 +174,7 @@ async def aconsult(
     seed: int | None = None,
     budget: float | None = None,
     known: Mapping[str, object] | None = None,
+    lacking: Lacking = "raise",
 ) -> Decision:
     """Predict one row as `consult` does, awaiting each answer that the source gives as an awaitable.
 
@@ -165,7 +183,7 @@ async def aconsult(
     model : fitted model
         Anything with ``walk``. It may be a coroutine function, and so may the walk's ``tell``: walks of a
         remote model are awaited.
-    seed, budget, known
+    seed, budget, known, lacking
         As in `consult`.
     source : coroutine function, callable or mapping
         From the name of a feature to its value.
@@ -175,7 +193,7 @@ async def aconsult(
     Decision
         Prediction, probabilities, spend and acquired features.
     """
-    fetch = _fetcher(source)
+    fetch = _fetcher(source, lacking)
     walk = await _awaited(model.walk(seed=seed, budget=budget, known=known))
     while (ask := walk.ask) is not None:
         await _awaited(walk.tell(await _awaited(fetch(ask.feature))))
@@ -187,8 +205,10 @@ async def _awaited(given: Any) -> Any:
     return await given if inspect.isawaitable(given) else given
 
 
-def _fetcher(source: Any) -> Callable[[str], object]:
+def _fetcher(source: Any, lacking: Lacking) -> Callable[[str], object]:
     """Return a function from the name of a feature to its value or `REFUSED`."""
+    if lacking not in ("raise", "refuse"):
+        raise ValueError(f"lacking must be 'raise' or 'refuse'; got {lacking!r}")
     if callable(source):
         return source  # type: ignore[no-any-return]
     if not hasattr(source, "__getitem__") or not hasattr(source, "keys"):
@@ -202,6 +222,24 @@ def _fetcher(source: Any) -> Callable[[str], object]:
         try:
             return source[feature]
         except KeyError:
+            if lacking == "raise":
+                raise _lacks(source, feature) from None
             return REFUSED
 
     return fetch
+
+
+def _lacks(source: Record, feature: str) -> TableError:
+    """Return the error for a mapping without a feature that the model asks for."""
+    keys = [str(key) for key in source.keys()]  # noqa: SIM118 - a pandas Series iterates over its values
+    by_folded = {key.strip().casefold(): key for key in keys}
+    close = difflib.get_close_matches(feature.strip().casefold(), by_folded, n=3)
+    if close:
+        hint = f"did you mean {' or '.join(repr(by_folded[key]) for key in close)}?"
+    else:
+        shown = ", ".join(map(repr, keys[:8])) or "nothing"
+        hint = f"it has {shown}" + (f", ... ({len(keys)} keys)." if len(keys) > 8 else ".")
+    return TableError(
+        f"the mapping lacks {feature!r}, which the model asks for; {hint} If it is not available, give it "
+        "the value farthing.REFUSED, or pass lacking='refuse' to refuse all that the mapping lacks"
+    )

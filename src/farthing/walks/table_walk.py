@@ -21,6 +21,7 @@ def walk_rows(
     *,
     budget: Floats | None = None,
     seeds: Integers | None = None,
+    refused: Flags | None = None,
 ) -> tuple[Floats, Flags]:
     """Walk every row of a table to its end.
 
@@ -38,6 +39,8 @@ def walk_rows(
         Budget of each row.
     seeds : ndarray of int64, shape (n_rows,), optional
         One seed per row.
+    refused : ndarray of bool, shape (n_rows, n_features), optional
+        The entries that are not available.
 
     Returns
     -------
@@ -52,8 +55,11 @@ def walk_rows(
         policy = policy_of(None if seeds is None else int(seeds[row]))
         # A policy sees only the entries it asked for, so blindness holds by construction.
         row_walk = RowWalk(policy, RowLedger(sheet, None if budget is None else float(budget[row])))
-        while row_walk.column is not None:
-            row_walk.buy(float(entries[row_walk.column]))
+        while (column := row_walk.column) is not None:
+            if refused is not None and refused[row, column]:
+                row_walk.refuse()
+            else:
+                row_walk.buy(float(entries[column]))
         outputs[row] = row_walk.output()
         acquired[row] = row_walk.ledger.bought
     return outputs, acquired

@@ -117,7 +117,8 @@ class Walk:
         ----------
         value : object
             The feature's value as a table would hold it. NaN or None: measured, missing, and paid for. A
-            value that its column cannot hold is a TableError and leaves the walk as it was.
+            value that its column cannot hold is a TableError and leaves the walk as it was. A category that
+            no training row had counts as missing, with an UnseenCategoryWarning.
         """
         if value is REFUSED:
             self.refuse()
@@ -125,6 +126,7 @@ class Walk:
         column = self._asked("tell")
         # Encoded before anything changes, so that an invalid value leaves the walk as it was.
         encoded = self._schema.encode_value(column, value)
+        _warn_if_unseen(self._schema, column, value, encoded)
         self._told[self._sheet.features[column]] = value
         self._row_walk.buy(encoded)
 
@@ -149,6 +151,8 @@ class Walk:
             done = row_walk.answer_ahead(ready, refused)
             for answered in done:
                 self._told[features[answered]] = answers[features[answered]]
+                if answered not in refused:
+                    _warn_if_unseen(schema, answered, answers[features[answered]], ready[answered])
             if not done:  # one by one: the policy takes none in advance, or the budget may not cover all
                 self.tell(answers[features[column]])
             if watch is not None:
@@ -196,7 +200,17 @@ class Walk:
 def _encode_known(schema: AnswerSchema, known: Mapping[str, object]) -> dict[int, Any]:
     """Return encoded values by column."""
     columns = {schema.index(name): value for name, value in known.items()}
-    return {column: schema.encode_value(column, value) for column, value in columns.items()}
+    encoded = {column: schema.encode_value(column, value) for column, value in columns.items()}
+    for column, value in columns.items():
+        _warn_if_unseen(schema, column, value, encoded[column])
+    return encoded
+
+
+def _warn_if_unseen(schema: AnswerSchema, column: int, value: object, encoded: Any) -> None:
+    """Warn if an answer is a category that no training row had."""
+    # Only NaN may be one: the other answers, nearly all, cost one comparison.
+    if isinstance(encoded, float) and encoded != encoded and isinstance(schema, Schema):  # noqa: PLR0124
+        schema.warn_if_unseen(column, value)
 
 
 def _encodable(schema: Schema, answers: Mapping[str, object]) -> dict[int, float]:

@@ -83,6 +83,19 @@ class AdaptModel(ClassifierModel):
 
     # The protocol of fitted models.
 
+    def may_buy(self) -> NDArray[np.bool_]:
+        """Return which columns the gate, f1 or the expensive model reads, shape (n_features,)."""
+        if isinstance(self.expensive, SklearnModel):
+            flags = np.isin(np.arange(len(self.schema)), self.expensive.columns)
+        else:
+            flags = self.expensive.fitted_.may_buy().copy()
+        flags |= (
+            self.pair.forest.tested
+            if isinstance(self.pair, TreePair)
+            else np.isin(np.arange(len(self.schema)), self.pair.used)
+        )
+        return flags
+
     def outputs(
         self,
         values: NDArray[np.floating],

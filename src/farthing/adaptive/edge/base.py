@@ -161,6 +161,8 @@ class EdgeBase(UnlabelledValidationMixin):
                 threshold = task.best_threshold(params, ACTIVATIONS[activation])
             # The local models were fitted to soft gates, but gates are hard in prediction.
             params = task.refit(params, threshold)
+        if rows.classes is not None and rows.n_classes == 1:
+            threshold = np.inf  # no message says more than the prior
         return self.model_type(
             **header,
             devices=devices,
@@ -208,11 +210,10 @@ class EdgeBase(UnlabelledValidationMixin):
         """
         check_is_fitted(self)
         model = self.fitted_
-        encoded = encode(model.schema, X, type(self).__name__)
+        encoded = encode(model.schema, X, type(self).__name__, needed=model.may_buy(), min_rows=0)
         # A device reads its columns whether it sends or not, so all of them are validated here. The cloud
         # then validates only the messages that it receives.
-        measured = model.devices.measured(len(model.schema))
-        encoded.check(np.broadcast_to(measured, encoded.values.shape))
+        encoded.check(np.broadcast_to(model.may_buy(), encoded.values.shape))
         return model.messages(encoded.values)
 
     @property
@@ -228,10 +229,15 @@ class EdgeBase(UnlabelledValidationMixin):
         return self.fitted_.device_models
 
     def raw_outputs(
-        self, X: Any, *, budget: Any = None, seeds: Any = None
+        self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return raw outputs (n_rows, n_outputs) and acquired (n_rows, n_devices), of a table or messages."""
         check_is_fitted(self)
+        if refused is not None:
+            raise ValueError(
+                "refused is for columns of a table, but this model asks devices; take the message of a "
+                "device out of messages(X), or refuse it in a walk"
+            )
         model = self.fitted_
         messages = X if isinstance(X, Messages) else self.messages(X)
         # Messages may come from outside, so they are checked like a table.

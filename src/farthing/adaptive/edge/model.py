@@ -101,6 +101,10 @@ class EdgeModel(FittedModel):
         acquired = self.received(messages, budget)
         return self.cloud_outputs(messages, acquired), acquired
 
+    def may_buy(self) -> NDArray[np.bool_]:
+        """Return which columns the devices measure, shape (n_features,)."""
+        return self.devices.measured(len(self.schema))
+
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - devices are not stochastic
         """Return a walk over all devices, in order."""
         return DevicePolicy(self.prior, len(self.devices))

@@ -89,6 +89,13 @@ class AdaBoostRSModel(VoteModel):
         own = np.full(len(values), self.seed, dtype=np.int64) if seeds is None else seeds
         return self.sampler.sample(values, budget, own, n_threads)
 
+    def may_buy(self) -> NDArray[np.bool_]:
+        """Return which columns the learners read, shape (n_features,)."""
+        return np.isin(
+            np.arange(self.votes.n_features),
+            self.votes.column if isinstance(self.votes, LinearVotes) else self.votes.forest.feature,
+        )
+
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
         super().check()

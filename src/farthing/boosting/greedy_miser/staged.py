@@ -46,7 +46,7 @@ class StagedMixin(BudgetedEstimator):
         """Yield raw outputs and acquired after each round."""
         check_is_fitted(self)
         model, threads = self.fitted_, self.n_threads()
-        encoded = encode(model.schema, X, type(self).__name__)
+        encoded = encode(model.schema, X, type(self).__name__, needed=model.may_buy())
         caps = check_caps(model.budget if budget is None else budget, len(encoded.values))
         n_outputs = len(model.prior)
         progress = Progress(encoded.values, n_outputs, model.costs, budget=caps, n_threads=threads)
@@ -55,7 +55,9 @@ class StagedMixin(BudgetedEstimator):
         for tree in range(n_outputs, model.forest.n_trees, n_outputs):
             model.predictor.advance(progress, tree, tree + n_outputs)
             acquired = progress.acquired
-            # Only entries that were acquired are validated (blindness).
-            encoded.check(acquired)
+            # Only entries that were acquired are validated (blindness); one warning, at the end, is enough.
+            encoded.check_invalid(acquired)
+            if tree + n_outputs >= model.forest.n_trees:
+                encoded.warn_unseen(acquired)
             # The next round changes the outputs in place.
             yield progress.outputs.copy(), acquired

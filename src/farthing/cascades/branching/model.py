@@ -83,6 +83,10 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
         """Return the branch of each row of an encoded table, regardless of its cost, shape (n_rows,)."""
         return branch_numbers(self._router, values, n_threads)
 
+    def may_buy(self) -> NDArray[np.bool_]:
+        """Return which columns the branches buy, shape (n_features,)."""
+        return np.isin(np.arange(len(self.schema)), self.bought)
+
     def columns(self, branch: int) -> NDArray[np.int64]:
         """Return the columns of a branch, in the order of its questions."""
         columns: NDArray[np.int64] = self.bought[branch]

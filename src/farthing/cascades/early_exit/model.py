@@ -66,6 +66,10 @@ class EarlyExitModel(FittedModel):
         """After how many trees rows may leave; the last is the number of all trees."""
         return exit_trees(self.inner.forest, self.rounds_per_exit)
 
+    def may_buy(self) -> NDArray[np.bool_]:
+        """Return which columns the trees test, shape (n_features,)."""
+        return self.inner.may_buy()
+
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Turn raw outputs into probabilities or values, as the boosted model does."""
         return self.inner.conclude(outputs)

@@ -144,7 +144,9 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
 
     # The contract, with queries.
 
-    def predict(self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None) -> NDArray[Any]:
+    def predict(
+        self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None, refused: Any = None
+    ) -> NDArray[Any]:
         """Score each document.
 
         Parameters
@@ -157,16 +159,19 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
             What each row may spend; None means the model's own hard budget, if it has one.
         seeds : int or array, shape (n_rows,), optional
             Ignored: trees are not stochastic.
+        refused : None
+            Not supported: what a document is refused may change what others of its query buy. See
+            `walk_query`.
 
         Returns
         -------
         ndarray of float64, shape (n_rows,)
             Within a query, larger is better.
         """
-        return self.decide(X, qid=qid, budget=budget, seeds=seeds).prediction
+        return self.decide(X, qid=qid, budget=budget, seeds=seeds, refused=refused).prediction
 
     def acquired(
-        self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None
+        self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None, refused: Any = None
     ) -> NDArray[np.bool_]:
         """Return what each document acquires, given its query; parameters as in `predict`.
 
@@ -174,18 +179,28 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         -------
         ndarray of bool, shape (n_rows, n_features)
         """
-        return self.decide(X, qid=qid, budget=budget, seeds=seeds).acquired
+        return self.decide(X, qid=qid, budget=budget, seeds=seeds, refused=refused).acquired
 
-    def spend(self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
+    def spend(
+        self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None, refused: Any = None
+    ) -> NDArray[np.float64]:
         """Return the spend of each document, given its query; parameters as in `predict`.
 
         Returns
         -------
         ndarray of float64, shape (n_rows,)
         """
-        return self.decide(X, qid=qid, budget=budget, seeds=seeds).spent
+        return self.decide(X, qid=qid, budget=budget, seeds=seeds, refused=refused).spent
 
-    def decide(self, X: Any, *, qid: Any = None, budget: Any = None, seeds: Any = None) -> Decisions:  # noqa: ARG002
+    def decide(
+        self,
+        X: Any,
+        *,
+        qid: Any = None,
+        budget: Any = None,
+        seeds: Any = None,  # noqa: ARG002 - trees are not stochastic
+        refused: Any = None,
+    ) -> Decisions:
         """Score, and return what was acquired and paid, in one pass; parameters as in `predict`.
 
         Returns
@@ -193,9 +208,14 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         Decisions
         """
         check_is_fitted(self)
+        if refused is not None:
+            raise ValueError("a ranker takes no refused entries in array calls; refuse them in walk_query")
         model = self.fitted_
-        encoded = encode(model.schema, X, type(self).__name__)
+        encoded = encode(model.schema, X, type(self).__name__, needed=model.may_buy(), min_rows=0)
         n_rows = len(encoded.values)
+        if not n_rows:
+            nothing = np.empty(0)
+            return Decisions(nothing, None, nothing, np.empty(encoded.values.shape, dtype=np.bool_))
         query = query_codes(qid, n_rows)
         caps = check_caps(model.budget if budget is None else budget, n_rows)
         outputs, acquired = model.rank(encoded.values, caps, query, self.n_threads())

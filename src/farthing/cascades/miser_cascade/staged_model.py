@@ -129,6 +129,10 @@ class StagedModel(TreeModel):
         """Return what a row owns at each stage of a chain of sets, shape (n_stages, n_features)."""
         return owned_by_stage(self.sets, chain)
 
+    def may_buy(self) -> NDArray[np.bool_]:
+        """Return which columns the stages buy, shape (n_features,)."""
+        return np.asarray(self.owned(self.chain).any(axis=0))
+
     def owned_before(self, stage: int) -> NDArray[np.bool_]:
         """Return what a row owns when it comes to a stage of the model's chain, shape (n_features,)."""
         if not stage:

@@ -167,9 +167,11 @@ class ValueOfClassifier(AcquiringClassifier):
         values = np.nan_to_num(standard.table(rows.values))
         # The expected label of -1 or 1, and the probability that its sign is right.
         prior = np.array([2 * share - 1, max(share, 1 - share)])
+        # The gains of a single class are all zero, which a trade-off of zero would find worth any price.
+        tradeoff = 1.0 if rows.n_classes == 1 else float(self.tradeoff)
         return ValueOfClassifierModel(
             **rows.header(prior=prior, budget=self.hard_cap()),
-            tradeoff=float(self.tradeoff),
+            tradeoff=tradeoff,
             confidence=float(self.confidence),
             standard=standard,
             local=RegressionRows(values, signs, np.array(rows.weights)),

@@ -21,6 +21,7 @@ BUNDLED = {
     "default_set",
     "front_door",
     "miser_accuracy",
+    "refusal",
     "fuzz_store",
     "service_agreement",
 }

@@ -117,7 +117,7 @@ public:
     Grown gradient(const Vector<double>& gradients, const std::optional<Vector<double>>& hessians, double l2,
                    double min_hessian, const IndexSubset& columns, const IndexSubset& rows, const Flags& owned,
                    const std::optional<double>& budget, PyRowLedger* ledger, bool send_others,
-                   const std::optional<double>& step) {
+                   const std::optional<double>& step, const std::optional<std::uint64_t>& number) {
         require(static_cast<index_t>(gradients.shape(0)) == table_.n_rows, "gradients: one for each row");
         require(!hessians || static_cast<index_t>(hessians->shape(0)) == table_.n_rows, "hessians: one for each row");
         require(l2 >= 0 && min_hessian >= 0 && (!budget || *budget >= 0),
@@ -127,6 +127,7 @@ public:
         require(!ledger || ledger->ledger().n_rows() == table_.n_rows, "the ledger is of another table");
         GrowOptions options = options_;
         if (budget) options.budget = *budget;
+        options.number = number;
         const double step_size = step.value_or(1.0);
         if (hessians) {
             return grow(GradientTarget<GradientSums::full>(span(gradients), span(*hessians), l2, min_hessian,
@@ -159,6 +160,7 @@ public:
         options.max_cuts = max_cuts.value_or(GrowOptions{}.max_cuts);
         options.cuts_above = cuts_above;
         options.key = random_bits(seed, stream);
+        options.number = stream;
         ImpurityFunction function;
         function.alpha = alpha;
         function.power = power;
@@ -245,7 +247,7 @@ void bind_grow(nb::module_& m) {
              "max_leaves"_a, "min_rows_leaf"_a, "ledger"_a, "cost_rule"_a, "tradeoff"_a, "budget"_a, "n_threads"_a)
         .def("gradient", &TreeGrower::gradient, "gradients"_a, "hessians"_a.none(), nb::kw_only(), "l2"_a,
              "min_hessian"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "budget"_a.none(),
-             "ledger"_a.none(), "send_others"_a, "step"_a.none())
+             "ledger"_a.none(), "send_others"_a, "step"_a.none(), "number"_a.none())
         .def_prop_ro("n_updated_roots", &TreeGrower::n_updated_roots)
         .def("classes", &TreeGrower::classes, "labels"_a, "weights"_a, "n_classes"_a, nb::kw_only(), "impurity"_a,
              "alpha"_a, "power"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "max_features"_a.none(),

@@ -47,6 +47,7 @@ public:
 
     index_t n_rows(const std::int64_t* sums) const { return sums[n_classes_]; }
     double cover(const std::int64_t* sums) const { return weights_.to_double(weight(sums)); }
+    double population(const std::int64_t* sums) const { return cover(sums); }
     void values(const std::int64_t* sums, double* out) const {
         for (index_t c = 0; c < n_classes_; ++c) out[c] = weights_.to_double(sums[c]);
     }

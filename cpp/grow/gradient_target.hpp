@@ -104,6 +104,8 @@ public:
         }
     }
     double cover(const std::int64_t* sums) const { return hessian(sums); }
+    // Rows, not hessians: these vanish where the model is certain, and would make its common cases look rare.
+    double population(const std::int64_t* sums) const { return static_cast<double>(n_rows(sums)); }
     void values(const std::int64_t* sums, double* out) const {
         const double step = mean(sums) * step_;
         out[0] = on_grid_ ? g_.to_double(std::llrint(step / g_.unit)) : step;

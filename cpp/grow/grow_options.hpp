@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "account/candidate_ranking.hpp"
 #include "common/views.hpp"
@@ -28,6 +29,8 @@ struct GrowOptions {
     index_t max_cuts = std::numeric_limits<index_t>::max();
     double cuts_above = 0;  // nodes of at most this weight try all thresholds
     std::uint64_t key = 0;  // random key of the root
+    // Trees before this one in its ensemble: see `unseen_missing`. None: missing values that training had none of stay.
+    std::optional<std::uint64_t> number;
 };
 
 // Counters that derive the keys of a node's children, and of thresholds, from the key of the node. Draws of columns

@@ -173,6 +173,10 @@ private:
         Leaf left;
         Leaf right;
         partition_leaf(leaves_[parent_place], candidate.feature, chosen, left, right);
+        if (chosen.missing == Missing::stay && options_.number) {
+            chosen.missing = unseen_missing(*options_.number, target_.population(left.sums.data()),
+                                            target_.population(right.sums.data()));
+        }
         const index_t parent_node = leaves_[parent_place].node;
         // Prices were asked for and the charge is zero although the feature is not free: all rows own it or were
         // refused it.

@@ -8,8 +8,9 @@
 
 namespace farthing {
 
-// Where a missing value goes: to the child that missing values of the training rows went to, or, if there were none,
-// nowhere: prediction ends at this node, with its value.
+// Where a missing value goes: to the child that missing values of the training rows went to. If there were none, the
+// search leaves it open (stay), and the grower may choose by `unseen_missing`. Where a row stays, prediction ends at
+// this node, with its value.
 enum class Missing : std::uint8_t { left = 0, right = 1, stay = 2 };
 
 using BinSet = std::array<std::uint64_t, 4>;  // one bit per bin, 256 bins
@@ -36,6 +37,17 @@ BinSet random_cuts(const BinSet& present, index_t n_bins, index_t n_cuts, Draw d
         insert_bin(cuts, bin);
     }
     return cuts;
+}
+
+// Where missing values go that training had none of, such as those that were refused: tree t of an ensemble sends them
+// the way of the quantile frac(1/2 + t * golden ratio) of the node's training rows. These quantiles are spread evenly
+// over any run of trees, so the share of the trees that sends them left is the share of the rows that went left: a
+// descent weighted over both children, at the price of one. A single tree, number 0, sends them to the larger child.
+inline Missing unseen_missing(std::uint64_t number, double weight_left, double weight_right) {
+    constexpr std::uint64_t kHalf = std::uint64_t{1} << 63;
+    constexpr std::uint64_t kGoldenRatio = 0x9e3779b97f4a7c15ULL;  // its fraction, in steps of 2^-64
+    const double quantile = static_cast<double>((kHalf + number * kGoldenRatio) >> 11) * 0x1p-53;
+    return quantile * (weight_left + weight_right) <= weight_left ? Missing::left : Missing::right;
 }
 
 struct Split {

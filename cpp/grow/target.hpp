@@ -5,6 +5,7 @@
 //     width()                        integers per cell of a histogram
 //     row(i), add(cell, row)         fill a cell
 //     n_rows(sums), cover(sums)      number and weight of the rows in a cell
+//     population(sums)               the share of a population that the rows stand for, up to a factor
 //     values(sums, out)              the value of a node
 //     node_score(sums)               the score (or impurity) of an unsplit node
 //     gain(left, right, node_score)  what a split gains; 0 if it gains nothing

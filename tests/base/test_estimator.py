@@ -20,7 +20,7 @@ from tests.stumps import StumpListClassifier, StumpListRegressor
 from farthing import store
 from farthing.base import ContractClassifier, load, n_threads
 from farthing.costs import CostSheet, Group
-from farthing.errors import FileError, TableError
+from farthing.errors import FileError, OneClassWarning, TableError
 
 
 @pytest.fixture
@@ -250,7 +250,8 @@ def test_a_binary_method_says_so(frame: pd.DataFrame, label: Any) -> None:
 
 @pytest.mark.parametrize("y", [[7] * 6, ["only"] * 6, [True] * 6])
 def test_one_class_is_predicted(y: list[Any]) -> None:
-    model = StumpListClassifier().fit(np.arange(6.0)[:, None], y)
+    with pytest.warns(OneClassWarning):
+        model = StumpListClassifier().fit(np.arange(6.0)[:, None], y)
     assert model.predict([[3.0]]).tolist() == y[:1]
     assert model.walk().decision.probabilities == {y[0]: 1.0}
 

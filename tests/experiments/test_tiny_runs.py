@@ -22,6 +22,7 @@ BUNDLED = {
     "front_door",
     "miser_accuracy",
     "quoted_figures",
+    "refusal",
     "fuzz_store",
     "service_agreement",
 }

@@ -27,15 +27,21 @@ def fast_and_slow(
 ) -> tuple[Grown, naive.Grower]:
     """Grow the same tree twice. `target` is either of gradients (with a key of that name) or of labels.
 
-    `draws` may have the numbers of columns and of cuts that are drawn, the seed and the stream.
+    `draws` may have the numbers of columns and of cuts that are drawn, the seed and the stream, or
+    for gradients the number of the tree.
     """
     lots = {"max_features": None, "max_cuts": None, "cuts_above": 0, "seed": 0, "stream": 0}
     lots.update(draws or {})
+    number = lots.pop("number", None) if "gradients" in target else lots["stream"]
     grower = Grower(table.fast(), prices[0], **options)
     chosen = {"rows": rows, "columns": columns, "owned": owned}
     if "gradients" in target:
         fast = grower.gradient(
-            target["gradients"], target["hessians"], l2_regularization=target["l2_regularization"], **chosen
+            target["gradients"],
+            target["hessians"],
+            l2_regularization=target["l2_regularization"],
+            number=number,
+            **chosen,
         )
         slow_target: naive.Target = naive.Gradients(**target)
     else:
@@ -55,6 +61,7 @@ def fast_and_slow(
         max_cuts=lots["max_cuts"],
         cuts_above=lots["cuts_above"],
         key=naive.random_bits(lots["seed"], lots["stream"]),
+        number=number,
     )
     slow.grow(np.arange(table.n_rows) if rows is None else rows)
     return fast, slow

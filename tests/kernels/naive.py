@@ -155,6 +155,7 @@ class Target(Protocol):
 
     def value(self, sums: NDArray[np.int64]) -> list[float]: ...
     def cover(self, sums: NDArray[np.int64]) -> float: ...
+    def population(self, sums: NDArray[np.int64]) -> float: ...
     def gain(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> float: ...
     def pure(self, sums: NDArray[np.int64]) -> bool: ...
     def order_keys(self, sums: NDArray[np.int64]) -> list[float]: ...
@@ -183,6 +184,9 @@ class Gradients:
 
     def cover(self, sums: NDArray[np.int64]) -> float:
         return self.h.back(int(sums[1]))
+
+    def population(self, sums: NDArray[np.int64]) -> float:
+        return float(sums[-1])
 
     def explained(self, sums: NDArray[np.int64]) -> float:
         weight = self.cover(sums) + self.l2_regularization
@@ -249,6 +253,9 @@ class Classes:
 
     def cover(self, sums: NDArray[np.int64]) -> float:
         return self.weights.back(int(sums[:-1].sum()))
+
+    def population(self, sums: NDArray[np.int64]) -> float:
+        return self.cover(sums)
 
     def gain(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> float:
         whole, a, b = (self.impurity(self.value(sums)) for sums in (left + right, left, right))
@@ -421,6 +428,7 @@ class Grower:
     max_cuts: int | None = None
     cuts_above: float = 0.0
     key: int = 0
+    number: int | None = None
 
     def grow(self, rows: NDArray[np.int64]) -> list[Node]:
         self.add_node(rows, 0, set(), self.key)
@@ -500,12 +508,21 @@ class Grower:
                 edges = bins.edges[last : min(beyond)]
                 node.threshold = nearest(edges, between(edges[0], edges[-1]))
         goes_left = split.goes_left(bins.codes[node.rows], bins.n_bins)
+        if split.missing == STAY and self.number is not None:
+            node.missing = self.unseen_missing(node.rows[goes_left], node.rows[~goes_left])
         path = {*node.path, offer.feature}
         left_key, right_key = (random_bits(node.key, 2**64 - 1 - side) for side in (0, 1))
         node.left = self.add_node(node.rows[goes_left], node.depth + 1, path, left_key)
         node.right = self.add_node(node.rows[~goes_left], node.depth + 1, path, right_key)
         if self.ledger == "model":
             self.owned = {*self.owned, offer.feature}
+
+    def unseen_missing(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> int:
+        """Return the way of missing values that no training row has: that of a quantile of the rows."""
+        assert self.number is not None
+        quantile = ((2**63 + self.number * 0x9E3779B97F4A7C15) % 2**64 >> 11) * 2.0**-53
+        weights = [self.target.population(self.target.cells[rows].sum(axis=0)) for rows in (left, right)]
+        return LEFT if quantile * (weights[0] + weights[1]) <= weights[0] else RIGHT
 
 
 # ---- the predictor -----------------------------------------------------------------------------------------

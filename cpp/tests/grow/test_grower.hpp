@@ -312,6 +312,39 @@ inline void drawn_columns_and_cuts_are_retraced_and_repeat() {
     CHECK(!same(grown[0], grown[2]));
 }
 
+// Without missing values in training, a single tree sends them to the larger child; an ensemble as many of its trees to
+// either child as rows went there, whichever trees of it are counted.
+inline void unseen_missing_values_follow_the_rows() {
+    for (const double left : {0.0, 1.0, 30.0, 50.0, 80.0, 100.0}) {
+        const double right = 100 - left;
+        CHECK(unseen_missing(0, left, right) == (left >= right ? Missing::left : Missing::right));
+        for (const std::uint64_t begin : {0, 7, 1000}) {
+            double n_left = 0;
+            for (std::uint64_t t = begin; t < begin + 100; ++t) n_left += unseen_missing(t, left, right) == Missing::left;
+            CHECK(std::abs(n_left - left) <= 3);
+        }
+    }
+}
+
+// Every inner node of a tree of an ensemble has a way for missing values, on columns with and without any.
+inline void no_node_of_an_ensemble_stops_missing_values() {
+    const Values values = make_values(300, 3, 8);
+    const BinnedTable table = values.bin();
+    std::vector<double> gradients(300);
+    Random random(3);
+    for (double& g : gradients) g = random.uniform() - 0.5;
+    const GradientTarget<GradientSums::packed> target({gradients.data(), 300}, {}, 0);
+    Prices prices(3);
+    Workspace workspace;
+    GrowOptions options;
+    options.number = 3;
+    const Tree tree = grow(table, target, prices.sheet(), options, workspace).tree;
+    CHECK(tree.n_nodes() > 10);
+    for (index_t node = 0; node < tree.n_nodes(); ++node) {
+        CHECK((tree.missing[node] == static_cast<std::uint8_t>(Missing::stay)) == (tree.feature[node] < 0));
+    }
+}
+
 inline void partitions_are_stable() {
     for (const index_t n : {1, 2, 8191, 8192, 8193, 50000}) {
         const Values values = make_values(n, 2, 30);
@@ -369,6 +402,8 @@ inline void root_histograms_updated_between_rounds_equal_those_counted_from_rows
 
 inline void test_grower() {
     RUN(root_histograms_updated_between_rounds_equal_those_counted_from_rows);
+    RUN(unseen_missing_values_follow_the_rows);
+    RUN(no_node_of_an_ensemble_stops_missing_values);
     RUN(partitions_are_stable);
     RUN(trees_of_every_target_are_retraced);
     RUN(a_tree_of_more_leaves_than_histograms_is_retraced);

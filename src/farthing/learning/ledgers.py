@@ -33,6 +33,7 @@ class Ledger(Protocol):
         gradients: Floats,
         hessians: Floats | None,
         rows: NDArray[np.int64] | None,
+        number: int,
         *,
         l2_regularization: float,
         min_hessian: float,
@@ -40,7 +41,8 @@ class Ledger(Protocol):
     ) -> Grown:
         """Grow a tree at the prices of what is not owned yet, and enter what it buys.
 
-        Every row gets a leaf, whether or not the tree is grown on it.
+        Every row gets a leaf, whether or not the tree is grown on it; ``number`` is the number of trees
+        before it.
         """
         ...
 
@@ -89,6 +91,7 @@ class ModelLedger:
         gradients: Floats,
         hessians: Floats | None,
         rows: NDArray[np.int64] | None,
+        number: int,
         *,
         l2_regularization: float,
         min_hessian: float,
@@ -107,6 +110,7 @@ class ModelLedger:
             l2_regularization=l2_regularization,
             min_hessian=min_hessian,
             step=step,
+            number=number,
         )
         self.owned = grown.owned
         return grown
@@ -152,6 +156,7 @@ class PerRowLedger:
         gradients: Floats,
         hessians: Floats | None,
         rows: NDArray[np.int64] | None,
+        number: int,
         *,
         l2_regularization: float,
         min_hessian: float,
@@ -167,6 +172,7 @@ class PerRowLedger:
             l2_regularization=l2_regularization,
             min_hessian=min_hessian,
             step=step,
+            number=number,
         )
 
     def feature_budget(self, budget: float, evaluation_cost: float) -> float:  # noqa: ARG002

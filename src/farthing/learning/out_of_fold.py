@@ -174,7 +174,9 @@ class OutOfFoldTrainer:
         def grow_tree(
             gradients: Floats,
             hessians: Floats | None,
-            number: int,  # noqa: ARG001 - it seeds the sampling of rows, which there is none of here
+            # It would seed the sampling of rows, which there is none of here, and send refused values on. But
+            # trees that stop at them leave their stage unsure, so that the row goes on to the next stage.
+            number: int,  # noqa: ARG001
             **limits: Any,
         ) -> Grown:
             # Held-out rows go down the tree, too, so that their scores are known after each round.

@@ -50,6 +50,10 @@ class Grower:
     Every open leaf has a best split at the current prices. The best of these is applied, until no split is
     worth its price or a limit is reached.
 
+    Missing values go the way that gains most. A node without missing values among its training rows sends
+    them on all the same, since a value may be refused later: a single tree to the child with more rows, the
+    trees of an ensemble to either child, as often as its training rows went there.
+
     Parameters
     ----------
     bins : Bins
@@ -133,6 +137,7 @@ class Grower:
         min_hessian: float = 0.0,
         send_others: bool = False,
         step: float | None = None,
+        number: int | None = None,
     ) -> Grown:
         """Fit negative gradients by least squares; a node's value is G / (H + l2_regularization).
 
@@ -164,6 +169,9 @@ class Grower:
             summed, if its spacing is at most 2**-16 of most gradients. Under the model ledger, the leaf sums
             of this tree then give the root sums of the next one exactly, if the gradients decrease by its
             values, as those of the squared loss do. None leaves the values unscaled.
+        number : int, optional
+            Number of trees before this one in its ensemble; see `Grower` on missing values. With None, such a
+            value ends the descent at the node, with the node's value.
 
         Returns
         -------
@@ -183,6 +191,7 @@ class Grower:
                 min_hessian=min_hessian,
                 send_others=send_others,
                 step=step,
+                number=number,
             )
         )
 
@@ -236,6 +245,7 @@ class Grower:
             ``max_cuts`` applies to nodes of more weight than this; lighter ones try all thresholds.
         seed, stream : int
             Key of this sampling; that of a node is a pure function of the key and its position in the tree.
+            ``stream`` is the number of trees before this one in its forest; see `Grower` on missing values.
 
         Returns
         -------

@@ -175,8 +175,8 @@ class _Booster:
     def grow_from(self, ledger: ModelLedger) -> Grow:
         """Return how a tree is grown, at the prices of a ledger."""
 
-        def grow_tree(gradients: Floats, hessians: Floats | None, number: int, **leaves: float) -> Grown:  # noqa: ARG001
-            return ledger.grow(self.grower, gradients, hessians, None, **leaves)
+        def grow_tree(gradients: Floats, hessians: Floats | None, number: int, **leaves: float) -> Grown:
+            return ledger.grow(self.grower, gradients, hessians, None, number, **leaves)
 
         weighting = self.boosting.weighting
         return self.settings.make_grow(grow_tree, weighting, weighting.total(len(self.boosting.target)))

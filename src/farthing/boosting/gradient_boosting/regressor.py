@@ -148,10 +148,14 @@ def boost(
     scores = np.full((1, len(target)), start)
     boosting = Boosting(SQUARED, target, weighting, scores, learning_rate)
 
-    def grow(gradients: Floats, hessians: Floats | None, _: int, step: float) -> Grown:
+    def grow(gradients: Floats, hessians: Floats | None, number: int, step: float) -> Grown:
         # `Weighting` takes the common factor of the weights out of all sums, and so out of the penalty.
         return grower.gradient(
-            gradients, hessians, l2_regularization=l2_regularization / weighting.unit, step=step
+            gradients,
+            hessians,
+            l2_regularization=l2_regularization / weighting.unit,
+            step=step,
+            number=number,
         )
 
     for _ in range(n_estimators):

@@ -170,7 +170,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
                 # Stream 0 of the key is the hold-out split. Each tree has a stream of its own, so a warm
                 # start draws what a single fit would have drawn.
                 drawn = draw_rows(subkey(key, number + 1), n_rows, n_drawn)
-            return ledger.grow(grower, gradients, hessians, drawn, **leaves)
+            return ledger.grow(grower, gradients, hessians, drawn, number, **leaves)
 
         return settings.make_grow(grow_tree, weighting, weighting.total(n_rows))
 

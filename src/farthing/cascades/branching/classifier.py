@@ -18,7 +18,6 @@ from farthing.cascades.branching.routing_tree import (
     branch_numbers,
     nearest_rows,
     path_columns,
-    route_missing,
     with_branches,
 )
 from farthing.costs import CostsLike, RowLedger
@@ -242,7 +241,7 @@ class BranchingCascadeClassifier(ContractClassifier):
             budget=cap,
             n_threads=self.n_threads(),
         )
-        return route_missing(grower.classes(rows.target, rows.weights, rows.n_classes).tree)
+        return grower.classes(rows.target, rows.weights, rows.n_classes).tree
 
     def _learn_branch(
         self, table: BranchTable, own: NDArray[np.bool_], order: NDArray[np.int64], ledger: RowLedger

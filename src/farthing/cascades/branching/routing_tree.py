@@ -10,18 +10,6 @@ from numpy.typing import NDArray
 from farthing.base import TrainingSet
 from farthing.learning.losses import Loss
 from farthing.trees import Forest, Predictor
-from farthing.trees.node_arrays import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
-
-
-def route_missing(tree: Forest) -> Forest:
-    """Return a tree in which every row reaches a leaf.
-
-    A missing value goes to the child with more rows, unless the split has learned a direction for it.
-    """
-    inner = tree.feature >= 0
-    more = np.where(tree.cover[tree.left] >= tree.cover[tree.right], MISSING_LEFT, MISSING_RIGHT)
-    stays = inner & (tree.missing == MISSING_STAY)
-    return replace(tree, missing=np.where(stays, more, tree.missing).astype(np.uint8))
 
 
 def with_branches(tree: Forest, loss: Loss, rows: TrainingSet) -> Forest:

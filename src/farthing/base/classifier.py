@@ -42,6 +42,32 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
         outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds)
         return self.fitted_.conclude(outputs)
 
+    def predict_log_proba(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
+        """Return the logarithm of `predict_proba`, minus infinity for a probability of zero.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows, n_classes)
+        """
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X, budget=budget, seeds=seeds))
+
+    def decision_function(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
+        """Return a finite score of each class, by default from its probability; parameters as in `predict`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows,) or (n_rows, n_classes)
+            Log-odds of the second of two classes, or one log-probability per class. A single class has the
+            score 0, shape (n_rows,).
+        """
+        p = self.predict_proba(X, budget=budget, seeds=seeds)
+        if p.shape[1] == 1:
+            return np.zeros(len(p))
+        # Forests know probabilities of zero; metrics such as scikit-learn's refuse infinite scores.
+        scores = np.log(np.maximum(p, np.finfo(np.float64).tiny))
+        return scores[:, 1] - scores[:, 0] if p.shape[1] == 2 else scores
+
     def _encode_target(self, y: Any) -> tuple[NDArray[Any], NDArray[Any] | None]:
         y = column_or_1d(y, warn=True)
         if y.dtype.kind == "f":
@@ -58,7 +84,7 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
             raise ValueError(
                 f"Only binary classification is supported. The type of the target is {type_of_target(y)}; "
                 f"{type(self).__name__} got {len(classes)} classes, wrap it in "
-                "sklearn.multiclass.OneVsRestClassifier"
+                "farthing.multiclass.OneVsRestClassifier"
             )
         return np.asarray(codes, dtype=np.int64), classes
 

@@ -231,7 +231,7 @@ class EdgeBase(UnlabelledValidationMixin):
         self, X: Any, *, budget: Any = None, seeds: Any = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return raw outputs (n_rows, n_outputs) and acquired (n_rows, n_devices), of a table or messages."""
-        check_is_fitted(self)
+        self.check_ready()
         model = self.fitted_
         messages = X if isinstance(X, Messages) else self.messages(X)
         # Messages may come from outside, so they are checked like a table.

@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import BudgetedEstimator, ContractRegressor, register
 from farthing.base.inputs import check_cap, check_caps
@@ -192,7 +191,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         -------
         Decisions
         """
-        check_is_fitted(self)
+        self.check_ready()
         model = self.fitted_
         encoded = encode(model.schema, X, type(self).__name__)
         n_rows = len(encoded.values)
@@ -224,7 +223,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         -------
         QueryWalk
         """
-        check_is_fitted(self)
+        self.check_ready()
         if known is not None and len(known) != n_documents:
             raise ValueError(f"known must be given for each of {n_documents} documents; got {len(known)}")
         model = self.fitted_

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,15 +10,18 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
+from farthing.base.class_weights import class_factors
 from farthing.base.estimator import BudgetedEstimator
 from farthing.base.fitted import ClassifierModel
+from farthing.base.training_set import TrainingSet
 
 
 class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[misc]
     """A classifier that keeps the contract; see `BudgetedEstimator` for what a method fills in.
 
     ``_learn`` gets the target as codes, indices into ``rows.classes``; some classes may have no row of
-    positive weight. It returns a `ClassifierModel`.
+    positive weight. It returns a `ClassifierModel`. If the constructor has a parameter ``class_weight``, the
+    weights that ``_learn`` gets include it.
 
     Attributes
     ----------
@@ -30,6 +33,23 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
     binary_only: ClassVar[bool] = False
 
     fitted_: ClassifierModel
+
+    def fit_rows(self, rows: TrainingSet, **options: Any) -> Self:
+        """Learn from rows that are validated already, their weights multiplied by ``class_weight``.
+
+        Parameters
+        ----------
+        rows, **options
+            As in `BudgetedEstimator.fit_rows`; validation rows get the factors of the training rows.
+
+        Returns
+        -------
+        self
+        """
+        factors = class_factors(getattr(self, "class_weight", None), rows)
+        if isinstance(validation := options.get("validation"), TrainingSet):
+            options["validation"] = validation.reweighed(factors)
+        return super().fit_rows(rows.reweighed(factors), **options)  # type: ignore[no-any-return]
 
     def predict_proba(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
         """Return the probability of each class; parameters as in `predict`.

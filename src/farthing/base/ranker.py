@@ -41,3 +41,9 @@ class RankerMixin(BudgetedEstimator):
     def _ranking_scores(self, X: Any, qid: Any, budget: Any) -> NDArray[np.float64]:  # noqa: ARG002
         """Return the scores of documents, shape (n_rows,); those of a row may depend on its query."""
         return self.predict(X, budget=budget)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        # scikit-learn's checks expect a good score for targets below zero, which no grade can be.
+        tags.regressor_tags.poor_score = True
+        return tags

@@ -6,7 +6,7 @@ spends, and asks for one feature at a time.
 
 from importlib.metadata import PackageNotFoundError, version
 
-from farthing import adaptive, boosting, cascades, forests, neighbors
+from farthing import adaptive, boosting, cascades, forests, multiclass, neighbors
 from farthing.base import load
 from farthing.costs import CostSheet, Group
 from farthing.frontier import BudgetedClassifier, BudgetedRegressor, ErrorCosts, Frontier, sweep
@@ -37,6 +37,7 @@ __all__ = [
     "consult",
     "forests",
     "load",
+    "multiclass",
     "neighbors",
     "sweep",
 ]

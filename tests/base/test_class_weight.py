@@ -11,8 +11,8 @@ from sklearn.utils.class_weight import compute_sample_weight
 from farthing.base import ContractClassifier, get, registered
 from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
 
-# An imported model learns nothing; an early exit has the class weights of its estimator.
-WITHOUT = {"ImportedClassifier", "EarlyExitClassifier"}
+# An imported model learns nothing; the others have the class weights of their estimator.
+WITHOUT = {"ImportedClassifier", "EarlyExitClassifier", "OneVsRestClassifier", "PipelineClassifier"}
 # The front door sweeps over methods, and passes on sample weights.
 SWEEP = {"BudgetedClassifier"}
 

@@ -31,6 +31,9 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
 
     #: Whether the method supports two classes only.
     binary_only: ClassVar[bool] = False
+    #: Whether it learns until every training row is right, however little the row weighs; class weights then
+    #: decide only where rows of different classes have the same values.
+    fits_every_row: ClassVar[bool] = False
 
     fitted_: ClassifierModel
 
@@ -49,7 +52,7 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
         factors = class_factors(getattr(self, "class_weight", None), rows)
         if isinstance(validation := options.get("validation"), TrainingSet):
             options["validation"] = validation.reweighed(factors)
-        return super().fit_rows(rows.reweighed(factors), **options)  # type: ignore[no-any-return]
+        return super().fit_rows(rows.reweighed(factors), **options)
 
     def predict_proba(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
         """Return the probability of each class; parameters as in `predict`.

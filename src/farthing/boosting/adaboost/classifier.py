@@ -110,6 +110,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
     """
 
     model_type = AdaBoostModel
+    fits_every_row = True
     fitted_: AdaBoostModel
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "class_weight": CLASS_WEIGHT,

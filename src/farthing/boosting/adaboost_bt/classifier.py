@@ -127,6 +127,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
     """
 
     model_type = AdaBoostBTModel
+    fits_every_row = True
     fitted_: AdaBoostBTModel
     budget_kind: BudgetKind = "hard"
     _parameter_constraints: ClassVar[dict[str, Any]] = {

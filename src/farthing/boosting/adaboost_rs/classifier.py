@@ -103,6 +103,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     """
 
     model_type = AdaBoostRSModel
+    fits_every_row = True
     fitted_: AdaBoostRSModel
     budget_kind: BudgetKind = "hard"
     _parameter_constraints: ClassVar[dict[str, Any]] = {

@@ -134,6 +134,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
     """
 
     model_type = PrunedForestModel
+    fits_every_row = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "class_weight": CLASS_WEIGHT,
         "cost_rule": [one_of("ratio", "penalty")],

@@ -155,6 +155,7 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
     """
 
     model_type = BudgetForestModel
+    fits_every_row = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "class_weight": CLASS_WEIGHT,
         "impurity": [one_of("entropy", "gini", "pairs", "powers"), callable],

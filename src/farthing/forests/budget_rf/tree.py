@@ -98,6 +98,7 @@ class BudgetTreeClassifier(ContractClassifier):
     """
 
     model_type = ClassCountModel
+    fits_every_row = True
     budget_kind = "hard"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "class_weight": CLASS_WEIGHT,

@@ -6,10 +6,11 @@ spends, and asks for one feature at a time.
 
 from importlib.metadata import PackageNotFoundError, version
 
-from farthing import adaptive, boosting, cascades, forests, multiclass, neighbors
+from farthing import adaptive, boosting, cascades, forests, multiclass, neighbors, pipelines
 from farthing.base import load
 from farthing.costs import CostSheet, Group
 from farthing.frontier import BudgetedClassifier, BudgetedRegressor, ErrorCosts, Frontier, sweep
+from farthing.pipelines import pipeline
 from farthing.table import PreparedTable
 from farthing.walks import REFUSED, Ask, Decision, Walk, aconsult, consult
 
@@ -39,5 +40,7 @@ __all__ = [
     "load",
     "multiclass",
     "neighbors",
+    "pipeline",
+    "pipelines",
     "sweep",
 ]

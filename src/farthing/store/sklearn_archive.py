@@ -32,6 +32,7 @@ def pack(model: Any) -> dict[str, Any]:
     """
     with ZipFile(BytesIO(_skops().dumps(model))) as archive:
         plain = json.loads(archive.read(_SCHEMA))
+        _check_functions(plain)
         names = _number(plain)
         parts = [np.frombuffer(archive.read(name), dtype=np.uint8) for name in names]
     return {"schema": json.dumps(plain), "parts": parts}
@@ -68,6 +69,20 @@ def unpack(schema: Any, parts: Any, what: str = "scikit-learn model") -> Any:
         f"the {what} is made of types that Farthing does not trust by itself: {names}. If you trust "
         f"whoever made the file, call farthing.load(path, trusted=[{names}])"
     )
+
+
+def _check_functions(node: Any) -> None:
+    """Raise TypeError if a schema refers to a function that no other process could find by its name."""
+    if isinstance(node, list):
+        for item in node:
+            _check_functions(item)
+    elif isinstance(node, dict):
+        if node.get("__loader__") == "FunctionNode":
+            module, name = node["__module__"], node["__class__"]
+            if not hasattr(import_module(module), name):
+                raise TypeError(f"the function {name} of {module} cannot be imported by its name")
+        for item in node.values():
+            _check_functions(item)
 
 
 def _number(plain: Any) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 from sklearn.base import clone
 from sklearn.preprocessing import FunctionTransformer
@@ -41,9 +41,15 @@ TEXTS: Final = {
 }
 
 
+def _moves(estimator: PipelineBase) -> bool:
+    """Return whether the fitted model can be moved to another budget."""
+    return hasattr(estimator, "fitted_") and hasattr(estimator.fitted_.model, "at")
+
+
 class PipelineBase(BudgetedEstimator):
     """A transformer of single columns, and a model of its outputs."""
 
+    model_type: ClassVar[type[PipelineModel]]
     fitted_: PipelineModel
 
     def __init__(self, transformer: Any, estimator: Any, costs: CostsLike, n_jobs: int | None) -> None:
@@ -66,8 +72,8 @@ class PipelineBase(BudgetedEstimator):
         names = estimator.get_params(deep=False)
         estimator.set_params(**{k: v for k, v in params.items() if v is not None and k in names})
         model = estimator.fit(PreparedTable.of(outputs[:, columns.kept]), target, sample_weight=rows.weights)
-        fields = fields_of(model)
-        return self.model_type(schema=rows.schema, costs=rows.costs, columns=columns, **fields)  # type: ignore[return-value]
+        header: dict[str, Any] = {"schema": rows.schema, "costs": rows.costs, "columns": columns}
+        return self.model_type(**header, **fields_of(model))
 
     def _checked_transformer(self) -> Any:
         if self.transformer is None:
@@ -82,7 +88,7 @@ class PipelineBase(BudgetedEstimator):
         costs = getattr(self.estimator, "costs", None) if self.costs is None else self.costs
         return CostSheet.of(costs, schema.names)
 
-    @available_if(lambda self: hasattr(self.__dict__.get("fitted_", self).__dict__.get("model"), "at"))
+    @available_if(_moves)  # type: ignore[untyped-decorator]
     def at(self, budget: float | None) -> Self:
         """Return the pipeline for another budget, if the estimator has ``at``; it shares the learned parts.
 
@@ -92,8 +98,14 @@ class PipelineBase(BudgetedEstimator):
             As the estimator's parameter; None means no limit.
         """
         check_is_fitted(self)
-        model = self.fitted_.model.at(budget)  # type: ignore[attr-defined]
+        model = self.fitted_.model.at(budget)
         estimator = clone(self.estimator) if self.estimator is not None else self._checked_estimator()
         return self.variant(
             {"estimator": estimator.set_params(budget=budget)}, replace(self.fitted_, **fields_of(model))
         )
+
+
+def copy_of(estimator: BudgetedEstimator) -> BudgetedEstimator:
+    """Return an unfitted copy of an estimator."""
+    copied: BudgetedEstimator = clone(estimator)
+    return copied

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.base import clone
 from sklearn.impute import SimpleImputer
 from sklearn.preprocessing import OrdinalEncoder
 
 from farthing.base import BudgetedEstimator, ContractClassifier, ContractRegressor, documented, register
 from farthing.boosting import GreedyMiserClassifier, GreedyMiserRegressor
 from farthing.costs import CostsLike
-from farthing.pipelines.base import TEXTS, PipelineBase
+from farthing.pipelines.base import TEXTS, PipelineBase, copy_of
 from farthing.pipelines.model import PipelineClassifierModel, PipelineRegressorModel
 
 _IMPUTER = SimpleImputer(strategy="most_frequent")
@@ -77,7 +76,7 @@ class PipelineClassifier(PipelineBase, ContractClassifier):
                 "estimator must be a classifier of this library that buys columns; "
                 f"got {type(self.estimator).__name__}"
             )
-        return clone(self.estimator)
+        return copy_of(self.estimator)
 
 
 @register(
@@ -123,7 +122,7 @@ class PipelineRegressor(PipelineBase, ContractRegressor):
                 "estimator must be a regressor of this library that buys columns; "
                 f"got {type(self.estimator).__name__}"
             )
-        return clone(self.estimator)
+        return copy_of(self.estimator)
 
 
 def _buys_columns(estimator: BudgetedEstimator) -> bool:

@@ -97,7 +97,7 @@ def _differs(outputs: NDArray[Any], base: NDArray[Any]) -> Flags:
         both_missing = (outputs != outputs) & (base != base)  # noqa: PLR0124 - NaN differs from itself
         return np.asarray((outputs != base) & ~both_missing, dtype=np.bool_)
     # Not in the last bits, which may depend on the place of a row in the table.
-    return ~np.isclose(outputs, base, rtol=1e-9, atol=0.0, equal_nan=True)
+    return np.asarray(~np.isclose(outputs, base, rtol=1e-9, atol=0.0, equal_nan=True), dtype=np.bool_)
 
 
 def _refuse_mixed(depends: Flags, schema: Schema) -> None:

@@ -7,6 +7,7 @@ same object gives the same file.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from importlib import import_module
 from io import BytesIO
 from typing import Any, Final
@@ -59,9 +60,10 @@ def unpack(schema: Any, parts: Any, what: str = "scikit-learn model") -> Any:
     data = buffer.getvalue()
     try:
         # The types are listed before anything is built: loading a hostile file must run no code.
-        needed = set(skops.get_untrusted_types(data=data)) - set(trusted_names())
+        trusted = {*trusted_names(), *_safe_types(json.loads(schema))}
+        needed = set(skops.get_untrusted_types(data=data)) - trusted
         if not needed:
-            return skops.loads(data, trusted=sorted(trusted_names()))
+            return skops.loads(data, trusted=sorted(trusted))
     except Exception as error:  # whatever skops makes of a hostile archive
         raise FileError(f"the {what} cannot be read: {error}") from error
     names = ", ".join(repr(name) for name in sorted(needed))
@@ -71,18 +73,32 @@ def unpack(schema: Any, parts: Any, what: str = "scikit-learn model") -> Any:
     )
 
 
-def _check_functions(node: Any) -> None:
+def _safe_types(plain: Any) -> set[str]:
+    """Return types that skops does not trust, though this schema builds them without running code."""
+    # Imputers and encoders hold a dtype, which skops reads from an empty array; but only that way is safe.
+    loaders = {
+        node.get("__loader__")
+        for node in _nodes(plain)
+        if (node.get("__module__"), node.get("__class__")) == ("numpy", "dtype")
+    }
+    return {"numpy.dtype"} if loaders == {"DTypeNode"} else set()
+
+
+def _check_functions(plain: Any) -> None:
     """Raise TypeError if a schema refers to a function that no other process could find by its name."""
-    if isinstance(node, list):
-        for item in node:
-            _check_functions(item)
-    elif isinstance(node, dict):
+    for node in _nodes(plain):
         if node.get("__loader__") == "FunctionNode":
             module, name = node["__module__"], node["__class__"]
             if not hasattr(import_module(module), name):
                 raise TypeError(f"the function {name} of {module} cannot be imported by its name")
-        for item in node.values():
-            _check_functions(item)
+
+
+def _nodes(plain: Any) -> Iterator[dict[str, Any]]:
+    """Yield every object of a schema, at any depth, each before those within it."""
+    if isinstance(plain, dict):
+        yield plain
+    for item in plain.values() if isinstance(plain, dict) else plain if isinstance(plain, list) else ():
+        yield from _nodes(item)
 
 
 def _number(plain: Any) -> list[str]:
@@ -90,20 +106,12 @@ def _number(plain: Any) -> list[str]:
     ids: dict[int, int] = {}
     parts: dict[str, int] = {}
 
-    def visit(node: Any) -> None:
-        if isinstance(node, list):
-            for item in node:
-                visit(item)
-        elif isinstance(node, dict):
-            # Objects that occur twice have the same id in both places, and must keep that.
-            if isinstance(node.get("__id__"), int):
-                node["__id__"] = ids.setdefault(node["__id__"], len(ids))
-            if "__loader__" in node and isinstance(node.get("file"), str):
-                node["file"] = _part_name(parts.setdefault(node["file"], len(parts)))
-            for item in node.values():
-                visit(item)
-
-    visit(plain)
+    for node in _nodes(plain):
+        # Objects that occur twice have the same id in both places, and must keep that.
+        if isinstance(node.get("__id__"), int):
+            node["__id__"] = ids.setdefault(node["__id__"], len(ids))
+        if "__loader__" in node and isinstance(node.get("file"), str):
+            node["file"] = _part_name(parts.setdefault(node["file"], len(parts)))
     return list(parts)
 
 

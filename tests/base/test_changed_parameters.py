@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.impute import SimpleImputer
 
 from farthing import load
 from farthing.boosting import GreedyMiserClassifier, GreedyMiserRanker
 from farthing.cascades import EarlyExitClassifier, EarlyExitRanker, MiserCascadeClassifier
+from farthing.pipelines import PipelineClassifier
 
 X = np.random.default_rng(0).normal(size=(80, 3))
 y = (X[:, 0] + X[:, 1] > 0).astype(int)
@@ -64,6 +66,15 @@ def test_parameters_of_a_nested_estimator_count() -> None:
     model.set_params(estimator__costs=[5, 5, 5])
     with pytest.warns(UserWarning, match="estimator__costs"):
         model.spend(X)
+
+
+def test_nan_is_nan() -> None:
+    # A pickle makes a new NaN, which is not the old one.
+    imputer = SimpleImputer(missing_values=float("nan"))
+    model = PipelineClassifier(imputer, GreedyMiserClassifier(n_estimators=4)).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pickle.loads(pickle.dumps(model)).predict(X)
 
 
 def test_a_ranker_of_queries_says_it_too() -> None:

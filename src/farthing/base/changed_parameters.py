@@ -92,7 +92,7 @@ def _equal(now: Any, before: Any) -> bool:
     if type(now) is not type(before):
         return False
     try:
-        same = now == before
+        same = (now == before) | ((now != now) & (before != before))  # noqa: PLR0124 - NaN is NaN
         return bool(same) if np.ndim(same) == 0 else bool(np.all(same))
     except (TypeError, ValueError):  # arrays of different shapes, or values that cannot be compared
         return False

@@ -23,10 +23,7 @@ def _texts(kind: str, default: str) -> dict[str, str]:
 
 @register(
     auto=False,
-    trials=[
-        {"transformer": _IMPUTER, "estimator": GreedyMiserClassifier(n_estimators=8)},
-        {"transformer": _ENCODER, "estimator": GreedyMiserClassifier(n_estimators=8, charge="row")},
-    ],
+    trials=[{"transformer": _IMPUTER, "estimator": GreedyMiserClassifier(n_estimators=6)}],
 )
 @documented(_texts("classifier", "GreedyMiserClassifier"))
 class PipelineClassifier(PipelineBase, ContractClassifier):
@@ -81,10 +78,7 @@ class PipelineClassifier(PipelineBase, ContractClassifier):
 
 @register(
     auto=False,
-    trials=[
-        {"transformer": _IMPUTER, "estimator": GreedyMiserRegressor(n_estimators=8)},
-        {"transformer": _ENCODER, "estimator": GreedyMiserRegressor(n_estimators=8, charge="row")},
-    ],
+    trials=[{"transformer": _ENCODER, "estimator": GreedyMiserRegressor(n_estimators=6)}],
 )
 @documented(_texts("regressor", "GreedyMiserRegressor"))
 class PipelineRegressor(PipelineBase, ContractRegressor):

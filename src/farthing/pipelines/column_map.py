@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -18,6 +18,8 @@ from farthing.typing import Flags, Floats, Integers
 
 # What transformers raise for values that they do not take.
 _REFUSALS: Final = (ValueError, TypeError, ArithmeticError, LookupError)
+# Outputs of single entries that are remembered, at most.
+_MOST_KNOWN: Final = 10_000
 # Entries of each column that are compared alone and in a table.
 _N_COMPARED: Final = 4
 
@@ -63,7 +65,8 @@ class ColumnMap:
         kept = np.flatnonzero(sources >= 0)
         if not len(kept):
             raise TableError(
-                "every output of the preprocessing is constant, which leaves nothing to learn from"
+                "every output of the preprocessing is constant on the training rows "
+                f"(n_samples={len(values)}), which leaves nothing to learn from"
             )
         columns = replace(whole, kept=kept, sources=sources[kept])
         return columns if columns.agrees_with_entries(values) else replace(columns, batches=False)
@@ -81,6 +84,20 @@ class ColumnMap:
 
     def entry(self, column: int, value: float) -> tuple[Any, ...]:
         """Return the outputs of one encoded entry; raise TableError if the transformer refuses it."""
+        # By its bits, so that -0.0 is not 0.0 and NaN is NaN.
+        key = column, float(value).hex()
+        if key not in self._known_entries:
+            if len(self._known_entries) >= _MOST_KNOWN:
+                self._known_entries.clear()
+            self._known_entries[key] = self._transformed(column, value)
+        return self._known_entries[key]
+
+    @cached_property
+    def _known_entries(self) -> dict[tuple[int, str], tuple[Any, ...]]:
+        # A call of a transformer takes a thousand times as long as a question of a walk.
+        return {}
+
+    def _transformed(self, column: int, value: float) -> tuple[Any, ...]:
         row = self.reference[np.newaxis].copy()
         row[0, column] = value
         try:
@@ -156,6 +173,10 @@ class ColumnMap:
             except TableError as error:
                 errors[number] = error
         return entries, errors
+
+    def __getstate__(self) -> dict[str, Any]:
+        # The fields alone, without what was remembered.
+        return {field.name: getattr(self, field.name) for field in fields(self)}
 
     def inputs_of(self, bought: Flags) -> Flags:
         """Return which inputs were bought, (n_rows, n_features), from outputs that were, (n_rows, n_kept)."""

@@ -2,6 +2,6 @@
 
 from farthing.pipelines import transformer_files  # noqa: F401  (registers its codecs)
 from farthing.pipelines.estimators import PipelineClassifier, PipelineRegressor
-from farthing.pipelines.pipeline import pipeline
+from farthing.pipelines.from_steps import pipeline
 
 __all__ = ["PipelineClassifier", "PipelineRegressor", "pipeline"]

@@ -9,7 +9,7 @@ import numpy as np
 from farthing.base import FittedModel
 from farthing.costs import RowLedger
 from farthing.pipelines.column_map import ColumnMap
-from farthing.table import Schema
+from farthing.table import Column, Schema
 from farthing.typing import Floats
 from farthing.walks import RowWalk
 
@@ -63,6 +63,22 @@ class PipelineQuestions:
     def __init__(self, columns: ColumnMap, outputs: Schema) -> None:
         self._columns = columns
         self._outputs = outputs
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The input columns, by which a service describes the answers."""
+        return self._columns.schema.columns
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the input columns."""
+        return self._columns.schema.names
+
+    def __len__(self) -> int:
+        return len(self._columns.schema)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns.schema
 
     def index(self, name: str) -> int:
         """Return the input column with a name, or raise TableError."""

@@ -34,14 +34,25 @@ FIT_ONCE = {
     "MiserCascadeRegressor",
 }
 
-# Linear scores keep no account in words of 64 bits, so a table of 72 columns would show nothing new.
-NOT_WIDE = {"AdaptLinClassifier", "AdaptLstsqClassifier", "EdgeClassifier", "EdgeRegressor"}
+# Linear scores and pipelines keep no account in words of 64 bits, so a table of 72 columns would show nothing
+# new.
+NOT_WIDE = {
+    "AdaptLinClassifier",
+    "AdaptLstsqClassifier",
+    "EdgeClassifier",
+    "EdgeRegressor",
+    "PipelineClassifier",
+    "PipelineRegressor",
+}
 
 # Dozens of trees or hundreds of stumps at their defaults: a small table there, all tables at the trials.
 SMALL_AT_DEFAULTS = {
     "BranchingCascadeClassifier",
     "L1GateClassifier",
     "MarginNeighborsClassifier",
+    "OneVsRestClassifier",
+    "PipelineClassifier",
+    "PipelineRegressor",
     "PrunedForestClassifier",
     "RandomOrderClassifier",
 }

@@ -26,17 +26,21 @@ __all__ = [
     "consult",
     "forests",
     "load",
+    "multiclass",
     "neighbors",
+    "pipeline",
+    "pipelines",
     "sweep",
 ]
 
 # Names load when they are first used (PEP 562), since scikit-learn and SciPy alone take seconds to import.
 if TYPE_CHECKING:
-    from farthing import adaptive, boosting, cascades, forests, neighbors
+    from farthing import adaptive, boosting, cascades, forests, multiclass, neighbors, pipelines
     from farthing.base import load
     from farthing.costs import CostSheet, Group
     from farthing.frontier import BudgetedClassifier, BudgetedRegressor, ErrorCosts, Frontier
     from farthing.frontier.sweep import sweep
+    from farthing.pipelines import pipeline
     from farthing.table import PreparedTable
     from farthing.walks import REFUSED, Ask, Decision, Walk, aconsult, consult
 
@@ -46,6 +50,7 @@ else:  # hidden from type checkers, to which `__getattr__` would mean that any n
         "base": ("load",),
         "costs": ("CostSheet", "Group"),
         "frontier": ("BudgetedClassifier", "BudgetedRegressor", "ErrorCosts", "Frontier", "sweep"),
+        "pipelines": ("pipeline",),
         "table": ("PreparedTable",),
         "walks": ("REFUSED", "Ask", "Decision", "Walk", "aconsult", "consult"),
     }
@@ -53,7 +58,8 @@ else:  # hidden from type checkers, to which `__getattr__` would mean that any n
     # Those that need no extra; `farthing.report`, `farthing.service` and `farthing.cli` are imported by name.
     _SUBMODULES = (
         *("adaptive", "base", "boosting", "cascades", "checks", "costs", "datasets", "errors", "forests"),
-        *("frontier", "learning", "metrics", "neighbors", "store", "table", "trees", "typing", "walks"),
+        *("frontier", "learning", "metrics", "multiclass", "neighbors", "pipelines", "store", "table"),
+        *("trees", "typing", "walks"),
     )
 
     def __getattr__(name):

@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.multiclass import OneVsRestClassifier
 
 from farthing import store
 from farthing.base import load
 from farthing.boosting import AdaBoostClassifier
 from farthing.errors import FileError
+from farthing.multiclass import OneVsRestClassifier
 
 BLOCKS = np.arange(8.0).reshape(-1, 1)
 
@@ -130,7 +130,7 @@ def test_more_than_two_classes_go_through_the_wrapper() -> None:
     X, _ = noisy(90)
     y = np.arange(90) % 3
     X[:, 0] = y + 0.1 * np.nan_to_num(X[:, 0])
-    with pytest.raises(ValueError, match=r"3 classes, wrap it in sklearn.multiclass.OneVsRestClassifier"):
+    with pytest.raises(ValueError, match=r"3 classes, wrap it in farthing.multiclass.OneVsRestClassifier"):
         AdaBoostClassifier().fit(X, y)
     model = OneVsRestClassifier(AdaBoostClassifier(n_estimators=20)).fit(X, y)
     assert (model.predict(X) == y).mean() > 0.95

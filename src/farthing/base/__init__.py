@@ -12,6 +12,7 @@ from farthing.base.inputs import n_threads
 from farthing.base.links import normalise, row_sums, sigmoid, softmax
 from farthing.base.pareto import pareto
 from farthing.base.point import Point
+from farthing.base.ranker import RankerMixin
 from farthing.base.registry import default_grid, get, register, registered, trials
 from farthing.base.regressor import ContractRegressor
 from farthing.base.sweep_context import SweepContext
@@ -30,6 +31,7 @@ __all__ = [
     "FittedModel",
     "Frontier",
     "Point",
+    "RankerMixin",
     "RegressorModel",
     "SweepContext",
     "TrainingSet",

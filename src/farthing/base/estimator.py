@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from copy import copy
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
+from farthing.base.changed_parameters import Snapshot, advice
 from farthing.base.files import PathLike, save
 from farthing.base.fitted import FittedModel
 from farthing.base.inputs import (
@@ -68,6 +70,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     rows_are_independent: ClassVar[bool] = True
 
     fitted_: FittedModel
+    # What the parameters were at the fit; that of the class, for a model from an older pickle, has none.
+    _fit_parameters: Snapshot = Snapshot()
 
     # What a method defines.
 
@@ -162,6 +166,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     def adopt(self, model: FittedModel) -> Self:
         """Set the fitted model, shared and not copied, and the attributes that scikit-learn expects."""
         self.fitted_ = model
+        self._fit_parameters = Snapshot.of(self)
         self.n_features_in_ = len(model.schema.names)
         if model.schema.named:
             self.feature_names_in_ = np.array(model.schema.names, dtype=object)
@@ -254,7 +259,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             The prior for rows that acquired nothing.
         acquired : ndarray of bool, shape (n_rows, n_features)
         """
-        check_is_fitted(self)
+        self.check_ready()
         model = self.fitted_
         encoded = encode(model.schema, X, type(self).__name__, needed=self._needed(refused), min_rows=0)
         n_rows = len(encoded.values)
@@ -282,6 +287,13 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             needed[[self.fitted_.schema.index(name) for name in names]] = False
         return needed
 
+    def check_ready(self) -> None:
+        """Raise NotFittedError before `fit`; warn if a parameter was changed since, which has no effect."""
+        if not self.__sklearn_is_fitted__():  # check_is_fitted takes as long as a short walk
+            check_is_fitted(self)
+        if names := self._fit_parameters.changes(self):
+            warnings.warn(advice(self, names), UserWarning, stacklevel=3)
+
     def n_threads(self) -> int:
         """Return the number of threads that the ``n_jobs`` parameter means; 1 for methods without one."""
         return n_threads(getattr(self, "n_jobs", None))
@@ -307,8 +319,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         -------
         Walk
         """
-        if not self.__sklearn_is_fitted__():  # check_is_fitted takes as long as a short walk
-            check_is_fitted(self)
+        self.check_ready()
         cap = self.fitted_.budget if budget is None else check_cap(budget)
         return self.fitted_.walk(check_seed(seed), cap, known)
 
@@ -337,7 +348,7 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
 
     def save(self, path: PathLike) -> None:
         """Write the model to one file, which `farthing.load` reads; it contains no pickle and no code."""
-        check_is_fitted(self)
+        self.check_ready()
         save(self, path)
 
     def __sklearn_is_fitted__(self) -> bool:

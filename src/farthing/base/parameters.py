@@ -6,6 +6,7 @@ parameter that breaks its constraint raises ``InvalidParameterError``, which is 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from numbers import Integral, Real
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from sklearn.utils._param_validation import Interval, Options, StrOptions
 __all__ = [
     "ANY_OR_NONE",
     "BOOLEAN",
+    "CLASS_WEIGHT",
     "FRACTION",
     "JOBS",
     "NON_NEGATIVE",
@@ -64,6 +66,8 @@ BOOLEAN: Final = "boolean"
 RANDOM_STATE: Final = "random_state"
 #: Threads, as in joblib.
 JOBS: Final[list[Any]] = [Integral, None]
+#: As in scikit-learn; see `farthing.base.class_weights`.
+CLASS_WEIGHT: Final[list[Any]] = [Mapping, one_of("balanced"), None]
 #: Checked where it is used; for price lists, for instance, which come in many forms.
 ANY_OR_NONE: Final[list[Any]] = [object, None]
 

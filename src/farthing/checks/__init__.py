@@ -47,6 +47,8 @@ def yield_checks(
         - ``budget_kind = "hard"`` if its ``budget`` caps every row;
         - ``rows_are_independent = False`` if its unit is a query of many rows. It is exempt from the
           checks of row independence;
+        - ``fits_every_row = True`` if it learns until every row is right, so that a class of next to no
+          weight is predicted all the same, which scikit-learn's checks of ``class_weight`` do not expect;
         - ``asks = "devices"`` if its walks ask devices and not columns. It has ``messages``, and a
           prediction may depend on the messages of devices that send and on no others.
     plain : estimator, optional

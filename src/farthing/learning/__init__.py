@@ -1,7 +1,7 @@
 """What methods share in learning, one definition each; methods import from here, never from each other.
 
 - rows: `farthing.base.TrainingSet` is what methods learn from; `holdout`, `folds` and `bootstrap` split and
-  sample it, `class_weights` reweighs it, `random_numbers` has the counter-based generator behind all draws
+  sample it, `random_numbers` has the counter-based generator behind all draws
 - trees: `losses`, `booster` (trees on gradients), `ledgers` (who pays for a split), `early_stopping`,
   `out_of_fold` and `fold_boosters` (boosters that score rows they were not trained on), `score_bounds`
 - linear models: `linear_design`, `linear_scores`, `logistic`, `group_penalty`, `proximal_descent`, `adam`

@@ -3,8 +3,9 @@
 The format is documented in ``docs/file-format.md``.
 """
 
+from farthing.store import sklearn_archive
 from farthing.store.codec import DATA_ERRORS, register_codec
 from farthing.store.model_file import read, write
 from farthing.store.trusted_types import trusted_names, trusting
 
-__all__ = ["DATA_ERRORS", "read", "register_codec", "trusted_names", "trusting", "write"]
+__all__ = ["DATA_ERRORS", "read", "register_codec", "sklearn_archive", "trusted_names", "trusting", "write"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from farthing.adaptive.adapt.base import ADAPT_CONSTRAINTS, AdaptClassifier
-from farthing.base.parameters import NON_NEGATIVE, SHARE, at_least
+from farthing.base.parameters import CLASS_WEIGHT, NON_NEGATIVE, SHARE, at_least
 from farthing.costs import CostsLike
 
 
@@ -13,6 +13,7 @@ class LinearAdapt(AdaptClassifier):
     """An Adapt model with a linear gate and a linear f1."""
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "class_weight": CLASS_WEIGHT,
         **ADAPT_CONSTRAINTS,
         "p_full": [SHARE],
         "tradeoff": [NON_NEGATIVE],
@@ -29,6 +30,7 @@ class LinearAdapt(AdaptClassifier):
         start: Any = None,
         expensive_features: Any = None,
         n_folds: int | None = 3,
+        class_weight: Any = None,
         costs: CostsLike = None,
         budget: float | None = None,
         send_share: float | None = None,
@@ -42,6 +44,7 @@ class LinearAdapt(AdaptClassifier):
         self.start = start
         self.expensive_features = expensive_features
         self.n_folds = n_folds
+        self.class_weight = class_weight
         self.costs = costs
         self.budget = budget
         self.send_share = send_share

@@ -20,6 +20,8 @@ _SHARED = """expensive_features : sequence of str or int, or mask, optional
         Folds for the out-of-fold predictions of the expensive model, which would be overconfident on rows
         that it was fitted on. None uses the predictions of the model itself, as for trees imported by
         `farthing.forests.from_model`, which cannot be fitted again.
+    class_weight : dict, "balanced" or None
+        Factors of the row weights by label; "balanced" gives each class the same total weight.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
     budget : float, optional

@@ -11,7 +11,16 @@ from farthing.adaptive.adapt.parameter_docs import TEXTS
 from farthing.adaptive.adapt.projection import project
 from farthing.adaptive.adapt_gbrt.pair_growing import PairGrower
 from farthing.base import TrainingSet, documented, register
-from farthing.base.parameters import BOOLEAN, NON_NEGATIVE, POSITIVE, SHARE, at_least, between, one_of
+from farthing.base.parameters import (
+    BOOLEAN,
+    CLASS_WEIGHT,
+    NON_NEGATIVE,
+    POSITIVE,
+    SHARE,
+    at_least,
+    between,
+    one_of,
+)
 from farthing.boosting import GreedyMiserClassifier
 from farthing.costs import CostsLike
 
@@ -79,6 +88,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
     """
 
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "class_weight": CLASS_WEIGHT,
         **ADAPT_CONSTRAINTS,
         "p_full": [SHARE],
         "tradeoff": [NON_NEGATIVE],
@@ -112,6 +122,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
         max_bins: int = 255,
         expensive_features: Any = None,
         n_folds: int | None = 3,
+        class_weight: Any = None,
         costs: CostsLike = None,
         budget: float | None = None,
         send_share: float | None = None,
@@ -134,6 +145,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
         self.max_bins = max_bins
         self.expensive_features = expensive_features
         self.n_folds = n_folds
+        self.class_weight = class_weight
         self.costs = costs
         self.budget = budget
         self.send_share = send_share

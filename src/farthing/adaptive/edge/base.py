@@ -232,7 +232,7 @@ class EdgeBase(UnlabelledValidationMixin):
         self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Return raw outputs (n_rows, n_outputs) and acquired (n_rows, n_devices), of a table or messages."""
-        check_is_fitted(self)
+        self.check_ready()
         if refused is not None:
             raise ValueError(
                 "refused is for columns of a table, but this model asks devices; take the message of a "

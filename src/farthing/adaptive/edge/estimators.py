@@ -13,7 +13,8 @@ from farthing.adaptive.edge.model import EdgeClassifierModel, EdgeRegressorModel
 from farthing.adaptive.edge.parameter_docs import CLASSIFIER_TEXTS, REGRESSOR_TEXTS
 from farthing.adaptive.edge.training import LossOf
 from farthing.base import ContractClassifier, ContractRegressor, TrainingSet, documented, register
-from farthing.base.parameters import one_of
+from farthing.base.parameters import CLASS_WEIGHT, one_of
+from farthing.costs import CostsLike
 from farthing.learning.logistic import log_loss
 from farthing.learning.losses import classification_loss
 from farthing.typing import Floats
@@ -64,7 +65,47 @@ class EdgeClassifier(EdgeBase, ContractClassifier):
     """
 
     model_type = EdgeClassifierModel
+    _parameter_constraints: ClassVar[dict[str, Any]] = {**EDGE_CONSTRAINTS, "class_weight": CLASS_WEIGHT}
     fitted_: EdgeClassifierModel
+
+    def __init__(
+        self,
+        devices: Any = None,
+        *,
+        training: str = "direct",
+        activation: str = "sigmoid",
+        solver: str = "lbfgs",
+        tradeoff: float = 0.03,
+        coupling: float = 0.1,
+        l2_regularization: float = 1e-3,
+        max_steps: int = 200,
+        n_alternations: int = 10,
+        n_epochs: int = 50,
+        learning_rate: float = 0.001,
+        class_weight: Any = None,
+        costs: CostsLike = None,
+        budget_share: float | None = None,
+        validation_fraction: float = 0.2,
+        random_state: Any = None,
+    ) -> None:
+        super().__init__(
+            devices,
+            training=training,
+            activation=activation,
+            solver=solver,
+            tradeoff=tradeoff,
+            coupling=coupling,
+            l2_regularization=l2_regularization,
+            max_steps=max_steps,
+            n_alternations=n_alternations,
+            n_epochs=n_epochs,
+            learning_rate=learning_rate,
+            costs=costs,
+            budget_share=budget_share,
+            validation_fraction=validation_fraction,
+            random_state=random_state,
+        )
+        self.class_weight = class_weight
 
     def _loss_of(self, rows: TrainingSet) -> LossOf:
         n_classes = rows.n_classes

@@ -33,7 +33,7 @@ _SHARED: Final = """devices : mapping of str to list of str or int, optional
         Number of passes of "adam" over the rows.
     learning_rate : float
         Step size of "adam".
-    costs : CostSheet, mapping, array, Series, path or None
+{class_weight}    costs : CostSheet, mapping, array, Series, path or None
         What a message of each device costs, by the devices' names; None means 1 each.
     budget_share : float, optional
         The mean share of devices that send a message, 0 to 1; with prices, the mean spend as a share of what
@@ -57,7 +57,14 @@ _ATTRIBUTES: Final = """devices_ : Devices
 #: What `farthing.base.documented` puts in, for classifiers and for regressors.
 CLASSIFIER_TEXTS: Final = {
     "shared": _SHARED.format(
-        trainings='{"direct", "relaxed"}', projected="", unit="", alternations="", and_projected=""
+        trainings='{"direct", "relaxed"}',
+        projected="",
+        unit="",
+        alternations="",
+        and_projected="",
+        class_weight="""    class_weight : dict, "balanced" or None
+        Factors of the row weights by label; "balanced" gives each class the same total weight.
+""",
     ),
     "attributes": _ATTRIBUTES,
 }
@@ -70,6 +77,7 @@ REGRESSOR_TEXTS: Final = {
         unit=", as a share of the target's variance",
         alternations=' and of "projected"',
         and_projected=' or "projected"',
+        class_weight="",
     ),
     "attributes": _ATTRIBUTES,
 }

@@ -13,7 +13,7 @@ from farthing.adaptive.adapt.initial_pair import fit_f1
 from farthing.adaptive.adapt.objective import Problem, soft_log_loss
 from farthing.adaptive.adapt.parameter_docs import TEXTS
 from farthing.base import TrainingSet, documented, register
-from farthing.base.parameters import POSITIVE, SHARE, at_least
+from farthing.base.parameters import CLASS_WEIGHT, POSITIVE, SHARE, at_least
 from farthing.costs import CostSheet, CostsLike
 from farthing.learning.group_penalty import GroupPenalty
 from farthing.learning.linear_design import LinearDesign
@@ -68,6 +68,7 @@ class L1GateClassifier(AdaptClassifier):
 
     needs_expensive_proba = False
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "class_weight": CLASS_WEIGHT,
         **ADAPT_CONSTRAINTS,
         "C": [POSITIVE],
         "n_features": [at_least(1), None],
@@ -85,6 +86,7 @@ class L1GateClassifier(AdaptClassifier):
         send_weight: float = 0.5,
         expensive_features: Any = None,
         n_folds: int | None = 3,
+        class_weight: Any = None,
         costs: CostsLike = None,
         budget: float | None = None,
         send_share: float | None = None,
@@ -98,6 +100,7 @@ class L1GateClassifier(AdaptClassifier):
         self.send_weight = send_weight
         self.expensive_features = expensive_features
         self.n_folds = n_folds
+        self.class_weight = class_weight
         self.costs = costs
         self.budget = budget
         self.send_share = send_share

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import TrainingSet, ladder, register
-from farthing.base.parameters import BOOLEAN, at_least, between
+from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, at_least, between
 from farthing.costs import CostsLike
 from farthing.learning.voting import vote_prior
 from farthing.learning.voting.stump_rounds import StumpRounds
@@ -81,6 +81,8 @@ class AdaBoostClassifier(TreeVoteClassifier):
     max_bins : int
         Maximum number of bins per column, 2 to 255; thresholds lie between bins. A column with no more
         distinct values than that is searched exactly.
+    class_weight : dict, "balanced" or None
+        Factors of the row weights by label; "balanced" gives each class the same total weight.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each. They affect the reported spend, not the model.
     n_jobs : int, optional
@@ -108,8 +110,10 @@ class AdaBoostClassifier(TreeVoteClassifier):
     """
 
     model_type = AdaBoostModel
+    fits_every_row = True
     fitted_: AdaBoostModel
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "class_weight": CLASS_WEIGHT,
         "n_estimators": [at_least(1)],
         "max_depth": [between(1, 3)],
         "curtail": [BOOLEAN],
@@ -125,6 +129,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
         curtail: bool = False,
         intercept: bool = True,
         max_bins: int = 255,
+        class_weight: Any = None,
         costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -133,6 +138,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
         self.curtail = curtail
         self.intercept = intercept
         self.max_bins = max_bins
+        self.class_weight = class_weight
         self.costs = costs
         self.n_jobs = n_jobs
 

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import BudgetKind, TrainingSet, register
 from farthing.base.inputs import check_cap
-from farthing.base.parameters import BOOLEAN, SHARE, at_least, between, one_of
+from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, SHARE, at_least, between, one_of
 from farthing.boosting.adaboost_bt.purchases import PATH_COLUMNS, HybridPurchases, Purchases
 from farthing.boosting.adaboost_bt.selection_rules import RULES, Rule, greedy, smoothed
 from farthing.costs import CostSheet, CostsLike, RowLedger
@@ -96,6 +96,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         Whether a constant vote, which is free, is among the learners.
     max_bins : int
         Maximum number of bins per column, 2 to 255; thresholds lie between bins.
+    class_weight : dict, "balanced" or None
+        Factors of the row weights by label; "balanced" gives each class the same total weight.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
     n_jobs : int, optional
@@ -125,9 +127,11 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
     """
 
     model_type = AdaBoostBTModel
+    fits_every_row = True
     fitted_: AdaBoostBTModel
     budget_kind: BudgetKind = "hard"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "class_weight": CLASS_WEIGHT,
         "rule": [one_of(*RULES, "hybrid"), callable],
         "tau": [SHARE],
         "threshold": [SHARE],
@@ -150,6 +154,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         curtail: bool = False,
         intercept: bool = True,
         max_bins: int = 255,
+        class_weight: Any = None,
         costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -162,6 +167,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         self.curtail = curtail
         self.intercept = intercept
         self.max_bins = max_bins
+        self.class_weight = class_weight
         self.costs = costs
         self.n_jobs = n_jobs
 

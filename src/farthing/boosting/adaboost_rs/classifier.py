@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import BudgetKind, TrainingSet, register
 from farthing.base.inputs import check_caps, check_seeds
-from farthing.base.parameters import BOOLEAN, RANDOM_STATE, at_least, between, one_of
+from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, RANDOM_STATE, at_least, between, one_of
 from farthing.boosting.adaboost import AdaBoostClassifier
 from farthing.boosting.adaboost_rs import margin_bounds as bounds
 from farthing.boosting.adaboost_rs.model import MAX_SAMPLES, AdaBoostRSModel
@@ -76,6 +76,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     curtail : bool
         For "top": stop as soon as the remaining votes cannot change the label. The labels are the same at a
         lower spend; probabilities come from the votes so far.
+    class_weight : dict, "balanced" or None
+        Factors of the row weights by label; "balanced" gives each class the same total weight.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
     n_jobs : int, optional
@@ -101,9 +103,11 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     """
 
     model_type = AdaBoostRSModel
+    fits_every_row = True
     fitted_: AdaBoostRSModel
     budget_kind: BudgetKind = "hard"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "class_weight": CLASS_WEIGHT,
         "sampling": [one_of(*SAMPLINGS)],
         "n_estimators": [at_least(1)],
         "n_samples": [between(1, MAX_SAMPLES), None],
@@ -123,6 +127,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         estimator: Any = None,
         random_state: Any = None,
         curtail: bool = False,
+        class_weight: Any = None,
         costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -134,6 +139,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         self.estimator = estimator
         self.random_state = random_state
         self.curtail = curtail
+        self.class_weight = class_weight
         self.costs = costs
         self.n_jobs = n_jobs
 

@@ -43,16 +43,9 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         """Return the loss of scores (n_outputs, n_rows) on validation rows; by default the weighted mean."""
         return float(np.average(loss.values(rows.target, scores), weights=rows.weights))
 
-    def _class_factors(self, rows: TrainingSet) -> Floats | None:  # noqa: ARG002
-        """Return the weight factor of each class, shape (n_classes,), or None."""
-        return None
-
     # Learning.
 
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> GreedyMiserModel:
-        factors = self._class_factors(rows)
-        rows = rows.reweighed(factors)
-        validation = None if validation is None else validation.reweighed(factors)
         # From all rows, before any are held out.
         prior = self._loss(rows).start(rows.target, rows.weights)
         stochastic = self.subsample < 1 or self.validation_fraction is not None

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ContractClassifier, TrainingSet, documented, register
-from farthing.base.parameters import one_of
+from farthing.base.parameters import CLASS_WEIGHT
 from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
 from farthing.boosting.greedy_miser.model import GreedyMiserClassifierModel
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, SHARED, Charge, Leaf
 from farthing.costs import CostsLike
-from farthing.learning.class_weights import class_factors
 from farthing.learning.losses import Loss, classification_loss
 
 
@@ -64,7 +62,7 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
     fitted_: GreedyMiserClassifierModel
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
-        "class_weight": [Mapping, one_of("balanced"), None],
+        "class_weight": CLASS_WEIGHT,
     }
 
     def __init__(
@@ -129,6 +127,3 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
 
     def _loss(self, rows: TrainingSet) -> Loss:
         return classification_loss(rows.n_classes)
-
-    def _class_factors(self, rows: TrainingSet) -> NDArray[np.float64] | None:
-        return class_factors(self.class_weight, rows)

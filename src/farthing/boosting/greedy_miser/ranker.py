@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import column_or_1d
 
-from farthing.base import ContractRegressor, TrainingSet, documented, register
+from farthing.base import ContractRegressor, RankerMixin, TrainingSet, documented, register
 from farthing.base.parameters import at_least, one_of
 from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
@@ -24,7 +24,7 @@ from farthing.metrics import ndcg, query_codes
     trials=[{"n_estimators": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "charge": "row"}],
 )
 @documented(SHARED)
-class GreedyMiserRanker(GreedyMiser, ContractRegressor):
+class GreedyMiserRanker(RankerMixin, GreedyMiser, ContractRegressor):
     """Boosted trees that score documents, and weigh the gain of a feature against its cost.
 
     `predict` returns scores; within a query, larger is better.
@@ -36,7 +36,7 @@ class GreedyMiserRanker(GreedyMiser, ContractRegressor):
         the change in NDCG; scores start at the mean grade and have no scale. Pairs without a document among
         the top 30 are left out, as in LightGBM's default: they hardly change NDCG.
     k : int
-        The number of rounds is chosen by NDCG@k on the validation rows.
+        The number of rounds is chosen by NDCG@k on the validation rows; `score` is NDCG@k, too.
     {parameters}
 
     Attributes

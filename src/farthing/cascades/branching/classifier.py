@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,7 +9,15 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from farthing.base import ContractClassifier, TrainingSet, register
-from farthing.base.parameters import NON_NEGATIVE, POSITIVE, RANDOM_STATE, SHARE, at_least, between, one_of
+from farthing.base.parameters import (
+    CLASS_WEIGHT,
+    NON_NEGATIVE,
+    POSITIVE,
+    RANDOM_STATE,
+    SHARE,
+    at_least,
+    between,
+)
 from farthing.cascades.branching.branch_table import BranchTable
 from farthing.cascades.branching.feature_selection import owned_columns, select_features
 from farthing.cascades.branching.model import BranchingCascadeModel
@@ -22,7 +29,6 @@ from farthing.cascades.branching.routing_tree import (
 )
 from farthing.costs import CostsLike, RowLedger
 from farthing.learning.booster import TreeSettings
-from farthing.learning.class_weights import class_factors
 from farthing.learning.feature_prices import free_columns
 from farthing.learning.losses import classification_loss
 from farthing.trees import Forest, Grower, Predictor
@@ -135,7 +141,7 @@ class BranchingCascadeClassifier(ContractClassifier):
         "min_samples_leaf": [at_least(1)],
         "l2_regularization": [NON_NEGATIVE],
         "max_bins": [between(2, 255)],
-        "class_weight": [Mapping, one_of("balanced"), None],
+        "class_weight": CLASS_WEIGHT,
         "random_state": [RANDOM_STATE],
     }
 
@@ -196,7 +202,6 @@ class BranchingCascadeClassifier(ContractClassifier):
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
     def _learn(self, rows: TrainingSet) -> BranchingCascadeModel:
-        rows = rows.reweighed(class_factors(self.class_weight, rows))
         costs, loss, threads = rows.costs, classification_loss(rows.n_classes), self.n_threads()
         cap = self.hard_cap()
         # Without a budget a branch may buy everything.

@@ -8,9 +8,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import BudgetedEstimator, ContractRegressor, register
+from farthing.base import BudgetedEstimator, ContractRegressor, RankerMixin, register
 from farthing.base.inputs import check_cap, check_caps
 from farthing.base.parameters import NON_NEGATIVE, at_least
 from farthing.boosting import GreedyMiserRanker, GreedyMiserRegressor
@@ -41,7 +40,7 @@ from farthing.walks import Decisions, ForestPolicy, Walk
         },
     ],
 )
-class EarlyExitRanker(EarlyExitBase, ContractRegressor):
+class EarlyExitRanker(RankerMixin, EarlyExitBase, ContractRegressor):
     """A boosted ranker whose unpromising documents leave early, by their distance to the k-th best.
 
     The trees are learned as usual. At the i-th of n exits a document leaves if its score is at least
@@ -59,7 +58,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
     margin : float
         How far a document may be behind at the first exit, in units of the score; 0 or more.
     k : int
-        Rank of the document that the others are compared with.
+        Rank of the document that the others are compared with; `score` is NDCG@k.
     rounds_per_exit : int
         Rounds of boosting between two exits.
     costs : CostSheet, mapping, array, Series, path or None
@@ -207,7 +206,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         -------
         Decisions
         """
-        check_is_fitted(self)
+        self.check_ready()
         if refused is not None:
             raise ValueError("a ranker takes no refused entries in array calls; refuse them in walk_query")
         model = self.fitted_
@@ -244,7 +243,7 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
         -------
         QueryWalk
         """
-        check_is_fitted(self)
+        self.check_ready()
         if known is not None and len(known) != n_documents:
             raise ValueError(f"known must be given for each of {n_documents} documents; got {len(known)}")
         model = self.fitted_
@@ -257,6 +256,9 @@ class EarlyExitRanker(EarlyExitBase, ContractRegressor):
             walk = Walk(policy, model.schema, model.costs, model.conclude_row, budget=cap, known=owned)
             walks.append((walk, policy))
         return QueryWalk(walks, model.exits, model.keeps)
+
+    def _ranking_scores(self, X: Any, qid: Any, budget: Any) -> NDArray[np.float64]:
+        return self.predict(X, qid=qid, budget=budget)
 
     def _default_estimator(self) -> BudgetedEstimator:
         return GreedyMiserRanker()

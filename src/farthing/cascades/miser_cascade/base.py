@@ -98,10 +98,6 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
     def _make_model(self, readout: ReadoutT, fields: dict[str, Any]) -> MiserCascadeModel:
         """Return the fitted model, from the fields that both models have and the readout."""
 
-    def _reweighed(self, rows: TrainingSet) -> TrainingSet:
-        """Return the rows with the weights to learn with."""
-        return rows
-
     def _judge(self, readout: ReadoutT, target: NDArray[Any], outputs: Floats) -> Floats:
         """Return the errors that exits minimise, shape (n_rows,), from raw outputs."""
         return readout.errors(target, readout.scores(outputs))
@@ -112,7 +108,7 @@ class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
         # Validation rows join the table so that one set of bins serves all. They are held out in every fold,
         # and ``final`` keeps them out of the boosters of the model.
         n_learned = len(rows)
-        rows = self._reweighed(joined(rows, validation))
+        rows = joined(rows, validation)
         trainer = self.trainer_type(
             rows,
             self._loss(rows),

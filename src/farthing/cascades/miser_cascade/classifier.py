@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import BudgetKind, ContractClassifier, TrainingSet, documented, register
-from farthing.base.parameters import BOOLEAN, SHARE, one_of
+from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, SHARE, one_of
 from farthing.cascades.miser_cascade.base import MiserCascadeBase
 from farthing.cascades.miser_cascade.classifier_model import MiserCascadeClassifierModel, check_error_costs
 from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
@@ -18,7 +17,6 @@ from farthing.cascades.miser_cascade.parameters import CONSTRAINTS, TEXTS
 from farthing.cascades.miser_cascade.readout import ClassReadout
 from farthing.costs import CostsLike
 from farthing.learning.calibration import temperature_of
-from farthing.learning.class_weights import class_factors
 from farthing.learning.losses import Loss, classification_loss, scores_to_probabilities
 from farthing.learning.out_of_fold import OutOfFoldBooster, OutOfFoldTrainer
 from farthing.typing import Floats
@@ -110,7 +108,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         "exit": [one_of("confidence", "learned")],
         "trust": [SHARE],
         "curtail": [BOOLEAN],
-        "class_weight": [Mapping, one_of("balanced"), None],
+        "class_weight": CLASS_WEIGHT,
     }
 
     fitted_: MiserCascadeClassifierModel
@@ -193,9 +191,6 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
 
     def _loss(self, rows: TrainingSet) -> Loss:
         return classification_loss(rows.n_classes)
-
-    def _reweighed(self, rows: TrainingSet) -> TrainingSet:
-        return rows.reweighed(class_factors(self.class_weight, rows))
 
     def _readout(self, trainer: OutOfFoldTrainer, boosters: list[OutOfFoldBooster]) -> ClassReadout:
         n_classes = trainer.rows.n_classes

@@ -11,7 +11,7 @@ from sklearn.utils import check_random_state
 
 from farthing.base import AnyBudgetMixin, BudgetKind, ContractClassifier, TrainingSet, normalise, register
 from farthing.base.inputs import check_cap
-from farthing.base.parameters import NON_NEGATIVE, at_least, between, one_of
+from farthing.base.parameters import CLASS_WEIGHT, NON_NEGATIVE, at_least, between, one_of
 from farthing.costs import CostSheet, CostsLike, spending_limit
 from farthing.forests.budget_prune.paths import exact_path
 from farthing.forests.budget_prune.problem import PruningProblem
@@ -101,6 +101,8 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         trees only; the trade-off of the pruning follows from the budget.
     n_estimators, max_features, max_depth, min_samples_leaf, max_bins
         As in `BudgetForestClassifier`.
+    class_weight : dict, "balanced" or None
+        Factors of the row weights by label; "balanced" gives each class the same total weight.
     random_state : int, RandomState or None
         Seed of the trees and of the held-out rows.
     n_jobs : int, optional
@@ -132,7 +134,9 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
     """
 
     model_type = PrunedForestModel
+    fits_every_row = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "class_weight": CLASS_WEIGHT,
         "cost_rule": [one_of("ratio", "penalty")],
         "growth_tradeoff": [NON_NEGATIVE],
         "n_estimators": [at_least(1)],
@@ -156,6 +160,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
         max_bins: int = 255,
+        class_weight: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -168,6 +173,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
+        self.class_weight = class_weight
         self.random_state = random_state
         self.n_jobs = n_jobs
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import ContractClassifier, TrainingSet, ValidatedMixin, register
 from farthing.base.inputs import check_cap, label_codes
-from farthing.base.parameters import FRACTION, NON_NEGATIVE, at_least, between, one_of
+from farthing.base.parameters import CLASS_WEIGHT, FRACTION, NON_NEGATIVE, at_least, between, one_of
 from farthing.costs import CostsLike
 from farthing.errors import BudgetWarning
 from farthing.forests.budget_rf.candidate import Candidate
@@ -108,6 +108,8 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
     random_state : int, RandomState or None
         Seed of all draws. The draws of a tree are a pure function of the seed, the number of the tree and the
         position of the node in it, so the number of threads and the order of the rows do not matter.
+    class_weight : dict, "balanced" or None
+        Factors of the row weights by label; "balanced" gives each class the same total weight.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
     n_jobs : int, optional
@@ -153,7 +155,9 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
     """
 
     model_type = BudgetForestModel
+    fits_every_row = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "class_weight": CLASS_WEIGHT,
         "impurity": [one_of("entropy", "gini", "pairs", "powers"), callable],
         "alpha": [NON_NEGATIVE, "array-like"],
         "power": [NON_NEGATIVE],
@@ -199,6 +203,7 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
         min_samples_leaf: int = 1,
         max_bins: int = 255,
         random_state: Any = None,
+        class_weight: Any = None,
         costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -221,6 +226,7 @@ class BudgetForestClassifier(ValidatedMixin, ContractClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
         self.random_state = random_state
+        self.class_weight = class_weight
         self.costs = costs
         self.n_jobs = n_jobs
 

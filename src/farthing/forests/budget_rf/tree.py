@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ClassifierModel, ContractClassifier, TrainingSet, TreeModel, normalise, register
-from farthing.base.parameters import NON_NEGATIVE, at_least, between, one_of
+from farthing.base.parameters import CLASS_WEIGHT, NON_NEGATIVE, at_least, between, one_of
 from farthing.costs import CostsLike
 from farthing.trees import CostRule, Grower, Impurity
 
@@ -71,6 +71,8 @@ class BudgetTreeClassifier(ContractClassifier):
         Minimum number of training rows in a leaf, regardless of their weights.
     max_bins : int
         Maximum number of bins per column, 2 to 255; thresholds lie between bins.
+    class_weight : dict, "balanced" or None
+        Factors of the row weights by label; "balanced" gives each class the same total weight.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
     n_jobs : int, optional
@@ -96,8 +98,10 @@ class BudgetTreeClassifier(ContractClassifier):
     """
 
     model_type = ClassCountModel
+    fits_every_row = True
     budget_kind = "hard"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
+        "class_weight": CLASS_WEIGHT,
         "impurity": [one_of("entropy", "gini", "pairs", "powers")],
         "alpha": [NON_NEGATIVE],
         "power": [NON_NEGATIVE],
@@ -122,6 +126,7 @@ class BudgetTreeClassifier(ContractClassifier):
         max_leaf_nodes: int | None = None,
         min_samples_leaf: int = 1,
         max_bins: int = 255,
+        class_weight: Any = None,
         costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -135,6 +140,7 @@ class BudgetTreeClassifier(ContractClassifier):
         self.max_leaf_nodes = max_leaf_nodes
         self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
+        self.class_weight = class_weight
         self.costs = costs
         self.n_jobs = n_jobs
 

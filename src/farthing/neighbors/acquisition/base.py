@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Final
 
-from farthing.base.parameters import NON_NEGATIVE, SHARE
+from farthing.base.parameters import CLASS_WEIGHT, NON_NEGATIVE, SHARE
 from farthing.learning.voting import BinaryVoteClassifier
 from farthing.neighbors.acquisition.model import AcquisitionModel
 from farthing.typing import Floats
@@ -15,14 +15,20 @@ TEXTS: Final = {
         buys features as long as the budget allows.""",
     "budget": """budget : float, optional
         Hard: no row spends more. A feature that a row cannot afford is skipped. None means no limit.""",
-    "costs": """costs : CostSheet, mapping, array, Series, path or None
+    "costs": """class_weight : dict, "balanced" or None
+        Factors of the row weights by label; "balanced" gives each class the same total weight.
+    costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
     n_jobs : int, optional
         Threads over the rows to predict, as in joblib; any number gives the same bits.""",
 }
 
 #: What the parameters may be that all methods have.
-CONSTRAINTS: Final[dict[str, Any]] = {"tradeoff": [NON_NEGATIVE], "confidence": [SHARE]}
+CONSTRAINTS: Final[dict[str, Any]] = {
+    "tradeoff": [NON_NEGATIVE],
+    "confidence": [SHARE],
+    "class_weight": CLASS_WEIGHT,
+}
 
 
 class AcquiringClassifier(BinaryVoteClassifier):

@@ -101,6 +101,7 @@ class NeighborhoodClassifier(AcquiringClassifier):
     """The base class of `MarginNeighborsClassifier` and `RandomOrderClassifier`."""
 
     model_type: ClassVar[type[NeighborhoodModel]] = NeighborhoodModel
+    fits_every_row = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "n_neighbors": [at_least(1), one_of("exact")],

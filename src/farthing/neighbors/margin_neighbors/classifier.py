@@ -107,6 +107,7 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
         unmeasured: Unmeasured = "zero",
         max_rows: int | None = None,
         random_state: Any = None,
+        class_weight: Any = None,
         costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -119,6 +120,7 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
         self.unmeasured = unmeasured
         self.max_rows = max_rows
         self.random_state = random_state
+        self.class_weight = class_weight
         self.costs = costs
         self.n_jobs = n_jobs
 

@@ -71,6 +71,7 @@ class RandomOrderClassifier(NeighborhoodClassifier):
         unmeasured: Unmeasured = "zero",
         max_rows: int | None = None,
         random_state: Any = None,
+        class_weight: Any = None,
         costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -82,5 +83,6 @@ class RandomOrderClassifier(NeighborhoodClassifier):
         self.unmeasured = unmeasured
         self.max_rows = max_rows
         self.random_state = random_state
+        self.class_weight = class_weight
         self.costs = costs
         self.n_jobs = n_jobs

@@ -150,6 +150,7 @@ class ValueOfClassifier(AcquiringClassifier):
         confidence: float = 0.95,
         budget: float | None = None,
         l2_regularization: float = 0.5,
+        class_weight: Any = None,
         costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -157,6 +158,7 @@ class ValueOfClassifier(AcquiringClassifier):
         self.confidence = confidence
         self.budget = budget
         self.l2_regularization = l2_regularization
+        self.class_weight = class_weight
         self.costs = costs
         self.n_jobs = n_jobs
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import TrainingSet
+from farthing.base.training_set import TrainingSet
 
 
 def class_factors(class_weight: Any, rows: TrainingSet) -> NDArray[np.float64] | None:

@@ -1,0 +1,117 @@
+"""The fitted model of a pipeline: a transformer and a model of its outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import BudgetedEstimator, ClassifierModel, FittedModel, RegressorModel
+from farthing.pipelines.column_map import ColumnMap
+from farthing.pipelines.output_costs import output_costs
+from farthing.pipelines.policy import PipelinePolicy, PipelineQuestions
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PipelineModel(FittedModel):
+    """Predicts as the model of the outputs; columns, prices and the account are those of the inputs.
+
+    Parameters
+    ----------
+    columns : ColumnMap
+        The transformer, and which input each of its outputs depends on.
+    model : estimator
+        Fitted on the outputs.
+    """
+
+    columns: ColumnMap
+    model: BudgetedEstimator
+
+    @property
+    def questions(self) -> PipelineQuestions:
+        """How answers are encoded: as outputs of the transformer."""
+        return PipelineQuestions(self.columns, self.model.fitted_.schema)
+
+    def policy(self, seed: int | None = None) -> PipelinePolicy:
+        """Return the policy of the model, which asks for inputs."""
+        return PipelinePolicy(self.columns, self.model.fitted_, seed)
+
+    def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Turn raw outputs into probabilities or values, as the model does."""
+        return self.model.fitted_.conclude(outputs)
+
+    def outputs(
+        self,
+        values: NDArray[np.floating],
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Transform and predict many rows; see `FittedModel.outputs`."""
+        inner = self.model.fitted_
+        table, refused = self.columns.table(values)
+        encoded = inner.schema.encode(table)
+        outputs, bought = inner.outputs(encoded.values, budget=budget, seeds=seeds, n_threads=n_threads)
+        encoded.check(bought)
+        acquired = self.columns.inputs_of(bought)
+        for (row, column), error in refused.items():
+            if acquired[row, column]:  # an entry that was not bought may be anything
+                raise error
+        return outputs, acquired
+
+    def check(self) -> None:
+        """Raise ValueError unless the transformer, the model and the prices fit together."""
+        super().check()
+        if not isinstance(self.columns, ColumnMap) or self.columns.schema != self.schema:
+            raise ValueError("the transformer must be one of the same columns")
+        self.columns.check()
+        inner = getattr(self.model, "fitted_", None)
+        if not isinstance(inner, FittedModel) or len(inner.schema) != len(self.columns.kept):
+            raise ValueError("the model must be fitted on the outputs of the transformer")
+        if inner.ledger_names != inner.schema.names or inner.costs != output_costs(self.costs, self.columns):
+            raise ValueError("the prices of the outputs must be those of their columns")
+        if not np.array_equal(inner.prior, self.prior):
+            raise ValueError("prior must be that of the model of the outputs")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PipelineClassifierModel(PipelineModel, ClassifierModel):
+    """A transformer and a classifier of its outputs."""
+
+    def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
+        """Return the index of the label of each row, as the classifier chooses it."""
+        inner = self.model.fitted_
+        assert isinstance(inner, ClassifierModel)
+        return inner.decide(probabilities)
+
+    def check(self) -> None:
+        """Raise ValueError unless the classes are those of the classifier."""
+        super().check()
+        inner = self.model.fitted_
+        if not isinstance(inner, ClassifierModel) or not np.array_equal(inner.classes, self.classes):
+            raise ValueError("the classes must be those of the classifier")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PipelineRegressorModel(PipelineModel, RegressorModel):
+    """A transformer and a regressor of its outputs."""
+
+    def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the values of the regressor, shape (n_rows,)."""
+        return self.model.fitted_.conclude(outputs)
+
+    def check(self) -> None:
+        """Raise ValueError unless the model is a regressor."""
+        super().check()
+        if not isinstance(self.model.fitted_, RegressorModel):
+            raise ValueError("the model must be a regressor")  # noqa: TRY004 - as for the other parts
+
+
+def fields_of(model: BudgetedEstimator) -> dict[str, Any]:
+    """Return the fields of a pipeline's model that are those of the model of the outputs."""
+    inner = model.fitted_
+    fields: dict[str, Any] = {"prior": inner.prior, "budget": inner.budget, "model": model}
+    return {**fields, "classes": inner.classes} if isinstance(inner, ClassifierModel) else fields

@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 from farthing.base import ContractClassifier, get, registered
 from farthing.boosting import AdaBoostClassifier
 from farthing.cascades import EarlyExitClassifier
+from farthing.errors import OneClassWarning
 from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
 
 rng = np.random.default_rng(0)
@@ -72,5 +73,6 @@ def test_a_walk_ends_with_the_same_scores() -> None:
 
 
 def test_one_class_has_one_score() -> None:
-    model = BudgetTreeClassifier().fit(X, ["only"] * 90)
+    with pytest.warns(OneClassWarning):
+        model = BudgetTreeClassifier().fit(X, ["only"] * 90)
     np.testing.assert_array_equal(model.decision_function(X), np.zeros(90))

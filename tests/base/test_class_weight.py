@@ -12,7 +12,10 @@ from farthing.base import ContractClassifier, get, registered
 from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
 
 # An imported model learns nothing; the others have the class weights of their estimator.
-WITHOUT = {"ImportedClassifier", "EarlyExitClassifier", "OneVsRestClassifier", "PipelineClassifier"}
+WITHOUT = {
+    *("ImportedClassifier", "ImportedLinearClassifier"),
+    *("EarlyExitClassifier", "OneVsRestClassifier", "PipelineClassifier"),
+}
 # The front door sweeps over methods, and passes on sample weights.
 SWEEP = {"BudgetedClassifier"}
 

@@ -398,11 +398,3 @@ def test_bad_validation_rows_are_named():
         GreedyMiserClassifier().fit(X, y, validation=(X, y + 10))
     with pytest.raises(ValueError, match="150 rows, but 3 targets"):
         GreedyMiserClassifier().fit(X, y, validation=(X, y[:3]))
-
-
-def test_early_stopping_needs_rows_to_stop_by():
-    X, y = np.arange(20.0)[:, np.newaxis], np.arange(20) % 2
-    with pytest.raises(
-        ValueError, match=r"needs validation rows: set validation_fraction, or give validation="
-    ):
-        GreedyMiserClassifier(n_iter_no_change=3).fit(X, y)

@@ -11,6 +11,9 @@ import numpy as np
 # These take effect without a fit, or affect nothing but the next one.
 _WITHOUT_A_FIT: Final = frozenset({"n_jobs", "progress", "verbose", "warm_start"})
 
+# Libraries whose estimators leave their parameters alone.
+_KNOWN: Final = frozenset({"farthing", "sklearn"})
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Snapshot:
@@ -84,7 +87,9 @@ def advice(model: Any, names: list[str]) -> str:
 
 
 def _is_estimator(value: Any) -> bool:
-    return hasattr(value, "get_params") and not isinstance(value, type)
+    # Models of other libraries may change their own parameters in fit, as those of CatBoost do.
+    ours = any(kind.__module__.partition(".")[0] in _KNOWN for kind in type(value).__mro__)
+    return ours and hasattr(value, "get_params") and not isinstance(value, type)
 
 
 def _equal(now: Any, before: Any) -> bool:

@@ -51,13 +51,34 @@ class PipelineModel(FittedModel):
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Transform and predict many rows; see `FittedModel.outputs`."""
+        return self._predict(values, None, budget=budget, seeds=seeds, n_threads=n_threads)
+
+    def outputs_refused(
+        self,
+        values: NDArray[np.floating],
+        refused: NDArray[np.bool_],
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Predict rows some of whose inputs are refused, and with them all their outputs."""
+        flags = refused[:, self.columns.sources]
+        return self._predict(values, flags, budget=budget, seeds=seeds, n_threads=n_threads)
+
+    def _predict(
+        self, values: NDArray[np.floating], flags: NDArray[np.bool_] | None, **options: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         inner = self.model.fitted_
-        table, refused = self.columns.table(values)
+        table, invalid = self.columns.table(values)
         encoded = inner.schema.encode(table)
-        outputs, bought = inner.outputs(encoded.values, budget=budget, seeds=seeds, n_threads=n_threads)
+        if flags is None:
+            outputs, bought = inner.outputs(encoded.values, **options)
+        else:
+            outputs, bought = inner.outputs_refused(encoded.values, flags, **options)
         encoded.check(bought)
         acquired = self.columns.inputs_of(bought)
-        for (row, column), error in refused.items():
+        for (row, column), error in invalid.items():
             if acquired[row, column]:  # an entry that was not bought may be anything
                 raise error
         return outputs, acquired

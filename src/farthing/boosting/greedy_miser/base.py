@@ -53,11 +53,6 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         key = _key(self.random_state) if stochastic else 0
         if validation is None and self.validation_fraction is not None:
             rows, validation = hold_out(rows, self.validation_fraction, partial(draw_rows, subkey(key, 0)))
-        if validation is None and self.n_iter_no_change is not None:
-            raise ValueError(
-                f"n_iter_no_change={self.n_iter_no_change} needs validation rows: set validation_fraction, "
-                "or give validation=(X, y) to fit"
-            )
         settings, budget = TreeSettings.of(self), self.hard_cap()
         bins = rows.bins(self.max_bins, settings.n_threads)
         before = self._trees_before(prior, bins)

@@ -138,5 +138,6 @@ def local_regression(
         spread = float(kernel @ left**2 + ridge * on @ on)
         w = regress(signs, [*columns, j])[1][-1]
         s = abs(float(w)) * math.sqrt(spread / kernel.sum())
-        worth[j] = (foldnorm.mean(abs(g) / s, scale=s) - abs(g)) / 2 if s > 1e-9 else 0.0
+        with np.errstate(all="ignore"):  # SciPy computes the skewness too, which is 0 / 0 far from zero
+            worth[j] = (foldnorm.mean(abs(g) / s, scale=s) - abs(g)) / 2 if s > 1e-9 else 0.0
     return g, worth

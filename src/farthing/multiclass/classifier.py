@@ -10,7 +10,7 @@ from sklearn.base import clone
 
 from farthing.base import BudgetedEstimator, ContractClassifier, TrainingSet, register
 from farthing.base.inputs import check_cap
-from farthing.boosting import AdaBoostBTClassifier, AdaBoostClassifier, AdaBoostRSClassifier
+from farthing.boosting import AdaBoostClassifier, AdaBoostRSClassifier
 from farthing.costs import CostSheet, CostsLike
 from farthing.multiclass.model import OneVsRestModel, checked_model
 from farthing.table import Schema
@@ -19,9 +19,8 @@ from farthing.table import Schema
 @register(
     auto=False,
     trials=[
-        {"estimator": AdaBoostBTClassifier(n_estimators=6)},
-        {"estimator": AdaBoostRSClassifier(n_estimators=6, n_samples=3, random_state=0)},
-        {"estimator": AdaBoostClassifier(n_estimators=6, curtail=True)},
+        {"estimator": AdaBoostRSClassifier(n_estimators=3, n_samples=2, random_state=0)},
+        {"estimator": AdaBoostClassifier(n_estimators=3, curtail=True)},
     ],
 )
 class OneVsRestClassifier(ContractClassifier):

@@ -97,10 +97,10 @@ def page(runs: Sequence[Run], n_splits: int, most_rows: int) -> str:
 {claim}
 
 The front door is fitted on half of each table, at most {most_rows:,} rows, and measured on the others;
-means over {n_splits} splits. Spends are in the unit of the price list. The ratio is that of the mean realised
+mean over splits: {n_splits}. Spends are in the unit of the price list. The ratio is that of the mean realised
 spend to the mean quoted one; beside it are the least and the largest ratio of a single split. The last column
 is the share of splits whose mean spend on new rows exceeds the budget by more than 5 %. The accuracy of the
-chosen model is not corrected for having been chosen, so the quoted one is higher on small tables.
+chosen model is not corrected for having been chosen.
 
 | table | budget | quoted spend | realised | ratio | of single splits | accuracy | realised | over budget |
 |---|---|---|---|---|---|---|---|---|

@@ -166,3 +166,14 @@ def test_if_every_method_fails_the_error_says_why(heart):
         ValueError, match=r"no method could be fitted: BudgetTree.*max_depth.*; Greedy.*trade"
     ):
         BudgetedClassifier(heart.costs, 20.0, methods=methods, cv=2).fit(heart.X, heart.y)
+
+
+def test_a_variant_with_a_hard_budget_keeps_it(heart):
+    methods = [("MiserCascadeClassifier", {"max_depth": [1], "n_estimators": [5], "budget_kind": ["mean"]})]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BudgetWarning)
+        door = BudgetedClassifier(heart.costs, 100.0, methods=methods, cv=2).fit(heart.X, heart.y)
+    for budget in (6.479, 16.2, 64.79, 324.0):
+        other = door.at(budget)
+        np.testing.assert_array_equal(other.acquired(heart.X), other.model_.acquired(heart.X))
+        assert other.spend(heart.X).mean() <= other.chosen_.spend * (1 + 1e-9)

@@ -203,7 +203,9 @@ class BudgetedBase(BudgetedEstimator):
             found = pick(fitted.path, cap, is_any_budget=aims)
             named = {**fitted.chosen.params, **found.params}
             chosen = replace(found, method=fitted.chosen.method, params=named)
-            changed = replace(fitted, model=variant_of(model, found.params), chosen=chosen)
+            other = variant_of(model, found.params)
+            # A variant of a hard budget keeps it within the mean one.
+            changed = replace(fitted, model=other, budget=other.fitted_.budget, chosen=chosen)
         return self.variant({"budget": budget}, changed)
 
     def table(self, budgets: Sequence[float] | None = None) -> str:

@@ -177,3 +177,25 @@ def test_a_variant_with_a_hard_budget_keeps_it(heart):
         other = door.at(budget)
         np.testing.assert_array_equal(other.acquired(heart.X), other.model_.acquired(heart.X))
         assert other.spend(heart.X).mean() <= other.chosen_.spend * (1 + 1e-9)
+
+
+def test_of_variants_within_the_budget_the_nearest_is_taken(heart):
+    # A fit on all rows that spends more than the folds did is held to the budget by another threshold.
+    whole = EarlyExitClassifier(MISER, threshold=1.0, rounds_per_exit=1, costs=heart.costs)
+    full = whole.fit(heart.X, heart.y).spend(heart.X).mean()
+    rows = SweepRows.of(heart.X, heart.y)
+
+    def held_to(budget, spend):
+        figures = np.array([[spend, spend, 0.8, 0.01, 0.2]])
+        folds = [FoldCurve([{}], figures, 1.0, spend, spend, 0.0) for _ in range(2)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BudgetWarning)
+            return deliver([setting(whole, *folds)], rows, budget, hard=False).model
+
+    assert held_to(full, full).threshold == 1.0
+    held = held_to(0.9 * full, 0.9 * full)
+    assert held.spend(heart.X).mean() <= 0.9 * full
+    assert held.threshold < 1
+    assert held.estimator.n_estimators == 8
+    cheapest = min(v.spend(heart.X).mean() for _, v in whole.variants())
+    assert held_to(0.0, 0.0).spend(heart.X).mean() == cheapest

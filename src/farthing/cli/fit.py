@@ -175,7 +175,7 @@ def _text(model: Any, output: Path, report: Path | None) -> str:
     return (
         f"{model.table()}\n\n"
         f"Chosen: {chosen}\n"
-        f"On rows that it did not learn from: {words.title} {words.text(chosen.score)}, mean spend "
+        f"On new rows, by estimate: {words.title} {words.text(chosen.score)}, mean spend "
         f"{chosen.spend:.4g}{unit}, at most {chosen.max_spend:.4g}{unit}; all features cost "
         f"{frontier.full_cost:.4g}{unit}.\n{kept}"
         f"The model is in {output}" + (f", the report in {report}." if report else ".")

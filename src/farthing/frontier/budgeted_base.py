@@ -46,8 +46,8 @@ PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
         What a row may spend: a number, or a share of the cost of all features such as "20%". None
         means no limit.
     budget_kind : {{"mean", "hard"}}
-        Whether the budget limits the mean spend, as measured both on the rows that chose the model and on
-        those it was fitted on, or the spend of every row.
+        Whether the budget limits the mean spend, as estimated for new rows and measured on those the model
+        was fitted on, or the spend of every row.
     methods : "auto", "all" or list
         What to try, as in `farthing.sweep`: "auto" is a selection of some twenty fits, "all" is every
         registered method that can learn the target.

@@ -1,10 +1,13 @@
 """Cascades: easy rows stop early, the others buy more features."""
 
+from farthing.cascades.astc import ASTCClassifier, ASTCRegressor
 from farthing.cascades.branching import BranchingCascadeClassifier
 from farthing.cascades.early_exit import EarlyExitClassifier, EarlyExitRanker, QueryAsk, QueryWalk
 from farthing.cascades.miser_cascade import MiserCascadeClassifier, MiserCascadeRegressor
 
 __all__ = [
+    "ASTCClassifier",
+    "ASTCRegressor",
     "BranchingCascadeClassifier",
     "EarlyExitClassifier",
     "EarlyExitRanker",

@@ -1,0 +1,153 @@
+"""One node of ASTC: least squares on its columns, and the threshold that halves its rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from farthing.base.links import row_sums
+from farthing.learning.linear_design import LinearDesign
+from farthing.typing import Floats
+
+# Soft rows with less than this share of their weight at a node are not counted there.
+_LEAST_SHARE: Final = 1e-6
+# Scores that differ by less than this share of their range differ by rounding.
+_SAME: Final = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class NodeRows:
+    """The rows of a node.
+
+    Attributes
+    ----------
+    numbers : ndarray of int64, shape (n_rows,)
+        Which rows of the table.
+    weights : ndarray of float64, shape (n_rows,)
+        Their weights at this node.
+    """
+
+    numbers: NDArray[np.int64]
+    weights: Floats
+
+    def sent(self, chances: Floats) -> NodeRows:
+        """Return the rows that go on, each with the chance that it does."""
+        kept = chances > _LEAST_SHARE
+        return NodeRows(self.numbers[kept], (self.weights * chances)[kept])
+
+
+@dataclass(frozen=True, eq=False)
+class FittedNode:
+    """The scores of a node, and how it divides its rows.
+
+    Attributes
+    ----------
+    coef : ndarray of float64, shape (n_terms, n_outputs)
+    intercept : ndarray of float64, shape (n_outputs,)
+    direction : ndarray of float64, shape (n_outputs,)
+        What the scores are projected on to route a row.
+    projection : ndarray of float64, shape (n_rows,)
+        The projected scores of the node's rows.
+    threshold : float or None
+        Where they are divided; None if they are all the same.
+    """
+
+    coef: Floats
+    intercept: Floats
+    direction: Floats
+    projection: Floats
+    threshold: float | None
+
+    def chances(self, unit: float | None) -> tuple[Floats, Floats]:
+        """Return the chances of the rows to go to the lower and to the upper child.
+
+        Parameters
+        ----------
+        unit : float or None
+            The scale of soft routing; None sends each row to one child.
+        """
+        beyond = self.projection - (self.threshold or 0.0)
+        up = (beyond > 0).astype(np.float64) if unit is None else expit(beyond / unit)
+        return 1 - up, up
+
+
+def fit_node(design: LinearDesign, target: Floats, rows: NodeRows, columns: list[int]) -> FittedNode:
+    """Fit the scores of a node by least squares, and divide its rows in halves of equal weight.
+
+    Parameters
+    ----------
+    design : LinearDesign
+        The standardised terms of all rows.
+    target : ndarray of float64, shape (n_all_rows, n_outputs)
+        What the scores approximate.
+    rows : NodeRows
+        The rows of the node.
+    columns : list of int
+        The columns that the node may use.
+
+    Examples
+    --------
+    >>> from farthing.table import Schema
+    >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
+    >>> design = LinearDesign.of(X, Schema.learn(X), np.full(4, 0.25), n_outputs=1)
+    >>> node = fit_node(design, 2 * X, NodeRows(np.arange(4), np.ones(4)), [0])
+    >>> round(node.threshold, 9)
+    3.0
+    """
+    places = np.flatnonzero(np.isin(design.zeros.columns, columns))
+    roots = np.sqrt(rows.weights)[:, np.newaxis]
+    terms = design.terms[np.ix_(rows.numbers, places)]
+    # Dependent columns share their coefficients by the least norm, so nothing has to be dropped.
+    solved = np.linalg.lstsq(
+        np.column_stack([roots, terms * roots]), target[rows.numbers] * roots, rcond=1e-10
+    )[0]
+    coef = np.zeros((len(design.zeros.columns), target.shape[1]))
+    coef[places] = _without_rounding(solved[1:])
+    scores = np.tile(solved[0], (len(terms), 1))
+    # Term by term, as in predictions: equal rows must have equal scores, or a threshold could part them.
+    for place, number in enumerate(places.tolist()):
+        scores += terms[:, place, np.newaxis] * coef[number]
+    direction = _direction(scores, rows.weights)
+    projection = row_sums(scores * direction)
+    return FittedNode(coef, solved[0], direction, projection, halving_threshold(projection, rows.weights))
+
+
+def _without_rounding(coef: Floats) -> Floats:
+    """Return the coefficients without those that are zero but for rounding; terms have a scale of 1."""
+    largest = np.abs(coef).max(initial=0.0)
+    return np.where(np.abs(coef) > 1e-10 * largest, coef, 0.0)
+
+
+def _direction(scores: Floats, weights: Floats) -> Floats:
+    """Return the direction in which the scores of a node vary most, of length 1; its sign is fixed."""
+    if scores.shape[1] == 1:
+        return np.ones(1)
+    offsets = scores - np.average(scores, axis=0, weights=weights)
+    _, vectors = np.linalg.eigh((offsets * weights[:, np.newaxis]).T @ offsets)
+    leading = vectors[:, -1]
+    return np.asarray(leading * np.sign(leading[np.argmax(np.abs(leading))]))
+
+
+def halving_threshold(projection: Floats, weights: Floats) -> float | None:
+    """Return the threshold that divides the weight most evenly; None if all projections are the same.
+
+    Equal projections stay together, so a weight of 2 counts like two rows.
+
+    Examples
+    --------
+    >>> halving_threshold(np.array([3.0, 1.0, 2.0, 2.0]), np.ones(4))
+    1.5
+    """
+    order = np.argsort(projection, kind="stable")
+    values, below = projection[order], np.cumsum(weights[order])
+    gaps = np.flatnonzero(np.diff(values) > _SAME * (values[-1] - values[0]))
+    if not len(gaps):
+        return None
+    # Compared after rounding: a cut and its mirror image leave the same difference but for the last bits.
+    uneven = np.round(np.abs(below[gaps] / below[-1] - 0.5), 12)
+    cut = gaps[int(np.argmin(uneven))]
+    return float((values[cut] + values[cut + 1]) / 2)

@@ -1,0 +1,10 @@
+"""Trees of linear scores: what ASTC and CSTC learn, and how a row walks down one."""
+
+from farthing.cascades.score_tree.model import (
+    ScoreTreeClassifierModel,
+    ScoreTreeModel,
+    ScoreTreeRegressorModel,
+)
+from farthing.cascades.score_tree.tree import ScoreTree
+
+__all__ = ["ScoreTree", "ScoreTreeClassifierModel", "ScoreTreeModel", "ScoreTreeRegressorModel"]

@@ -1,0 +1,149 @@
+"""Fitted trees of scores: one tree for each share of the budget, all of the same feature lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base import ClassifierModel, FittedModel, RegressorModel
+from farthing.cascades.score_tree.policy import ScoreTreePolicy
+from farthing.cascades.score_tree.tree import ScoreTree
+from farthing.learning.affordable import affordable
+from farthing.learning.losses import scores_to_probabilities
+from farthing.typing import Floats
+from farthing.walks import Policy
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreTreeModel(FittedModel):
+    """A tree of linear scores, and the trees of other settings that the same fit contains.
+
+    Parameters
+    ----------
+    trees : tuple of ScoreTree
+        The trees, of the same terms and number of outputs.
+    shares : ndarray of float64, shape (n_trees,)
+        The share of the budget of each tree, ascending.
+    caps : ndarray of float64, shape (n_trees,)
+        What a row may spend at most under each tree.
+    level : int
+        The tree that predicts.
+    """
+
+    trees: tuple[ScoreTree, ...]
+    shares: Floats
+    caps: Floats
+    level: int
+
+    @property
+    def tree(self) -> ScoreTree:
+        """The tree that predicts."""
+        return self.trees[self.level]
+
+    def at_level(self, level: int) -> Self:
+        """Return the model of another tree."""
+        return replace(self, level=level, budget=None if self.budget is None else float(self.caps[level]))
+
+    def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - not stochastic
+        """Return a fresh walk down the tree."""
+        return ScoreTreePolicy(self.tree, self.prior)
+
+    def outputs(
+        self,
+        values: NDArray[np.floating],
+        *,
+        budget: Floats | None = None,
+        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
+        n_threads: int = 1,  # noqa: ARG002 - sums are short
+    ) -> tuple[Floats, NDArray[np.bool_]]:
+        """Predict many rows, node by node; see `FittedModel.outputs`."""
+        tree = self.tree
+        outputs = np.tile(self.prior, (len(values), 1))
+        acquired = np.zeros(values.shape, dtype=np.bool_)
+        at = np.zeros(len(values), dtype=np.int64)
+        # Children come after their parents, so one pass sees every row on its whole way down.
+        for node in range(len(tree.threshold)):
+            rows = np.flatnonzero(at == node)
+            if not len(rows):
+                continue
+            owned = self._buy(
+                tree.new_columns(node), acquired[rows], None if budget is None else budget[rows]
+            )
+            acquired[rows] = owned
+            scores = tree.scores(node, np.where(owned, values[rows], np.nan))
+            outputs[rows] = scores
+            at[rows] = tree.next_nodes(node, scores)
+        return outputs, acquired
+
+    def _buy(self, columns: list[int], owned: NDArray[np.bool_], budget: Floats | None) -> NDArray[np.bool_]:
+        """Return what rows own after the purchases of a node, shape (n_rows, n_features)."""
+        owned = owned.copy()
+        for column in columns:
+            owned[:, column] = True
+            if budget is not None:
+                owned[:, column] = affordable(self.costs, owned, budget)
+        return owned
+
+    def may_buy(self) -> NDArray[np.bool_]:
+        """Return which columns the tree buys, shape (n_features,)."""
+        return self.tree.used
+
+    def check(self) -> None:
+        """Raise ValueError if the trees do not fit together."""
+        super().check()
+        if not isinstance(self.trees, tuple) or not all(isinstance(tree, ScoreTree) for tree in self.trees):
+            raise ValueError("trees must be trees of scores")
+        n_features = len(self.schema.names)
+        for name in ("shares", "caps"):
+            given = getattr(self, name)
+            if (
+                given.dtype != np.float64
+                or given.shape != (len(self.trees),)
+                or not (np.diff(given) >= 0).all()
+            ):
+                raise ValueError(f"{name} must ascend, one for each tree")
+        if isinstance(self.level, bool) or not isinstance(self.level, int):
+            raise TypeError("level must be an integer")
+        if not 0 <= self.level < len(self.trees):
+            raise ValueError("level must be the place of a tree")
+        for tree in self.trees:
+            if tree.terms.n_features != n_features or tree.n_outputs != len(self.prior):
+                raise ValueError("every tree must have scores over the columns")
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreTreeClassifierModel(ScoreTreeModel, ClassifierModel):
+    """A tree of scores for classes.
+
+    Parameters
+    ----------
+    temperatures : ndarray of float64, shape (n_trees,)
+        Divisor of each tree's scores before the link to probabilities.
+    """
+
+    temperatures: Floats
+
+    def at_level(self, level: int) -> Self:
+        """Return the model of another tree; its prior stands for the same probabilities."""
+        prior = self.prior / self.temperatures[self.level] * self.temperatures[level]
+        return replace(super().at_level(level), prior=prior)
+
+    def conclude(self, outputs: Floats) -> Floats:
+        """Return the probability of each class, shape (n_rows, n_classes)."""
+        return scores_to_probabilities(outputs / self.temperatures[self.level], len(self.classes))
+
+    def check(self) -> None:
+        """Raise ValueError if the temperatures do not fit the trees."""
+        super().check()
+        given = self.temperatures
+        if given.dtype != np.float64 or given.shape != self.caps.shape or not (given > 0).all():
+            raise ValueError("temperatures must be above 0, one for each tree")
+        self.check_probabilities()
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ScoreTreeRegressorModel(ScoreTreeModel, RegressorModel):
+    """A tree of scores for numbers: the score of the last node is the prediction."""

@@ -1,0 +1,184 @@
+"""A binary tree whose nodes have linear scores of the same terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.base.links import row_sums
+from farthing.learning.linear_scores import LinearScores
+from farthing.store import register_codec
+from farthing.typing import Floats
+
+NO_CHILD = -1
+"""The place of a child that does not exist."""
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTree:
+    """Linear scores at every node, and the thresholds by which rows go down.
+
+    A row pays for the columns of a node, gets the node's scores, and goes to the upper child if the scores
+    projected on the node's direction exceed the threshold, else to the lower one. The scores of the last node
+    are the output.
+
+    Parameters
+    ----------
+    terms : LinearScores
+        The standardised terms; its own coefficients are not used.
+    coef : ndarray of float64, shape (n_nodes, n_terms, n_outputs)
+        The coefficients of each node.
+    intercept : ndarray of float64, shape (n_nodes, n_outputs)
+        The intercepts of each node.
+    direction : ndarray of float64, shape (n_nodes, n_outputs)
+        What the scores are projected on to route a row; all ones if there is a single output.
+    threshold : ndarray of float64, shape (n_nodes,)
+        Where the projection divides the rows.
+    children : ndarray of int64, shape (n_nodes, 2)
+        The lower and the upper child, both after their parent; -1 where the tree ends.
+    bought : ndarray of int64, shape (n_nodes, n_bought)
+        The columns of each node in the order of purchase, those of its ancestors first; -1 after the end.
+
+    Examples
+    --------
+    >>> terms = LinearScores(
+    ...     columns=np.array([0]), category=np.array([np.nan]), mean=np.array([0.0]), scale=np.array([1.0]),
+    ...     coef=np.zeros((1, 1)), intercept=np.zeros(1), n_features=1)
+    >>> tree = ScoreTree(terms, np.ones((1, 1, 1)), np.full((1, 1), 0.5), np.ones((1, 1)), np.zeros(1),
+    ...     np.full((1, 2), NO_CHILD), np.zeros((1, 1), dtype=np.int64))
+    >>> tree.scores(0, np.array([[2.0], [np.nan]]))
+    array([[2.5],
+           [0.5]])
+    """
+
+    terms: LinearScores
+    coef: Floats
+    intercept: Floats
+    direction: Floats
+    threshold: Floats
+    children: NDArray[np.int64]
+    bought: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        n_nodes, n_terms, n_outputs = len(self.threshold), len(self.terms.columns), self.n_outputs
+        shapes = {
+            "coef": (n_nodes, n_terms, n_outputs),
+            "intercept": (n_nodes, n_outputs),
+            "direction": (n_nodes, n_outputs),
+            "threshold": (n_nodes,),
+        }
+        for name, shape in shapes.items():
+            array = getattr(self, name)
+            if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"{name} must be finite floats of shape {shape}")
+        self._check_children(n_nodes)
+        self._check_bought(n_nodes)
+
+    def _check_children(self, n_nodes: int) -> None:
+        children = self.children
+        if children.dtype != np.int64 or children.shape != (n_nodes, 2) or not n_nodes:
+            raise ValueError("children must be two integers for each node, and there must be a node")
+        inner = (children != NO_CHILD).any(axis=1)
+        # Children after their parents, each once: so walks end, and no node has two parents.
+        after = children[inner] > np.flatnonzero(inner)[:, np.newaxis]
+        places = np.sort(children[inner].ravel())
+        if not after.all() or not np.array_equal(places, np.arange(1, n_nodes)):
+            raise ValueError("every node but the first must be the child of one node before it")
+
+    def _check_bought(self, n_nodes: int) -> None:
+        bought, n_features = self.bought, self.terms.n_features
+        if bought.dtype != np.int64 or bought.ndim != 2 or len(bought) != n_nodes:
+            raise ValueError("bought must hold integers for each node")
+        if bought.size and not (bought.min() >= -1 and bought.max() < n_features):
+            raise ValueError("bought must hold columns of the table")
+        for node in range(n_nodes):
+            used = np.unique(self.terms.columns[self._active(node)])
+            if not np.isin(used, bought[node]).all():
+                raise ValueError("a node uses a column that it does not buy")
+            below = self.children[node][self.children[node] != NO_CHILD]
+            if not all(np.isin(bought[node], [-1, *bought[child].tolist()]).all() for child in below):
+                raise ValueError("a node must list what its ancestors buy")
+
+    @property
+    def n_outputs(self) -> int:
+        """Number of scores of a node."""
+        return int(self.intercept.shape[-1])
+
+    @cached_property
+    def used(self) -> NDArray[np.bool_]:
+        """Which columns some node buys, shape (n_features,)."""
+        return np.isin(np.arange(self.terms.n_features), self.bought)
+
+    def columns(self, node: int) -> list[int]:
+        """Return the columns of a node in the order of purchase."""
+        row = self.bought[node]
+        return [int(column) for column in row if column >= 0]
+
+    def new_columns(self, node: int) -> list[int]:
+        """Return the columns of a node that none of its ancestors buys, in the order of purchase."""
+        parent = self._parents[node]
+        known = set() if parent == NO_CHILD else set(self.columns(int(parent)))
+        return [column for column in self.columns(node) if column not in known]
+
+    @cached_property
+    def _parents(self) -> NDArray[np.int64]:
+        parents = np.full(len(self.children), NO_CHILD, dtype=np.int64)
+        inner = np.flatnonzero(self.children[:, 0] != NO_CHILD)
+        parents[self.children[inner]] = inner[:, np.newaxis]
+        return parents
+
+    def scores(self, node: int, values: NDArray[np.floating]) -> Floats:
+        """Return the scores of a node for rows of an encoded table, shape (n_rows, n_outputs)."""
+        scores = np.tile(self.intercept[node], (len(values), 1))
+        # Term by term, so that a row has the same bits alone and in a batch.
+        for number in self._active(node).tolist():
+            term = self.terms.term(number, values[:, self.terms.columns[number]])
+            scores += term[:, np.newaxis] * self.coef[node, number]
+        return scores
+
+    def outputs(self, values: NDArray[np.floating]) -> Floats:
+        """Return the scores of the last node of each row, whatever it costs, shape (n_rows, n_outputs)."""
+        outputs = np.zeros((len(values), self.n_outputs))
+        at = np.zeros(len(values), dtype=np.int64)
+        # Children come after their parents, so one pass sees every row on its whole way down.
+        for node in range(len(self.threshold)):
+            rows = np.flatnonzero(at == node)
+            scores = self.scores(node, values[rows])
+            outputs[rows] = scores
+            at[rows] = self.next_nodes(node, scores)
+        return outputs
+
+    def next_nodes(self, node: int, scores: Floats) -> NDArray[np.int64]:
+        """Return where rows go from a node, by its scores; -1 where the tree ends, shape (n_rows,)."""
+        return np.asarray(self.children[node, self.goes_up(node, scores).astype(np.int64)])
+
+    def goes_up(self, node: int, scores: Floats) -> NDArray[np.bool_]:
+        """Return which rows go to the upper child of a node, by its scores, shape (n_rows,)."""
+        return np.asarray(self.projection(node, scores) > self.threshold[node])
+
+    def projection(self, node: int, scores: Floats) -> Floats:
+        """Return what a node compares with its threshold, shape (n_rows,)."""
+        return row_sums(scores * self.direction[node])
+
+    def _active(self, node: int) -> NDArray[np.int64]:
+        return np.flatnonzero((self.coef[node] != 0).any(axis=1))
+
+
+_FIELDS = ("terms", "coef", "intercept", "direction", "threshold", "children", "bought")
+
+
+def _decode(fields: dict[str, Any]) -> ScoreTree:
+    if set(fields) != set(_FIELDS) or not isinstance(fields["terms"], LinearScores):
+        raise ValueError(f"a tree of scores holds {', '.join(_FIELDS)}")
+    if not all(isinstance(fields[name], np.ndarray) for name in _FIELDS[1:]):
+        raise TypeError("all but the terms must be arrays")
+    if fields["intercept"].ndim != 2:
+        raise ValueError("intercept must have two dimensions")
+    return ScoreTree(**fields)
+
+
+register_codec("ScoreTree", ScoreTree, lambda tree: {name: getattr(tree, name) for name in _FIELDS}, _decode)

@@ -1,0 +1,201 @@
+"""ASTC: the gains of its selection, its guarantee, its tree, and the example of four quadrants."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from farthing.cascades import ASTCClassifier, ASTCRegressor
+from farthing.cascades.astc.forward_regression import ForwardRegression
+from farthing.cascades.astc.node_fit import halving_threshold
+from farthing.costs import CostSheet
+
+
+def correlated(n_rows: int, n_columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Columns that share a factor, and a target of some of them."""
+    random = np.random.default_rng(seed)
+    X = random.normal(size=(n_rows, n_columns)) + random.normal(size=(n_rows, 1))
+    weights = random.normal(size=n_columns) * (random.random(n_columns) < 0.6)
+    return X, X @ weights + random.normal(size=n_rows)
+
+
+def r_squared(X: np.ndarray, y: np.ndarray, weights: np.ndarray, columns: list[int]) -> float:
+    """The naive twin: a full least-squares fit, and the explained variance summed over outputs."""
+    centred = y - np.average(y, axis=0, weights=weights)
+    total = (weights[:, np.newaxis] * centred**2).sum()
+    if not columns:
+        return 0.0
+    fit = LinearRegression().fit(X[:, columns], y, sample_weight=weights)
+    left = (weights[:, np.newaxis] * (y - fit.predict(X[:, columns]).reshape(y.shape)) ** 2).sum()
+    return 1 - left / total
+
+
+@pytest.mark.parametrize("n_outputs", [1, 3])
+def test_gains_are_those_of_full_fits(n_outputs: int) -> None:
+    X, _ = correlated(60, 6, seed=1)
+    random = np.random.default_rng(2)
+    y = X @ random.normal(size=(6, n_outputs)) + random.normal(size=(60, n_outputs))
+    weights = random.uniform(0.5, 2.0, size=60)
+    selection = ForwardRegression(X, np.arange(6), y, weights)
+    taken: list[int] = []
+    for column in (3, 0, 5, 1):
+        before = r_squared(X, y, weights, taken)
+        expected = [r_squared(X, y, weights, [*taken, other]) - before for other in range(6)]
+        np.testing.assert_allclose(selection.gains(), expected, atol=1e-10)
+        selection.take(column)
+        taken.append(column)
+        assert selection.explained == pytest.approx(r_squared(X, y, weights, taken), abs=1e-10)
+
+
+def test_the_terms_of_one_column_are_taken_together() -> None:
+    random = np.random.default_rng(3)
+    code = random.integers(0, 3, size=90)
+    terms = np.column_stack([*(code == k for k in range(3)), random.normal(size=90)]).astype(float)
+    y = (np.array([0.0, 5.0, -5.0])[code] + random.normal(size=90))[:, np.newaxis]
+    weights = np.ones(90)
+    selection = ForwardRegression(terms, np.array([0, 0, 0, 1]), y, weights)
+    assert selection.gains()[0] == pytest.approx(r_squared(terms, y, weights, [0, 1, 2]), abs=1e-10)
+    selection.take(0)
+    assert selection.explained == pytest.approx(r_squared(terms, y, weights, [0, 1, 2]), abs=1e-10)
+    assert selection.gains()[0] == 0
+
+
+def test_a_dependent_column_gains_nothing() -> None:
+    X, y = correlated(40, 3, seed=4)
+    X[:, 2] = X[:, 0] - 2 * X[:, 1]
+    selection = ForwardRegression(X, np.arange(3), y[:, np.newaxis], np.ones(40))
+    selection.take(0)
+    selection.take(1)
+    assert selection.gains()[2] == 0
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_greedy_guarantee(seed: int) -> None:
+    """With gamma the smallest sparse eigenvalue, k steps have 1 - e^-gamma of the best k."""
+    X, y = correlated(50, 7, seed=seed)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    weights, target = np.ones(50), y[:, np.newaxis]
+    covariance = X.T @ X / 50
+    for k in (1, 2, 3):
+        model = ASTCRegressor(budget=k, depth=1).fit(X, y)
+        found = r_squared(X, target, weights, model.tree_.columns(0))
+        best = max(r_squared(X, target, weights, list(chosen)) for chosen in combinations(range(7), k))
+        gamma = min(
+            np.linalg.eigvalsh(covariance[np.ix_(chosen, chosen)])[0]
+            for chosen in combinations(range(7), 2 * k)
+        )
+        assert best >= found >= (1 - np.exp(-gamma)) * best
+        assert model.spend(X).max() == k
+
+
+def test_one_node_is_least_squares_on_the_selected_columns() -> None:
+    X, y = correlated(80, 5, seed=5)
+    model = ASTCRegressor(budget=3, depth=1).fit(X, y)
+    columns = model.tree_.columns(0)
+    np.testing.assert_allclose(
+        model.predict(X), LinearRegression().fit(X[:, columns], y).predict(X[:, columns])
+    )
+
+
+def test_gain_per_price_and_what_the_path_owns_is_free() -> None:
+    random = np.random.default_rng(6)
+    X = random.normal(size=(400, 3))
+    y = 2 * X[:, 0] + X[:, 1] + 0.5 * X[:, 2]
+    # 4 / 8 is less than 1 / 1, and 0.25 / 0.1 is more.
+    assert ASTCRegressor([8.0, 1.0, 0.1], depth=1).fit(X, y).tree_.columns(0) == [2, 1, 0]
+    # A group that is paid for makes its other member cheap.
+    grouped = CostSheet({"a": 0.0, "b": 1.0, "c": 0.0}, groups={"lab": {"cost": 5.0, "members": ["a", "c"]}})
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    assert ASTCRegressor(grouped, depth=1).fit(frame, y).tree_.columns(0) == [1, 0, 2]
+
+
+def test_half_of_the_rows_go_each_way() -> None:
+    X, y = correlated(256, 5, seed=7)
+    model = ASTCRegressor(depth=3, min_samples_node=2).fit(X, y)
+    tree = model.tree_
+    assert len(tree.threshold) == 7
+    at = np.zeros(256, dtype=int)
+    for node in range(7):
+        rows = np.flatnonzero(at == node)
+        assert len(rows) == 256 // 2 ** ((node + 1).bit_length() - 1)
+        if node < 3:
+            at[rows] = tree.next_nodes(node, tree.scores(node, X[rows]))
+
+
+def test_equal_scores_stay_together() -> None:
+    assert halving_threshold(np.array([0.0, 0.0, 0.0, 1.0]), np.ones(4)) == 0.5
+    assert halving_threshold(np.zeros(4), np.ones(4)) is None
+    repeated = halving_threshold(np.array([0.0, 0.0, 1.0, 2.0]), np.ones(4))
+    assert halving_threshold(np.array([0.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0])) == repeated
+
+
+def quadrants(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The example of the CSTC paper: two cheap signs, four expensive columns, one for each quadrant."""
+    random = np.random.default_rng(seed)
+    signs = np.where(random.uniform(-1, 1, size=(n_rows, 2)) > 0, 1.0, -1.0)
+    quadrant = ((signs[:, 0] > 0) + 2 * (signs[:, 1] > 0)).astype(int)
+    y = np.array([-6.0, -2.0, 2.0, 6.0])[quadrant] + random.normal(size=n_rows)
+    expensive = random.normal(size=(n_rows, 4)) + np.array([-6.0, -2.0, 2.0, 6.0])
+    expensive[np.arange(n_rows), quadrant] = y
+    return np.column_stack([signs, expensive]), y
+
+
+@pytest.mark.parametrize("routing", ["hard", "soft"])
+def test_four_quadrants_cost_twelve(routing: str) -> None:
+    X, y = quadrants(1200, seed=0)
+    costs = [1.0, 1.0, 10.0, 10.0, 10.0, 10.0]
+    model = ASTCRegressor(costs, 12, depth=3, routing=routing).fit(X, y)
+    new, target = quadrants(600, seed=1)
+    np.testing.assert_array_equal(model.spend(new), 12)
+    # One node cannot do it for 12. Soft rows of other quadrants blur the last node.
+    flat = ASTCRegressor(costs, 12, depth=1).fit(X, y)
+    most = 1e-12 if routing == "hard" else np.mean((flat.predict(new) - target) ** 2)
+    assert np.mean((model.predict(new) - target) ** 2) < most
+
+
+def test_smaller_budgets_of_one_fit_are_prefixes() -> None:
+    X, y = correlated(300, 10, seed=8)
+    model = ASTCRegressor(budget=10, depth=2).fit(X, y)
+    whole = model.tree_.columns(0)
+    for budget in (2.0, 4.0, 6.0):
+        smaller = model.at(budget)
+        columns = smaller.tree_.columns(0)
+        assert columns == whole[: len(columns)]
+        assert smaller.spend(X).max() <= budget
+        assert smaller.get_params()["budget_share"] == budget / 10
+        again = ASTCRegressor(budget=10, depth=2, budget_share=budget / 10).fit(X, y)
+        np.testing.assert_array_equal(again.predict(X), smaller.predict(X))
+    with pytest.raises(ValueError, match=r"smallest budget of this fit is 1;"):
+        model.at(0.5)
+
+
+def test_classes_share_one_decomposition() -> None:
+    random = np.random.default_rng(9)
+    X = random.normal(size=(600, 4))
+    y = np.array(["a", "b", "c"])[(X[:, 1] > 0).astype(int) + (X[:, 3] > 0.5)]
+    model = ASTCClassifier([1.0, 1.0, 1.0, 1.0], 2, depth=2, min_samples_node=10).fit(X, y)
+    assert model.score(X, y) > 0.8
+    assert np.flatnonzero(model.fitted_.may_buy()).tolist() == [1, 3]
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1)
+
+
+def test_two_classes_are_calibrated() -> None:
+    random = np.random.default_rng(10)
+    X = random.normal(size=(2000, 3))
+    chance = 1 / (1 + np.exp(-1.5 * X[:, 0]))
+    y = (random.random(2000) < chance).astype(int)
+    p = ASTCClassifier(depth=1).fit(X, y).predict_proba(X)[:, 1]
+    assert abs(p.mean() - y.mean()) < 0.03
+    assert np.mean(np.abs(p - chance)) < 0.05
+
+
+def test_a_root_that_could_buy_nothing_gets_more() -> None:
+    X, y = correlated(100, 2, seed=11)
+    model = ASTCRegressor(budget=2, depth=3).fit(X, y)
+    # A third of the budget buys nothing, two thirds buy one column; the children have the other.
+    assert [len(model.tree_.columns(node)) for node in range(3)] == [1, 1, 1]
+    assert len(model.tree_.columns(3)) == 2

@@ -22,6 +22,8 @@ SLOW = {
     "AdaptGbrtClassifier",
     "AdaptLinClassifier",
     "AdaptLstsqClassifier",
+    "CSTCClassifier",
+    "CSTCRegressor",
     "EdgeClassifier",
     "EdgeRegressor",
 }
@@ -37,6 +39,10 @@ FIT_ONCE = {
 # Linear scores and pipelines keep no account in words of 64 bits, so a table of 72 columns would show nothing
 # new.
 NOT_WIDE = {
+    "ASTCClassifier",
+    "ASTCRegressor",
+    "CSTCClassifier",
+    "CSTCRegressor",
     "AdaptLinClassifier",
     "AdaptLstsqClassifier",
     "EdgeClassifier",
@@ -48,6 +54,8 @@ NOT_WIDE = {
 # Dozens of trees or hundreds of stumps at their defaults: a small table there, all tables at the trials.
 SMALL_AT_DEFAULTS = {
     "BranchingCascadeClassifier",
+    "CSTCClassifier",
+    "CSTCRegressor",
     "L1GateClassifier",
     "MarginNeighborsClassifier",
     "OneVsRestClassifier",

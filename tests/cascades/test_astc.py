@@ -8,10 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.linear_model import LinearRegression
+from tests.quadrants import quadrants
 
 from farthing.cascades import ASTCClassifier, ASTCRegressor
 from farthing.cascades.astc.forward_regression import ForwardRegression
-from farthing.cascades.astc.node_fit import halving_threshold
+from farthing.cascades.score_tree.routing import halving_threshold
 from farthing.costs import CostSheet
 
 
@@ -131,17 +132,6 @@ def test_equal_scores_stay_together() -> None:
     assert halving_threshold(np.zeros(4), np.ones(4)) is None
     repeated = halving_threshold(np.array([0.0, 0.0, 1.0, 2.0]), np.ones(4))
     assert halving_threshold(np.array([0.0, 1.0, 2.0]), np.array([2.0, 1.0, 1.0])) == repeated
-
-
-def quadrants(n_rows: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The example of the CSTC paper: two cheap signs, four expensive columns, one for each quadrant."""
-    random = np.random.default_rng(seed)
-    signs = np.where(random.uniform(-1, 1, size=(n_rows, 2)) > 0, 1.0, -1.0)
-    quadrant = ((signs[:, 0] > 0) + 2 * (signs[:, 1] > 0)).astype(int)
-    y = np.array([-6.0, -2.0, 2.0, 6.0])[quadrant] + random.normal(size=n_rows)
-    expensive = random.normal(size=(n_rows, 4)) + np.array([-6.0, -2.0, 2.0, 6.0])
-    expensive[np.arange(n_rows), quadrant] = y
-    return np.column_stack([signs, expensive]), y
 
 
 @pytest.mark.parametrize("routing", ["hard", "soft"])

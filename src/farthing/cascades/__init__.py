@@ -2,6 +2,7 @@
 
 from farthing.cascades.astc import ASTCClassifier, ASTCRegressor
 from farthing.cascades.branching import BranchingCascadeClassifier
+from farthing.cascades.cstc import CSTCClassifier, CSTCRegressor
 from farthing.cascades.early_exit import EarlyExitClassifier, EarlyExitRanker, QueryAsk, QueryWalk
 from farthing.cascades.miser_cascade import MiserCascadeClassifier, MiserCascadeRegressor
 
@@ -9,6 +10,8 @@ __all__ = [
     "ASTCClassifier",
     "ASTCRegressor",
     "BranchingCascadeClassifier",
+    "CSTCClassifier",
+    "CSTCRegressor",
     "EarlyExitClassifier",
     "EarlyExitRanker",
     "MiserCascadeClassifier",

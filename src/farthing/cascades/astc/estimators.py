@@ -167,8 +167,7 @@ class ASTCBase(BudgetedEstimator):
     auto=False,
     trials=[
         {"depth": 2, "routing": "soft", "min_samples_node": 2},
-        {"depth": 3, "budget": 4.0, "min_samples_node": 2},
-        {"depth": 1, "min_gain": 0.01, "budget_share": 0.55},
+        {"budget": 4.0, "budget_share": 0.55, "min_samples_node": 2, "min_gain": 0.01},
     ],
 )
 @documented(_TEXTS)
@@ -275,10 +274,7 @@ def _temperature(tree: ScoreTree, rows: TrainingSet) -> float:
 @register(
     grid=_grid,
     auto=False,
-    trials=[
-        {"depth": 2, "routing": "soft", "min_samples_node": 2},
-        {"depth": 3, "budget": 4.0, "min_samples_node": 2},
-    ],
+    trials=[{"budget": 4.0, "budget_share": 0.55, "min_samples_node": 2, "min_gain": 0.01}],
 )
 @documented(_TEXTS)
 class ASTCRegressor(ASTCBase, ContractRegressor):

@@ -10,13 +10,12 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from farthing.base.links import row_sums
+from farthing.cascades.score_tree.routing import halving_threshold, leading_direction
 from farthing.learning.linear_design import LinearDesign
 from farthing.typing import Floats
 
 # Soft rows with less than this share of their weight at a node are not counted there.
 _LEAST_SHARE: Final = 1e-6
-# Scores that differ by less than this share of their range differ by rounding.
-_SAME: Final = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +110,7 @@ def fit_node(design: LinearDesign, target: Floats, rows: NodeRows, columns: list
     # Term by term, as in predictions: equal rows must have equal scores, or a threshold could part them.
     for place, number in enumerate(places.tolist()):
         scores += terms[:, place, np.newaxis] * coef[number]
-    direction = _direction(scores, rows.weights)
+    direction = leading_direction(scores, rows.weights)
     projection = row_sums(scores * direction)
     return FittedNode(coef, solved[0], direction, projection, halving_threshold(projection, rows.weights))
 
@@ -120,34 +119,3 @@ def _without_rounding(coef: Floats) -> Floats:
     """Return the coefficients without those that are zero but for rounding; terms have a scale of 1."""
     largest = np.abs(coef).max(initial=0.0)
     return np.where(np.abs(coef) > 1e-10 * largest, coef, 0.0)
-
-
-def _direction(scores: Floats, weights: Floats) -> Floats:
-    """Return the direction in which the scores of a node vary most, of length 1; its sign is fixed."""
-    if scores.shape[1] == 1:
-        return np.ones(1)
-    offsets = scores - np.average(scores, axis=0, weights=weights)
-    _, vectors = np.linalg.eigh((offsets * weights[:, np.newaxis]).T @ offsets)
-    leading = vectors[:, -1]
-    return np.asarray(leading * np.sign(leading[np.argmax(np.abs(leading))]))
-
-
-def halving_threshold(projection: Floats, weights: Floats) -> float | None:
-    """Return the threshold that divides the weight most evenly; None if all projections are the same.
-
-    Equal projections stay together, so a weight of 2 counts like two rows.
-
-    Examples
-    --------
-    >>> halving_threshold(np.array([3.0, 1.0, 2.0, 2.0]), np.ones(4))
-    1.5
-    """
-    order = np.argsort(projection, kind="stable")
-    values, below = projection[order], np.cumsum(weights[order])
-    gaps = np.flatnonzero(np.diff(values) > _SAME * (values[-1] - values[0]))
-    if not len(gaps):
-        return None
-    # Compared after rounding: a cut and its mirror image leave the same difference but for the last bits.
-    uneven = np.round(np.abs(below[gaps] / below[-1] - 0.5), 12)
-    cut = gaps[int(np.argmin(uneven))]
-    return float((values[cut] + values[cut + 1]) / 2)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -159,6 +159,15 @@ class ScoreTree:
     def goes_up(self, node: int, scores: Floats) -> NDArray[np.bool_]:
         """Return which rows go to the upper child of a node, by its scores, shape (n_rows,)."""
         return np.asarray(self.projection(node, scores) > self.threshold[node])
+
+    def rescaled(self, scale: float, shift: float) -> ScoreTree:
+        """Return the tree whose scores are those of this one times a scale above 0, plus a shift."""
+        return replace(
+            self,
+            coef=self.coef * scale,
+            intercept=self.intercept * scale + shift,
+            threshold=self.threshold * scale + shift * self.direction.sum(axis=1),
+        )
 
     def projection(self, node: int, scores: Floats) -> Floats:
         """Return what a node compares with its threshold, shape (n_rows,)."""

@@ -1,0 +1,131 @@
+"""From the soft tree of the optimisation to the tree that predicts: zeros, pruning, fine tuning."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from farthing.cascades.cstc.objective import NodeWeights, RowLoss
+from farthing.cascades.score_tree.tree import NO_CHILD, ScoreTree
+from farthing.learning.linear_scores import LinearScores
+from farthing.typing import Floats
+
+# Keeps the coefficients of fine tuning finite where the classes of a node can be separated.
+_RIDGE: Final = 1e-6
+
+Nodes = dict[int, NodeWeights]
+
+
+def routed(nodes: Nodes, learners: Floats) -> NDArray[np.int64]:
+    """Return the place where each row ends, shape (n_rows,)."""
+    at = np.ones(len(learners), dtype=np.int64)
+    for place in sorted(nodes):
+        rows = np.flatnonzero(at == place)
+        if 2 * place in nodes and len(rows):
+            node = nodes[place]
+            up = (learners[rows] @ node.coef + node.intercept) @ node.direction > node.threshold
+            at[rows] = 2 * place + up
+    return at
+
+
+def pruned(nodes: Nodes, learners: Floats, weights: Floats, loss: RowLoss) -> Nodes:
+    """Cut off children that do not lower the loss of validation rows, from the last level up.
+
+    Parameters
+    ----------
+    nodes : dict of int to NodeWeights
+        The tree.
+    learners : ndarray of float64, shape (n_rows, n_learners)
+        The validation rows.
+    weights : ndarray of float64, shape (n_rows,)
+        Their weights.
+    loss : RowLoss
+        Their loss.
+    """
+    kept = dict(nodes)
+    for place in sorted(nodes, reverse=True):
+        children = [2 * place, 2 * place + 1]
+        if children[0] not in kept or 2 * children[0] in kept or 2 * children[1] in kept:
+            continue
+        smaller = {other: node for other, node in kept.items() if other not in children}
+        if weights @ _losses(smaller, learners, loss) <= weights @ _losses(kept, learners, loss):
+            kept = smaller
+    return kept
+
+
+def _losses(nodes: Nodes, learners: Floats, loss: RowLoss) -> Floats:
+    """Return the loss of each row at the node where it ends."""
+    ends = routed(nodes, learners)
+    n_outputs = len(next(iter(nodes.values())).intercept)
+    scores = np.zeros((len(learners), n_outputs))
+    for place in np.unique(ends).tolist():
+        rows = ends == place
+        scores[rows] = learners[rows] @ nodes[place].coef + nodes[place].intercept
+    return loss(scores)[0]
+
+
+def fine_tuned(nodes: Nodes, learners: Floats, weights: Floats, loss: RowLoss) -> Nodes:
+    """Fit the last nodes again, on the rows that end there and the learners that they have (equation 8).
+
+    It undoes the shrinkage of the norms. Nodes that route keep their coefficients.
+    """
+    ends = routed(nodes, learners)
+    tuned = dict(nodes)
+    for place, node in nodes.items():
+        used = np.flatnonzero(node.squares > 0)
+        if 2 * place in nodes or np.count_nonzero(ends == place) <= 2 * len(used):
+            continue  # it routes, or has too few rows
+        inside = np.where(ends == place, weights, 0.0)
+        tuned[place] = _refitted(node, used, learners[:, used], inside / inside.sum(), loss)
+    return tuned
+
+
+def _refitted(
+    node: NodeWeights, used: NDArray[np.int64], learners: Floats, shares: Floats, loss: RowLoss
+) -> NodeWeights:
+    n_outputs = len(node.intercept)
+
+    def risk(vector: Floats) -> tuple[float, Floats]:
+        coef = vector[:-n_outputs].reshape(len(used), n_outputs)
+        losses, slopes = loss(learners @ coef + vector[-n_outputs:])
+        by_score = shares[:, np.newaxis] * slopes
+        slope = learners.T @ by_score + _RIDGE * coef
+        return (
+            float(shares @ losses) + _RIDGE / 2 * float((coef**2).sum()),
+            np.concatenate([slope.ravel(), by_score.sum(axis=0)]),
+        )
+
+    start = np.concatenate([node.coef[used].ravel(), node.intercept])
+    found = minimize(
+        risk, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000, "ftol": 1e-16, "gtol": 1e-10}
+    )
+    coef = np.zeros_like(node.coef)
+    coef[used] = found.x[:-n_outputs].reshape(len(used), n_outputs)
+    return replace(node, coef=coef, intercept=found.x[-n_outputs:])
+
+
+def as_score_tree(nodes: Nodes, terms: LinearScores) -> ScoreTree:
+    """Return the tree that predicts; each node buys the columns of its own terms and those above it."""
+    places = sorted(nodes)
+    number = {place: row for row, place in enumerate(places)}
+    bought: dict[int, list[int]] = {}
+    for place in places:
+        above = bought.get(place >> 1, [])
+        own = np.unique(terms.columns[nodes[place].squares > 0]).tolist()
+        bought[place] = above + [column for column in own if column not in above]
+    width = max(map(len, bought.values()))
+    return ScoreTree(
+        terms=terms,
+        coef=np.array([nodes[place].coef for place in places]),
+        intercept=np.array([nodes[place].intercept for place in places]),
+        direction=np.array([nodes[place].direction for place in places]),
+        threshold=np.array([nodes[place].threshold for place in places]),
+        children=np.array(
+            [[number.get(2 * place + side, NO_CHILD) for side in (0, 1)] for place in places], dtype=np.int64
+        ),
+        bought=np.array([own + [-1] * (width - len(own)) for own in bought.values()], dtype=np.int64),
+    )

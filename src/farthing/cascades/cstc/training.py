@@ -1,0 +1,113 @@
+"""Training of CSTC: a start from the root down, then one node after another until nothing falls."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+from scipy.optimize import minimize
+
+from farthing.cascades.cstc.objective import CSTCObjective, NodeObjective, NodeWeights
+from farthing.cascades.score_tree.routing import halving_threshold, leading_direction
+from farthing.deadline import check_deadline
+
+# Steps of the quasi-Newton method between two updates of the bounds.
+_STEPS: Final = 25
+# Updates of the bounds when a node is fitted alone.
+_ALONE: Final = 30
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The objective after each cycle over the nodes; it never rises."""
+
+    values: list[float]
+
+
+def train_tree(
+    objective: CSTCObjective, n_outputs: int, *, max_cycles: int, tol: float, steepness: float = 1.0
+) -> tuple[dict[int, NodeWeights], Trace]:
+    """Minimise the objective over all nodes of a full tree.
+
+    Parameters
+    ----------
+    objective : CSTCObjective
+        What is minimised.
+    n_outputs : int
+        Number of scores of a node.
+    max_cycles : int
+        Most cycles over the nodes.
+    tol : float
+        A cycle that lowers the objective by less than this share of it is the last.
+    steepness : float
+        Factor of the scores in the sigmoid that routes rows.
+
+    Returns
+    -------
+    nodes : dict of int to NodeWeights
+        The nodes by their places in a heap.
+    trace : Trace
+        The objective on the way.
+    """
+    nodes = _start(objective, n_outputs, steepness)
+    values = [objective.value(nodes)]
+    for _ in range(max_cycles):
+        for place in sorted(nodes):
+            check_deadline()
+            moved = _lowered(nodes[place], NodeObjective(objective, nodes, place))
+            nodes = {**nodes, place: moved}
+        values.append(objective.value(nodes))
+        if values[-2] - values[-1] <= tol * abs(values[-2]):
+            break
+    return nodes, Trace(values)
+
+
+def _start(objective: CSTCObjective, n_outputs: int, steepness: float) -> dict[int, NodeWeights]:
+    """Fit each node as the end of its path, from the root down, with half of its rows on either side."""
+    n_learners = objective.learners.shape[1]
+    free = replace(objective, tradeoff=0.0, sparsity=0.0)
+    nodes: dict[int, NodeWeights] = {}
+    for place in range(1, 2**objective.depth):
+        check_deadline()
+        parent = nodes.get(place >> 1)
+        coef, intercept = np.zeros((n_learners, n_outputs)), np.zeros(n_outputs)
+        if parent is not None:
+            coef, intercept = parent.coef, parent.intercept
+        node = NodeWeights(coef, intercept, np.ones(n_outputs) / np.sqrt(n_outputs), 0.0)
+        # From the fit without penalties: coefficients shrink under the bounds, but hardly ever leave zero,
+        # where a bound is steepest.
+        nodes[place] = node
+        nodes[place] = node = _lowered(node, NodeObjective(free, nodes, place, alone=True))
+        for _ in range(_ALONE):
+            moved = _lowered(node, NodeObjective(objective, nodes, place, alone=True))
+            settled = np.allclose(moved.vector(), node.vector(), rtol=1e-3, atol=1e-4)
+            nodes[place] = node = moved
+            if settled:
+                break
+        nodes[place] = _halved(objective, nodes, place, node, steepness)
+    return nodes
+
+
+def _lowered(node: NodeWeights, bound: NodeObjective) -> NodeWeights:
+    """Return the node after some steps down its bound; the node itself if there is no way down."""
+    start = node.vector()
+    before = bound(start)[0]
+    found = minimize(bound, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
+    return node.moved(found.x) if found.fun < before else node
+
+
+def _halved(
+    objective: CSTCObjective,
+    nodes: dict[int, NodeWeights],
+    place: int,
+    node: NodeWeights,
+    steepness: float,
+) -> NodeWeights:
+    """Return the node with the direction of its leading variation, and the threshold that halves its rows."""
+    weights = objective.shares * objective.reach({**nodes, place: node})[place]
+    # What is all but zero would tell rows apart that are the same for the classifier.
+    scores = objective.scores(node.without_small())
+    direction = steepness * leading_direction(scores, weights)
+    threshold = halving_threshold(scores @ direction, weights)
+    return replace(node, direction=direction, threshold=0.0 if threshold is None else threshold)

@@ -90,7 +90,7 @@ def test_a_page_says_how_it_was_made(tmp_path: Path, monkeypatch: pytest.MonkeyP
     path = write_page(tmp_path / "new", "some", "# Some\n\nText.\n\n", "farthing reproduce xu2012")
     line = "Made by `farthing reproduce xu2012` at commit abc1234+changes."
     assert made_by("farthing reproduce xu2012") == line
-    assert path.read_text() == f"# Some\n\nText.\n\n{line}\n"
+    assert path.read_text() == f"# Some\n\n{line}\n\nText.\n"
 
 
 def test_a_tiny_run_does_not_write_to_the_results(tmp_path: Path):

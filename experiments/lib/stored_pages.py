@@ -82,6 +82,24 @@ class StoredPage:
             raise ValueError(f"The stored page has no heading {heading!r}: run it anew.")
         return re.split(rf"^#{{1,{level}}} ", parts[1], maxsplit=1, flags=re.MULTILINE)[0].strip()
 
+    def between(self, heading: str, start: str, end: str) -> str:
+        r"""Return what stands under a heading between two pieces of text; an empty one is the section's end.
+
+        Examples
+        --------
+        >>> StoredPage("# A\n\n## B\n\nGoals: all.\n\nMore.", "", "").between("## B", "Goals:", "More")
+        'all.'
+        """
+        found = self.under(heading)
+        _, first, rest = found.partition(start) if start else ("", " ", found)
+        inside, last, _ = rest.partition(end) if end else (rest, " ", "")
+        if not (first and last):
+            raise ValueError(
+                f"The stored page has nothing between {start!r} and {end!r} under {heading!r}: "
+                "run that part anew."
+            )
+        return inside.strip()
+
 
 def tables(text: str) -> list[Table]:
     r"""Return the tables of a text in Markdown.

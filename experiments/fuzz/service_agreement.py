@@ -25,7 +25,7 @@ import numpy as np
 from benchmarks.service import serving
 
 import farthing
-from experiments.lib.pages import command, options, parse, write_page
+from experiments.lib.pages import command, markdown, options, parse, write_page
 from farthing.base import get, registered, trials
 from farthing.checks.fitting import fit
 from farthing.checks.problems import Problem, problems
@@ -162,22 +162,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def page(methods: Sequence[str], n_rows: int, n_network: int, kept: Path) -> str:
     """Return the page of what was compared."""
-    lines = [
-        "| method | rows that agree in every step | requests | of these over HTTP | requests |",
-        "|---|---|---|---|---|",
-    ]
+    header = ["method", "rows that agree in every step", "requests", "of these over HTTP", "requests"]
+    rows = []
+    differ, left = [], []
     for name in methods:
         cells = [name]
         for file, count in ((f"{name}-{n_rows}", n_rows), (f"{name}-http-{n_network}", n_network)):
             if (path := kept / f"{file}.json").exists():
                 found = json.loads(path.read_text())
                 cells += [f"{found['agree']:,} of {count:,}", f"{found['requests']:,}"]
+                differ += [name] if found["agree"] < count else []
             else:
                 cells += ["not run", ""]
-        lines.append(f"| {' | '.join(cells)} |")
-    intro = (__doc__ or "").split("``farthing reproduce")[0].strip()
+                left += [name] if count else []
+        rows.append(cells)
+    intro = (__doc__ or "").split("``farthing reproduce")[0].strip().partition("\n\n")[2]
     intro = intro.replace("1,000 rows", f"{n_rows:,} rows").replace("first 50", f"first {n_network}")
-    return f"# The service beside local walks\n\n{intro}\n\n" + "\n".join(lines) + "\n"
+    said = (
+        f"{len(methods)} methods; some row differs for {', '.join(dict.fromkeys(differ)) or 'none of them'}. "
+        f"Not run: {', '.join(dict.fromkeys(left)) or 'none'}."
+    )
+    return f"# The service beside local walks\n\n{said}\n\n{intro}\n\n{markdown(header, rows)}\n"
 
 
 if __name__ == "__main__":

@@ -149,7 +149,11 @@ def restate(page: Path, stored: StoredPage, text: str, line: str, what: str = "T
         The file.
     """
     n = changes_since(stored.run_commit)
-    since = "" if n is None else f" Since that run {n} commits changed `{'` or `'.join(CODE)}`."
+    since = (
+        ""
+        if n is None
+        else f" Since that run {n} commits changed `{'` or `'.join(CODE)}`; it was not repeated."
+    )
     return save(page, place(text, f"{stored.made}{since} {what} by `{line}` at commit {commit()}."))
 
 

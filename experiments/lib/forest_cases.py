@@ -140,10 +140,12 @@ class Runs:
         """Return how many forests of a table are pruned."""
         return self._seeds.get(table, self._other_seeds)
 
-    def prunings(self, table: str, settings: dict[str, Any], names: tuple[str, ...]) -> Curves:
+    def prunings(
+        self, table: str, settings: dict[str, Any], names: tuple[str, ...], n_seeds: int | None = None
+    ) -> Curves:
         """Return the curves of several ways to prune the same forests, a list of seeds each."""
         curves: Curves = {name: [] for name in names}
-        for seed in range(self.seeds(table)):  # seed by seed, so that a forest is grown once
+        for seed in range(self.seeds(table) if n_seeds is None else n_seeds):  # a forest is grown once
             for name in names:
                 curves[name].append(self.pruning(table, seed, settings, name))
         return curves

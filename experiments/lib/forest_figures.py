@@ -152,40 +152,43 @@ def figure_4_4(runs: Runs, folder: Path) -> str:
     draw(ax, weighted, "miniboone_tiny: costs uniform and by weight", "by weight, ")
     ax.legend()
     save(figure, folder / "nan2018_forests_4_4.png")
-    budgets = budgets_of(
-        {str(place): run for place, run in enumerate((*uniform.values(), *weighted.values()))}
-    )
+    found = [run for prices in (uniform, weighted) for of in prices.values() for run in of]
+    least = max(run[run[:, 0] > 0, 0].min() for run in found)  # from here on all have bought something
+    budgets = np.linspace(least, max(run[:, 0].max() for run in found), N_BUDGETS)
     errors = {
-        (name, prices is weighted): chosen(prices[name], budgets).mean(axis=0)
+        (name, prices is weighted): chosen(prices[name], budgets)
         for prices in (uniform, weighted)
         for name in both
     }
-    known = np.isfinite(np.sum(list(errors.values()), axis=0))
     rows = []
     for name in both:
-        before, after = (errors[name, other][known].mean() for other in (False, True))
+        before, after = (errors[name, other].mean() for other in (False, True))
         rows.append([name, f"{before:.4f}", f"{after:.4f}", f"{after - before:+.4f}"])
     return markdown(["mean error", "uniform prices", "prices by weight", "difference"], rows)
 
 
-def figure_4_5(runs: Runs, folder: Path) -> str:
-    """Draw prunings of forests of two impurities; return what the forests cost and err before pruning."""
-    both = ("BudgetPrune", "CCP")
+def figure_4_5(runs: Runs, n_seeds: int, folder: Path) -> str:
+    """Draw prunings of forests of two impurities; return what the forests cost and err before pruning.
+
+    Covtype has ``n_seeds`` forests of each.
+    """
+    both, pairs = ("BudgetPrune", "CCP"), {"impurity": "pairs", "max_cuts": 20}
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
     rows = []
     for ax, table in zip(axes, ("miniboone_tiny", "covtype"), strict=True):
-        found = [
-            runs.prunings(table, {}, both),
-            runs.prunings(table, {"impurity": "pairs", "max_cuts": 20}, both),
-        ]
+        n = n_seeds if table == "covtype" else runs.seeds(table)
+        found = [runs.prunings(table, settings, both, n) for settings in ({}, pairs)]
         for curves, prefix in zip(found, ("entropy, ", "pairs, "), strict=True):
-            draw(ax, curves, f"{table}, {runs.seeds(table)} seeds", prefix)
+            draw(ax, curves, f"{table}, seeds: {n}", prefix)
         ax.legend()
         whole = [np.mean([run[run[:, 0].argmax(), 2:] for run in curves["CCP"]], axis=0) for curves in found]
         (cost, error), (pairs_cost, pairs_error) = whole
-        rows.append([table, f"{cost:.1f}", f"{pairs_cost:.1f}", f"{error:.4f}", f"{pairs_error:.4f}"])
+        figures = [f"{cost:.1f}", f"{pairs_cost:.1f}", f"{error:.4f}", f"{pairs_error:.4f}"]
+        rows.append([table, *figures, n])
     save(figure, folder / "nan2018_forests_4_5.png")
-    return markdown(["unpruned", "cost, entropy", "cost, Pairs", "error, entropy", "error, Pairs"], rows)
+    return markdown(
+        ["unpruned", "cost, entropy", "cost, Pairs", "error, entropy", "error, Pairs", "seeds"], rows
+    )
 
 
 def figure_4_6(runs: Runs, folder: Path) -> str:

@@ -127,7 +127,7 @@ def add_restate(parser: ArgumentParser) -> None:
     )
 
 
-def restate(page: Path, stored: StoredPage, text: str, line: str, what: str = "Text") -> Path:
+def restate(page: Path, stored: StoredPage, text: str, line: str, what: str = "text") -> Path:
     """Write a page anew whose figures are those of the stored page.
 
     Parameters
@@ -149,12 +149,9 @@ def restate(page: Path, stored: StoredPage, text: str, line: str, what: str = "T
         The file.
     """
     n = changes_since(stored.run_commit)
-    since = (
-        ""
-        if n is None
-        else f" Since that run {n} commits changed `{'` or `'.join(CODE)}`; it was not repeated."
-    )
-    return save(page, place(text, f"{stored.made}{since} {what} by `{line}` at commit {commit()}."))
+    since = "" if n is None else f" Since that run {n} commits changed `{'` or `'.join(CODE)}`."
+    anew = f"Made anew since: {what}, by `{line}` at commit {commit()}; all else is of that run."
+    return save(page, place(text, f"{stored.made}{since} {anew}"))
 
 
 def changes_since(since: str, paths: Sequence[str] = CODE) -> int | None:

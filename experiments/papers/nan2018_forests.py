@@ -24,6 +24,7 @@ from experiments.lib.forest_claims import (
     split_claims,
     subset_claims,
     tree_claims,
+    usage_claims,
 )
 from experiments.lib.forest_figures import (
     N_BUDGETS,
@@ -138,7 +139,7 @@ def table_4_1(task: Task, n_estimators: int) -> str:
 
 
 def parts(
-    runs: Runs, forest_seeds: int, names: Sequence[str], out: Path
+    runs: Runs, forest_seeds: int, split_seeds: int, names: Sequence[str], out: Path
 ) -> dict[str, Callable[[], dict[str, str]]]:
     """Return what runs each part of the page and gives its fields."""
     n_mini = runs.seeds("miniboone_tiny")
@@ -152,7 +153,7 @@ def parts(
         "figure3.4": lambda: {"trees": figure_3_4(names, out)},
         "figure4.3": lambda: dict(zip(("pruned_mini", "pruned_large"), figure_4_3(runs, out), strict=True)),
         "figure4.4": lambda: {"prices": figure_4_4(runs, out)},
-        "figure4.5": lambda: {"splits": figure_4_5(runs, out)},
+        "figure4.5": lambda: {"splits": figure_4_5(runs, split_seeds, out)},
         "figure4.6": lambda: {"subsets": figure_4_6(runs, out)},
     }
 
@@ -174,6 +175,7 @@ def claims(fields: dict[str, str]) -> str:
         *price_claims(fields["prices"]),
         *split_claims(fields["splits"]),
         *subset_claims(fields["subsets"]),
+        *usage_claims(fields["usage"]),
     ]
     return failing_first(found)
 
@@ -184,17 +186,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=5, help="seeds (5; 10 runs in the thesis)")
     parser.add_argument("--prune-seeds", type=int, default=5, help="seeds of figure 4.3 on covtype (5)")
     parser.add_argument("--forest-seeds", type=int, default=3, help="seeds of table 3.1 on covtype (3)")
+    parser.add_argument("--split-seeds", type=int, default=5, help="seeds of figure 4.5 on covtype (5)")
     parser.add_argument("--parts", nargs="*", choices=STORED, help="run these only; the rest from the page")
     given = parse(parser, NAME, arguments)
     seeds = 1 if given.tiny else given.seeds
-    prune_seeds, forest_seeds = min(seeds, given.prune_seeds), min(seeds, given.forest_seeds)
+    most = (given.prune_seeds, given.forest_seeds, given.split_seeds)
+    prune_seeds, forest_seeds, split_seeds = (min(seeds, n) for n in most)
     size, shrink = (TINY, TINY_SHRINK) if given.tiny else (Size(), 1)
     runs = Runs(Cache(given.kept), size, shrink, seeds, prune_seeds)
     names = (PIMA,) if given.tiny else (*TABLES, PIMA)
     wanted = list(STORED) if given.parts is None else given.parts
     found = None if given.parts is None else StoredPage.read(RESULTS / f"{NAME}.md")
     fields: dict[str, str] = {}
-    for part, run in parts(runs, forest_seeds, names, given.out).items():
+    for part, run in parts(runs, forest_seeds, split_seeds, names, given.out).items():
         fields |= run() if found is None or part in wanted else stored_part(part, found)
     peers = {row[0]: row[1] for row in tables(fields["large"])[0].rows}
     text = PAGE.read_text().format(
@@ -219,8 +223,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if found is None:
         write_page(given.out, NAME, text, line)
     else:
-        what = ", ".join(["Text", *wanted])
-        restate(given.out / f"{NAME}.md", found, text, command(NAME, "--parts", *wanted), what)
+        what = ", ".join(["text", *wanted])
+        restate(
+            given.out / f"{NAME}.md",
+            found,
+            text,
+            command(NAME, "--split-seeds", split_seeds, "--parts", *wanted),
+            what,
+        )
 
 
 def _error(cell: str) -> str:

@@ -12,7 +12,8 @@ from experiments.lib.pages import RESULTS, ROOT, made_by, options, parse, write_
 
 from farthing.cli.reproduce import experiments
 
-PAGES = sorted(RESULTS.glob("*.md"))
+# The index is kept by hand: test_results_index.py.
+PAGES = sorted(set(RESULTS.glob("*.md")) - {RESULTS / "index.md"})
 MADE = re.compile(r"Made by `([^`]+)` at commit ([0-9a-f]{7,40})(\+changes)?[.,]")
 REPRODUCED = re.compile(r"farthing reproduce ([\w-]+)")
 MODULE = re.compile(r"python -m ((?:experiments|benchmarks)\b[\w.]*)(?: ([a-z]\w*))?")

@@ -59,8 +59,9 @@ def test_the_run_stays_named_however_often_the_text_is_written(
     assert (title, text) == ("# Some", "New text.")
     assert made == (
         "Made by `farthing reproduce xu2012` at commit abc1234, on 2 cores, Python 3.11. "
-        "Since that run 7 commits changed `src/farthing` or `cpp`; it was not repeated. "
-        "Text by `farthing reproduce xu2012 --restate` at commit fff0000."
+        "Since that run 7 commits changed `src/farthing` or `cpp`. "
+        "Made anew since: text, by `farthing reproduce xu2012 --restate` at commit fff0000; "
+        "all else is of that run."
     )
 
 

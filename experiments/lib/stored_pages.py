@@ -19,6 +19,7 @@ from experiments.lib.pages import ROOT, commit, place, save
 MADE: Final = re.compile(
     r"Made by `([^`]+)` at commit ([0-9a-f]{7,40})(?:\+changes)?[^`\n]*?\.(?= |$)", re.MULTILINE
 )
+ANEW: Final = re.compile(r"(?<=[:;] )([\w., ]+), by `([^`]+)` at commit ([0-9a-f]+(?:\+changes)?)(?=;)")
 CODE: Final = ("src/farthing", "cpp")
 
 
@@ -53,11 +54,14 @@ class StoredPage:
         The sentence that names the command and the commit of the run.
     run_commit : str
         That commit.
+    anew : tuple of tuples
+        What was made anew since, with the command and the commit of each.
     """
 
     text: str
     made: str
     run_commit: str
+    anew: tuple[tuple[str, str, str], ...] = ()
 
     @classmethod
     def read(cls, path: Path) -> StoredPage:
@@ -66,7 +70,9 @@ class StoredPage:
         made = MADE.search(text)
         if made is None:
             raise ValueError(f"{path} does not name the command and the commit that made it: run it anew.")
-        return cls(text, made[0], made[2])
+        line = text[made.start() :].partition("\n")[0]
+        found = ANEW.findall(line.partition("Made anew since")[2])
+        return cls(text, made[0], made[2], tuple((what, by, at) for what, by, at in found))
 
     def under(self, heading: str) -> str:
         r"""Return what follows a heading, up to the next one of its level or above.
@@ -141,7 +147,7 @@ def restate(page: Path, stored: StoredPage, text: str, line: str, what: str = "t
     line : str
         The command that wrote the text.
     what : str
-        What of the page the command has made.
+        What of the page the command has made, with commas between.
 
     Returns
     -------
@@ -150,8 +156,11 @@ def restate(page: Path, stored: StoredPage, text: str, line: str, what: str = "t
     """
     n = changes_since(stored.run_commit)
     since = "" if n is None else f" Since that run {n} commits changed `{'` or `'.join(CODE)}`."
-    anew = f"Made anew since: {what}, by `{line}` at commit {commit()}; all else is of that run."
-    return save(page, place(text, f"{stored.made}{since} {anew}"))
+    parts = what.split(", ")
+    kept = [(", ".join(p for p in of.split(", ") if p not in parts), *how) for of, *how in stored.anew]
+    anew = [f"{of}, by `{by}` at commit {at}" for of, by, at in (*kept, (what, line, commit())) if of]
+    made = f"{stored.made}{since} Made anew since: {'; '.join(anew)}; all else is of that run."
+    return save(page, place(text, made))
 
 
 def changes_since(since: str, paths: Sequence[str] = CODE) -> int | None:

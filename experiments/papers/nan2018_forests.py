@@ -9,6 +9,7 @@ anew. FARTHING_DATA must name the folder of the tables; see `farthing.datasets.l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -138,29 +139,46 @@ def table_4_1(task: Task, n_estimators: int) -> str:
 # ---- the page ----------------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True)
+class Scale:
+    """How much is run: seeds of each part, the size of the models, and one row in so many."""
+
+    seeds: int = 5
+    prune_seeds: int = 5
+    forest_seeds: int = 3
+    split_seeds: int = 5
+    size: Size = field(default_factory=Size)
+    shrink: int = 1
+
+
 def parts(
-    runs: Runs, forest_seeds: int, split_seeds: int, names: Sequence[str], out: Path
+    cache: Cache, scale: Scale, names: Sequence[str], out: Path
 ) -> dict[str, Callable[[], dict[str, str]]]:
     """Return what runs each part of the page and gives its fields."""
-    n_mini = runs.seeds("miniboone_tiny")
+    runs = Runs(cache, scale.size, scale.shrink, scale.seeds, scale.prune_seeds)
     return {
         "table3.1": lambda: {
-            "mini": table_3_1(runs, "miniboone_tiny", n_mini),
-            "large": table_3_1(runs, "covtype", forest_seeds),
+            "mini": table_3_1(runs, "miniboone_tiny", scale.seeds),
+            "large": table_3_1(runs, "covtype", scale.forest_seeds),
         },
-        "table4.1": lambda: {"usage": table_4_1(runs.task("miniboone_tiny", 0), runs.size.n_estimators)},
+        "table4.1": lambda: {"usage": table_4_1(runs.task("miniboone_tiny", 0), scale.size.n_estimators)},
         "figure3.3": lambda: {"against": figure_3_3(runs, out)},
         "figure3.4": lambda: {"trees": figure_3_4(names, out)},
         "figure4.3": lambda: dict(zip(("pruned_mini", "pruned_large"), figure_4_3(runs, out), strict=True)),
         "figure4.4": lambda: {"prices": figure_4_4(runs, out)},
-        "figure4.5": lambda: {"splits": figure_4_5(runs, split_seeds, out)},
+        "figure4.5": lambda: {"splits": figure_4_5(runs, scale.split_seeds, out)},
         "figure4.6": lambda: {"subsets": figure_4_6(runs, out)},
     }
 
 
+def stored_fields(page: StoredPage) -> dict[str, str]:
+    """Return the fields of all parts of the stored page."""
+    return {name: text for part in STORED for name, text in stored_part(part, page).items()}
+
+
 def stored_part(part: str, page: StoredPage) -> dict[str, str]:
     """Return the fields of a part of the stored page."""
-    return {field: page.between(heading, start, end) for field, heading, start, end in STORED[part]}
+    return {name: page.between(heading, start, end) for name, heading, start, end in STORED[part]}
 
 
 def claims(fields: dict[str, str]) -> str:
@@ -180,6 +198,28 @@ def claims(fields: dict[str, str]) -> str:
     return failing_first(found)
 
 
+def fill(fields: dict[str, str], scale: Scale) -> str:
+    """Return the page of the fields of all parts."""
+    peers = {row[0]: row[1] for row in tables(fields["large"])[0].rows}
+    whole = "36,603/15,688/58,101 rows as in the thesis"
+    return PAGE.read_text().format(
+        claims=claims(fields),
+        unavailable=" and ".join(UNAVAILABLE),
+        peer=_error(peers[f"ours: {PEER}"]),
+        thesis_peer=_error(peers["thesis: RF(entropy)"]),
+        shown=whole if scale.shrink == 1 else f"1/{scale.shrink} of the thesis's rows",
+        seeds=scale.seeds,
+        prune_seeds=scale.prune_seeds,
+        forest_seeds=scale.forest_seeds,
+        n_estimators=scale.size.n_estimators,
+        alphas=", ".join(map(str, ALPHAS)),
+        miser=scale.size.miser_trees,
+        leaves=", ".join(map(str, LEAVES)),
+        n_budgets=N_BUDGETS,
+        **fields,
+    )
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run everything, or some parts, and write the page."""
     parser = options(__doc__)
@@ -190,47 +230,22 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--parts", nargs="*", choices=STORED, help="run these only; the rest from the page")
     given = parse(parser, NAME, arguments)
     seeds = 1 if given.tiny else given.seeds
-    most = (given.prune_seeds, given.forest_seeds, given.split_seeds)
-    prune_seeds, forest_seeds, split_seeds = (min(seeds, n) for n in most)
-    size, shrink = (TINY, TINY_SHRINK) if given.tiny else (Size(), 1)
-    runs = Runs(Cache(given.kept), size, shrink, seeds, prune_seeds)
+    counts = (min(seeds, n) for n in (given.prune_seeds, given.forest_seeds, given.split_seeds))
+    scale = Scale(seeds, *counts, *((TINY, TINY_SHRINK) if given.tiny else ()))
     names = (PIMA,) if given.tiny else (*TABLES, PIMA)
     wanted = list(STORED) if given.parts is None else given.parts
     found = None if given.parts is None else StoredPage.read(RESULTS / f"{NAME}.md")
     fields: dict[str, str] = {}
-    for part, run in parts(runs, forest_seeds, split_seeds, names, given.out).items():
+    for part, run in parts(Cache(given.kept), scale, names, given.out).items():
         fields |= run() if found is None or part in wanted else stored_part(part, found)
-    peers = {row[0]: row[1] for row in tables(fields["large"])[0].rows}
-    text = PAGE.read_text().format(
-        claims=claims(fields),
-        unavailable=" and ".join(UNAVAILABLE),
-        peer=_error(peers[f"ours: {PEER}"]),
-        thesis_peer=_error(peers["thesis: RF(entropy)"]),
-        shown=f"1/{shrink} of the thesis's rows"
-        if shrink > 1
-        else "36,603/15,688/58,101 rows as in the thesis",
-        seeds=seeds,
-        prune_seeds=prune_seeds,
-        forest_seeds=forest_seeds,
-        n_estimators=size.n_estimators,
-        alphas=", ".join(map(str, ALPHAS)),
-        miser=size.miser_trees,
-        leaves=", ".join(map(str, LEAVES)),
-        n_budgets=N_BUDGETS,
-        **fields,
-    )
-    line = command(NAME, "--seeds", seeds, "--prune-seeds", prune_seeds, "--forest-seeds", forest_seeds)
+    text = fill(fields, scale)
     if found is None:
-        write_page(given.out, NAME, text, line)
+        used = {"--seeds": seeds, "--prune-seeds": scale.prune_seeds, "--forest-seeds": scale.forest_seeds}
+        pairs = [word for pair in {**used, "--split-seeds": scale.split_seeds}.items() for word in pair]
+        write_page(given.out, NAME, text, command(NAME, *pairs))
     else:
-        what = ", ".join(["text", *wanted])
-        restate(
-            given.out / f"{NAME}.md",
-            found,
-            text,
-            command(NAME, "--split-seeds", split_seeds, "--parts", *wanted),
-            what,
-        )
+        line = command(NAME, "--split-seeds", scale.split_seeds, "--parts", *wanted)
+        restate(given.out / f"{NAME}.md", found, text, line, ", ".join(["text", *wanted]))
 
 
 def _error(cell: str) -> str:

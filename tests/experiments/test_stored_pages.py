@@ -65,6 +65,22 @@ def test_the_run_stays_named_however_often_the_text_is_written(
     )
 
 
+def test_parts_that_were_run_anew_keep_their_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(stored_pages, "changes_since", lambda _: 7)
+    path = page(tmp_path)
+    for commit, what in (("aaa0000", "text, figure3.4, figure4.4"), ("bbb0000", "text, figure4.4")):
+        monkeypatch.setattr(stored_pages, "commit", lambda commit=commit: commit)
+        restate(path, StoredPage.read(path), "# Some\n\nText.\n", f"farthing reproduce {commit}", what)
+    assert (
+        path.read_text()
+        .splitlines()[2]
+        .endswith(
+            " Made anew since: figure3.4, by `farthing reproduce aaa0000` at commit aaa0000; "
+            "text, figure4.4, by `farthing reproduce bbb0000` at commit bbb0000; all else is of that run."
+        )
+    )
+
+
 def test_a_page_that_does_not_say_how_it_was_made_is_refused(tmp_path: Path):
     with pytest.raises(ValueError, match="does not name the command"):
         StoredPage.read(page(tmp_path, "# Some\n\nText.\n"))

@@ -87,6 +87,7 @@ def test_figures_4_4_and_4_5():
     assert verdicts(
         claims.price_claims(prices + rows.replace("-0.02", "+0.02").replace("+0.01", "-0.01"))
     ) == [True]
-    splits = "| unpruned | a | b | c | d |\n|---|---|---|---|---|\n"
-    rows = "| dna | 30.0 | 20.0 | 0.1 | 0.2 |\n| covtype | 30.0 | 20.0 | 0.2 | 0.1 |\n"
-    assert verdicts(claims.split_claims(splits + rows)) == [True, False]
+    splits = "| unpruned | a | b | c | d | e | f | g | seeds |\n|---|---|---|---|---|---|---|---|---|\n"
+    dna = "| dna | 30.0 | 20.0 | 0.1 | 0.2 | 0 of 4 | 4 of 4 | 0 of 8 | 5 |\n"
+    covtype = "| covtype | 30.0 | 20.0 | 0.2 | 0.1 | 3 of 4 | 4 of 4 | 2 of 8 | 5 |\n"
+    assert verdicts(claims.split_claims(splits + dna + covtype)) == [True, True, False, True, False]

@@ -8,7 +8,8 @@ go to the application itself; for the first 50 rows also over HTTP, to `farthing
 
 ``farthing reproduce service_agreement [--rows 1000] [--network 50] [--methods NAME ...]`` writes
 docs/results/service_agreement.md. Each method is kept when it is done, so a run can be stopped and goes on
-where it stopped. ``--restate`` runs nothing and writes the text anew from the page that is there.
+where it stopped. ``--restate`` runs the named methods, if any, and takes the others from the page that is
+there.
 """
 
 from __future__ import annotations
@@ -156,19 +157,24 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parse(parser, NAME, arguments)
     every = [name for name in registered() if get(name).__module__.split(".")[0] == farthing.__name__]
     if given.restate:
+        anew = given.methods or []
+        directly(anew, given.rows, given.kept)
+        over_http(anew, given.network, given.kept)
         found = StoredPage.read(RESULTS / f"{NAME}.md")
-        restate(given.out / f"{NAME}.md", found, stored(found, every), command(NAME, "--restate"))
+        text = stored(found, every, rows_of(anew, given.rows, given.network, given.kept))
+        line = command(NAME, "--restate", *(["--methods", *anew] if anew else []))
+        restate(given.out / f"{NAME}.md", found, text, line, ", ".join(["text", *anew]))
         return
     if given.tiny:
         every, given.rows, given.network = list(TINY_METHODS), 10, 0
     directly(given.methods or every, given.rows, given.kept)
     over_http(given.methods or every, given.network, given.kept)
-    text = page(every, given.rows, given.network, given.kept)
+    text = text_of(rows_of(every, given.rows, given.network, given.kept), given.rows, given.network, every)
     write_page(given.out, NAME, text, command(NAME, "--rows", given.rows, "--network", given.network))
 
 
-def page(methods: Sequence[str], n_rows: int, n_network: int, kept: Path) -> str:
-    """Return the page of what was compared."""
+def rows_of(methods: Sequence[str], n_rows: int, n_network: int, kept: Path) -> list[tuple[str, ...]]:
+    """Return the lines of the table, from what is kept."""
     rows = []
     for name in methods:
         cells = [name]
@@ -179,7 +185,7 @@ def page(methods: Sequence[str], n_rows: int, n_network: int, kept: Path) -> str
             else:
                 cells += ["not run", ""]
         rows.append(tuple(cells))
-    return text_of(rows, n_rows, n_network, methods)
+    return rows
 
 
 def text_of(rows: Sequence[Sequence[str]], n_rows: int, n_network: int, methods: Sequence[str]) -> str:
@@ -200,11 +206,17 @@ def text_of(rows: Sequence[Sequence[str]], n_rows: int, n_network: int, methods:
     return f"# The service beside local walks\n\n{said}\n\n{intro}\n\n{markdown(HEADER, rows)}\n"
 
 
-def stored(found: StoredPage, methods: Sequence[str]) -> str:
-    """Return the page anew, from the figures of the stored one."""
-    rows = tables(found.text)[0].rows
-    n_rows, n_network = (int(rows[0][place].split(" of ")[1].replace(",", "")) for place in (1, 3))
-    return text_of(rows, n_rows, n_network, methods)
+def stored(found: StoredPage, methods: Sequence[str], fresh: Sequence[tuple[str, ...]] = ()) -> str:
+    """Return the page anew, from the figures of the stored one and the lines that were run since.
+
+    Methods that are no longer registered are left out.
+    """
+    rows = {row[0]: row for row in tables(found.text)[0].rows}
+    n_rows, n_network = (
+        int(next(iter(rows.values()))[place].split(" of ")[1].replace(",", "")) for place in (1, 3)
+    )
+    rows |= {row[0]: row for row in fresh}
+    return text_of([rows[name] for name in sorted(rows) if name in methods], n_rows, n_network, methods)
 
 
 if __name__ == "__main__":

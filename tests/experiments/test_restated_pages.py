@@ -40,3 +40,7 @@ def test_the_service_page_names_what_differs_and_what_is_missing():
     assert "Methods compared: 2. A row differs in some step for A. " in text
     assert "Not compared, or not over HTTP: B, C." in text
     assert service_agreement.stored(StoredPage(text, "", ""), ["A", "B", "C"]) == text
+    fresh = [("C", "10 of 10", "30", "5 of 5", "15")]
+    again = service_agreement.stored(StoredPage(text, "", ""), ["B", "C"], fresh)
+    assert "Methods compared: 2. A row differs in some step for none. " in again
+    assert "Not compared, or not over HTTP: B." in again

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from experiments.lib.stored_pages import tables
+
 
 @dataclass(frozen=True)
 class Line:
@@ -84,3 +86,32 @@ def table(lines: list[Line]) -> str:
     ]
     text.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
     return "\n".join(text)
+
+
+def standing(lines: str) -> str:
+    """Say which goals are missed, and where the ratio is not in our favour.
+
+    Parameters
+    ----------
+    lines : str
+        A table as `table` returns it. Ratios are to be below 1, or above 1 where the goal is a least ratio.
+
+    Examples
+    --------
+    >>> print(standing(table([Line("grow", "LightGBM", 2.0, 1.0, 2.0, 3.0)])))
+    Goals met: 1 of 1. The ratio is not in our favour at: grow (2.00, LightGBM).
+    """
+    missed, behind, n_goals = [], [], 0
+    for what, _, _, rival, ratio, goal, _ in tables(lines)[0].rows:
+        at_least, limit = goal.startswith(">="), float(goal.split()[-1]) if goal else None
+        shown = f"{what} ({ratio}, {rival})"
+        if limit is not None:
+            n_goals += 1
+            missed += [shown] if (float(ratio) < limit if at_least else float(ratio) > limit) else []
+        behind += [shown] if (float(ratio) < 1 if at_least else float(ratio) > 1) else []
+    text = f"Goals met: {n_goals - len(missed)} of {n_goals}."
+    if missed:
+        text += f" Missed: {'; '.join(missed)}."
+    if behind:
+        text += f" The ratio is not in our favour at: {'; '.join(behind)}."
+    return text

@@ -3,7 +3,8 @@
 ``farthing reproduce default_set`` writes docs/results/default_set.md. Every method is fitted with its whole
 grid on training rows; what each model pays and scores on validation rows, and how often it is right on test
 rows, is kept, one file for each table, seed and fold. Then any set of methods and any rule of choice can be
-tried without a fit. FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
+tried without a fit. ``--restate`` runs nothing and writes the text anew from the page that is there.
+FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold
 
 from experiments.lib.mean_budgets import SHARES, Split
-from experiments.lib.pages import command, options, parse, write_page
+from experiments.lib.pages import RESULTS, command, markdown, options, parse, write_page
+from experiments.lib.stored_pages import StoredPage, Table, add_restate, restate, tables
 from farthing.base import SweepContext
 from farthing.base.registry import get
 from farthing.costs import CostSheet
@@ -35,6 +37,8 @@ from farthing.frontier.sweep_run import evaluate
 NAME = "default_set"
 TABLES = ("bupa_liver", "ionosphere", "sonar", "house_votes_84", "breast_cancer_wdbc", "ecoli", "splice")
 N_FOLDS = 5
+# Lines of the page.
+DEFAULT, EVERY, WITHOUT, BEST = "the default set", "all methods", "the default set without ", "the best score"
 TINY_METHODS = ("BudgetTreeClassifier", "AdaBoostBTClassifier")
 Keep = Callable[[str, bool], bool]  # of a method, and whether the setting is tried by default
 Rule = Callable[[Frontier, float], Point | None]
@@ -125,23 +129,66 @@ def page(kept: Path) -> str:
         return frontier.within(budget)
 
     lines: dict[str, tuple[Keep, Rule]] = {
-        "the default set": (lambda _, lean: lean, take),
-        "all methods": (lambda *_: True, take),
-        **{f"the default set without {left}": (without(left), take) for left in methods},
-        "the default set, the best score": (lambda _, lean: lean, best),
-        "all methods, the best score": (lambda *_: True, best),
+        DEFAULT: (lambda _, lean: lean, take),
+        EVERY: (lambda *_: True, take),
+        **{f"{WITHOUT}{left}": (without(left), take) for left in methods},
+        f"{DEFAULT}, {BEST}": (lambda _, lean: lean, best),
+        f"{EVERY}, {BEST}": (lambda *_: True, best),
     }
-    text = [HEAD, f"| what is tried | {' | '.join(results)} | mean |", "|---|" + "---|" * (len(results) + 1)]
+    rows = []
     for label, (keep, rule) in lines.items():
         means = [np.mean([accuracy(one, keep, rule) for one in found]) for found in results.values()]
-        text.append(f"| {label} | {' | '.join(f'{mean:.4f}' for mean in means)} | {np.mean(means):.4f} |")
+        rows.append((label, *(f"{mean:.4f}" for mean in means), f"{np.mean(means):.4f}"))
     folds = ", ".join(f"{name} {len(found)}" for name, found in results.items())
-    text.append(f"\nFolds measured: {folds}.")
-    print("\n".join(text))
-    return "\n".join(text) + "\n"
+    return text_of(Table(("what is tried", *results, "mean"), tuple(rows)), folds)
+
+
+def text_of(table: Table, folds: str) -> str:
+    """Return the page of a table of accuracies; ``folds`` says how many of each table were measured."""
+    return HEAD.format(
+        summary=summary(table),
+        missing=missing(table.header[1:-1], folds),
+        table=markdown(table.header, table.rows),
+        folds=folds,
+    )
+
+
+def summary(table: Table) -> str:
+    """Say which methods do not earn their place in the default set, and how it stands beside all methods."""
+    mean = dict(zip(table.column("what is tried"), map(float, table.column("mean")), strict=True))
+    useless = [
+        f"{name.removeprefix(WITHOUT)} ({mean[name] - mean[DEFAULT]:+.4f} without it)"
+        for name in mean
+        if name.startswith(WITHOUT) and mean[name] >= mean[DEFAULT]
+    ]
+    gap, rule = mean[EVERY] - mean[DEFAULT], mean[DEFAULT] - mean[f"{DEFAULT}, {BEST}"]
+    return (
+        f"Methods without which the default set loses nothing on average: {', '.join(useless) or 'none'}. "
+        f"With all methods in its place the accuracy changes by {gap:+.4f}. The front door's rule of choice "
+        f"is {rule:+.4f} above taking the best score. These differences have no standard errors."
+    )
+
+
+def missing(measured: Sequence[str], folds: str) -> str:
+    """Say which tables and folds were not measured."""
+    lacking = [name for name in TABLES if name not in measured]
+    counts = dict(entry.rsplit(" ", 1) for entry in folds.split(", "))
+    few = [f"{name} {count}" for name, count in counts.items() if int(count) < N_FOLDS]
+    return " ".join(
+        [f"Not measured: {', '.join(lacking)}."] * bool(lacking)
+        + [f"Fewer than the {N_FOLDS} folds: {', '.join(few)}."] * bool(few)
+    )
+
+
+def stored(found: StoredPage) -> str:
+    """Return the page anew, from the figures of the stored one."""
+    folds = found.text.partition("Folds measured: ")[2].partition(".")[0]
+    return text_of(tables(found.text)[0], folds)
 
 
 HEAD = """# What the front door tries by default
+
+{summary} {missing}
 
 Accuracy on test rows, on average over folds and six mean budgets, 2 to 100 % of what all features cost. A
 third of what a fold learns from chooses; the chosen model is not fitted again. Prices are random but for
@@ -149,6 +196,10 @@ bupa_liver, which has its own. None of these tables is in [front_door.md](front_
 
 "The best score" takes the highest accuracy on validation rows; the others choose as the front door does
 (`farthing.frontier.choice`).
+
+{table}
+
+Folds measured: {folds}.
 """
 
 
@@ -158,7 +209,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tables", nargs="*", choices=TABLES, default=list(TABLES))
     parser.add_argument("--seeds", type=int, nargs="*", default=[100])
     parser.add_argument("--folds", type=int, nargs="*", default=list(range(N_FOLDS)))
+    add_restate(parser)
     args = parse(parser, NAME, arguments)
+    if args.restate:
+        found = StoredPage.read(RESULTS / f"{NAME}.md")
+        restate(args.out / f"{NAME}.md", found, stored(found), command(NAME, "--restate"))
+        return
     methods = None
     if args.tiny:
         args.tables, args.folds, methods = ["bupa_liver"], [0], TINY_METHODS

@@ -8,7 +8,8 @@ go to the application itself; for the first 50 rows also over HTTP, to `farthing
 
 ``farthing reproduce service_agreement [--rows 1000] [--network 50] [--methods NAME ...]`` writes
 docs/results/service_agreement.md. Each method is kept when it is done, so a run can be stopped and goes on
-where it stopped.
+where it stopped. ``--restate`` runs the named methods, if any, and takes the others from the page that is
+there.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ import numpy as np
 from benchmarks.service import serving
 
 import farthing
-from experiments.lib.pages import command, options, parse, write_page
+from experiments.lib.pages import RESULTS, command, markdown, options, parse, write_page
+from experiments.lib.stored_pages import StoredPage, add_restate, restate, tables
 from farthing.base import get, registered, trials
 from farthing.checks.fitting import fit
 from farthing.checks.problems import Problem, problems
@@ -34,6 +36,7 @@ from farthing.service import Client, RemoteWalk, Settings, create_app
 from farthing.walks import REFUSED
 
 NAME = "service_agreement"
+HEADER = ("method", "rows that agree in every step", "requests", "of these over HTTP", "requests")
 TINY_METHODS = ("AdaBoostRSClassifier", "BudgetTreeClassifier", "GreedyMiserRegressor")
 
 
@@ -150,22 +153,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--network", type=int, default=50)
     parser.add_argument("--methods", nargs="*", help="all if left out")
+    add_restate(parser)
     given = parse(parser, NAME, arguments)
     every = [name for name in registered() if get(name).__module__.split(".")[0] == farthing.__name__]
+    if given.restate:
+        anew = given.methods or []
+        directly(anew, given.rows, given.kept)
+        over_http(anew, given.network, given.kept)
+        found = StoredPage.read(RESULTS / f"{NAME}.md")
+        text = stored(found, every, rows_of(anew, given.rows, given.network, given.kept))
+        line = command(NAME, "--restate", *(["--methods", *anew] if anew else []))
+        restate(given.out / f"{NAME}.md", found, text, line, ", ".join(["text", *anew]))
+        return
     if given.tiny:
         every, given.rows, given.network = list(TINY_METHODS), 10, 0
     directly(given.methods or every, given.rows, given.kept)
     over_http(given.methods or every, given.network, given.kept)
-    text = page(every, given.rows, given.network, given.kept)
+    text = text_of(rows_of(every, given.rows, given.network, given.kept), given.rows, given.network, every)
     write_page(given.out, NAME, text, command(NAME, "--rows", given.rows, "--network", given.network))
 
 
-def page(methods: Sequence[str], n_rows: int, n_network: int, kept: Path) -> str:
-    """Return the page of what was compared."""
-    lines = [
-        "| method | rows that agree in every step | requests | of these over HTTP | requests |",
-        "|---|---|---|---|---|",
-    ]
+def rows_of(methods: Sequence[str], n_rows: int, n_network: int, kept: Path) -> list[tuple[str, ...]]:
+    """Return the lines of the table, from what is kept."""
+    rows = []
     for name in methods:
         cells = [name]
         for file, count in ((f"{name}-{n_rows}", n_rows), (f"{name}-http-{n_network}", n_network)):
@@ -174,10 +184,39 @@ def page(methods: Sequence[str], n_rows: int, n_network: int, kept: Path) -> str
                 cells += [f"{found['agree']:,} of {count:,}", f"{found['requests']:,}"]
             else:
                 cells += ["not run", ""]
-        lines.append(f"| {' | '.join(cells)} |")
-    intro = (__doc__ or "").split("``farthing reproduce")[0].strip()
+        rows.append(tuple(cells))
+    return rows
+
+
+def text_of(rows: Sequence[Sequence[str]], n_rows: int, n_network: int, methods: Sequence[str]) -> str:
+    """Return the page of a table: how many rows of each method agree; ``methods`` are all of them."""
+    differ = [
+        row[0]
+        for row in rows
+        if any(cell.split(" of ")[0] != cell.split(" of ")[-1] for cell in (row[1], row[3]))
+    ]
+    left = [row[0] for row in rows if "not run" in (row[1], row[3] if n_network else "")]
+    left += [name for name in methods if name not in {row[0] for row in rows}]
+    said = (
+        f"Methods compared: {len(rows)}. A row differs in some step for {', '.join(differ) or 'none'}. "
+        f"Not compared, or not over HTTP: {', '.join(left) or 'none'}."
+    )
+    intro = (__doc__ or "").split("``farthing reproduce")[0].strip().partition("\n\n")[2]
     intro = intro.replace("1,000 rows", f"{n_rows:,} rows").replace("first 50", f"first {n_network}")
-    return f"# The service beside local walks\n\n{intro}\n\n" + "\n".join(lines) + "\n"
+    return f"# The service beside local walks\n\n{said}\n\n{intro}\n\n{markdown(HEADER, rows)}\n"
+
+
+def stored(found: StoredPage, methods: Sequence[str], fresh: Sequence[tuple[str, ...]] = ()) -> str:
+    """Return the page anew, from the figures of the stored one and the lines that were run since.
+
+    Methods that are no longer registered are left out.
+    """
+    rows = {row[0]: row for row in tables(found.text)[0].rows}
+    n_rows, n_network = (
+        int(next(iter(rows.values()))[place].split(" of ")[1].replace(",", "")) for place in (1, 3)
+    )
+    rows |= {row[0]: row for row in fresh}
+    return text_of([rows[name] for name in sorted(rows) if name in methods], n_rows, n_network, methods)
 
 
 if __name__ == "__main__":

@@ -99,7 +99,7 @@ def made_by(line: str) -> str:
 
 
 def write_page(out: Path, name: str, text: str, line: str) -> Path:
-    """Write a page, with a line on how it was made.
+    """Write a page, with a line below its title on how it was made.
 
     Parameters
     ----------
@@ -117,9 +117,25 @@ def write_page(out: Path, name: str, text: str, line: str) -> Path:
     Path
         The file.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    path = out / f"{name}.md"
-    path.write_text(f"{text.rstrip()}\n\n{made_by(line)}\n", encoding="utf-8")
+    return save(out / f"{name}.md", place(text, made_by(line)))
+
+
+def place(text: str, made: str) -> str:
+    r"""Return a page with the line on how it was made below its title.
+
+    Examples
+    --------
+    >>> place("# Some\n\nText.\n", "Made by hand.")
+    '# Some\n\nMade by hand.\n\nText.\n'
+    """
+    title, _, rest = text.strip().partition("\n")
+    return f"{title}\n\n{made}\n\n{rest.strip()}\n"
+
+
+def save(path: Path, text: str) -> Path:
+    """Write a file, and say so."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
     print(f"written to {path}", flush=True)
     return path
 

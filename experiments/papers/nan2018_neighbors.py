@@ -3,12 +3,14 @@
 ``farthing reproduce nan2018_neighbors [--sets NAME ...] [--draws N]`` writes
 docs/results/nan2018_neighbors.md and its figures. The curve of each method on each draw is kept when it is
 done, so a run can be stopped and goes on where it stopped, and sets can be run one by one (none with an empty
-``--sets``). FARTHING_DATA must name the folder of the tables; see `farthing.datasets.load_table`.
+``--sets``). ``--restate`` runs nothing and writes the text anew from the page that is there. FARTHING_DATA
+must name the folder of the tables; see `farthing.datasets.load_table`.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,8 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import LinearSVC
 
+from experiments.lib.claims import failing_first
 from experiments.lib.forest_runs import Part
-from experiments.lib.pages import command, options, parse, write_page
+from experiments.lib.neighbor_claims import claims_21, claims_22
+from experiments.lib.pages import RESULTS, command, options, parse, write_page
+from experiments.lib.stored_pages import StoredPage, add_restate, restate
 from farthing.boosting import AdaBoostClassifier
 from farthing.datasets import load_table
 from farthing.neighbors import MarginNeighborsClassifier, RandomOrderClassifier, ValueOfClassifier
@@ -324,18 +329,48 @@ def findings_21(curves: dict[str, list[dict[str, Any]]]) -> str:
 
 def page(curves: dict[str, dict[str, list[dict[str, Any]]]], size: Size) -> str:
     """Fill the page of results."""
-    filled: dict[str, Any] = {
-        "size": FIGURE_SIZE,
+    filled: dict[str, str] = {
         "voc_draws": ", ".join(str(len(by_method["voc"])) for by_method in curves.values()),
-        "voc_rows": size.voc_rows,
+        "voc_rows": str(size.voc_rows),
         "table21": table_21(curves["miniboone"]),
         "table21_says": findings_21(curves["miniboone"]),
     }
     for name, by_method in curves.items():
-        filled[name] = len(by_method["random"])
+        filled[name] = str(len(by_method["random"]))
         filled[f"{name}_table"] = table_22(by_method)
         filled[f"{name}_says"] = findings(name, by_method)
-    return PAGE.read_text().format(**filled)
+    return fill(filled)
+
+
+def fill(filled: dict[str, str]) -> str:
+    """Return the page with its figures, and what they say of the thesis's claims."""
+    found = [
+        line
+        for name, first in CLAIMS.items()
+        for line in claims_22(SETS[name][0], first, filled[f"{name}_says"])
+    ]
+    claims = failing_first([*found, *claims_21(filled["table21"])])
+    return PAGE.read_text().format(size=FIGURE_SIZE, claims=claims, **filled)
+
+
+def stored(found: StoredPage) -> str:
+    """Return the page anew, from the figures of the stored one."""
+    filled = {}
+    for name, heading in (
+        ("letters", "### Letters"),
+        ("landsat", "### Landsat"),
+        ("miniboone", "### MiniBooNE"),
+    ):
+        text = found.under(heading)
+        filled[f"{name}_table"], filled[f"{name}_says"] = text.split("\n\n")
+        draws = re.search(rf"- {heading.split()[1]}: (\d+) draws", found.text)
+        filled[name] = draws[1] if draws else str(VOC_DRAWS)
+    filled["table21"], _, filled["table21_says"] = found.under("## Table 2.1").split("\n\n")[1:4]
+    draws = re.search(r"- VoC: ([\d, ]+) draws .*? and (\d+) test rows", found.text)
+    if draws is None:
+        raise ValueError("The stored page does not say on how many rows VoC was run: run it anew.")
+    filled["voc_draws"], filled["voc_rows"] = draws[1], draws[2]
+    return fill(filled)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -343,7 +378,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
     parser.add_argument("--sets", nargs="*", choices=list(SETS), default=None, help="run these only")
     parser.add_argument("--draws", type=int, default=50, help="draws of each set (50)")
+    add_restate(parser)
     given = parse(parser, NAME, arguments)
+    if given.restate:
+        found = StoredPage.read(RESULTS / f"{NAME}.md")
+        restate(given.out / f"{NAME}.md", found, stored(found), command(NAME, "--restate"))
+        return
     size, n_draws = (TINY, 1) if given.tiny else (Size(), given.draws)
     kept = Curves(given.kept, size)
     steps = {min(n_draws, few) for few in (5, 10, 20, n_draws)}

@@ -4,8 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from experiments.boards.front_door import Result, gaps_of, once_for_all_budgets
+from experiments.lib.front_door_page import restated, text_of
 from experiments.lib.lightgbm_rivals import LAZY, SUBSET, settings
 from experiments.lib.mean_budgets import Split
+from experiments.lib.stored_pages import StoredPage
 
 from farthing.cascades import MiserCascadeClassifier
 from farthing.costs import CostSheet, Group
@@ -70,3 +72,36 @@ def test_results_come_back_from_files(tmp_path):
     assert np.array_equal(again.right, one.right)
     assert np.array_equal(again.row, one.row)
     assert again.notes == {"fits": 20}
+
+
+BODY = """### dna: 10 rows
+
+| method | 2% | 5% | mean | fits |
+|---|---|---|---|---|
+| BudgetedClassifier | 0.8 (1.9%) | 0.9 (5.5%) | 0.85 | 14 |
+| LightGBM lazy | 0.7 (9.9%) | 0.9 (4.5%) | 0.80 | 14 |
+
+Against LightGBM lazy, the best rival: +0.05 +- 0.01.
+Chosen: EarlyExit 2.
+
+### thyroid: 10 rows
+
+| method | 2% | 5% | mean | fits |
+|---|---|---|---|---|
+| BudgetedClassifier | 0.8 (1.9%) | 0.9 (4.5%) | 0.85 | 14 |
+
+Against LightGBM lazy: -0.05 +- 0.01. By budget it loses by more than a standard error at 2% (-0.1 +- 0.1).
+Chosen: EarlyExit 2."""
+ROWS = [
+    "| dna | 0.85 | 0.80 (lazy) | +0.0500 +- 0.01 | ahead |",
+    "| thyroid | 0.8 | 0.9 (lazy) | -0.05 +- 0.01 | behind |",
+]
+
+
+def test_the_page_says_where_it_loses_and_overspends():
+    text = text_of(ROWS, BODY, 100, 5, ["letter"])
+    assert "above the best rival's on 1 of 2 tables; below by more than a standard error: thyroid;" in text
+    assert "at: thyroid 2% (-0.1 +- 0.1).\n" in text
+    assert "on the test rows at: dna 5% (5.5% spent).\n- Not measured: letter.\n" in text
+    again = restated(StoredPage(text, "", ""), 100, 5, ("dna", "thyroid", "letter"))
+    assert again == text

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
-from experiments.papers.nan2018_neighbors import findings_21, stages
+from experiments.lib.neighbor_claims import claims_21, claims_22
+from experiments.lib.pages import RESULTS
+from experiments.lib.stored_pages import StoredPage
+from experiments.papers.nan2018_neighbors import findings, findings_21, stages, stored, table_21
 
 from farthing.boosting import AdaBoostClassifier
 from farthing.neighbors import MarginNeighborsClassifier, RandomOrderClassifier, ValueOfClassifier
@@ -33,3 +36,25 @@ def test_the_page_says_how_far_the_estimate_is_off():
     curve = {"actual": [0.5] * 50, "estimated": [0.75] * 50}
     text = findings_21({f"fmcc{size}": [curve] for size in (65, 125, 185)})
     assert "65 neighbours: the estimate is off by 0.250 on average (thesis: 0.0" in text
+
+
+def test_claims_follow_the_figures_of_the_page():
+    curve = {"actual": [0.8] * 50, "estimated": [0.81] * 50, "some": [0.8] * 50}
+    better = {"actual": [0.9] * 49 + [0.7], "estimated": [0.9] * 50, "some": [0.7] * 10 + [0.9] * 40}
+    says = findings("miniboone", {"fmcc125": [better], "random": [curve], "voc": [curve]})
+    above, voc = claims_22("Sample", 3, says)
+    assert above.endswith("Here: at 49 of 49 numbers of features. **Holds.**")
+    assert voc.endswith("Here: at 40 of 48 numbers of features, by +0.067 on average. **Does not hold.**")
+    lines = claims_21(table_21({f"fmcc{size}": [curve] for size in (65, 125, 185)}))
+    assert "the estimate is off by 0.019 on average. Here: by 0.010. **Holds.**" in lines[0]
+    assert "Here: by at most 0.000. **Holds.**" in lines[3]
+    assert lines[4].endswith("**Does not hold.**")
+
+
+def test_the_stored_page_comes_back_from_its_own_figures():
+    found = StoredPage.read(RESULTS / "nan2018_neighbors.md")
+    text = stored(found)
+    again = stored(StoredPage(text, found.made, found.run_commit))
+    assert again == text
+    for heading in ("### Letters", "### Landsat", "### MiniBooNE"):
+        assert StoredPage(text, "", "").under(heading) == found.under(heading)

@@ -47,7 +47,7 @@ def test_tiny_run(name: str, tmp_path: Path):
     main(["--tiny", "--out", str(tmp_path)])
     page = (tmp_path / f"{name}.md").read_text(encoding="utf-8")
     assert page.startswith("# ")
-    last = page.rstrip().splitlines()[-1]
-    assert last.startswith(f"Made by `farthing reproduce {name}")
-    assert last.endswith(f"` at commit {commit()}.")
+    made = page.splitlines()[2]
+    assert made.startswith(f"Made by `farthing reproduce {name}")
+    assert made.endswith(f"` at commit {commit()}.")
     assert {path: path.stat().st_mtime_ns for path in RESULTS.iterdir()} == before

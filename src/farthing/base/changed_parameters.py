@@ -55,7 +55,7 @@ class Snapshot:
     def changes(self, estimator: Any) -> list[str]:
         """Return the parameters that have another value now, ``outer__inner`` for nested ones."""
         attributes = vars(estimator)
-        # The usual case, in a microsecond: a walk takes only twenty.
+        # The usual case, kept short since every walk begins with it.
         if self.nested is None and all(map(is_, map(attributes.get, self.names), self.values)):
             return []
         names = []

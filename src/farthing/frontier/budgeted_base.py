@@ -49,7 +49,7 @@ PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
         Whether the budget limits the mean spend, as estimated for new rows and measured on those the model
         was fitted on, or the spend of every row.
     methods : "auto", "all" or list
-        What to try, as in `farthing.sweep`: "auto" is a selection of some twenty fits, "all" is every
+        What to try, as in `farthing.sweep`: "auto" is a selection of up to twenty fits, "all" is every
         registered method that can learn the target.
     scoring : {scoring}
         The score to maximise; see `farthing.sweep`.

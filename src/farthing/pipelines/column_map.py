@@ -94,7 +94,7 @@ class ColumnMap:
 
     @cached_property
     def _known_entries(self) -> dict[tuple[int, str], tuple[Any, ...]]:
-        # A call of a transformer takes a thousand times as long as a question of a walk.
+        # A call of a transformer takes much longer than the rest of a question, so its results are kept.
         return {}
 
     def _transformed(self, column: int, value: float) -> tuple[Any, ...]:

@@ -85,8 +85,8 @@ class BranchingCascadeClassifier(ContractClassifier):
         Rows that choose the features of a branch, its own first.
     n_candidates : int
         Features that are tried out before each purchase of a branch; 1 buys the one with the largest gain
-        without a trial. More candidates take longer and may choose better: with 20 pixels of MNIST, 8
-        candidates reduced the errors by 3 %.
+        without a trial. More candidates take longer and may choose better; with 20 pixels of MNIST the gain
+        of 8 candidates was within a standard error (docs/results/cascade_mnist.md).
     growth_rows : int, optional
         Rows that the booster of a branch is grown on, its own first; None means all.
     outside_weight : float

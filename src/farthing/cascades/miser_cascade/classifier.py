@@ -67,7 +67,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
     curtail : bool
         Whether a row, at the stage where it must stop in any case, asks no further once its label is certain.
         Labels stay the same and cost less; the probabilities are then those of the middle between the bounds
-        of the scores, and array calls take several times longer. Not with ``exit="learned"``, nor with
+        of the scores, and array calls take longer. Not with ``exit="learned"``, nor with
         ``error_costs``.
     class_weight : dict, "balanced" or None
         Weights of the classes, times ``sample_weight``, in learning and in setting exits.

@@ -1,0 +1,17 @@
+"""A benchmark's page says which goals are missed, and where the rival does better."""
+
+from benchmarks.measure import Line, standing, table
+
+
+def test_missed_goals_and_better_rivals_are_named():
+    lines = [
+        Line("grow", "LightGBM", 2.0, 1.0, 2.0, 1.5),
+        Line("steps", "empty", 3.0, 4.0, 0.75, 0.5, higher=True),
+        Line("speed", "loop", 3.0, 90.0, 30.0, 20.0, higher=True),
+        Line("error", "scikit-learn", 0.1, 0.2, 0.5, None),
+    ]
+    assert standing(table(lines)) == (
+        "Goals met: 2 of 3. Missed: grow (2.00, LightGBM). "
+        "The ratio is not in our favour at: grow (2.00, LightGBM); steps (0.75, empty)."
+    )
+    assert standing(table(lines[2:])) == "Goals met: 1 of 1."

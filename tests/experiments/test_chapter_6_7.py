@@ -7,6 +7,7 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
+from experiments.lib.gate_streams import N_EXPERTS, STREAMS, check, lower_bound, regrets
 from experiments.papers import nan2018_edge as edge
 from experiments.papers import nan2018_online_gate as online_gate
 
@@ -21,25 +22,35 @@ def test_the_slope_of_a_known_power_is_found():
     assert 0 < error < 0.01
 
 
-@pytest.mark.parametrize("name", list(online_gate.STREAMS))
+@pytest.mark.parametrize("name", list(STREAMS))
 def test_runs_side_by_side_are_those_of_the_gate(name):
-    size = online_gate.Size(n_runs=4)
     for horizon in (700, None):
-        regrets, best, drawn = online_gate.regrets(name, 700, horizon, size)
-        online_gate.check(name, 700, horizon, drawn, size)
-        assert regrets.shape == best.shape == (4,)
-        assert (regrets > 0).all()
+        lost, best, drawn = regrets(STREAMS[name], 700, horizon, n_runs=4, checked_rounds=500)
+        check(STREAMS[name], 700, horizon, drawn, n_runs=4)
+        assert lost.shape == best.shape == (4,)
+        assert (lost > 0).all()
+
+
+def test_the_lower_bound_is_on_the_instance_of_section_6_3():
+    """Nobody but the last asks, at a cost of 1; one expert is wrong epsilon less often than half the time."""
+    scores, wrong = next(lower_bound(20_000, 20_000, 2))
+    assert (scores < 0).all()
+    assert STREAMS["lower bound"].cost == 1.0
+    means = np.sort(wrong.mean(axis=0), axis=1)
+    epsilon = (np.log(N_EXPERTS) / (16 * 20_000)) ** (1 / 3)
+    assert means[:, 0] == pytest.approx([0.5 - epsilon] * 2, abs=0.015)
+    assert means[:, 1:].mean() == pytest.approx(0.5, abs=0.005)
 
 
 @pytest.mark.parametrize("mode", ["known", "doubling"])
 def test_what_learning_costs_is_what_is_left_without_exploration(mode):
     # A regret made of its parts, with a = 2 and a best expert that loses 0.1 a round.
-    n_rounds, best, regret = 1000, 0.1, 0.0
+    n_rounds, best, regret, cost = 1000, 0.1, 0.0, 0.6
     phases = [(1000, 1000)] if mode == "known" else [(2**k, min(2**k, 1001 - 2**k)) for k in range(10)]
     for length, played in phases:
-        gamma = Rates.of(length, online_gate.N_EXPERTS + 1, online_gate.COST).gamma
-        regret += gamma * played * (online_gate.COST - best) + 2 * (1 - gamma) * played ** (2 / 3)
-    found = online_gate.learning(np.array([regret]), np.array([best * n_rounds]), n_rounds, mode)
+        gamma = Rates.of(length, N_EXPERTS + 1, cost).gamma
+        regret += gamma * played * (cost - best) + 2 * (1 - gamma) * played ** (2 / 3)
+    found = online_gate.learning(np.array([regret]), np.array([best * n_rounds]), n_rounds, mode, cost)
     assert found == pytest.approx([2 * n_rounds ** (2 / 3)])
 
 

@@ -33,7 +33,7 @@ class Size:
     """How large a study is: runs side by side, numbers of rounds T, and rounds that `OnlineGate` repeats."""
 
     n_runs: int = 100
-    rounds: tuple[int, ...] = (32_000, 64_000, 128_000, 256_000, 512_000)
+    rounds: tuple[int, ...] = (4000, 8000, 16_000, 32_000, 64_000)
     checked_rounds: int = 2000
 
 

@@ -255,14 +255,14 @@ def page(study: Study, names: list[str], recovered: bool) -> str:
 def first_lines(study: Study, names: list[str], missed: list[str]) -> list[str]:
     """Return what does not hold, what is missing, and what differs from the thesis."""
     failures = [f"{name}: {lead}" for name in names if (lead := relaxed_leads(study, name))]
-    direct = "nowhere" if not failures else "; ".join(failures)
+    direct = f"Not here: {'; '.join(failures)}." if failures else "That holds here at every budget."
     lines = [
         "# Edge devices, section 7.1 of Nan's thesis",
         "",
         "- **What does not hold.** Direct training is better than relaxed at the same budget, says the "
-        f"thesis. Not here: {direct}.",
+        f"thesis. {direct}",
     ]
-    lines += [f"  {name}: {behind(study, name)}" for name in names]
+    lines += [f"  On {name}: {behind(study, name)}" for name in names]
     lines += [f"  Figure 7.2, not here: {text}." for text in missed]
     return [
         *lines,
@@ -346,7 +346,6 @@ def part_section(study: Study, name: str) -> list[str]:
         *lines,
         "",
         f"At half of the messages, 95 % is kept by: {', '.join(met) or 'none'}.",
-        behind(study, name),
         "",
     ]
 
@@ -363,7 +362,7 @@ def behind(study: Study, name: str) -> str:
         lack = float(np.interp(fit["test_share"], x, y)) - fit["test"]
         if lack > 0:
             found.append(f"{method} at {budget:g} (by {lack:.3f})")
-    return f"Behind fixed devices, on the straight line between their numbers: {', '.join(found) or 'none'}."
+    return f"behind fixed devices, on the straight line between their numbers: {', '.join(found) or 'none'}."
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

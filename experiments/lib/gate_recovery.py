@@ -49,12 +49,11 @@ class Panel:
         """Return how open a gate of a score is."""
         return np.asarray(expit(self.steepness * z) if self.steepness else np.maximum(z, 0.0))
 
-    def slope(self, z: Floats) -> Floats:
-        """Return the derivative of `value`."""
+    def slope(self, z: Floats, opened: Floats) -> Floats:
+        """Return the derivative of `value` at a score, given the value."""
         if not self.steepness:
             return (z > 0).astype(np.float64)
-        p = expit(self.steepness * z)
-        return np.asarray(self.steepness * p * (1 - p))
+        return np.asarray(self.steepness * opened * (1 - opened))
 
 
 NOISES: Final = (1.0, 0.1, 0.01)
@@ -113,7 +112,7 @@ class Descent:
         z, sent = self.scores(), self.messages()
         opened = self.panel.value(z)
         off = 2 / N_ROWS * ((opened * sent).sum(axis=0) - self.y)
-        of_gates = off * sent * self.panel.slope(z)
+        of_gates = off * sent * self.panel.slope(z, opened)
         local = np.stack([(off * o) @ x for x, o in zip(self.readings, opened, strict=True)])
         gates = np.stack([np.append(s @ x, s.sum()) for x, s in zip(self.readings, of_gates, strict=True)])
         return local, gates
@@ -133,8 +132,9 @@ class Descent:
         sent = self.messages()
         for _ in range(STEPS):
             z = self.scores()
-            off = (self.panel.value(z) * sent).sum(axis=0) - self.y
-            slope = 2 * self.panel.step / N_ROWS * off * sent * self.panel.slope(z)
+            opened = self.panel.value(z)
+            off = 2 * self.panel.step / N_ROWS * ((opened * sent).sum(axis=0) - self.y)
+            slope = off * sent * self.panel.slope(z, opened)
             for device, x in enumerate(self.readings):
                 self.gates[device, :-1] -= slope[device] @ x
                 self.gates[device, -1] -= slope[device].sum()

@@ -6,207 +6,38 @@ its figure. The regrets of each stream are kept when they are done and not run a
 
 from __future__ import annotations
 
-import itertools
 import json
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import matplotlib as mpl
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.utils import check_random_state
 
-from experiments.lib.pages import command, options, parse, write_page
-from farthing.adaptive import OnlineGate, Panel
-from farthing.adaptive.online_gate.exp3 import DOUBLING, Rates, bound
-from farthing.learning.random_numbers import random_bits
+from experiments.lib.gate_streams import N_CHECKED, N_EXPERTS, STREAMS, check, least_regret, regrets
+from experiments.lib.pages import command, markdown, options, parse, write_page
+from farthing.adaptive.online_gate.exp3 import DOUBLING, Rates, phase_length, regret_bound
+from farthing.typing import Floats
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 NAME: Final = "nan2018_online_gate"
-N_EXPERTS: Final = 16  # and the one that always asks
-COST: Final = 0.6
-N_CHECKED: Final = 2  # runs that are played by `OnlineGate` itself as well, to see that they are the same
+MODES: Final = ("known", "doubling")
 SLACK: Final = 0.001  # of a slope, beyond its standard error, which counts the draws alone
-CHUNK: Final = 250  # rounds that are drawn at a time
-
-Floats: TypeAlias = NDArray[np.float64]
-# Of some rounds: the gates' scores and what the local models lose, (n_rounds, n_runs or 1, N_EXPERTS) each.
-Part: TypeAlias = tuple[Floats, NDArray[np.bool_]]
 
 
 @dataclass(frozen=True)
 class Size:
     """How large a study is: runs side by side, numbers of rounds T, and rounds that `OnlineGate` repeats."""
 
-    n_runs: int = 200
-    rounds: tuple[int, ...] = (32_000, 64_000, 128_000, 256_000, 512_000, 1_024_000)
+    n_runs: int = 100
+    rounds: tuple[int, ...] = (4000, 8000, 16_000, 32_000, 64_000)
     checked_rounds: int = 2000
 
 
 TINY: Final = Size(n_runs=3, rounds=(250, 500), checked_rounds=250)
-
-
-def thresholds(n_rounds: int, chunk: int, n_runs: int) -> Iterator[Part]:
-    """Stochastic: a local model that is wrong within 0.5 of zero, and gates that send on what is near zero.
-
-    One sends on nothing, the others what is within 0.5, 1.5, 2.5, ... of zero; the best loses 0.15 less than
-    the next. With gates that are closer, the shorter streams end before they are told apart. Each run draws
-    its own contexts.
-    """
-    rng = np.random.default_rng([n_rounds, 0])
-    for begin in range(0, n_rounds, chunk):
-        x = np.abs(rng.normal(size=(min(chunk, n_rounds - begin), n_runs, 1)))
-        yield (
-            np.asarray(np.arange(N_EXPERTS) - 0.5 - x, dtype=np.float64),
-            np.broadcast_to(x < 0.5, (*x.shape[:2], N_EXPERTS)),
-        )
-
-
-def one_better(n_rounds: int, chunk: int, n_runs: int) -> Iterator[Part]:
-    """Stochastic: each expert asks one round in ten, and is wrong nearly every other round, the best seldom.
-
-    Gates and losses are drawn for each run.
-    """
-    rng = np.random.default_rng([n_rounds, 2])
-    of_256 = np.where(np.arange(N_EXPERTS) == 5, 5, 115)
-    for begin in range(0, n_rounds, chunk):
-        shape = (min(chunk, n_rounds - begin), n_runs, N_EXPERTS)
-        asks, wrong = rng.integers(256, size=(2, *shape), dtype=np.uint8)
-        yield np.where(asks < 26, 1.0, -1.0), wrong < of_256
-
-
-def lower_bound(n_rounds: int, chunk: int, n_runs: int) -> Iterator[Part]:
-    """Stochastic, section 6.3: no gate asks, and one expert of all is better by epsilon.
-
-    epsilon is (ln K / 16 T)^(1/3), so that the best expert is harder to find in a longer stream. The best
-    expert, and all losses, are drawn for each run. The others lose epsilon / 2 less than asking costs.
-    """
-    rng = np.random.default_rng([n_rounds, 1])
-    epsilon = (np.log(N_EXPERTS) / (16 * n_rounds)) ** (1 / 3)
-    means = np.full((n_runs, N_EXPERTS), COST - epsilon / 2)
-    means[np.arange(n_runs), rng.integers(N_EXPERTS, size=n_runs)] -= epsilon
-    for begin in range(0, n_rounds, chunk):
-        wrong = rng.random((min(chunk, n_rounds - begin), n_runs, N_EXPERTS), dtype=np.float32) < means
-        yield np.full((len(wrong), 1, N_EXPERTS), -1.0), wrong
-
-
-def leader(n_rounds: int, chunk: int, n_runs: int) -> Iterator[Part]:  # noqa: ARG001 - the same for all runs
-    """Adversarial: the two experts that have lost least so far lose now, the next two ask.
-
-    The others are right. It is fixed before the first round, so oblivious; whoever follows the leaders is
-    always wrong.
-    """
-    total = np.zeros(N_EXPERTS)
-    for begin in range(0, n_rounds, chunk):
-        length = min(chunk, n_rounds - begin)
-        scores, wrong = (
-            np.full((length, 1, N_EXPERTS), -1.0),
-            np.zeros((length, 1, N_EXPERTS), dtype=np.bool_),
-        )
-        for t in range(length):
-            order = np.argsort(total, kind="stable")
-            wrong[t, 0, order[:2]] = True
-            scores[t, 0, order[2:4]] = 1.0
-            total[order[:2]] += 1
-            total[order[2:4]] += COST
-        yield scores, wrong
-
-
-STREAMS: Final[dict[str, Callable[[int, int, int], Iterator[Part]]]] = {
-    "thresholds": thresholds,
-    "one better": one_better,
-    "lower bound": lower_bound,
-    "leader": leader,
-}
-
-
-def regrets(
-    name: str, n_rounds: int, horizon: int | None, size: Size
-) -> tuple[Floats, Floats, NDArray[np.int64]]:
-    """Play all runs of a stream side by side: what `OnlineGate` does, for many gates at once.
-
-    Returns
-    -------
-    regrets : ndarray of float64, shape (n_runs,)
-        What each run loses, less what the best expert loses.
-    best : ndarray of float64, shape (n_runs,)
-        What the best expert loses.
-    drawn : ndarray of int64, shape (up to size.checked_rounds, N_CHECKED)
-        The experts that the first runs drew.
-    """
-    n_runs = size.n_runs
-    keys = np.array([key_of(run) for run in range(n_runs)], dtype=np.uint64)
-    own, total = np.zeros(n_runs), np.zeros((n_runs, N_EXPERTS + 1))
-    logs, q = np.zeros_like(total), np.ones_like(total)
-    sums, first = q.cumsum(axis=1), np.arange(n_runs) * (N_EXPERTS + 1)
-    rates, number, drawn = Rates.of(horizon or 1, N_EXPERTS + 1, COST), 0, []
-    for scores, wrong in STREAMS[name](n_rounds, CHUNK, n_runs):
-        asks = np.ones((len(scores), *total.shape))
-        asks[..., :-1] = scores > 0
-        losses = np.full(asks.shape, COST)
-        np.copyto(losses[..., :-1], wrong, where=asks[..., :-1] == 0)
-        total += losses.sum(axis=0)
-        counters = np.arange(number, number + len(scores), dtype=np.uint64)
-        bits = random_bits(np.repeat(keys, len(scores)), np.tile(counters, n_runs))
-        uniform = ((bits >> np.uint64(11)).astype(np.float64) * 2.0**-53).reshape(n_runs, -1).T.copy()
-        logs -= logs.max(axis=1, keepdims=True)
-        q = np.exp(logs)
-        sums = q.cumsum(axis=1)
-        for t in range(len(scores)):
-            number += 1
-            if horizon is None and number & (number - 1) == 0:
-                rates = Rates.of(number, N_EXPERTS + 1, COST)
-                logs[:], q[:] = 0, 1
-                sums = q.cumsum(axis=1)
-            gamma, draw = rates.gamma, uniform[t]
-            place = (draw - gamma) / max(1 - gamma, 1e-300) * sums[:, -1]
-            below = sums > place[:, np.newaxis]
-            below[:, -1] = True
-            expert = below.argmax(axis=1)
-            expert[draw < gamma] = N_EXPERTS
-            own += losses[t].take(first + expert)
-            if number <= size.checked_rounds:
-                drawn.append(expert[:N_CHECKED])
-            # Who sees the losses learns; the weights of all others stay as they are.
-            seen = asks[t].take(first + expert).nonzero()[0]
-            observed = np.einsum("ij,ij->i", q.take(seen, axis=0), asks[t].take(seen, axis=0))
-            chance = gamma + (1 - gamma) * observed / sums[seen, -1]
-            logs[seen] = new = logs[seen] - losses[t].take(seen, axis=0) * (rates.eta / chance)[:, np.newaxis]
-            q[seen] = weights = np.exp(new)
-            sums[seen] = weights.cumsum(axis=1)
-    best = total.min(axis=1)
-    return own - best, best, np.array(drawn)
-
-
-def key_of(run: int) -> int:
-    """Return the key of the random numbers of `OnlineGate` with this seed, derived as it does."""
-    return int(check_random_state(run).randint(2**63 - 1, dtype=np.int64))
-
-
-def check(name: str, n_rounds: int, horizon: int | None, drawn: NDArray[np.int64], size: Size) -> None:
-    """Play the first rounds of some runs by `OnlineGate`, and see that the same experts are drawn."""
-    stream = STREAMS[name](n_rounds, CHUNK, size.n_runs)
-    chunks = [*itertools.islice(stream, size.checked_rounds // CHUNK)]
-    scores = np.concatenate([chunk[0] for chunk in chunks])
-    wrong = np.concatenate([chunk[1] for chunk in chunks])
-    for run in range(N_CHECKED):
-        # A stream without chance has one run for all.
-        own = scores[:, run if scores.shape[1] > 1 else 0], wrong[:, run if wrong.shape[1] > 1 else 0]
-        panel = Panel(partial(_round, *own), N_EXPERTS)
-        gate = OnlineGate(panel, COST, horizon=horizon, random_state=run)
-        gate.play(range(len(scores)), [False] * len(scores))
-        same = gate.history_["expert"] == drawn[: len(scores), run]
-        if not same.all():
-            raise AssertionError(f"{name}: run {run} differs from OnlineGate at round {np.argmin(same)}")
-
-
-def _round(scores: Floats, wrong: NDArray[np.bool_], t: int) -> tuple[Floats, NDArray[np.bool_]]:
-    return scores[t], wrong[t]
 
 
 def file_of(kept: Path, name: str, n_rounds: int, mode: str) -> Path:
@@ -216,19 +47,25 @@ def file_of(kept: Path, name: str, n_rounds: int, mode: str) -> Path:
 
 def study(name: str, size: Size, kept: Path) -> None:
     """Run a stream, a number of rounds at a time, and keep each result."""
+    stream = STREAMS[name]
     for n_rounds in size.rounds:
-        for mode in ("known", "doubling"):
+        for mode in MODES:
             file = file_of(kept, name, n_rounds, mode)
             if file.exists():
                 continue
             horizon = n_rounds if mode == "known" else None
-            found, best, drawn = regrets(name, n_rounds, horizon, size)
-            check(name, n_rounds, horizon, drawn, size)
+            found, best, drawn = regrets(
+                stream, n_rounds, horizon, n_runs=size.n_runs, checked_rounds=size.checked_rounds
+            )
+            check(stream, n_rounds, horizon, drawn, n_runs=size.n_runs)
             file.write_text(json.dumps({"regrets": found.tolist(), "best": best.tolist()}))
             print(f"{name}, {n_rounds} rounds, {mode}: {found.mean():.1f}", flush=True)
 
 
-def parts(n_rounds: int, mode: str) -> tuple[float, float]:
+# What the regret is made of.
+
+
+def parts(n_rounds: int, mode: str, cost: float) -> tuple[float, float]:
     """Return what the two parts of the regret are made of: rounds that explore, and the unit of learning.
 
     A round that explores asks, and costs c whatever was learned; all others pay for what is not known yet. So
@@ -240,37 +77,39 @@ def parts(n_rounds: int, mode: str) -> tuple[float, float]:
     If a does not grow with T, the second does, too. The regret itself grows faster on the way, since gamma
     falls as T^(-1/3).
     """
-    starts, lengths = [n_rounds], [n_rounds]
-    if mode == "doubling":
-        starts = [2**power for power in range(n_rounds.bit_length())]
-        lengths = np.diff([*starts, n_rounds + 1]).tolist()
-    gammas = [Rates.of(start, N_EXPERTS + 1, COST).gamma for start in starts]
+    first = n_rounds if mode == "known" else 1
+    lengths, played = [], 0
+    while played < n_rounds:
+        lengths.append(phase_length(played + 1, first))
+        played += lengths[-1]
+    gammas = [Rates.of(length, N_EXPERTS + 1, cost).gamma for length in lengths]
+    lengths[-1] -= played - n_rounds  # the last phase may be cut short
     explored = sum(gamma * length for gamma, length in zip(gammas, lengths, strict=True))
     unit = sum((1 - gamma) * length ** (2 / 3) for gamma, length in zip(gammas, lengths, strict=True))
     return explored, unit
 
 
-def learning(regrets: Floats, best: Floats, n_rounds: int, mode: str) -> Floats:
+def learning(regrets: Floats, best: Floats, n_rounds: int, mode: str, cost: float) -> Floats:
     """Return a T^(2/3) for each run, a as in `parts`: what learning costs, in units of one phase."""
-    explored, unit = parts(n_rounds, mode)
-    return np.asarray((regrets - explored * (COST - best / n_rounds)) / unit * n_rounds ** (2 / 3))
+    explored, unit = parts(n_rounds, mode, cost)
+    return np.asarray((regrets - explored * (cost - best / n_rounds)) / unit * n_rounds ** (2 / 3))
 
 
-def slope_of_form(regrets: Floats, best: Floats, mode: str, rounds: Sequence[int]) -> float:
+def slope_of_form(regrets: Floats, best: Floats, mode: str, rounds: Sequence[int], cost: float) -> float:
     """Return the slope over these T of a regret as in `parts` whose a and l are those of the largest T."""
     last = rounds[-1]
-    lost = COST - best.mean() / last
-    explored, unit = parts(last, mode)
+    lost = cost - best.mean() / last
+    explored, unit = parts(last, mode, cost)
     a = (regrets.mean() - explored * lost) / unit
-    made = [[explored * lost + a * unit] for explored, unit in (parts(n, mode) for n in rounds)]
+    made = [[explored * lost + a * unit] for explored, unit in (parts(n, mode, cost) for n in rounds)]
     return float(np.polyfit(np.log(rounds), np.log(np.ravel(made)), 1)[0])
 
 
-def fit_line(rounds: NDArray[np.float64], regrets: NDArray[np.float64]) -> tuple[float, float]:
+def fit_line(rounds: Floats, regrets: Floats) -> tuple[float, float]:
     """Return the slope of log regret over log rounds, and its standard error from runs drawn again."""
     logs = np.log(rounds)
 
-    def slope(means: NDArray[np.float64]) -> float:
+    def slope(means: Floats) -> float:
         return float(np.polyfit(logs, np.log(np.maximum(means, 1e-9)), 1)[0])
 
     rng = np.random.default_rng(0)
@@ -278,108 +117,174 @@ def fit_line(rounds: NDArray[np.float64], regrets: NDArray[np.float64]) -> tuple
     return slope(regrets.mean(axis=1)), float(np.std(drawn, ddof=1))
 
 
-@dataclass
-class Rows:
-    """The rows of the page's two tables, and whether every mean regret is under its bound."""
+def at_most_two_thirds(slope: float, error: float) -> bool:
+    """Return whether a slope is at most 2/3, three standard errors and SLACK."""
+    return slope <= 2 / 3 + 3 * error + SLACK
 
-    regrets: list[str]
-    slopes: list[str]
-    all_under: bool = True
+
+# The page.
+
+
+@dataclass
+class Found:
+    """What the page tells of all streams."""
+
+    regrets: list[list[Any]] = field(default_factory=list)
+    slopes: list[list[Any]] = field(default_factory=list)
+    steep: list[str] = field(default_factory=list)  # streams whose regret grows faster than T^(2/3) here
+    slow: list[str] = field(default_factory=list)  # and whose cost of learning does, too
+    over: list[str] = field(default_factory=list)  # above the upper bound
+    least: list[list[Any]] = field(default_factory=list)  # beside the lower bound
 
 
 def page(size: Size, kept: Path, folder: Path) -> str:
     """Return the page, and draw its figure."""
     figure, axes = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True)
-    rows = Rows(
-        [
-            "| stream | T known | T | mean regret | standard error | largest run | bound | under it |",
-            "|---|---|---|---|---|---|---|---|",
-        ],
-        [
-            "| stream | T known | slope of log regret over log T | standard error | first two T | last two T "
-            "| slope if a is constant | slope of what learning costs | standard error "
-            "| as T^(2/3) or better |",
-            "|---|---|---|---|---|---|---|---|---|---|",
-        ],
-    )
-    for axis, mode in zip(axes, ("known", "doubling"), strict=True):
-        factor = 1.0 if mode == "known" else DOUBLING
-        limits = [factor * bound(n_rounds, N_EXPERTS + 1, COST) for n_rounds in size.rounds]
-        for name in STREAMS:
-            add_stream(rows, name, mode, limits, axis=axis, size=size, kept=kept)
-        axis.loglog(size.rounds, limits, "k--", label="bound, slope 2/3")
+    found = Found()
+    for axis, mode in zip(axes, MODES, strict=True):
+        for number, name in enumerate(STREAMS):
+            add_stream(found, name, mode, color=f"C{number}", axis=axis, size=size, kept=kept)
         axis.set(title=f"T {'known' if mode == 'known' else 'unknown: doubling'}", xlabel="rounds T")
-        axis.legend(fontsize=8)
+        axis.set_xticks(size.rounds, labels=[f"{n_rounds:,}" for n_rounds in size.rounds])
+        axis.minorticks_off()
+        axis.legend(fontsize=8, loc="upper left")
     axes[0].set_ylabel(f"mean regret of {size.n_runs} runs")
     figure.tight_layout()
     figure.savefig(folder / f"{NAME}.png", dpi=110)
     plt.close(figure)
-    verdict = "At every T the mean regret, and three standard errors more, is under the bound."
-    if not rows.all_under:
-        verdict = "Not every mean regret is under the bound: see the last column."
-    picture = f"![Mean regret against rounds, log-log]({NAME}.png)"
-    lines = [*introduction(size), "", *rows.regrets, "", verdict, "", *rows.slopes, *EXPLANATION, "", picture]
+    lines = [
+        *first_lines(found, size),
+        *introduction(size),
+        "",
+        markdown(REGRET_HEADER, found.regrets),
+        "",
+        "## Section 6.3: the lower bound",
+        "",
+        "The thesis proves that on its instance every player has an expected regret of at least the bound of "
+        "(6.22), at the number of asks that is best for the player.",
+        "",
+        markdown(["T known", "T", "mean regret", "lower bound", "ratio"], found.least),
+        "",
+        "## How fast the regret grows",
+        "",
+        markdown(SLOPE_HEADER, found.slopes),
+        *EXPLANATION,
+        "",
+        f"![Mean regret against rounds, log-log; dashed: the upper bounds]({NAME}.png)",
+    ]
     return "\n".join(lines) + "\n"
 
 
-def introduction(size: Size) -> list[str]:
-    """Return the first lines of the page: what is run, and the streams."""
-    streams = [f"- **{name}**: {' '.join((make.__doc__ or '').split())}" for name, make in STREAMS.items()]
+def first_lines(found: Found, size: Size) -> list[str]:
+    """Return what does not hold, what is missing, and what differs from the thesis."""
+    steep = "; ".join(found.steep) or "none"
+    bounded = f"The mean regret is above its bound for: {'; '.join(found.over)}."
+    if not found.over:
+        bounded = "At every T the mean regret, and three standard errors more, is under the upper bound."
+    ratios = [float(row[-1]) for row in found.least] or [np.nan]
     return [
         "# EXP3.G online: regret against the number of rounds",
         "",
+        "- **What does not hold.** A slope of log regret over log T of 2/3 is exceeded at these T, by more "
+        f"than three standard errors and {SLACK}, by: {steep}. Without the rounds "
+        f"that explore it is still exceeded by: {'; '.join(found.slow) or 'none'}. The thesis bounds the "
+        "regret, not its slope. "
+        f"{bounded} On the instance of section 6.3 it is {min(ratios):.1f} to {max(ratios):.1f} times the "
+        "lower bound.",
+        "- **What is not there.** Chapter 6 has no experiment to repeat: it proves bounds. Its remarks on "
+        "infinitely many experts (VC dimension) and section 7.2, which extends the lower bound to them, are "
+        "not tried.",
+        "- **What differs.** The streams are our own, except *lower bound*, the instance of section 6.3. "
+        f"T is {size.rounds[0]:,} to {size.rounds[-1]:,}, {size.n_runs} runs each. The bound with T unknown "
+        "is that of the doubling trick, which the thesis does not use.",
+        "",
+    ]
+
+
+def introduction(size: Size) -> list[str]:
+    """Return what is run, and the streams."""
+    streams = [
+        f"- **{name}** (c = {stream.cost:g}): {' '.join((stream.make.__doc__ or '').split())}"
+        for name, stream in STREAMS.items()
+    ]
+    return [
         f"{size.n_runs} runs of EXP3.G for each number of rounds T, side by side; of each, {N_CHECKED} are "
         f"played for {size.checked_rounds} rounds by `OnlineGate` itself as well, which must draw the same "
-        f"experts. {N_EXPERTS} experts and the one that "
-        f"always asks, so K = {N_EXPERTS + 1}; asking costs c = {COST}; T >= ln K / c^2 = "
-        f"{np.log(N_EXPERTS + 1) / COST**2:.0f}. The regret is what the gate lost less what the best expert "
-        "in hindsight lost, by the true losses. The bound is 3 c^(1/3) (ln K)^(1/3) T^(2/3) with known T, "
-        f"and {DOUBLING:.2f} times that with doubling.",
+        f"experts. {N_EXPERTS} experts and the one that always asks, so K = {N_EXPERTS + 1}; asking costs c. "
+        "The regret is what the gate lost less what the best expert in hindsight lost, by the true losses. "
+        "The upper bound is 3 c^(1/3) (ln K)^(1/3) T^(2/3) with known T, and "
+        f"{DOUBLING:.2f} times that with doubling.",
         "",
         *streams,
     ]
 
 
-def add_stream(
-    rows: Rows, name: str, mode: str, limits: list[float], *, axis: Any, size: Size, kept: Path
-) -> None:
+REGRET_HEADER: Final = [
+    *("stream", "T known", "T", "mean regret", "standard error", "largest run", "upper bound", "under it")
+]
+SLOPE_HEADER: Final = [
+    *("stream", "T known", "slope of log regret over log T", "standard error", "at most 2/3"),
+    *("first two T", "last two T", "slope if a is constant"),
+    *("slope of what learning costs", "standard error", "at most 2/3"),
+]
+
+
+def add_stream(found: Found, name: str, mode: str, *, color: str, axis: Any, size: Size, kept: Path) -> None:
     """Add what was found of a stream to the tables, and draw it if every T is there."""
-    known = "yes" if mode == "known" else "no"
-    found: list[Floats] = []
+    known, cost = ("yes" if mode == "known" else "no"), STREAMS[name].cost
+    every: list[Floats] = []
     learned: list[Floats] = []
-    best = np.zeros(0)
-    for n_rounds, limit in zip(size.rounds, limits, strict=True):
+    best, limits = np.zeros(0), []
+    for n_rounds in size.rounds:
         file = file_of(kept, name, n_rounds, mode)
         if not file.exists():
             continue
         result = json.loads(file.read_text())
         runs, best = np.array(result["regrets"]), np.array(result["best"])
-        found.append(runs)
-        learned.append(learning(runs, best, n_rounds, mode))
-        error = runs.std(ddof=1) / np.sqrt(len(runs))
-        under = bool(runs.mean() + 3 * error < limit)
-        rows.all_under &= under
-        rows.regrets.append(
-            f"| {name} | {known} | {n_rounds} | {runs.mean():.1f} | "
-            f"{error:.1f} | {runs.max():.1f} | {limit:.1f} | {'yes' if under else 'no'} |"
-        )
-    if len(found) < len(size.rounds):
+        every.append(runs)
+        learned.append(learning(runs, best, n_rounds, mode, cost))
+        limits.append(regret_bound(n_rounds, N_EXPERTS + 1, cost, n_rounds if mode == "known" else None))
+        mean, error = runs.mean(), runs.std(ddof=1) / np.sqrt(len(runs))
+        under = bool(mean + 3 * error < limits[-1])
+        if not under:
+            found.over.append(f"{name}, T = {n_rounds}, T known: {known}")
+        figures = (f"{figure:.1f}" for figure in (mean, error, runs.max(), limits[-1]))
+        found.regrets.append([name, known, n_rounds, *figures, "yes" if under else "no"])
+        if name == "lower bound":
+            least = least_regret(n_rounds)
+            found.least.append([known, n_rounds, f"{mean:.1f}", f"{least:.1f}", f"{mean / least:.2f}"])
+    if len(every) < len(size.rounds):
         return
     rounds = np.array(size.rounds, dtype=float)
-    slope, spread = fit_line(rounds, np.array(found))
-    means = np.array(found).mean(axis=1)
+    means = np.array(every).mean(axis=1)
+    slope, spread = fit_line(rounds, np.array(every))
+    if not at_most_two_thirds(slope, spread):
+        found.steep.append(f"{name}, T {'known' if mode == 'known' else 'unknown'} ({slope:.3f})")
     first, last = (np.log2(means[place + 1] / means[place]) for place in (0, -2))
-    form = slope_of_form(found[-1], best, mode, size.rounds)
-    slow, cells = slope <= 2 / 3 + 3 * spread + SLACK, "below zero | "
+    form = slope_of_form(every[-1], best, mode, size.rounds, cost)
+    cells = ["below zero", "", "yes"]
     if (np.mean(learned, axis=1) > 0).all():
         part, part_spread = fit_line(rounds, np.array(learned))
-        slow |= part <= 2 / 3 + 3 * part_spread + SLACK
-        cells = f"{part:.4f} | {part_spread:.4f}"
-    rows.slopes.append(
-        f"| {name} | {known} | {slope:.3f} | {spread:.3f} "
-        f"| {first:.3f} | {last:.3f} | {form:.3f} | {cells} | {'yes' if slow else 'no'} |"
+        slow = not at_most_two_thirds(part, part_spread)
+        cells = [f"{part:.4f}", f"{part_spread:.4f}", "no" if slow else "yes"]
+        if slow:
+            found.slow.append(f"{name}, T {'known' if mode == 'known' else 'unknown'} ({part:.3f})")
+    held = "yes" if at_most_two_thirds(slope, spread) else "no"
+    found.slopes.append(
+        [
+            name,
+            known,
+            f"{slope:.3f}",
+            f"{spread:.3f}",
+            held,
+            f"{first:.3f}",
+            f"{last:.3f}",
+            f"{form:.3f}",
+            *cells,
+        ]
     )
-    axis.loglog(size.rounds, means, "o-", label=f"{name}: slope {slope:.2f}")
+    axis.loglog(size.rounds, means, "o-", color=color, label=f"{name}: slope {slope:.2f}")
+    axis.loglog(size.rounds, limits, "--", color=color, lw=0.8)
 
 
 EXPLANATION: Final = [
@@ -393,14 +298,8 @@ EXPLANATION: Final = [
     'if a is constant" is what this form gives here, with the a and l of the largest T. The slope '
     "of what learning costs is fitted to the regret without the first part, divided by 1 - gamma; with "
     "doubling the phases are added up. It is the part that the stream decides. Where it is below zero, "
-    "learning gains on the best single expert. The last column asks for one of the two slopes to be at "
-    f"most 2/3, three standard errors and {SLACK}; the standard errors count the draws alone, and a is "
-    "constant to leading order only. By the first slope alone, the two streams on which all experts but "
-    "one are soon out of the race are above 2/3 at these T, as far as the form says.",
-    "",
-    "An earlier run had c = 0.3 and T of 8,000 to 256,000, and the first two streams had slopes of 0.687 "
-    "and 0.684 with T known and of 0.715 and 0.704 with doubling: gamma is proportional to c^(-2/3) "
-    "T^(-1/3), so a larger c and a larger T bring the slope nearer to 2/3.",
+    "learning gains on the best single expert. A slope counts as at most 2/3 within three standard errors "
+    f"and {SLACK}; the standard errors count the draws alone, and a is constant to leading order only.",
 ]
 
 

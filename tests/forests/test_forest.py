@@ -87,6 +87,7 @@ def test_a_budget_below_the_first_tree_gives_the_prior_and_a_warning() -> None:
     with pytest.warns(BudgetWarning, match="cost 6"):
         forest.fit(X, y)
     assert forest.n_trees_ == 0
+    assert forest.max_cost_.shape == (0,)
     assert not forest.spend(X).any()
     shares = np.bincount(y) / len(y)
     np.testing.assert_allclose(forest.predict_proba(X), np.tile(shares, (len(y), 1)))

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from farthing.adaptive import OnlineGate, Panel
-from farthing.adaptive.online_gate.exp3 import Rates, Weights
+from farthing.adaptive.online_gate.exp3 import DOUBLING, Rates, Weights, bound
 
 SIGNIFICANCE = 1e-3
 
@@ -83,3 +83,31 @@ def test_the_mean_regret_stays_under_its_bound(horizon):
     assert above < gate.regret_bound()
     # Without learning the regret would be far larger: that of always asking, or of a random expert.
     assert np.mean(regrets) < 0.7 * (losses.mean(axis=1).sum() - losses.sum(axis=0).min())
+
+
+@pytest.mark.parametrize(("horizon", "n_rounds"), [(2, 2000), (100, 1500)])
+def test_the_bound_holds_past_the_horizon(horizon, n_rounds):
+    """Rates of a horizon of 2 explore most rounds: kept, they would lose 0.9 a round."""
+    losses = np.ones((n_rounds, 4))
+    losses[:, 1] = 0.0  # one expert is always right; asking costs 1
+    panel = Panel(lambda t: (np.full(3, -1.0), np.array([1, 0, 1])), 3)
+    regrets = []
+    for run in range(10):
+        gate = OnlineGate(panel, 1.0, horizon=horizon, random_state=run)
+        gate.play(range(n_rounds), [0] * n_rounds)
+        regrets.append(losses[np.arange(n_rounds), gate.history_["expert"]].sum())
+    above = np.mean(regrets) + NormalDist().inv_cdf(1 - SIGNIFICANCE) * np.std(regrets) / np.sqrt(10)
+    assert above < gate.regret_bound()
+    assert gate.regret_bound() == gate.regret_bound(n_rounds) > gate.regret_bound(horizon)
+    assert gate.regret_bound(n_rounds) <= DOUBLING * bound(n_rounds, 4, 1.0)
+
+
+def test_asks_without_an_answer_are_learned_from():
+    """The remote model never answers, so only asking costs: the gate stops asking, within the bound."""
+    gate = OnlineGate(
+        [(lambda _: 1.0, lambda _: 0), (lambda _: -1.0, lambda _: 0)], 1.0, horizon=2000, random_state=0
+    )
+    remote, _ = gate.play(range(2000), [None] * 2000)
+    assert remote.sum() < gate.regret_bound()
+    assert gate.regret_estimate() == pytest.approx(remote.sum(), rel=1e-9)
+    assert gate.q_[1] > 0.99

@@ -17,7 +17,6 @@ from farthing.checks.problems import Problem
 from farthing.checks.suite import estimator_check, model_check
 from farthing.checks.walking import (
     answer,
-    asks_devices,
     assert_decides,
     budget_of_row,
     run_to_end,
@@ -117,14 +116,12 @@ def _check_refusals(model: Any, problem: Problem) -> None:
 
 @model_check("one truth: entries refused in an array call are those refused in a walk", row_independence=True)
 def _check_refused_entries(model: Any, problem: Problem) -> None:
-    if asks_devices(model):
-        return
     refused = np.random.default_rng(5).random(problem.fresh.shape) < 0.4
     refused[::4] = False
     for budget in (None, 0.6 * problem.total):
         outputs = outputs_of(model, problem.fresh, budget=budget, refused=refused)
         for row in range(0, len(problem.fresh), 2):
-            told = problem.row(row)
+            told = source_of(model, problem, row)
             kept = [name for name, gone in zip(problem.names, refused[row], strict=True) if not gone]
             walk = model.walk(budget=budget)
             run_to_end(walk, {name: told[name] for name in kept})

@@ -1,14 +1,33 @@
 """Which entries of a table are refused: flags in the order of the schema, from what a user gives."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.errors import TableError
 from farthing.table.prepared import PreparedTable
-from farthing.table.schema import Schema
 from farthing.table.sources import Source, open_source
+
+
+class Refusable(Protocol):
+    """What can be refused: a schema of columns, or of something else that a model asks for."""
+
+    @property
+    def named(self) -> bool:
+        """Whether a frame is read by the names of its columns."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names, in order."""
+        ...
+
+    def __len__(self) -> int: ...
+
+    def index(self, name: str) -> int:
+        """Return the place of a name, or raise TableError."""
+        ...
 
 
 def refused_names(refused: Any) -> tuple[str, ...] | None:
@@ -25,13 +44,13 @@ def refused_names(refused: Any) -> tuple[str, ...] | None:
     return tuple(refused) if listed and all(isinstance(name, str) for name in refused) else None
 
 
-def refused_flags(schema: Schema, X: Any, refused: Any, n_rows: int) -> NDArray[np.bool_]:
+def refused_flags(schema: Refusable, X: Any, refused: Any, n_rows: int) -> NDArray[np.bool_]:
     """Return which entries of a table are refused.
 
     Parameters
     ----------
-    schema : Schema
-        The columns of the model.
+    schema : Schema, or another order of names
+        The columns of the model, or what else it asks for.
     X : array, frame or PreparedTable, shape (n_rows, n_features)
         The table.
     refused : sequence of str, or array or frame of bool
@@ -48,6 +67,7 @@ def refused_flags(schema: Schema, X: Any, refused: Any, n_rows: int) -> NDArray[
     Examples
     --------
     >>> import pandas as pd
+    >>> from farthing.table import Schema
     >>> X = pd.DataFrame({"ca": [0.0, 1.0], "age": [63.0, 41.0]})
     >>> refused_flags(Schema.learn(X), X[["age", "ca"]], [[True, False], [False, False]], 2)
     array([[False,  True],
@@ -73,7 +93,7 @@ def refused_flags(schema: Schema, X: Any, refused: Any, n_rows: int) -> NDArray[
     return flags
 
 
-def _column_names(schema: Schema, X: Any) -> tuple[str, ...]:
+def _column_names(schema: Refusable, X: Any) -> tuple[str, ...]:
     """Return the names of the columns of X, in their order."""
     if isinstance(X, PreparedTable):
         return X.schema.names

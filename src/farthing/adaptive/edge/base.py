@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Final
 
@@ -33,7 +34,7 @@ from farthing.learning.holdout import hold_out
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.thresholds import lowest_threshold
-from farthing.table import Schema, encode
+from farthing.table import Schema, encode, refused_flags, refused_names
 from farthing.typing import Floats
 
 EDGE_CONSTRAINTS: Final[dict[str, Any]] = {
@@ -95,7 +96,7 @@ class EdgeBase(UnlabelledValidationMixin):
         coupling: float = 0.1,
         l2_regularization: float = 1e-3,
         max_steps: int = 200,
-        n_alternations: int = 10,
+        n_alternations: int = 200,
         n_epochs: int = 50,
         learning_rate: float = 0.001,
         costs: CostsLike = None,
@@ -146,10 +147,12 @@ class EdgeBase(UnlabelledValidationMixin):
         shares = rows.weights / rows.weights.sum()
         design = LinearDesign.of(rows.values, rows.schema, shares, 1 + len(goal.prior))
         task = self._task(rows, design, devices, goal.prior)
+        if share == np.inf and not task.opening_costs.any():
+            task = replace(task, gated=False)
         history: list[float] = []
         # Free is free: with nothing to pay and no budget every gate stays open, and the model is the plain
         # linear one.
-        if share == np.inf and not task.opening_costs.any():
+        if not task.gated:
             params, threshold = task.start(), -np.inf
         else:
             params, history = self._train(task, share * task.prices.sum(), rng)
@@ -209,11 +212,18 @@ class EdgeBase(UnlabelledValidationMixin):
             The array calls take it in place of X: it is all that the cloud needs.
         """
         check_is_fitted(self)
+        return self._messages(X)
+
+    def _messages(self, X: Any, lacking: Sequence[str] = ()) -> Messages:
+        """Return the messages of each device; what the lacking ones measure need not be in the table."""
         model = self.fitted_
-        encoded = encode(model.schema, X, type(self).__name__, needed=model.may_buy(), min_rows=0)
+        needed = model.may_buy()
+        for name in lacking:
+            needed[[*model.devices.columns[model.questions.index(name)]]] = False
+        encoded = encode(model.schema, X, type(self).__name__, needed=needed, min_rows=0)
         # A device reads its columns whether it sends or not, so all of them are validated here. The cloud
         # then validates only the messages that it receives.
-        encoded.check(np.broadcast_to(model.may_buy(), encoded.values.shape))
+        encoded.check(np.broadcast_to(needed, encoded.values.shape))
         return model.messages(encoded.values)
 
     @property
@@ -231,15 +241,14 @@ class EdgeBase(UnlabelledValidationMixin):
     def raw_outputs(
         self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return raw outputs (n_rows, n_outputs) and acquired (n_rows, n_devices), of a table or messages."""
+        """Return raw outputs (n_rows, n_outputs) and acquired (n_rows, n_devices), of a table or messages.
+
+        ``refused`` are devices: names, or a flag for each row and device. A refused device is silent.
+        """
         self.check_ready()
-        if refused is not None:
-            raise ValueError(
-                "refused is for columns of a table, but this model asks devices; take the message of a "
-                "device out of messages(X), or refuse it in a walk"
-            )
         model = self.fitted_
-        messages = X if isinstance(X, Messages) else self.messages(X)
+        names = () if refused is None else refused_names(refused) or ()
+        messages = X if isinstance(X, Messages) else self._messages(X, lacking=names)
         # Messages may come from outside, so they are checked like a table.
         if messages.devices != model.devices.names or messages.scores.shape[2] != len(model.prior):
             raise TableError(
@@ -248,6 +257,11 @@ class EdgeBase(UnlabelledValidationMixin):
             )
         if seeds is not None:
             check_seeds(seeds, len(messages))
+        if refused is not None:
+            # A refused device is a silent one.
+            order: dict[str, list[bool]] = {name: [] for name in model.devices.names}
+            flags = refused_flags(model.questions, order, refused, len(messages))
+            messages = replace(messages, sent=messages.sent & ~flags)
         acquired = model.received(messages, check_caps(budget, len(messages)))
         messages.check(acquired)
         return model.settle(model.cloud_outputs(messages, acquired), acquired), acquired

@@ -109,11 +109,17 @@ class Blocks:
         rows = [part.T @ one for part, one in zip(self.parts, slope, strict=True)]
         return np.concatenate([*rows, slope.sum(axis=1)]).ravel()
 
-    def ridge(self, params: Floats, strength: float) -> tuple[float, Floats]:
-        """Return strength / 2 times the squares of coefficients, not of intercepts, and the gradient."""
+    def ridge(self, params: Floats, strength: float, *, gated: bool = True) -> tuple[float, Floats]:
+        """Return strength / 2 times the squares of all but the gates' intercepts, and the gradient.
+
+        If devices are not ``gated``, all of them send always, and local intercepts are not penalised either:
+        their sum is the one intercept of a linear model.
+        """
         table = params.reshape(self.shape).copy()
-        # An intercept has no scale to shrink, and the gates' intercepts set how often devices send.
-        table[-self.n_devices :] = 0
+        # The gates' intercepts set how often devices send. Those of the local models do shrink: they add up
+        # over the devices that send, so that without a penalty their differences are not determined, and a
+        # nearly shut gate with a huge intercept would send as much as an open one at no cost.
+        table[-self.n_devices :, : 1 if gated else None] = 0
         return float(strength / 2 * (table**2).sum()), (strength * table).ravel()
 
     def pairs(self, params: Floats, zeros: LinearScores, scale: float = 1.0) -> list[LinearScores]:
@@ -147,13 +153,16 @@ class Cloud:
     prior : ndarray of float64, shape (n_scores,)
         The scores if all devices are silent.
     l2_regularization : float
-        Strength of the L2 penalty of the coefficients.
+        Strength of the L2 penalty.
+    gated : bool
+        Whether devices may be silent; see `Blocks.ridge`.
     """
 
     blocks: Blocks
     loss: Loss
     prior: Floats
     l2_regularization: float
+    gated: bool = True
 
     def loss_at(self, opened: Floats, local: Floats) -> tuple[float, Floats]:
         """Return the loss and its gradient if each message is multiplied by how open its gate is.
@@ -182,7 +191,7 @@ class Cloud:
             value, slope = self.loss_at(opened, local)
             # Chain rule: the loss and the price both depend on a gate's score through its opening alone.
             of_gates = (opening_gradient(slope, local) + opening_costs) * activation.slope(gates)
-            ridge, ridge_slope = self.blocks.ridge(params, self.l2_regularization)
+            ridge, ridge_slope = self.blocks.ridge(params, self.l2_regularization, gated=self.gated)
             total = value + float((opening_costs * opened).sum()) + ridge
             return total, self.blocks.gradient(of_gates, opened.T[:, :, np.newaxis] * slope) + ridge_slope
 
@@ -193,7 +202,7 @@ class Cloud:
 
         def objective(params: Floats) -> tuple[float, Floats]:
             value, slope = self.loss_at(opened, self.blocks.scores(params)[1])
-            ridge, ridge_slope = self.blocks.ridge(params, self.l2_regularization)
+            ridge, ridge_slope = self.blocks.ridge(params, self.l2_regularization, gated=self.gated)
             return value + ridge, self.blocks.gradient(None, opened.T[:, :, np.newaxis] * slope) + ridge_slope
 
         return objective

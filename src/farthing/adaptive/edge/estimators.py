@@ -79,7 +79,7 @@ class EdgeClassifier(EdgeBase, ContractClassifier):
         coupling: float = 0.1,
         l2_regularization: float = 1e-3,
         max_steps: int = 200,
-        n_alternations: int = 10,
+        n_alternations: int = 200,
         n_epochs: int = 50,
         learning_rate: float = 0.001,
         class_weight: Any = None,

@@ -126,6 +126,11 @@ class DeviceSchema:
         """The devices."""
         return tuple(column.name for column in self.columns)
 
+    @property
+    def named(self) -> bool:
+        """Whether a frame is read by the names of its columns: devices always have names."""
+        return True
+
     def __len__(self) -> int:
         return len(self.columns)
 

@@ -23,12 +23,13 @@ _SHARED: Final = """devices : mapping of str to list of str or int, optional
     coupling : float
         For "relaxed": weight of the divergence between q and the gates, the lambda of (OPT-Relax).
     l2_regularization : float
-        Strength of the L2 penalty: half of it times the sum of the squared coefficients; terms are
-        standardised.
+        Strength of the L2 penalty: half of it times the sum of the squared coefficients and of the squared
+        intercepts of the local models; terms are standardised.
     max_steps : int
         Maximum number of L-BFGS steps.
     n_alternations : int
-        Maximum number of alternations of "relaxed"{alternations}.
+        Maximum number of alternations of "relaxed"{alternations}. They end when one of them {changes} the
+        objective by at most 1e-5 of it. As it is not convex, that may be a local minimum.
     n_epochs : int
         Number of passes of "adam" over the rows.
     learning_rate : float
@@ -61,6 +62,7 @@ CLASSIFIER_TEXTS: Final = {
         projected="",
         unit="",
         alternations="",
+        changes="lowers",
         and_projected="",
         class_weight="""    class_weight : dict, "balanced" or None
         Factors of the row weights by label; "balanced" gives each class the same total weight.
@@ -76,6 +78,7 @@ REGRESSOR_TEXTS: Final = {
         (7.3 to 7.5).""",
         unit=", as a share of the target's variance",
         alternations=' and of "projected"',
+        changes="changes",
         and_projected=' or "projected"',
         class_weight="",
     ),

@@ -6,19 +6,22 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import entr, expit, logit
 
 from farthing.adaptive.edge.blocks import Cloud, Objective, minimise, opening_gradient
 from farthing.learning.blas_threads import one_blas_thread
 from farthing.typing import Floats
 
-# Openings are kept this far from 0 and 1, where the slope of the divergence is infinite.
-MARGIN: Final = 1e-6
-# Frank-Wolfe steps of one alternation, and steps of their line search.
-_STEPS: Final = 10
-_LINE_STEPS: Final = 10
-# Alternations end when one of them gains less than this share of the objective.
-_TOLERANCE: Final = 1e-5
+# Openings are kept this far from 0 and 1, where their log-odds are infinite.
+MARGIN: Final = 1e-12
+# Steps over the openings in one alternation, at most.
+_STEPS: Final = 20
+# Alternations end when one of them gains at most this share of the objective, and the steps over the openings
+# within one a tenth of it.
+TOLERANCE: Final = 1e-5
+# Where a weight or a multiplier that is doubled again and again is given up.
+_HEAVIEST: Final = 1e12
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,21 +51,41 @@ class Relaxation:
     coupling: float
 
     def solve(self, start: Floats, n_alternations: int, max_steps: int) -> tuple[Floats, list[float]]:
-        """Alternate over q and the parameters; return these, and the objective after each half step."""
+        """Alternate over q and the parameters, until an alternation gains at most 1e-5 of the objective.
+
+        Neither half step raises the objective, so it converges; it is convex in q and in the parameters, but
+        not in both.
+
+        Parameters
+        ----------
+        start : ndarray of float64
+            The parameters to start from.
+        n_alternations, max_steps : int
+            Maximum number of alternations, and of L-BFGS steps in each.
+
+        Returns
+        -------
+        params : ndarray of float64
+        history : list of float
+            The objective after each half step.
+        """
         params = start
-        # Frank-Wolfe iterates are convex combinations of feasible points, so the first one must keep the
-        # budget too.
-        most = min(0.5, self.limit / max(float(self.prices.sum()), 1e-300))
-        q = np.full((self.cloud.blocks.n_rows, self.cloud.blocks.n_devices), max(most, MARGIN))
+        most = min(0.5, self._room / max(float(self.prices.sum()), 1e-300))
+        q = np.full((self.cloud.blocks.n_rows, self.cloud.blocks.n_devices), most)
         history: list[float] = []
         for _ in range(n_alternations):
             q = self.step_openings(q, params)
             history.append(self.value(q, params))
             params = minimise(self.fit_objective(q), params, max_steps)
             history.append(self.value(q, params))
-            if len(history) > 2 and history[-3] - history[-1] <= _TOLERANCE * abs(history[-1]):
+            if len(history) > 2 and history[-3] - history[-1] <= TOLERANCE * abs(history[-1]):
                 break
         return params, history
+
+    @property
+    def _room(self) -> float:
+        # No budget shuts an opening entirely in training; the hard gates keep a budget of zero.
+        return max(self.limit, MARGIN * float(self.prices.sum()))
 
     @property
     def opening_costs(self) -> Floats:
@@ -94,47 +117,56 @@ class Relaxation:
 
         return objective
 
-    def step_openings(self, q: Floats, params: Floats) -> Floats:
-        """Improve q by Frank-Wolfe steps; the objective is convex in q, and never rises."""
+    def step_openings(self, q: Floats, params: Floats, max_steps: int = _STEPS) -> Floats:
+        """Improve q by proximal steps in the divergence; the objective is convex in q, and never rises.
+
+        A step minimises, within the budget, the objective with its loss linearised at q, plus the divergence
+        from q times a weight that is doubled until the objective does not rise. All but the loss of the
+        objective is a divergence or linear, so the minimum has a closed form but for the budget's multiplier.
+        The thesis takes Frank-Wolfe steps to corners of the budget, which need many more: the openings of the
+        optimum lie between 0 and 1.
+        """
+        shares = self.shares[:, np.newaxis]
         with one_blas_thread():
             gates, local = self.cloud.blocks.scores(params)
-            reached = self._loss(q, gates, local)
-            for _ in range(_STEPS):
-                slope = self.cloud.loss_at(q, local)[1]
-                # Derivative of KL(q, sigmoid(g)) by q; the clip keeps it finite where q is 0 or 1.
-                inner = logit(q.clip(MARGIN, 1 - MARGIN)) - gates
-                gradient = opening_gradient(slope, local) + self.opening_costs
-                gradient += self.coupling * inner * self.shares[:, np.newaxis]
-                corner = cheapest_corner(gradient, self.shares[:, np.newaxis] * self.prices, self.limit)
-                step, value = self._line_search(q, corner, gates, local)
+            reached, weight = self._loss(q, gates, local), 1.0
+            for _ in range(max_steps):
+                slope = opening_gradient(self.cloud.loss_at(q, local)[1], local) / shares
+                slope += self.tradeoff * self.prices
+                while True:
+                    log_odds = self.coupling * gates + weight * logit(q) - slope
+                    nearer = self._within(log_odds, self.coupling + weight)
+                    value = self._loss(nearer, gates, local)
+                    if value <= reached or weight > _HEAVIEST:
+                        break
+                    weight *= 2
                 if value >= reached:
                     break
-                q, gained, reached = q + step * (corner - q), reached - value, value
-                if gained <= _TOLERANCE * 0.1 * abs(reached):
+                q, gained, reached, weight = nearer, reached - value, value, 0.7 * weight
+                if gained <= 0.1 * TOLERANCE * abs(reached):
                     break
             return q
 
-    def _line_search(self, q: Floats, corner: Floats, gates: Floats, local: Floats) -> tuple[float, float]:
-        """Return the best step from q towards a corner, by golden section, and the objective there."""
-        # Convex along the line, so golden section applies; the thesis leaves the step size open.
-        ratio = (np.sqrt(5) - 1) / 2
-        low, high = 0.0, 1.0
+    def _within(self, log_odds: Floats, weight: float) -> Floats:
+        """Return openings by their log-odds times a weight, less a price of costs that keeps the budget."""
 
-        def at(step: float) -> float:
-            return self._loss(q + step * (corner - q), gates, local)
+        def openings(multiplier: float) -> Floats:
+            q = expit((log_odds - multiplier * self.prices) / weight)
+            return np.asarray(q.clip(MARGIN, 1 - MARGIN))
 
-        a, b = high - ratio * (high - low), low + ratio * (high - low)
-        at_a, at_b = at(a), at(b)
-        for _ in range(_LINE_STEPS):
-            if at_a <= at_b:
-                high, b, at_b = b, a, at_a
-                a = high - ratio * (high - low)
-                at_a = at(a)
-            else:
-                low, a, at_a = a, b, at_b
-                b = low + ratio * (high - low)
-                at_b = at(b)
-        return (a, at_a) if at_a <= at_b else (b, at_b)
+        def excess(multiplier: float) -> float:
+            return float(self.shares @ openings(multiplier) @ self.prices) / self._room - 1
+
+        if excess(0.0) <= 0:
+            return openings(0.0)
+        high = 1.0
+        while excess(high) > 0 and high < _HEAVIEST:
+            high *= 2
+        q = openings(brentq(excess, 0.0, high, xtol=1e-12) if excess(high) < 0 else high)
+        # The root is exact up to rounding; the budget holds.
+        paid = self.prices > 0
+        q[:, paid] *= min(1.0, self._room / float(self.shares @ q @ self.prices))
+        return q
 
 
 def divergence(q: Floats, gates: Floats) -> Floats:
@@ -146,45 +178,3 @@ def divergence(q: Floats, gates: Floats) -> Floats:
     array([[0.    , 0.6931]])
     """
     return np.asarray(np.logaddexp(0.0, gates) - q * gates - entr(q) - entr(1 - q))
-
-
-def cheapest_corner(gradient: Floats, prices: Floats, limit: float) -> Floats:
-    """Minimise the inner product with a gradient over 0 <= q <= 1 within a budget: the sorting step.
-
-    Entries of negative gradient are opened, those of the largest gain per price first, until the budget is
-    used up; the last one in part. Other entries stay shut, whatever is left of the budget.
-
-    Parameters
-    ----------
-    gradient : ndarray of float64, shape (n_rows, n_devices)
-    prices : ndarray of float64, shape (n_rows, n_devices)
-        What each entry uses of the budget.
-    limit : float
-        The budget.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows, n_devices)
-
-    Examples
-    --------
-    >>> gradient = np.array([[-3.0, -1.0], [2.0, -2.0]])
-    >>> cheapest_corner(gradient, np.ones((2, 2)), 1.5)
-    array([[1. , 0. ],
-           [0. , 0.5]])
-    >>> cheapest_corner(gradient, np.ones((2, 2)), np.inf)
-    array([[1., 1.],
-           [0., 1.]])
-    """
-    flat, price = gradient.ravel(), prices.ravel()
-    corner = np.zeros(len(flat))
-    wanted = np.flatnonzero(flat < 0)
-    # Free entries have a ratio of minus infinity and are opened first.
-    with np.errstate(divide="ignore"):
-        ratio = flat[wanted] / price[wanted]
-    order = wanted[np.argsort(ratio, kind="stable")]
-    before = np.cumsum(price[order]) - price[order]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        part = np.where(price[order] > 0, (limit - before) / price[order], 1.0)
-    corner[order] = np.clip(part, 0.0, 1.0)
-    return corner.reshape(gradient.shape)

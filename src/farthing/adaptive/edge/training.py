@@ -18,8 +18,8 @@ from farthing.adaptive.edge.blocks import (
     Objective,
     minimise,
 )
-from farthing.adaptive.edge.relaxed import Relaxation
-from farthing.costs import spending_limit
+from farthing.adaptive.edge.projection import nearest_within
+from farthing.adaptive.edge.relaxed import TOLERANCE, Relaxation
 from farthing.learning.adam import Adam
 from farthing.learning.blas_threads import one_blas_thread
 from farthing.typing import Floats
@@ -32,8 +32,6 @@ _BATCH_SIZE: Final = 100
 # Steps of L-BFGS between two projections, and levels at which a threshold is tried.
 _STEPS_PER_PROJECTION: Final = 5
 _LEVELS: Final = 41
-# Alternations end when one of them changes the objective by less than this share of it.
-_TOLERANCE: Final = 1e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,9 +55,11 @@ class Task:
     tradeoff : float
         Weight of a unit of price against the mean loss.
     l2_regularization : float
-        Strength of the L2 penalty of the coefficients.
+        Strength of the L2 penalty.
     max_steps : int
         Maximum number of L-BFGS steps.
+    gated : bool
+        Whether devices may be silent: something costs something, or there is a budget.
     """
 
     blocks: Blocks
@@ -71,12 +71,13 @@ class Task:
     tradeoff: float
     l2_regularization: float
     max_steps: int
+    gated: bool = True
 
     @property
     def cloud(self) -> Cloud:
         """The sum of the devices' scores, and its loss over all rows."""
         loss = self.loss_of(self.target, self.shares)
-        return Cloud(self.blocks, loss, self.prior, self.l2_regularization)
+        return Cloud(self.blocks, loss, self.prior, self.l2_regularization, self.gated)
 
     @property
     def opening_costs(self) -> Floats:
@@ -185,47 +186,12 @@ def learn_projected(
     for _ in range(n_alternations):
         params = minimise(objective, params, _STEPS_PER_PROJECTION)
         gates, _ = task.blocks.scores(params)
-        goal = nearest_within(gates, task.shares[:, np.newaxis] * task.prices, limit)
+        goal = nearest_within(gates, task.shares, task.prices, limit)
         params = _fit_gates(task, params, goal)
         history.append(objective(params)[0])
-        if abs(history[-2] - history[-1]) <= _TOLERANCE * abs(history[-1]):
+        if abs(history[-2] - history[-1]) <= TOLERANCE * abs(history[-1]):
             break
     return params, history
-
-
-def nearest_within(scores: Floats, prices: Floats, limit: float) -> Floats:
-    """Solve (7.5): the nearest scores of which those above zero cost at most the limit.
-
-    Parameters
-    ----------
-    scores : ndarray of float64, shape (n_rows, n_devices)
-    prices : ndarray of float64, shape (n_rows, n_devices)
-        What each score above zero uses of the budget.
-    limit : float
-        The budget.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows, n_devices)
-        The smallest scores above zero, by square over price, are set to zero until the others fit.
-
-    Examples
-    --------
-    >>> nearest_within(np.array([[3.0, 1.0], [-1.0, 2.0]]), np.ones((2, 2)), 2.0)
-    array([[ 3.,  0.],
-           [-1.,  2.]])
-    """
-    flat, price = scores.ravel(), prices.ravel()
-    projected = flat.copy()
-    # Shutting a score z changes the objective by z^2 and frees its price. With equal prices this is the order
-    # of the thesis; otherwise it is greedy by change per price.
-    above = np.flatnonzero((flat > 0) & (price > 0))
-    order = above[np.argsort(flat[above] ** 2 / price[above], kind="stable")]
-    over = price[order].sum() - np.cumsum(price[order])  # what is left after shutting each
-    excess = price[order].sum() > spending_limit(limit)
-    n_shut = int(np.argmax(over <= spending_limit(limit))) + 1 if excess and len(order) else 0
-    projected[order[:n_shut]] = 0.0
-    return projected.reshape(scores.shape)
 
 
 def _fit_gates(task: Task, params: Floats, goal: Floats) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from farthing.typing import Floats
 
-# The price of the doubling trick: the bounds of the phases add up to a geometric series.
+# The price of the doubling trick: the bounds of the phases add up to a geometric series; see `regret_bound`.
 DOUBLING: Final = 2 ** (2 / 3) / (2 ** (2 / 3) - 1)
 
 
@@ -54,6 +54,67 @@ def bound(n_rounds: float, n_experts: int, cost: float) -> float:
     396
     """
     return float(3 * (cost * math.log(n_experts)) ** (1 / 3) * n_rounds ** (2 / 3))
+
+
+def phase_length(number: int, first: int) -> int:
+    """Return the length of the phase of a round, where each phase is twice as long as the one before.
+
+    Phase m, from 0, has 2^m n rounds, n = ``first``, and begins after (2^m - 1) n of them: a round begins a
+    phase if it is the round ``length - first + 1``.
+
+    Parameters
+    ----------
+    number : int
+        Number of the round, from 1.
+    first : int
+        Length of the first phase.
+
+    Examples
+    --------
+    >>> [phase_length(number, 1) for number in range(1, 9)]
+    [1, 2, 2, 4, 4, 4, 4, 8]
+    >>> [phase_length(number, 3) for number in range(1, 11)]
+    [3, 3, 3, 6, 6, 6, 6, 6, 6, 12]
+    """
+    return first << (((number - 1) // first + 1).bit_length() - 1)
+
+
+def regret_bound(n_rounds: int, n_experts: int, cost: float, horizon: int | None) -> float:
+    """Return an upper bound of the expected regret after some rounds, before or past the horizon.
+
+    Let B(n) = 3 c^(1/3) (ln K)^(1/3) n^(2/3), by (6.16) the bound of n rounds with the rates of n. With these
+    rates the terms of (6.16) that grow with the rounds are smaller before round n, so B(n) bounds the regret
+    of any part of a phase of n rounds that begins with the phase. For T <= H, the horizon, that is B(H).
+
+    Past H the gate restarts in phases of 2H, 4H, ... rounds. The regret against one expert for all rounds is
+    at most the sum over the phases of the regret against the best expert of each. If T rounds have begun
+    phase M, then T > (2^M - 1) H, and the sum is at most
+
+        sum of B(2^m H) for m = 0 to M = B(H) (a 2^(2M/3) - 1) / (a - 1),  a = 2^(2/3).
+
+    For x = 2^M >= 2, x^(2/3) - (x - 1)^(2/3) falls with x; at x = 2 it is a - 1 = 0.59, less than 1 / a =
+    0.63. So a x^(2/3) - 1 < a (x - 1)^(2/3), and the sum is below a / (a - 1) B(T), the bound of the doubling
+    trick. An unknown horizon is H = 1, where T >= 2^M gives the same directly.
+
+    Parameters
+    ----------
+    n_rounds : int
+        T.
+    n_experts : int
+        K.
+    cost : float
+        c.
+    horizon : int or None
+        H, None if it is not known.
+
+    Examples
+    --------
+    >>> [round(regret_bound(n, 10, 1.0, horizon=1000)) for n in (500, 1000, 2000)]
+    [396, 396, 1699]
+    """
+    if horizon is not None and n_rounds <= horizon:
+        return bound(horizon, n_experts, cost)
+    return DOUBLING * bound(n_rounds, n_experts, cost)
 
 
 class Weights:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from farthing import store
-from farthing.adaptive.online_gate.exp3 import DOUBLING, Rates, Weights, bound
+from farthing.adaptive.online_gate.exp3 import Rates, Weights, phase_length, regret_bound
 from farthing.adaptive.online_gate.experts import AdaptExperts, Experts, Look, as_experts
 from farthing.adaptive.online_gate.gate_state import GateState
 from farthing.adaptive.online_gate.rounds import GateDecision, History, Pending, RandomStream
@@ -34,7 +34,8 @@ class OnlineGate:
     With a known number of rounds T, and K experts, the added one included, the rates are those of section
     6.2, and the expected regret against the best expert is at most 3 c^(1/3) (ln K)^(1/3) T^(2/3). Without
     one, the doubling trick restarts in phases of 1, 2, 4, ... rounds, each with the rates of its length, and
-    the bound is larger by the factor 2^(2/3) / (2^(2/3) - 1).
+    the bound is larger by the factor 2^(2/3) / (2^(2/3) - 1). Past a horizon H it goes on in the same way, in
+    phases of 2H, 4H, ... rounds, and that larger bound holds.
 
     A random draw is a pure function of the seed and the number of the round: a gate that is saved and loaded
     continues bit for bit as it would have.
@@ -47,7 +48,7 @@ class OnlineGate:
     cost : float
         c, what it costs to ask, above 0 and at most 1, where 1 is the cost of an error.
     horizon : int, optional
-        T, the number of rounds; None if it is not known.
+        T, the number of rounds, if it is known: the rates are tuned to it. More rounds may follow.
     loss : callable, optional
         loss(y, prediction), between 0 and 1; None means 1 for a wrong label and 0 for the right one.
     keep_history : bool
@@ -135,15 +136,16 @@ class OnlineGate:
         Parameters
         ----------
         y : object
-            The answer of the remote model. None if it failed to answer: then nothing is learned.
+            The answer of the remote model. None if it failed to answer: then the losses of the round are
+            what is known of them, the cost for each expert that asks and 0 for the others. They are learned
+            from as in any round, and the bound holds for them.
         """
         if self._pending is None:
             raise RoundError(
                 "feedback was called, but no row is waiting for a label: only a row that was sent on has "
                 "one, and only once"
             )
-        if y is not None:
-            self._learn(self._pending, y)
+        self._learn(self._pending, y)
         self._pending = None
 
     def play(self, X: Any, y: Any) -> tuple[NDArray[np.bool_], list[Any]]:
@@ -182,7 +184,8 @@ class OnlineGate:
     def _decide(self, look: Look) -> GateDecision:
         number = self.n_rounds + 1
         # Doubling trick: each phase forgets the weights of the last and takes the rates of its own length.
-        if self.horizon is None and number & (number - 1) == 0:  # a power of two begins a phase
+        first = self.horizon or 1
+        if number == phase_length(number, first) - first + 1:
             self._weights.restart(self._rates(number))
         expert = self._weights.draw(self._stream[self.n_rounds])
         if expert == self.n_experts - 1:
@@ -209,7 +212,9 @@ class OnlineGate:
         # (6.1): an expert that asks loses the cost, one that stays loses what its local model loses. Dividing
         # by the chance of seeing the label keeps the estimates unbiased; rounds without a label count as 0.
         estimates = np.full(self.n_experts, self.cost)
-        np.copyto(estimates[:-1], self._losses(y, pending.predictions), where=~pending.asks[:-1])
+        # Without an answer, an error of those that stay would never be seen: it counts as 0.
+        losses = self._losses(y, pending.predictions) if y is not None else 0.0
+        np.copyto(estimates[:-1], losses, where=~pending.asks[:-1])
         estimates /= pending.chance
         # Before the weights change: the loss of the distribution of this round.
         self._paid += self._weights.mean(estimates)
@@ -231,8 +236,8 @@ class OnlineGate:
         return losses
 
     def _rates(self, number: int) -> Rates:
-        """Return the rates of a round, by its number from 1: those of the horizon, or of its phase."""
-        return Rates.of(self.horizon or 2 ** (number.bit_length() - 1), self.n_experts, self.cost)
+        """Return the rates of a round, by its number from 1: those of the length of its phase."""
+        return Rates.of(phase_length(number, self.horizon or 1), self.n_experts, self.cost)
 
     def _check_open(self) -> None:
         if self._pending is not None:
@@ -270,16 +275,17 @@ class OnlineGate:
     def regret_bound(self, n_rounds: int | None = None) -> float:
         """Return an upper bound of the expected regret.
 
+        With B(n) = 3 c^(1/3) (ln K)^(1/3) n^(2/3) it is B(H) up to the horizon H, to which the rates are
+        tuned. After T > H rounds, or T rounds without a horizon, it is 2^(2/3) / (2^(2/3) - 1) B(T): the
+        bounds B(H), B(2H), B(4H), ... of the phases that have begun add up to less.
+
         Parameters
         ----------
         n_rounds : int, optional
-            After this many rounds; None means the horizon, or without one the rounds so far.
+            T; None means the rounds so far, or the horizon if that is later.
         """
-        rounds = (self.horizon or self.n_rounds) if n_rounds is None else n_rounds
-        # The rates are tuned to the horizon, so no tighter bound holds before it.
-        if self.horizon is not None:
-            return bound(max(rounds, self.horizon), self.n_experts, self.cost)
-        return DOUBLING * bound(rounds, self.n_experts, self.cost)
+        rounds = max(self.n_rounds, self.horizon or 0) if n_rounds is None else n_rounds
+        return regret_bound(rounds, self.n_experts, self.cost, self.horizon)
 
     def regret_estimate(self) -> float:
         """Return an estimate of the regret so far: the loss of the gate minus that of the best expert.

@@ -46,8 +46,9 @@ class BudgetForestModel(ClassCountModel):
     @cached_property
     def max_cost(self) -> NDArray[np.float64]:
         """What the most expensive path of each tree costs, shape (n_trees,); see `BudgetForestClassifier`."""
-        trees = [self.forest.trees(t, t + 1) for t in range(self.forest.n_trees)]
-        return np.array([max_cost(tree, self.costs) for tree in trees])
+        # Of an empty forest, the leaf with the prior is no tree.
+        trees = [self.forest.trees(t, t + 1) for t in range(self.n_trees)]
+        return np.array([max_cost(tree, self.costs) for tree in trees], dtype=np.float64)
 
 
 def class_scores(forest: Forest, *, votes: bool) -> NDArray[np.float64]:

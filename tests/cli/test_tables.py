@@ -157,7 +157,7 @@ class TestPositive:
         assert "F1 score of 'yes' 0." in out
         code, _, err = run(*command)
         assert code == 1
-        assert "which label is positive, no or yes: add --positive yes" in err
+        assert "which label is positive, no or yes: pos_label='yes', or --positive yes" in err
 
     @pytest.mark.parametrize(
         ("options", "message"),

@@ -126,25 +126,20 @@ def _estimator(
 ) -> Any:
     from farthing.frontier import BudgetedClassifier, BudgetedRegressor  # noqa: PLC0415 - slow to import
 
-    how = scoring_for(problem, scoring, positive)
-    if how is not None:
-        given["scoring"] = how
+    if scoring is not None:
+        given["scoring"] = scoring
     if problem.task is Task.CLASSIFY:
-        return BudgetedClassifier(problem.sheet, calibrate=calibrate, **given)
+        return BudgetedClassifier(problem.sheet, pos_label=positive, calibrate=calibrate, **given)
+    check_positive(problem, positive)
     if calibrate:
         raise ValueError("--calibrate is for labels: it rescales probabilities, and a regressor has none")
     return BudgetedRegressor(problem.sheet, **given)
 
 
-def scoring_for(problem: Problem, scoring: str | None, positive: str | None) -> Any:
-    """Return the scoring, with the positive label if there is one."""
-    if problem.task is Task.CLASSIFY:
-        from farthing.frontier.positive_label import positive_scorer  # noqa: PLC0415 - slow to import
-
-        return positive_scorer(scoring, positive, problem.y)
-    if positive is not None:
+def check_positive(problem: Problem, positive: str | None) -> None:
+    """Raise ValueError if a positive label is named and there are no labels."""
+    if positive is not None and problem.task is not Task.CLASSIFY:
         raise ValueError("--positive is for labels; the target is a number")
-    return scoring
 
 
 def _write_report(path: Path, model: Any, problem: Problem, target: str, *, shown: bool) -> None:

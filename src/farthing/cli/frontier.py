@@ -9,7 +9,7 @@ import typer
 
 from farthing.cli.app import app
 from farthing.cli.destinations import PLOTS, TABLES, check_destination, write_table
-from farthing.cli.fit import scoring_for
+from farthing.cli.fit import check_positive
 from farthing.cli.options import (
     Costs,
     Drop,
@@ -62,6 +62,7 @@ def frontier(  # noqa: PLR0917 - typer takes the options from here
         check_destination(plot, "--plot", PLOTS)
         check_destination(points, "--points", TABLES)
         problem = read_problem(table, target, costs, task=task, drop=drop, weight=weight, separator=separator)
+        check_positive(problem, positive)
         from farthing.frontier import sweep  # noqa: PLC0415 - slow to import
         from farthing.frontier.data_split import default_folds  # noqa: PLC0415
 
@@ -71,7 +72,8 @@ def frontier(  # noqa: PLR0917 - typer takes the options from here
             problem.X,
             problem.y,
             problem.sheet,
-            scoring=scoring_for(problem, scoring, positive),
+            scoring=scoring,
+            pos_label=positive,
             cv=default_folds(n_rows) if folds is None else folds,
             sample_weight=problem.weights,
             memory=memory,

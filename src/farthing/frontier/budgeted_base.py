@@ -110,6 +110,14 @@ class BudgetedBase(BudgetedEstimator):
 
     # What the classifier and the regressor implement.
 
+    def _weighted(self, rows: SweepRows) -> SweepRows:
+        """Return the rows with the weights of their classes, if there are any."""
+        return rows
+
+    def _sweep_options(self) -> dict[str, Any]:
+        """Return further options of `run_sweep`."""
+        return {}
+
     @abstractmethod
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
         """Return a model that pays for nothing, if its budget is 0."""
@@ -144,12 +152,14 @@ class BudgetedBase(BudgetedEstimator):
         target, classes = self._encode_target(y)
         check_consistent_length(table.values, target)
         warn_one_class(classes)
-        all_rows = SweepRows.of(table, y, sample_weight)
+        all_rows = self._weighted(SweepRows.of(table, y, sample_weight))
         rows = all_rows.of_positive_weight()
         sheet = CostSheet.of(self.costs, table.schema.names)
         budget = budget_of(self.budget, sheet)
         # All rows go to the sweep: folds that the user gives are numbered over rows of weight zero too.
-        frontier, settings = self._sweep(all_rows, sheet, budget, folds=default_folds(len(rows.y)))
+        # A single class is predicted for nothing, whatever the method.
+        methods = [] if classes is not None and len(classes) == 1 else _listed(self.methods)
+        frontier, settings = self._sweep(methods, all_rows, sheet, budget, default_folds(len(rows.y)))
         _check_some_fitted(frontier, settings)
         # The sweep fitted on part of the rows; the model that is kept learns from all of them.
         hard = self.budget_kind == "hard"
@@ -230,12 +240,12 @@ class BudgetedBase(BudgetedEstimator):
         return fitted
 
     def _sweep(
-        self, rows: SweepRows, sheet: CostSheet, budget: float | None, *, folds: int | None
+        self, methods: list[Any], rows: SweepRows, sheet: CostSheet, budget: float | None, folds: int | None
     ) -> tuple[Frontier, list[SettingCurves]]:
         return run_sweep(
             # A model that buys nothing is always a candidate, so that some point is within any budget. It
             # comes first, since it is fitted in no time.
-            [(self._free_model(sheet), {"budget": [0.0]}), *_listed(self.methods)],
+            [(self._free_model(sheet), {"budget": [0.0]}), *methods],
             rows,
             sheet,
             scoring=self.scoring,
@@ -248,6 +258,7 @@ class BudgetedBase(BudgetedEstimator):
             time_limit=None if self.time_limit is None else _SWEEP_SHARE * self.time_limit,
             random_state=self.random_state,
             classifies=is_classifier(self),
+            **self._sweep_options(),
         )
 
     def _learn(self, rows: TrainingSet) -> FittedModel:  # noqa: ARG002 - the sweep needs the table itself

@@ -14,6 +14,7 @@ from farthing.costs import CostSheet, CostsLike
 from farthing.frontier.candidates import candidates
 from farthing.frontier.data_split import SweepRows, split_rows
 from farthing.frontier.fold_curves import SettingCurves
+from farthing.frontier.positive_label import positive_scorer
 from farthing.frontier.result_cache import ResultCache
 from farthing.frontier.scorers import scorer_of
 from farthing.frontier.sweep_run import SweepRun, gather, run_all
@@ -27,6 +28,7 @@ def sweep(
     costs: CostsLike = None,
     *,
     scoring: Any = None,
+    pos_label: Any = None,
     cv: Any = None,
     validation: tuple[Any, ...] | None = None,
     test_size: float = 0.25,
@@ -59,6 +61,8 @@ def sweep(
     scoring : str, callable, ErrorCosts or None
         See `farthing.frontier.scorers.scorer_of`. None means accuracy for labels, the negated mean squared
         error for numbers.
+    pos_label : label, optional
+        The positive one of two labels, for scores such as "f1"; without it they must be 0 and 1.
     cv : int, splitter or None
         Folds, as in scikit-learn; None means one split.
     validation : tuple (X, y) or (X, y, qid), optional
@@ -104,6 +108,7 @@ def sweep(
         SweepRows.of(X, y, sample_weight, qid),
         costs,
         scoring=scoring,
+        pos_label=pos_label,
         cv=cv,
         validation=validation,
         test_size=test_size,
@@ -123,6 +128,7 @@ def run_sweep(
     costs: CostsLike = None,
     *,
     scoring: Any = None,
+    pos_label: Any = None,
     cv: Any = None,
     validation: tuple[Any, ...] | None = None,
     test_size: float = 0.25,
@@ -161,6 +167,10 @@ def run_sweep(
     if classifies is None and tried:
         has_classes = is_classifier(tried[0].estimator)
     folds = [] if held_out else split_rows(whole, cv, test_size, random_state, classifies=has_classes)
+    if has_classes:
+        scoring = positive_scorer(scoring, pos_label, whole.y)
+    elif pos_label is not None:
+        raise ValueError("pos_label is for labels; the target is a number")
     scorer = scorer_of(scoring, classifies=has_classes)
     hard, mean = (cap, None) if budget_kind == "hard" else (None, cap)
     run = SweepRun(whole, held_out, folds, scorer, sheet, cap=hard, aim=mean)

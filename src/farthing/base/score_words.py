@@ -46,7 +46,7 @@ class ScoreWords:
     def of(cls, name: str) -> Self:
         """Return the words for the name of a score, such as that of a scorer of scikit-learn."""
         plain = name.removesuffix(WEIGHTED)
-        title = _TITLES.get(plain, plain.removeprefix("neg_").replace("_", " "))
+        title = _TITLES.get(plain, plain.removeprefix("neg_").replace("_", " ").replace("ndcg@", "NDCG@"))
         return cls(title + name[len(plain) :], plain.startswith("neg_") or plain.endswith(", negated"))
 
     @property

@@ -17,6 +17,7 @@ from farthing.cli.options import (
     MemoryFolder,
     Methods,
     Positive,
+    Query,
     Scoring,
     Seed,
     Separator,
@@ -59,6 +60,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
     task: TaskOption = None,
     drop: Drop = None,
     weight: Weight = None,
+    query: Query = None,
     separator: Separator = None,
     methods: Methods = "auto",
     scoring: Scoring = None,
@@ -79,7 +81,9 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
         check_report(report)
         if budget is None and budget_kind == "hard":
             raise ValueError("--kind hard has no effect without a budget; add --budget, such as --budget 20%")
-        problem = read_problem(table, target, costs, task=task, drop=drop, weight=weight, separator=separator)
+        problem = read_problem(
+            table, target, costs, task=task, drop=drop, weight=weight, query=query, separator=separator
+        )
         model = _estimator(
             problem,
             scoring,
@@ -97,7 +101,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
         # Many fits raise the same warning; each is printed once, as one line.
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
-            model.fit(problem.X, problem.y, problem.weights)
+            model.fit(problem.X, problem.y, sample_weight=problem.weights, **problem.queries)
         for message in dict.fromkeys(str(item.message) for item in caught):
             warn(message)
         # Saved before the report: if that fails, the model is not lost.
@@ -124,7 +128,11 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
 def _estimator(
     problem: Problem, scoring: str | None, positive: str | None, *, calibrate: bool, **given: Any
 ) -> Any:
-    from farthing.frontier import BudgetedClassifier, BudgetedRegressor  # noqa: PLC0415 - slow to import
+    from farthing.frontier import (  # noqa: PLC0415 - slow to import
+        BudgetedClassifier,
+        BudgetedRanker,
+        BudgetedRegressor,
+    )
 
     if scoring is not None:
         given["scoring"] = scoring
@@ -132,8 +140,9 @@ def _estimator(
         return BudgetedClassifier(problem.sheet, pos_label=positive, calibrate=calibrate, **given)
     check_positive(problem, positive)
     if calibrate:
-        raise ValueError("--calibrate is for labels: it rescales probabilities, and a regressor has none")
-    return BudgetedRegressor(problem.sheet, **given)
+        raise ValueError("--calibrate is for labels: it rescales probabilities, and there are none here")
+    kind = BudgetedRanker if problem.task is Task.RANK else BudgetedRegressor
+    return kind(problem.sheet, **given)
 
 
 def check_positive(problem: Problem, positive: str | None) -> None:
@@ -148,7 +157,16 @@ def _write_report(path: Path, model: Any, problem: Problem, target: str, *, show
     from farthing.report.duration import report_seconds  # noqa: PLC0415
 
     with Progress(1, "report", shown=shown, expected=report_seconds(model)) as bar:
-        write_report(path, model, problem.X, problem.y, title=f"{target} on a budget", target=target)
+        write_report(
+            path,
+            model,
+            problem.X,
+            problem.y,
+            sample_weight=problem.weights,
+            title=f"{target} on a budget",
+            target=target,
+            **problem.queries,
+        )
         bar.step()
 
 

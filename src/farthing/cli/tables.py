@@ -106,6 +106,17 @@ def numbers_of(frame: Any, name: str) -> Any:
     return weights
 
 
+def queries_of(frame: Any, name: str) -> Any:
+    """Return a column of queries as numbers, one for each query."""
+    import numpy as np  # noqa: PLC0415 - slow to import
+
+    column = frame[name]
+    if column.isna().any():
+        row = int(np.flatnonzero(column.isna())[0])
+        raise TableError(f"the query {name!r} is missing in row {row + 1} of the data; fill it in")
+    return np.unique(column.astype(str).to_numpy(dtype=object), return_inverse=True)[1]
+
+
 def target_of(frame: Any, target: str) -> Any:
     """Return the target as an array: text, booleans or numbers."""
     import numpy as np  # noqa: PLC0415 - slow to import

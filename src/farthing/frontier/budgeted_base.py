@@ -144,6 +144,10 @@ class BudgetedBase(BudgetedEstimator):
         -------
         self
         """
+        return self._choose(X, y, sample_weight)
+
+    def _choose(self, X: Any, y: Any, sample_weight: Any, *, qid: Any = None) -> Self:
+        """Do what `fit` does, for rows that may belong to queries."""
         self._validate_params()
         end = None if self.time_limit is None else time.time() + self.time_limit
         if y is None:
@@ -152,7 +156,7 @@ class BudgetedBase(BudgetedEstimator):
         target, classes = self._encode_target(y)
         check_consistent_length(table.values, target)
         warn_one_class(classes)
-        all_rows = self._weighted(SweepRows.of(table, y, sample_weight))
+        all_rows = self._weighted(SweepRows.of(table, y, sample_weight, qid))
         rows = all_rows.of_positive_weight()
         sheet = CostSheet.of(self.costs, table.schema.names)
         budget = budget_of(self.budget, sheet)
@@ -242,13 +246,13 @@ class BudgetedBase(BudgetedEstimator):
     def _sweep(
         self, methods: list[Any], rows: SweepRows, sheet: CostSheet, budget: float | None, folds: int | None
     ) -> tuple[Frontier, list[SettingCurves]]:
+        options = {"scoring": self.scoring, **self._sweep_options()}
         return run_sweep(
             # A model that buys nothing is always a candidate, so that some point is within any budget. It
             # comes first, since it is fitted in no time.
             [(self._free_model(sheet), {"budget": [0.0]}), *methods],
             rows,
             sheet,
-            scoring=self.scoring,
             cv=folds if self.cv is None else self.cv,
             budget=budget,
             budget_kind=self.budget_kind,
@@ -258,7 +262,7 @@ class BudgetedBase(BudgetedEstimator):
             time_limit=None if self.time_limit is None else _SWEEP_SHARE * self.time_limit,
             random_state=self.random_state,
             classifies=is_classifier(self),
-            **self._sweep_options(),
+            **options,
         )
 
     def _learn(self, rows: TrainingSet) -> FittedModel:  # noqa: ARG002 - the sweep needs the table itself

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -83,6 +84,12 @@ class SweepRows:
         if self.factors is None or self.weights is None:
             return self.weights if self.factors is None else self.factors
         return self.weights * self.factors
+
+    def fit_options(self, model: Any) -> dict[str, Any]:
+        """Return the weights and queries as far as the ``fit`` of a model takes them."""
+        taken = inspect.signature(model.fit).parameters
+        given = {"sample_weight": self.all_weights, "qid": self.qid}
+        return {name: value for name, value in given.items() if value is not None and name in taken}
 
     def by_class(self, class_weight: Any) -> SweepRows:
         """Return the rows with the factors of their classes, from scikit-learn's ``class_weight``."""

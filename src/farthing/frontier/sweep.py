@@ -77,7 +77,7 @@ def sweep(
     sample_weight : array, shape (n_rows,), optional
         Weight of each row, in fits and in scores.
     qid : array, shape (n_rows,), optional
-        The query of each row, for rankings; splits keep queries whole.
+        The query of each row, for rankings; splits keep queries whole, and "auto" tries rankers.
     memory : path, optional
         A folder for results. A sweep that was interrupted continues where it stopped if it is started again
         with the same folder.
@@ -140,6 +140,7 @@ def run_sweep(
     time_limit: float | None = None,
     random_state: int = 0,
     classifies: bool | None = None,
+    ranks: bool | None = None,
 ) -> tuple[Frontier, list[SettingCurves]]:
     """Return the frontier of `sweep` and the curves of each setting; parameters as there.
 
@@ -149,6 +150,8 @@ def run_sweep(
         The rows, with their targets and weights.
     classifies : bool, optional
         Whether the targets are classes; None means that they are unless they are floats.
+    ranks : bool, optional
+        Whether rows are documents to rank; None means that they are if they belong to queries.
     """
     if budget_kind not in ("mean", "hard"):
         raise ValueError(f"budget_kind must be 'mean' or 'hard'; got {budget_kind!r}")
@@ -160,9 +163,10 @@ def run_sweep(
         whole = whole.of_positive_weight()
     held_out = None if validation is None else _held_out(whole, *validation)
     sheet = CostSheet.of(costs, whole.table.schema.names)
-    has_classes = whole.has_classes() if classifies is None else classifies
+    ranks = whole.qid is not None if ranks is None else ranks
+    has_classes = whole.has_classes() and not ranks if classifies is None else classifies
     n_classes = len(np.unique(whole.y)) if has_classes else None
-    context = SweepContext(*whole.table.shape, n_classes, sheet, cap, budget_kind, random_state)
+    context = SweepContext(*whole.table.shape, n_classes, sheet, cap, budget_kind, random_state, ranks)
     tried = candidates(methods, context)
     if classifies is None and tried:
         has_classes = is_classifier(tried[0].estimator)

@@ -226,7 +226,7 @@ def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float
     learn, held_out = run.rows_of(fold)
     start = time.perf_counter()
     model = clone(candidate.estimator)
-    model.fit(_table_for(model, learn), learn.y, **_fit_options(model, learn))
+    model.fit(_table_for(model, learn), learn.y, **learn.fit_options(model))
     seconds = time.perf_counter() - start
     rows, best = [], (-math.inf, -math.inf, model, 0.0)
     for params, variant in _variants(model):
@@ -339,12 +339,6 @@ def _variants(model: Any) -> Iterator[tuple[dict[str, Any], Any]]:
 def _table_for(model: Any, rows: SweepRows) -> Any:
     """Return the rows as the model takes them: prepared, or as the user gave them."""
     return rows.table if isinstance(model, BudgetedEstimator) else rows.X
-
-
-def _fit_options(model: Any, rows: SweepRows) -> dict[str, Any]:
-    taken = inspect.signature(model.fit).parameters
-    given = {"sample_weight": rows.all_weights, "qid": rows.qid}
-    return {name: value for name, value in given.items() if value is not None and name in taken}
 
 
 def _setting(candidate: Candidate) -> Any:

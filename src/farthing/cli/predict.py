@@ -69,14 +69,14 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
         if file is not None:
             write_table(result, file)
     unit = fitted.costs_.unit
-    summary = (
-        f"{len(result)} rows, mean spend {decided.spent.mean():.4g}{f' {unit}' if unit else ''}, "
-        f"at most {decided.spent.max():.4g}"
-    )
+    mean, most = (float(decided.spent.mean()), float(decided.spent.max())) if len(result) else (None, None)
+    summary = f"{len(result)} rows"
+    if mean is not None:
+        summary += f", mean spend {mean:.4g}{f' {unit}' if unit else ''}, at most {most:.4g}"
     payload = {
         "rows": len(result),
-        "mean_spend": float(decided.spent.mean()),
-        "max_spend": float(decided.spent.max()),
+        "mean_spend": mean,
+        "max_spend": most,
         "unit": unit,
         "output": None if output is None else str(output),
         "predictions": None if file is not None else result.to_dict(orient="records"),
@@ -114,7 +114,7 @@ def purchases(
     if not ordered or getattr(model, "asks", "columns") != "columns":
         return [[names[column] for column in bought.nonzero()[0]] for bought in decided.acquired]
     fitted = model.fitted_
-    values = encode(fitted.schema, frame).values
+    values = encode(fitted.schema, frame, needed=fitted.may_buy(), min_rows=0).values
     cap = fitted.budget if budget is None else budget
     shown = not quiet and len(values) > _MANY
     found = []

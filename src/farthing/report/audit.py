@@ -201,7 +201,7 @@ def _uses(model: BudgetedEstimator, X: Any, acquired: NDArray[np.bool_], threads
     fitted = model.fitted_
     if not isinstance(fitted, TreeModel) or not fitted.is_one_sum:
         return acquired.astype(np.float64)
-    values = encode(fitted.schema, X).values
+    values = encode(fitted.schema, X, needed=fitted.may_buy()).values
     budget = check_caps(fitted.budget, len(values))
     forest = fitted.forest
     # Under a budget, what one tree buys leaves less for the next, so all trees are counted in one pass.

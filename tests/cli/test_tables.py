@@ -256,3 +256,36 @@ class TestForModel:
         assert out.strip() == "0 rows"
         assert (tmp_path / "said.csv").read_text().startswith("prediction,probability of no")
         assert json.loads(run("predict", fitted, tmp_path / "empty.csv", "--json")[1])["mean_spend"] is None
+
+    @pytest.mark.parametrize("extension", ["csv", "parquet"])
+    def test_cells_are_refused_by_a_mark(self, run, fitted, shop, tmp_path, extension):
+        table, path = pd.read_csv(shop / "visitors.csv").drop(columns="bought"), tmp_path / f"t.{extension}"
+        flags = pd.DataFrame(np.random.default_rng(0).random(table.shape) < 0.3, columns=table.columns)
+        marked = table.astype(object).mask(flags, "refused")
+        # Only text can hold a mark in a Parquet file.
+        flags["score"] = flags["score"] & (extension == "csv")
+        flags["age"] = flags["age"] & (extension == "csv")
+        marked = marked if extension == "csv" else table.assign(city=marked["city"])
+        getattr(marked, f"to_{extension}")(path, index=False)
+        code, out, err = run("predict", fitted, path, "--refused", "refused", "--json")
+        assert code == 0, err
+        said, expected = json.loads(out)["predictions"], farthing.load(fitted).decide(table, refused=flags)
+        assert flags["city"].sum() > 30
+        assert [row["spend"] for row in said] == expected.spent.tolist()
+        assert [row["prediction"] for row in said] == expected.prediction.tolist()
+
+    def test_columns_are_refused_by_name(self, run, fitted, shop, tmp_path):
+        pd.read_csv(shop / "visitors.csv").drop(columns=["bought", "city"]).to_csv(
+            tmp_path / "t.csv", index=False
+        )
+        code, _, err = run("predict", fitted, tmp_path / "t.csv")
+        assert code == 1
+        assert "city" in err
+        code, out, err = run("predict", fitted, tmp_path / "t.csv", "--refuse", "city", "--json")
+        assert code == 0, err
+        assert all("city" not in row["acquired"] for row in json.loads(out)["predictions"])
+        both = ("--refuse", "city", "--refused", "nobody has this")
+        assert run("predict", fitted, tmp_path / "t.csv", *both, "--json")[1] == out
+        code, _, err = run("predict", fitted, tmp_path / "t.csv", "--refuse", "town")
+        assert code == 1
+        assert "no column 'town'" in err

@@ -338,3 +338,11 @@ class TestOtherModelsOfTheFit:
         other = BudgetTreeClassifier(max_depth=2).fit(FRAME, LABEL)
         with pytest.raises(ValueError, match="fitted on the outputs of the transformer"):
             steps.with_model(other)
+
+
+def test_a_pipeline_of_scikit_learn_is_taken_apart() -> None:
+    steps = (SimpleImputer(), StandardScaler(), BudgetTreeClassifier(max_depth=2))
+    taken = farthing.pipeline(make_pipeline(*steps), costs=[1, 5, 3])
+    same = farthing.pipeline(*steps, costs=[1, 5, 3])
+    numbers = FRAME[NUMBERS]
+    assert (taken.fit(numbers, LABEL).spend(numbers) == same.fit(numbers, LABEL).spend(numbers)).all()

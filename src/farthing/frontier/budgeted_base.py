@@ -27,7 +27,7 @@ from farthing.base import (
 )
 from farthing.base.inputs import check_cap, warn_one_class
 from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
-from farthing.costs import CostSheet, CostsLike
+from farthing.costs import CostSheet, CostsLike, spending_limit
 from farthing.errors import BudgetWarning
 from farthing.frontier.budgeted_model import ChosenModel
 from farthing.frontier.data_split import SweepRows, default_folds
@@ -191,7 +191,8 @@ class BudgetedBase(BudgetedEstimator):
         """Return the model for another budget, without a new fit; it shares the learned parts.
 
         The method stays the one that was chosen. Of its variants, the one within the budget is taken; none
-        spends more than the fit contains.
+        spends more than the fit contains. If all of them spend more than a mean budget, the cheapest is
+        taken, with a BudgetWarning.
 
         Parameters
         ----------
@@ -204,6 +205,19 @@ class BudgetedBase(BudgetedEstimator):
             Its ``chosen_`` has the spend and the score of the new model.
         """
         check_is_fitted(self)
+        moved = self._moved(budget)
+        cap, spend = budget_of(budget, self._fitted().costs), moved.chosen_.spend
+        if cap is not None and spend > spending_limit(cap):
+            warnings.warn(
+                f"no variant of this fit spends {cap:.4g} or less on average; the cheapest, which is taken, "
+                f"spends {spend:.4g}. Fit with this budget for a cheaper model, or pass budget={cap:.4g} to "
+                "predict, which limits every row",
+                BudgetWarning,
+                stacklevel=2,
+            )
+        return moved
+
+    def _moved(self, budget: float | str | None) -> Self:
         fitted = self._fitted()
         cap = budget_of(budget, fitted.costs)
         model = fitted.model
@@ -235,7 +249,7 @@ class BudgetedBase(BudgetedEstimator):
         if budgets is None and self.budget_kind == "hard" and fitted.budget is not None:
             budgets = [fitted.budget]
             return fitted.frontier.table(budgets, choose=lambda _: fitted.chosen)
-        return fitted.frontier.table(budgets, choose=lambda budget: self.at(budget).chosen_)
+        return fitted.frontier.table(budgets, choose=lambda budget: self._moved(budget).chosen_)
 
     def _fitted(self) -> ChosenModel:
         fitted = self.fitted_

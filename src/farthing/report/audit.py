@@ -70,7 +70,9 @@ class Audit:
         """Return one entry per feature, as columns by name, in the order of the sheet.
 
         ``mean_cost`` is the mean payment per row for the feature's own cost; shared costs of groups are in
-        `groups`. Together they add up to ``mean``.
+        `groups`. Together they add up to ``mean``. ``unused``, ``used_1_to_7`` and ``used_over_7`` are the
+        shares of rows that test the feature never, up to ``few_at_most`` times (7 by default), and more
+        often.
         """
         names = [self.sheet.group_names[g] if g >= 0 else "" for g in self.sheet.group_of]
         return {

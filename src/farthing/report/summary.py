@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base.score_words import ScoreWords
+from farthing.errors import BudgetWarning
 from farthing.frontier import Frontier, Point
 from farthing.frontier.budgeted_base import BudgetedBase
 from farthing.frontier.data_split import SweepRows
@@ -246,7 +248,9 @@ def _line(budget: float, model: BudgetedBase, X: Any, weights: Floats | None) ->
     """Return what the model does at another budget: figures and purchases of one and the same model."""
     if model.budget_kind == "hard" and budget == _asked(model):
         return BudgetLine(budget, model.chosen_, _shares(model.acquired(X), weights))
-    other = model.at(budget)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BudgetWarning)  # the line shows what the cheapest variant spends
+        other = model.at(budget)
     point, decided = other.chosen_, other.decide(X)
     if math.isnan(point.spend):  # of a hard budget, at which nothing was held out
         mean = float(np.average(decided.spent, weights=weights))

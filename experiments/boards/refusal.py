@@ -32,7 +32,9 @@ NUMBERS: Final = ("diabetes",)
 REFUSED: Final = ("nothing", "first question", "random feature", "half")
 # They hand over a model of one of the other methods. Rankers are scored by queries; their trees are those of
 # the regressors.
-LEFT_OUT: Final = ("BudgetedClassifier", "BudgetedRegressor", "EarlyExitRanker", "GreedyMiserRanker")
+LEFT_OUT: Final = (
+    *("BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor", "EarlyExitRanker", "GreedyMiserRanker"),
+)
 METHODS: Final = tuple(name for name in registered() if name not in LEFT_OUT)
 # Random sets of features that a cell of "random feature" and "half" is the mean over.
 N_DRAWS: Final = 10

@@ -11,6 +11,7 @@ __all__ = [
     "REFUSED",
     "Ask",
     "BudgetedClassifier",
+    "BudgetedRanker",
     "BudgetedRegressor",
     "CostSheet",
     "Decision",
@@ -38,7 +39,13 @@ if TYPE_CHECKING:
     from farthing import adaptive, boosting, cascades, forests, multiclass, neighbors, pipelines
     from farthing.base import load
     from farthing.costs import CostSheet, Group
-    from farthing.frontier import BudgetedClassifier, BudgetedRegressor, ErrorCosts, Frontier
+    from farthing.frontier import (
+        BudgetedClassifier,
+        BudgetedRanker,
+        BudgetedRegressor,
+        ErrorCosts,
+        Frontier,
+    )
     from farthing.frontier.sweep import sweep
     from farthing.pipelines import pipeline
     from farthing.table import PreparedTable
@@ -49,7 +56,9 @@ else:  # hidden from type checkers, to which `__getattr__` would mean that any n
     _HOMES = {
         "base": ("load",),
         "costs": ("CostSheet", "Group"),
-        "frontier": ("BudgetedClassifier", "BudgetedRegressor", "ErrorCosts", "Frontier", "sweep"),
+        "frontier": (
+            *("BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor", "ErrorCosts", "Frontier", "sweep"),
+        ),
         "pipelines": ("pipeline",),
         "table": ("PreparedTable",),
         "walks": ("REFUSED", "Ask", "Decision", "Walk", "aconsult", "consult"),

@@ -16,9 +16,6 @@ WITHOUT = {
     *("ImportedClassifier", "ImportedLinearClassifier"),
     *("EarlyExitClassifier", "OneVsRestClassifier", "PipelineClassifier"),
 }
-# The front door sweeps over methods, and passes on sample weights.
-SWEEP = {"BudgetedClassifier"}
-
 QUICK: dict[str, dict[str, Any]] = {
     "AdaBoostBTClassifier": {"n_estimators": 6, "budget": 2.0},
     "AdaBoostClassifier": {"n_estimators": 6},
@@ -56,7 +53,7 @@ def test_every_classifier_has_it() -> None:
         if issubclass(get(name), ContractClassifier) and get(name).__module__.startswith("farthing.")
     }
     having = {name for name in classifiers if "class_weight" in get(name)().get_params()}
-    assert classifiers - having <= WITHOUT | SWEEP
+    assert classifiers - having <= WITHOUT
     assert set(QUICK) <= having
 
 

@@ -94,7 +94,7 @@ def test_few_rows_and_numbers_are_no_identifiers():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         BudgetTreeClassifier().fit(pd.DataFrame({"name": list("abcd")}), [0, 1, 0, 1])
-        BudgetTreeClassifier().fit(X.assign(number=range(60)), LABELS)
+        BudgetTreeClassifier().fit(X.assign(income=np.arange(60) ** 2), LABELS)
 
 
 def test_repeated_names_are_errors():
@@ -103,3 +103,9 @@ def test_repeated_names_are_errors():
         BudgetTreeClassifier().fit(twice, LABELS)
     with pytest.raises(TableError, match=r"occur more than once: 'age'; .* rename or drop"):
         BudgetTreeClassifier().fit(X, LABELS).predict(twice)
+
+
+def test_numbers_that_count_the_rows_are_identifiers():
+    order = np.random.default_rng(0).permutation(60)
+    with pytest.warns(IdentifierWarning, match="'number': the values count the rows, 60 consecutive numbers"):
+        BudgetTreeClassifier(max_depth=1).fit(X.assign(number=order + 1000), LABELS)

@@ -157,7 +157,7 @@ class TestPositive:
         assert "F1 score of 'yes' 0." in out
         code, _, err = run(*command)
         assert code == 1
-        assert "which label is positive, no or yes: add --positive yes" in err
+        assert "which label is positive, no or yes: pos_label='yes', or --positive yes" in err
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -202,7 +202,21 @@ class TestForModel:
     @classmethod
     def fitted(cls, run, shop):
         path = shop / "tables.farthing"
-        assert run("fit", shop / "visitors.csv", "bought", "-o", path, *TREE)[0] == 0
+        prices = shop / "prices.toml"
+        command = (
+            "fit",
+            shop / "visitors.csv",
+            "bought",
+            "--costs",
+            prices,
+            "--budget",
+            "3",
+            "--kind",
+            "hard",
+            "-o",
+            path,
+        )
+        assert run(*command, *TREE)[0] == 0
         return path
 
     def test_other_columns_are_not_blamed_for_one_that_is_missing(self, run, fitted, shop, tmp_path):
@@ -219,3 +233,59 @@ class TestForModel:
         code, _, err = run("predict", fitted, tmp_path / "t.csv")
         assert code == 1
         assert "the table has no column of the model, which knows age, score, city; it has a, b" in err
+
+    @pytest.mark.parametrize("extension", ["csv", "parquet"])
+    def test_columns_that_are_never_bought_may_be_missing(self, run, fitted, shop, tmp_path, extension):
+        model, table = farthing.load(fitted), pd.read_csv(shop / "visitors.csv")
+        bought = np.array(model.schema_.names)[model.fitted_.may_buy()]
+        assert 0 < len(bought) < 3
+        path = tmp_path / f"narrow.{extension}"
+        getattr(table[bought], f"to_{extension}")(path, index=False)
+        code, out, err = run("predict", fitted, path, "--json")
+        assert code == 0, err
+        narrow = json.loads(out)["predictions"]
+        assert narrow == json.loads(run("predict", fitted, shop / "visitors.csv", "--json")[1])["predictions"]
+        code, out, err = run("audit", fitted, path)
+        assert code == 0, err
+        assert out == run("audit", fitted, shop / "visitors.csv")[1]
+
+    def test_a_table_without_rows_gives_a_table_without_rows(self, run, fitted, shop, tmp_path):
+        (tmp_path / "empty.csv").write_text((shop / "visitors.csv").read_text().splitlines()[0] + "\n")
+        code, out, err = run("predict", fitted, tmp_path / "empty.csv", "-o", tmp_path / "said.csv")
+        assert code == 0, err
+        assert out.strip() == "0 rows"
+        assert (tmp_path / "said.csv").read_text().startswith("prediction,probability of no")
+        assert json.loads(run("predict", fitted, tmp_path / "empty.csv", "--json")[1])["mean_spend"] is None
+
+    @pytest.mark.parametrize("extension", ["csv", "parquet"])
+    def test_cells_are_refused_by_a_mark(self, run, fitted, shop, tmp_path, extension):
+        table, path = pd.read_csv(shop / "visitors.csv").drop(columns="bought"), tmp_path / f"t.{extension}"
+        flags = pd.DataFrame(np.random.default_rng(0).random(table.shape) < 0.3, columns=table.columns)
+        marked = table.astype(object).mask(flags, "refused")
+        # Only text can hold a mark in a Parquet file.
+        flags["score"] = flags["score"] & (extension == "csv")
+        flags["age"] = flags["age"] & (extension == "csv")
+        marked = marked if extension == "csv" else table.assign(city=marked["city"])
+        getattr(marked, f"to_{extension}")(path, index=False)
+        code, out, err = run("predict", fitted, path, "--refused", "refused", "--json")
+        assert code == 0, err
+        said, expected = json.loads(out)["predictions"], farthing.load(fitted).decide(table, refused=flags)
+        assert flags["city"].sum() > 30
+        assert [row["spend"] for row in said] == expected.spent.tolist()
+        assert [row["prediction"] for row in said] == expected.prediction.tolist()
+
+    def test_columns_are_refused_by_name(self, run, fitted, shop, tmp_path):
+        pd.read_csv(shop / "visitors.csv").drop(columns=["bought", "city"]).to_csv(
+            tmp_path / "t.csv", index=False
+        )
+        code, _, err = run("predict", fitted, tmp_path / "t.csv")
+        assert code == 1
+        assert "city" in err
+        code, out, err = run("predict", fitted, tmp_path / "t.csv", "--refuse", "city", "--json")
+        assert code == 0, err
+        assert all("city" not in row["acquired"] for row in json.loads(out)["predictions"])
+        both = ("--refuse", "city", "--refused", "nobody has this")
+        assert run("predict", fitted, tmp_path / "t.csv", *both, "--json")[1] == out
+        code, _, err = run("predict", fitted, tmp_path / "t.csv", "--refuse", "town")
+        assert code == 1
+        assert "no column 'town'" in err

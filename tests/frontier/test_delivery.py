@@ -13,7 +13,7 @@ from farthing.boosting import GreedyMiserClassifier
 from farthing.cascades import EarlyExitClassifier
 from farthing.datasets import load_heart_disease
 from farthing.errors import BudgetWarning
-from farthing.forests import PrunedForestClassifier
+from farthing.forests import BudgetTreeClassifier, PrunedForestClassifier
 from farthing.frontier.candidates import Candidate
 from farthing.frontier.data_split import SweepRows
 from farthing.frontier.delivery import deliver, pick, variant_of
@@ -199,3 +199,13 @@ def test_of_variants_within_the_budget_the_nearest_is_taken(heart):
     assert held.estimator.n_estimators == 8
     cheapest = min(v.spend(heart.X).mean() for _, v in whole.variants())
     assert held_to(0.0, 0.0).spend(heart.X).mean() == cheapest
+
+
+@pytest.mark.filterwarnings("ignore:the model fitted on all rows")
+def test_a_budget_below_every_variant_is_said(heart):
+    model = farthing.BudgetedClassifier(heart.costs, 20, methods=[BudgetTreeClassifier(max_depth=2)], cv=2)
+    model.fit(heart.X, heart.y)
+    with pytest.warns(BudgetWarning, match=r"no variant of this fit spends 0\.5 or less .* spends"):
+        cheapest = model.at(0.5)
+    assert cheapest.chosen_.spend > 0.5
+    assert model.table([0.5])  # the line says what it spends

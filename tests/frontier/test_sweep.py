@@ -40,7 +40,7 @@ def same(one, other):
     ]
 
 
-@pytest.mark.filterwarnings("ignore:got categories that no training row had")
+@pytest.mark.filterwarnings("ignore::farthing.errors.UnseenCategoryWarning")
 def test_a_point_is_what_a_fit_pays_and_scores(heart):
     n = 200
     frontier = farthing.sweep(
@@ -259,7 +259,7 @@ def test_progress_is_shown(heart, capsys):
     assert "fits" in capsys.readouterr().err
 
 
-@pytest.mark.filterwarnings("ignore:got categories that no training row had")
+@pytest.mark.filterwarnings("ignore::farthing.errors.UnseenCategoryWarning")
 def test_validation_rows_may_have_their_columns_in_any_order(heart):
     methods = [("BudgetTreeClassifier", {"max_depth": [2]})]
     X, y = heart.X, heart.y

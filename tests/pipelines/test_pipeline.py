@@ -31,7 +31,7 @@ from farthing.adaptive import EdgeClassifier
 from farthing.boosting import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
 from farthing.cascades import MiserCascadeClassifier
 from farthing.errors import CostError, TableError
-from farthing.forests import BudgetTreeClassifier
+from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier, prune_path
 from farthing.neighbors import ValueOfClassifier
 from farthing.pipelines import PipelineClassifier, PipelineRegressor
 
@@ -291,3 +291,58 @@ def test_wrong_steps_are_refused() -> None:
     with pytest.raises(TypeError, match="transformer must have fit_transform and transform"):
         PipelineClassifier(tree()).fit(FRAME, LABEL)
     assert isinstance(farthing.pipeline(GreedyMiserRanker()), PipelineRegressor)
+
+
+class TestOtherModelsOfTheFit:
+    def test_variants_are_those_of_the_model(self) -> None:
+        miser = GreedyMiserClassifier(n_estimators=8, max_depth=2)
+        steps = farthing.pipeline(STEPS["ordinal"], miser, costs=PRICES).fit(FRAME, LABEL)
+        variants = {str(params): model for params, model in steps.variants()}
+        assert len(variants) == len(list(steps.model_.variants())) > 2
+        for params, model in steps.variants():
+            assert all(name.startswith("estimator__") for name in params)
+            again = clone(steps).set_params(**params).fit(FRAME, LABEL)
+            assert (model.predict_proba(FRAME) == again.predict_proba(FRAME)).all()
+            assert (model.spend(FRAME) == again.spend(FRAME)).all()
+        assert steps.estimator is not variants["{}"]
+        assert miser.n_estimators == 8
+
+    def test_a_sweep_has_a_point_for_each(self) -> None:
+        steps = farthing.pipeline(STEPS["ordinal"], GreedyMiserClassifier(n_estimators=8, max_depth=2))
+        found = farthing.sweep([steps], FRAME, LABEL, PRICES)
+        assert not found.failures
+        assert len(found) > 2
+        door = farthing.BudgetedClassifier(PRICES, budget=6, methods=[steps], cv=2).fit(FRAME, LABEL)
+        assert door.spend(FRAME).mean() <= 6
+
+    @pytest.mark.parametrize("costs", ["of the pipeline", "of the model"])
+    def test_a_pruned_model_is_put_back(self, costs: str, tmp_path: Path) -> None:
+        inside = {"costs": [1, 5, 2, 3]} if costs == "of the model" else {}
+        forest = BudgetForestClassifier(n_estimators=4, max_depth=3, random_state=0, **inside)
+        steps = farthing.pipeline(one_hot(), forest, costs=None if inside else PRICES).fit(FRAME, LABEL)
+        with pytest.raises(TypeError, match=r"prune its model_ on transform\(X\).*with_model"):
+            prune_path(steps, FRAME, LABEL)
+        path = prune_path(steps.model_, steps.transform(FRAME), LABEL)
+        cheap = steps.with_model(path.within(4).model)
+        assert 0 < cheap.spend(FRAME).mean() <= 4 < steps.spend(FRAME).mean()
+        walk = consult(cheap, FRAME.iloc[0].to_dict())
+        assert walk.spent == cheap.spend(FRAME[:1])[0]
+        cheap.save(tmp_path / "m")
+        assert (load(tmp_path / "m").spend(FRAME) == cheap.spend(FRAME)).all()
+        refitted = clone(cheap).fit(FRAME, LABEL)
+        assert (refitted.spend(FRAME) == steps.spend(FRAME)).all()
+
+    def test_a_model_of_another_table_is_refused(self) -> None:
+        steps = farthing.pipeline(one_hot(), BudgetTreeClassifier(max_depth=2), costs=PRICES)
+        steps.fit(FRAME, LABEL)
+        other = BudgetTreeClassifier(max_depth=2).fit(FRAME, LABEL)
+        with pytest.raises(ValueError, match="fitted on the outputs of the transformer"):
+            steps.with_model(other)
+
+
+def test_a_pipeline_of_scikit_learn_is_taken_apart() -> None:
+    steps = (SimpleImputer(), StandardScaler(), BudgetTreeClassifier(max_depth=2))
+    taken = farthing.pipeline(make_pipeline(*steps), costs=[1, 5, 3])
+    same = farthing.pipeline(*steps, costs=[1, 5, 3])
+    numbers = FRAME[NUMBERS]
+    assert (taken.fit(numbers, LABEL).spend(numbers) == same.fit(numbers, LABEL).spend(numbers)).all()

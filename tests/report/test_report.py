@@ -6,9 +6,10 @@ import shutil
 import numpy as np
 import pytest
 
-from farthing import BudgetedClassifier, BudgetedRegressor
-from farthing.boosting import GreedyMiserRegressor
+from farthing import BudgetedClassifier, BudgetedRanker, BudgetedRegressor
+from farthing.boosting import GreedyMiserRanker, GreedyMiserRegressor
 from farthing.datasets import load_heart_disease
+from farthing.forests import BudgetTreeClassifier
 from farthing.report import render, summarize
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -156,3 +157,53 @@ class TestInABrowser:
         paper = view.evaluate("getComputedStyle(document.body).backgroundColor")
         assert paper == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(21, 23, 26)")
         view.close()
+
+
+@pytest.fixture(scope="module")
+def weights(heart):
+    # The ill count three times.
+    return np.where(heart.y == 1, 3.0, 1.0)
+
+
+@pytest.fixture(scope="module")
+def weighted(heart, weights):
+    tree = BudgetTreeClassifier(max_depth=3)
+    return BudgetedClassifier(heart.costs, 100, methods=[tree], cv=2).fit(heart.X, heart.y, weights)
+
+
+@pytest.fixture(scope="module")
+def found(heart, weights, weighted):
+    return summarize(weighted, heart.X, heart.y, sample_weight=weights)
+
+
+class TestWeights:
+    def test_shares_and_costs_are_those_of_copied_rows(self, heart, weights, weighted, found):
+        copies = heart.X.iloc[np.repeat(np.arange(len(weights)), weights.astype(int))]
+        bought = weighted.acquired(copies).mean(axis=0)
+        np.testing.assert_allclose([p.share for p in found.purchases], bought)
+        paid = sum(p.mean_cost for p in found.purchases) + sum(cost for _, _, cost in found.group_costs)
+        assert paid == pytest.approx(weighted.spend(copies).mean())
+        other = weighted.at(found.lines[-1].budget)
+        np.testing.assert_allclose(found.lines[-1].shares, other.acquired(copies).mean(axis=0))
+
+    def test_rows_count_by_their_weight(self, weights, found):
+        assert found.confusion.sum() == weights.sum()
+        assert sum(found.calibration.counts) == pytest.approx(weights.sum())
+        assert f"303 rows of total weight {weights.sum():g}," in render(found)
+
+    def test_the_folds_are_fitted_with_weights(self, heart, weighted, found):
+        plain = summarize(weighted, heart.X, heart.y)
+        called_ill = found.confusion.sum(axis=0)[1] / found.confusion.sum()
+        assert called_ill > plain.confusion.sum(axis=0)[1] / plain.confusion.sum() + 0.1
+
+
+def test_rankings_are_held_out_by_query():
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(60, 2)), np.repeat(np.arange(10), 6)
+    grades = np.digitize(X[:, 0], [0, 1])
+    ranker = GreedyMiserRanker(n_estimators=3, loss="lambdamart")
+    model = BudgetedRanker(methods=[ranker], cv=2).fit(X, grades, qid)
+    found = summarize(model, X, grades, qid=qid)
+    assert found.score_name == "ndcg@5"
+    assert found.words.title == "NDCG@5"
+    assert np.corrcoef(*found.scatter)[0, 1] > 0.5

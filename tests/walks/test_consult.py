@@ -92,3 +92,10 @@ def test_a_coroutine_needs_aconsult() -> None:
 def test_other_sources_are_refused(source: Any) -> None:
     with pytest.raises(TypeError, match="source must be a callable or a mapping"):
         consult(MODEL, source)
+
+
+def test_a_misspelt_key_is_named_even_if_lacking_ones_are_refused() -> None:
+    with pytest.warns(UserWarning, match="'x0' is refused, .* did you mean 'X0', which is no feature"):
+        consult(MODEL, {"X0": 1.0, "x1": 1.0}, lacking="refuse")
+    # What it has is a feature of its own, however alike the names are.
+    assert consult(MODEL, {"x1": 1.0}, lacking="refuse").acquired in {(), ("x1",)}

@@ -10,6 +10,11 @@ from numpy.typing import NDArray
 from farthing.base.training_set import TrainingSet
 
 
+def plain(value: Any) -> Any:
+    """Return a scalar of NumPy as one of Python, which a file can hold; other values as they are."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def class_factors(class_weight: Any, rows: TrainingSet) -> NDArray[np.float64] | None:
     """Return the factor of the row weights of each class; see `TrainingSet.reweighed`.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -10,7 +11,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import assert_all_finite
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 
-from farthing.base.class_weights import class_factors
+from farthing.base.class_weights import class_factors, plain
 from farthing.base.estimator import BudgetedEstimator
 from farthing.base.fitted import ClassifierModel
 from farthing.base.inputs import target_column
@@ -54,6 +55,13 @@ class ContractClassifier(ClassifierMixin, BudgetedEstimator):  # type: ignore[mi
         if isinstance(validation := options.get("validation"), TrainingSet):
             options["validation"] = validation.reweighed(factors)
         return super().fit_rows(rows.reweighed(factors), **options)
+
+    def file_params(self) -> dict[str, Any]:
+        """Return the parameters for a file, where class weights have plain labels as keys."""
+        params = super().file_params()
+        if isinstance(given := params.get("class_weight"), Mapping):
+            params["class_weight"] = {plain(label): plain(weight) for label, weight in given.items()}
+        return params
 
     def predict_proba(
         self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None

@@ -15,6 +15,10 @@ _TITLES: Final = {
 }
 
 
+WEIGHTED: Final = ", classes weighted"
+"""The end of the name of a score in which rows count by the weight of their class."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScoreWords:
     """How to show a score, which is larger for better models, to people.
@@ -41,8 +45,9 @@ class ScoreWords:
     @classmethod
     def of(cls, name: str) -> Self:
         """Return the words for the name of a score, such as that of a scorer of scikit-learn."""
-        negated = name.startswith("neg_") or name.endswith(", negated")
-        return cls(_TITLES.get(name, name.removeprefix("neg_").replace("_", " ")), negated)
+        plain = name.removesuffix(WEIGHTED)
+        title = _TITLES.get(plain, plain.removeprefix("neg_").replace("_", " ").replace("ndcg@", "NDCG@"))
+        return cls(title + name[len(plain) :], plain.startswith("neg_") or plain.endswith(", negated"))
 
     @property
     def axis(self) -> str:

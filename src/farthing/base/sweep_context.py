@@ -26,6 +26,8 @@ class SweepContext:
         Whether the budget limits the mean spend or that of every row.
     random_state : int
         Seed for stochastic methods that were given none, so that a sweep is repeatable.
+    ranks : bool
+        Whether rows are documents, to be ranked within their queries.
     """
 
     n_rows: int
@@ -35,6 +37,7 @@ class SweepContext:
     budget: float | None = None
     budget_kind: BudgetKind = "mean"
     random_state: int = 0
+    ranks: bool = False
 
     @property
     def mean_price(self) -> float:

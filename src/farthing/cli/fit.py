@@ -17,6 +17,7 @@ from farthing.cli.options import (
     MemoryFolder,
     Methods,
     Positive,
+    Query,
     Scoring,
     Seed,
     Separator,
@@ -59,6 +60,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
     task: TaskOption = None,
     drop: Drop = None,
     weight: Weight = None,
+    query: Query = None,
     separator: Separator = None,
     methods: Methods = "auto",
     scoring: Scoring = None,
@@ -79,7 +81,9 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
         check_report(report)
         if budget is None and budget_kind == "hard":
             raise ValueError("--kind hard has no effect without a budget; add --budget, such as --budget 20%")
-        problem = read_problem(table, target, costs, task=task, drop=drop, weight=weight, separator=separator)
+        problem = read_problem(
+            table, target, costs, task=task, drop=drop, weight=weight, query=query, separator=separator
+        )
         model = _estimator(
             problem,
             scoring,
@@ -97,7 +101,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
         # Many fits raise the same warning; each is printed once, as one line.
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("default")
-            model.fit(problem.X, problem.y, problem.weights)
+            model.fit(problem.X, problem.y, sample_weight=problem.weights, **problem.queries)
         for message in dict.fromkeys(str(item.message) for item in caught):
             warn(message)
         # Saved before the report: if that fails, the model is not lost.
@@ -124,27 +128,27 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
 def _estimator(
     problem: Problem, scoring: str | None, positive: str | None, *, calibrate: bool, **given: Any
 ) -> Any:
-    from farthing.frontier import BudgetedClassifier, BudgetedRegressor  # noqa: PLC0415 - slow to import
+    from farthing.frontier import (  # noqa: PLC0415 - slow to import
+        BudgetedClassifier,
+        BudgetedRanker,
+        BudgetedRegressor,
+    )
 
-    how = scoring_for(problem, scoring, positive)
-    if how is not None:
-        given["scoring"] = how
+    if scoring is not None:
+        given["scoring"] = scoring
     if problem.task is Task.CLASSIFY:
-        return BudgetedClassifier(problem.sheet, calibrate=calibrate, **given)
+        return BudgetedClassifier(problem.sheet, pos_label=positive, calibrate=calibrate, **given)
+    check_positive(problem, positive)
     if calibrate:
-        raise ValueError("--calibrate is for labels: it rescales probabilities, and a regressor has none")
-    return BudgetedRegressor(problem.sheet, **given)
+        raise ValueError("--calibrate is for labels: it rescales probabilities, and there are none here")
+    kind = BudgetedRanker if problem.task is Task.RANK else BudgetedRegressor
+    return kind(problem.sheet, **given)
 
 
-def scoring_for(problem: Problem, scoring: str | None, positive: str | None) -> Any:
-    """Return the scoring, with the positive label if there is one."""
-    if problem.task is Task.CLASSIFY:
-        from farthing.frontier.positive_label import positive_scorer  # noqa: PLC0415 - slow to import
-
-        return positive_scorer(scoring, positive, problem.y)
-    if positive is not None:
+def check_positive(problem: Problem, positive: str | None) -> None:
+    """Raise ValueError if a positive label is named and there are no labels."""
+    if positive is not None and problem.task is not Task.CLASSIFY:
         raise ValueError("--positive is for labels; the target is a number")
-    return scoring
 
 
 def _write_report(path: Path, model: Any, problem: Problem, target: str, *, shown: bool) -> None:
@@ -153,7 +157,16 @@ def _write_report(path: Path, model: Any, problem: Problem, target: str, *, show
     from farthing.report.duration import report_seconds  # noqa: PLC0415
 
     with Progress(1, "report", shown=shown, expected=report_seconds(model)) as bar:
-        write_report(path, model, problem.X, problem.y, title=f"{target} on a budget", target=target)
+        write_report(
+            path,
+            model,
+            problem.X,
+            problem.y,
+            sample_weight=problem.weights,
+            title=f"{target} on a budget",
+            target=target,
+            **problem.queries,
+        )
         bar.step()
 
 

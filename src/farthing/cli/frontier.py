@@ -9,7 +9,7 @@ import typer
 
 from farthing.cli.app import app
 from farthing.cli.destinations import PLOTS, TABLES, check_destination, write_table
-from farthing.cli.fit import scoring_for
+from farthing.cli.fit import check_positive
 from farthing.cli.options import (
     Costs,
     Drop,
@@ -17,6 +17,7 @@ from farthing.cli.options import (
     MemoryFolder,
     Methods,
     Positive,
+    Query,
     Scoring,
     Seed,
     Separator,
@@ -29,6 +30,7 @@ from farthing.cli.options import (
 )
 from farthing.cli.output import AsJson, clear_errors, emit, point_of, warn, warn_if_skipped
 from farthing.cli.problem import read_problem
+from farthing.cli.task import Task
 
 
 @app.command()
@@ -39,6 +41,7 @@ def frontier(  # noqa: PLR0917 - typer takes the options from here
     task: TaskOption = None,
     drop: Drop = None,
     weight: Weight = None,
+    query: Query = None,
     separator: Separator = None,
     methods: Methods = "auto",
     scoring: Scoring = None,
@@ -61,7 +64,10 @@ def frontier(  # noqa: PLR0917 - typer takes the options from here
     with clear_errors():
         check_destination(plot, "--plot", PLOTS)
         check_destination(points, "--points", TABLES)
-        problem = read_problem(table, target, costs, task=task, drop=drop, weight=weight, separator=separator)
+        problem = read_problem(
+            table, target, costs, task=task, drop=drop, weight=weight, query=query, separator=separator
+        )
+        check_positive(problem, positive)
         from farthing.frontier import sweep  # noqa: PLC0415 - slow to import
         from farthing.frontier.data_split import default_folds  # noqa: PLC0415
 
@@ -71,9 +77,11 @@ def frontier(  # noqa: PLR0917 - typer takes the options from here
             problem.X,
             problem.y,
             problem.sheet,
-            scoring=scoring_for(problem, scoring, positive),
+            scoring="ndcg@5" if scoring is None and problem.task is Task.RANK else scoring,
+            pos_label=positive,
             cv=default_folds(n_rows) if folds is None else folds,
             sample_weight=problem.weights,
+            qid=problem.qid,
             memory=memory,
             n_jobs=jobs,
             time_limit=time_limit,

@@ -19,7 +19,15 @@ Costs = Annotated[
 ]
 TaskOption = Annotated[
     Task | None,
-    typer.Option("--task", help=f"Whether the target is a label or a number. By default: {RULE}."),
+    typer.Option(
+        "--task",
+        help="Whether the target is a label, a number, or a grade of documents to rank, which needs --query. "
+        f"By default: {RULE}.",
+    ),
+]
+Query = Annotated[
+    str | None,
+    typer.Option(help="For --task rank, the column that names the query of each row; it is not a feature."),
 ]
 Drop = Annotated[
     list[str] | None,
@@ -42,7 +50,8 @@ Methods = Annotated[
 Scoring = Annotated[
     str | None,
     typer.Option(
-        help="Name of a scikit-learn scorer. By default accuracy for labels, mean squared error for numbers."
+        help="Name of a scikit-learn scorer, or ndcg@10. By default accuracy for labels, mean squared error "
+        "for numbers, NDCG@5 for rankings."
     ),
 ]
 Positive = Annotated[

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -11,7 +12,7 @@ from farthing.cli.app import app
 from farthing.cli.destinations import TABLES, check_destination, table_text, write_table
 from farthing.cli.options import Separator, Table, budget_amount
 from farthing.cli.output import AsJson, clear_errors, emit
-from farthing.cli.tables import for_model, read_table
+from farthing.cli.tables import for_model, read_table, refused_cells
 
 if TYPE_CHECKING:
     from farthing.walks.decision import Decisions
@@ -44,6 +45,14 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
             help="List the features in the order of purchase, or, quicker, in that of the price list."
         ),
     ] = True,
+    refuse: Annotated[
+        list[str] | None,
+        typer.Option(help="A feature that no row has; may be repeated, or several separated by commas."),
+    ] = None,
+    refused: Annotated[
+        str | None,
+        typer.Option(help="The text of cells that are not available; they cost nothing, unlike empty ones."),
+    ] = None,
     separator: Separator = None,
     as_json: AsJson = False,
 ) -> None:
@@ -57,8 +66,9 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
 
         fitted = load_model(model)
         cap = budget_amount(budget, fitted.costs_)
-        frame = for_model(read_table(table, separator), fitted)
-        decided = fitted.decide(frame, budget=cap)
+        frame = for_model(read_table(table, separator, missing=refused), fitted)
+        frame, flags = _refusals(fitted, frame, table, separator, refuse or (), refused)
+        decided = fitted.decide(frame, budget=cap, **({} if flags is None else {"refused": flags}))
         columns: dict[str, Any] = {"prediction": decided.prediction}
         if decided.probabilities is not None:
             for place, label in enumerate(fitted.classes_.tolist()):
@@ -69,20 +79,41 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
         if file is not None:
             write_table(result, file)
     unit = fitted.costs_.unit
-    summary = (
-        f"{len(result)} rows, mean spend {decided.spent.mean():.4g}{f' {unit}' if unit else ''}, "
-        f"at most {decided.spent.max():.4g}"
-    )
+    mean, most = (float(decided.spent.mean()), float(decided.spent.max())) if len(result) else (None, None)
+    summary = f"{len(result)} rows"
+    if mean is not None:
+        summary += f", mean spend {mean:.4g}{f' {unit}' if unit else ''}, at most {most:.4g}"
     payload = {
         "rows": len(result),
-        "mean_spend": float(decided.spent.mean()),
-        "max_spend": float(decided.spent.max()),
+        "mean_spend": mean,
+        "max_spend": most,
         "unit": unit,
         "output": None if output is None else str(output),
         "predictions": None if file is not None else result.to_dict(orient="records"),
     }
     # Without a file, the table itself goes to standard output, without the summary, so it can be piped.
     emit(payload, summary if file is not None else table_text(result).rstrip(), as_json=as_json)
+
+
+def _refusals(  # noqa: PLR0917 - two of them are the user's options
+    model: Any, frame: Any, table: Path, separator: str | None, names: Sequence[str], mark: str | None
+) -> tuple[Any, Any]:
+    """Return the table and which of its cells are refused, as booleans; None if nothing is."""
+    listed = [name.strip() for entry in names for name in entry.split(",")]
+    if strange := [name for name in listed if name not in model.schema_.names]:
+        raise ValueError(f"the model has no column {strange[0]!r} to refuse")
+    if mark is None and not listed:
+        return frame, None
+    # A refused column need not be in the table.
+    lacking = [name for name in listed if name not in frame.columns]
+    frame = frame.assign(**dict.fromkeys(lacking, float("nan")))
+    flags = frame.isna() & False
+    if mark is not None:
+        cells = refused_cells(table, separator, mark)
+        shared = [name for name in frame.columns if name in cells.columns]
+        flags[shared] = cells[shared]
+    flags[listed] = True
+    return frame, flags
 
 
 def purchases(
@@ -114,7 +145,7 @@ def purchases(
     if not ordered or getattr(model, "asks", "columns") != "columns":
         return [[names[column] for column in bought.nonzero()[0]] for bought in decided.acquired]
     fitted = model.fitted_
-    values = encode(fitted.schema, frame).values
+    values = encode(fitted.schema, frame, needed=fitted.may_buy(), min_rows=0).values
     cap = fitted.budget if budget is None else budget
     shown = not quiet and len(values) > _MANY
     found = []

@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from farthing.cli.output import note, warn
-from farthing.cli.tables import check_columns, numbers_of, read_table, refuse_dates, target_of
+from farthing.cli.tables import (
+    check_columns,
+    numbers_of,
+    queries_of,
+    read_table,
+    refuse_dates,
+    target_of,
+)
 from farthing.cli.task import Task, guess_task, target_for
 from farthing.errors import TableError
 
@@ -32,6 +39,8 @@ class Problem:
         The prices, in the order of the columns.
     task : Task
         What to learn.
+    qid : ndarray, shape (n_rows,), or None
+        The query of each row, to rank.
     """
 
     X: Any
@@ -39,6 +48,12 @@ class Problem:
     weights: Any
     sheet: CostSheet
     task: Task
+    qid: Any = None
+
+    @property
+    def queries(self) -> dict[str, Any]:
+        """The queries as an option of what takes them; empty unless rows are to be ranked."""
+        return {} if self.qid is None else {"qid": self.qid}
 
 
 def read_problem(
@@ -49,6 +64,7 @@ def read_problem(
     task: Task | None = None,
     drop: Sequence[str] | None = None,
     weight: str | None = None,
+    query: str | None = None,
     separator: str | None = None,
 ) -> Problem:
     """Read a table and a price list, and say on standard error what was assumed.
@@ -67,18 +83,23 @@ def read_problem(
         Columns to leave out; an entry that is no column may be several, separated by commas.
     weight : str, optional
         The column of row weights.
+    query : str, optional
+        The column of queries, for rankings.
     separator : str, optional
         What separates the cells of a CSV file.
     """
     frame = read_table(table, separator)
     check_columns([target], frame)
     dropped = _dropped(drop or (), frame)
-    check_columns([*dropped, *([] if weight is None else [weight])], frame)
-    if target in (*dropped, weight):
-        raise TableError(f"{target!r} is the target; it cannot be dropped, nor be the weight")
+    roles = [name for name in (weight, query) if name is not None]
+    check_columns([*dropped, *roles], frame)
+    if target in (*dropped, *roles):
+        raise TableError(f"{target!r} is the target; it cannot be dropped, nor be the weight or the query")
+    _check_query(task, query)
     y = target_of(frame, target)
     weights = None if weight is None else numbers_of(frame, weight)
-    unused = {*dropped, *([] if weight is None else [weight])}
+    qid = None if query is None else queries_of(frame, query)
+    unused = {*dropped, *roles}
     X = frame.drop(columns=[target, *unused])
     if not len(X.columns):
         raise TableError(f"no features are left beside the target {target!r}")
@@ -89,7 +110,7 @@ def read_problem(
         # Text can only be labels, and fractions only numbers.
         doubt = "; change it with --task" if "whole" in reason else ""
         note(f"--task {task}, since {target!r} {reason}{doubt}")
-    return Problem(X, target_for(task, y, target), weights, sheet, task)
+    return Problem(X, target_for(task, y, target), weights, sheet, task, qid)
 
 
 def read_costs(path: Path | None, names: Sequence[str], *, unused: Collection[str] = ()) -> CostSheet:
@@ -116,6 +137,14 @@ def read_costs(path: Path | None, names: Sequence[str], *, unused: Collection[st
         return aligned
     own = dict(zip(aligned.features, aligned.own.tolist(), strict=True))
     return CostSheet(own, aligned.groups, aligned.unit, strict=False).align(names)
+
+
+def _check_query(task: Task | None, query: str | None) -> None:
+    """Raise TableError unless there is a column of queries exactly if rows are to be ranked."""
+    if task is Task.RANK and query is None:
+        raise TableError("--task rank needs to know which rows belong together: add --query COLUMN")
+    if task is not Task.RANK and query is not None:
+        raise TableError("--query is for rankings; add --task rank, or leave the column out: --drop")
 
 
 def _dropped(given: Sequence[str], frame: Any) -> list[str]:

@@ -15,7 +15,7 @@ _SEPARATORS: Final = {"\\t": "\t", "tab": "\t"}
 _DATE: Final = re.compile(r"\d{4}-\d{1,2}-\d{1,2}([ T].*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}([ T].*)?")
 
 
-def read_table(path: Path, separator: str | None = None) -> Any:
+def read_table(path: Path, separator: str | None = None, *, missing: str | None = None) -> Any:
     r"""Read a table as a pandas frame, text as categories.
 
     Parameters
@@ -24,11 +24,39 @@ def read_table(path: Path, separator: str | None = None) -> Any:
         A file with one of the extensions in `INPUTS`.
     separator : str, optional
         What separates the cells of a CSV file; None means a comma, or a tab in a .tsv file.
+    missing : str, optional
+        A text that stands for a missing value, besides the usual ones.
     """
+    frame = _read(path, separator, na_values=missing)
+    pd = _pandas()
+    for name in frame.columns:
+        dtype = frame[name].dtype
+        if not (
+            pd.api.types.is_numeric_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype) or _is_date(dtype)
+        ):
+            # In a CSV file the mark is missing already, and numbers around it are numbers.
+            column = frame[name] if missing is None else frame[name].where(frame[name] != missing)
+            frame[name] = column.astype("category")
+    return frame
+
+
+def refused_cells(path: Path, separator: str | None, mark: str) -> Any:
+    """Return which cells of a table hold a text, as a frame of booleans."""
+    frame = _read(path, separator, dtype=str, keep_default_na=False)
+    return frame.apply(lambda column: column.map(lambda cell: str(cell).strip() == mark)).astype(bool)
+
+
+def _pandas() -> Any:
     try:
         import pandas as pd  # noqa: PLC0415 - slow to import, and only the command line needs it
     except ImportError as error:
         raise TableError("reading tables needs pandas: pip install 'farthing[cli]'") from error
+    return pd
+
+
+def _read(path: Path, separator: str | None, **of_csv: Any) -> Any:
+    """Read a table as pandas does; ``of_csv`` are options of `pandas.read_csv`."""
+    pd = _pandas()
     if not path.exists():
         raise TableError(f"there is no file {str(path)!r}")
     kind = "".join(path.suffixes[-2:]) if path.suffix == ".gz" else path.suffix
@@ -43,18 +71,12 @@ def read_table(path: Path, separator: str | None = None) -> Any:
             frame = pd.read_feather(path)
         else:
             cut = _SEPARATORS.get(separator or "", separator) or ("\t" if kind == ".tsv" else ",")
-            frame = pd.read_csv(path, sep=cut)
+            frame = pd.read_csv(path, sep=cut, **of_csv)
     except (ValueError, OSError, ImportError) as error:
         raise TableError(f"{path.name} cannot be read as a table: {error}") from error
     # Parquet files may have column names that are not text.
     frame.columns = [str(name) for name in frame.columns]
     _check_separator(path, list(frame.columns))
-    for name in frame.columns:
-        dtype = frame[name].dtype
-        if not (
-            pd.api.types.is_numeric_dtype(dtype) or isinstance(dtype, pd.CategoricalDtype) or _is_date(dtype)
-        ):
-            frame[name] = frame[name].astype("category")
     return frame
 
 
@@ -104,6 +126,17 @@ def numbers_of(frame: Any, name: str) -> Any:
             f"{column.iloc[row]!s}"
         )
     return weights
+
+
+def queries_of(frame: Any, name: str) -> Any:
+    """Return a column of queries as numbers, one for each query."""
+    import numpy as np  # noqa: PLC0415 - slow to import
+
+    column = frame[name]
+    if column.isna().any():
+        row = int(np.flatnonzero(column.isna())[0])
+        raise TableError(f"the query {name!r} is missing in row {row + 1} of the data; fill it in")
+    return np.unique(column.astype(str).to_numpy(dtype=object), return_inverse=True)[1]
 
 
 def target_of(frame: Any, target: str) -> Any:

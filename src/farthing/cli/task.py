@@ -1,4 +1,4 @@
-"""Whether a target is a label or a number."""
+"""Whether a target is a label, a number, or a grade of documents to rank."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class Task(StrEnum):
 
     CLASSIFY = "classify"
     REGRESS = "regress"
+    RANK = "rank"
 
 
 def guess_task(y: Any) -> tuple[Task, str]:
@@ -50,7 +51,7 @@ def guess_task(y: Any) -> tuple[Task, str]:
 
 
 def target_for(task: Task, y: Any, name: str) -> Any:
-    """Return a target in the type of a task: floats to regress; whole numbers as integers to classify.
+    """Return a target in the type of a task: floats to regress or rank; whole numbers as integers for labels.
 
     Parameters
     ----------
@@ -63,9 +64,11 @@ def target_for(task: Task, y: Any, name: str) -> Any:
     """
     import numpy as np  # noqa: PLC0415 - slow to import
 
-    if task is Task.REGRESS:
+    if task is not Task.CLASSIFY:
         if y.dtype.kind not in "biuf":
-            raise TableError(f"--task regress needs numbers, but {name!r} is text, such as {str(y[0])!r}")
+            raise TableError(f"--task {task} needs numbers, but {name!r} is text, such as {str(y[0])!r}")
+        if task is Task.RANK and y.min() < 0:
+            raise TableError(f"--task rank needs grades of zero or more, but {name!r} has {y.min():g}")
         return y.astype(np.float64)
     if y.dtype.kind != "f":
         return y

@@ -2,12 +2,14 @@
 
 from farthing.base import Failure, Frontier, Point
 from farthing.frontier.budgeted_classifier import BudgetedClassifier
+from farthing.frontier.budgeted_ranker import BudgetedRanker
 from farthing.frontier.budgeted_regressor import BudgetedRegressor
 from farthing.frontier.scorers import ErrorCosts
 from farthing.frontier.sweep import sweep
 
 __all__ = [
     "BudgetedClassifier",
+    "BudgetedRanker",
     "BudgetedRegressor",
     "ErrorCosts",
     "Failure",

@@ -27,7 +27,7 @@ from farthing.base import (
 )
 from farthing.base.inputs import check_cap, warn_one_class
 from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
-from farthing.costs import CostSheet, CostsLike
+from farthing.costs import CostSheet, CostsLike, spending_limit
 from farthing.errors import BudgetWarning
 from farthing.frontier.budgeted_model import ChosenModel
 from farthing.frontier.data_split import SweepRows, default_folds
@@ -110,6 +110,14 @@ class BudgetedBase(BudgetedEstimator):
 
     # What the classifier and the regressor implement.
 
+    def _weighted(self, rows: SweepRows) -> SweepRows:
+        """Return the rows with the weights of their classes, if there are any."""
+        return rows
+
+    def _sweep_options(self) -> dict[str, Any]:
+        """Return further options of `run_sweep`."""
+        return {}
+
     @abstractmethod
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
         """Return a model that pays for nothing, if its budget is 0."""
@@ -136,6 +144,10 @@ class BudgetedBase(BudgetedEstimator):
         -------
         self
         """
+        return self._choose(X, y, sample_weight)
+
+    def _choose(self, X: Any, y: Any, sample_weight: Any, *, qid: Any = None) -> Self:
+        """Do what `fit` does, for rows that may belong to queries."""
         self._validate_params()
         end = None if self.time_limit is None else time.time() + self.time_limit
         if y is None:
@@ -144,12 +156,14 @@ class BudgetedBase(BudgetedEstimator):
         target, classes = self._encode_target(y)
         check_consistent_length(table.values, target)
         warn_one_class(classes)
-        all_rows = SweepRows.of(table, y, sample_weight)
+        all_rows = self._weighted(SweepRows.of(table, y, sample_weight, qid))
         rows = all_rows.of_positive_weight()
         sheet = CostSheet.of(self.costs, table.schema.names)
         budget = budget_of(self.budget, sheet)
         # All rows go to the sweep: folds that the user gives are numbered over rows of weight zero too.
-        frontier, settings = self._sweep(all_rows, sheet, budget, folds=default_folds(len(rows.y)))
+        # A single class is predicted for nothing, whatever the method.
+        methods = [] if classes is not None and len(classes) == 1 else _listed(self.methods)
+        frontier, settings = self._sweep(methods, all_rows, sheet, budget, default_folds(len(rows.y)))
         _check_some_fitted(frontier, settings)
         # The sweep fitted on part of the rows; the model that is kept learns from all of them.
         hard = self.budget_kind == "hard"
@@ -177,7 +191,8 @@ class BudgetedBase(BudgetedEstimator):
         """Return the model for another budget, without a new fit; it shares the learned parts.
 
         The method stays the one that was chosen. Of its variants, the one within the budget is taken; none
-        spends more than the fit contains.
+        spends more than the fit contains. If all of them spend more than a mean budget, the cheapest is
+        taken, with a BudgetWarning.
 
         Parameters
         ----------
@@ -190,6 +205,19 @@ class BudgetedBase(BudgetedEstimator):
             Its ``chosen_`` has the spend and the score of the new model.
         """
         check_is_fitted(self)
+        moved = self._moved(budget)
+        cap, spend = budget_of(budget, self._fitted().costs), moved.chosen_.spend
+        if cap is not None and spend > spending_limit(cap):
+            warnings.warn(
+                f"no variant of this fit spends {cap:.4g} or less on average; the cheapest, which is taken, "
+                f"spends {spend:.4g}. Fit with this budget for a cheaper model, or pass budget={cap:.4g} to "
+                "predict, which limits every row",
+                BudgetWarning,
+                stacklevel=2,
+            )
+        return moved
+
+    def _moved(self, budget: float | str | None) -> Self:
         fitted = self._fitted()
         cap = budget_of(budget, fitted.costs)
         model = fitted.model
@@ -221,7 +249,7 @@ class BudgetedBase(BudgetedEstimator):
         if budgets is None and self.budget_kind == "hard" and fitted.budget is not None:
             budgets = [fitted.budget]
             return fitted.frontier.table(budgets, choose=lambda _: fitted.chosen)
-        return fitted.frontier.table(budgets, choose=lambda budget: self.at(budget).chosen_)
+        return fitted.frontier.table(budgets, choose=lambda budget: self._moved(budget).chosen_)
 
     def _fitted(self) -> ChosenModel:
         fitted = self.fitted_
@@ -230,15 +258,15 @@ class BudgetedBase(BudgetedEstimator):
         return fitted
 
     def _sweep(
-        self, rows: SweepRows, sheet: CostSheet, budget: float | None, *, folds: int | None
+        self, methods: list[Any], rows: SweepRows, sheet: CostSheet, budget: float | None, folds: int | None
     ) -> tuple[Frontier, list[SettingCurves]]:
+        options = {"scoring": self.scoring, **self._sweep_options()}
         return run_sweep(
             # A model that buys nothing is always a candidate, so that some point is within any budget. It
             # comes first, since it is fitted in no time.
-            [(self._free_model(sheet), {"budget": [0.0]}), *_listed(self.methods)],
+            [(self._free_model(sheet), {"budget": [0.0]}), *methods],
             rows,
             sheet,
-            scoring=self.scoring,
             cv=folds if self.cv is None else self.cv,
             budget=budget,
             budget_kind=self.budget_kind,
@@ -248,6 +276,7 @@ class BudgetedBase(BudgetedEstimator):
             time_limit=None if self.time_limit is None else _SWEEP_SHARE * self.time_limit,
             random_state=self.random_state,
             classifies=is_classifier(self),
+            **options,
         )
 
     def _learn(self, rows: TrainingSet) -> FittedModel:  # noqa: ARG002 - the sweep needs the table itself

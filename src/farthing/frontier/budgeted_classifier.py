@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
 from farthing.base import BudgetedEstimator, BudgetKind, ContractClassifier, documented, register
+from farthing.base.class_weights import plain
 from farthing.boosting import GreedyMiserClassifier
 from farthing.costs import CostSheet, CostsLike
 from farthing.forests import BudgetTreeClassifier
@@ -38,6 +39,11 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
     Parameters
     ----------
     {parameters}
+    pos_label : label, optional
+        The positive one of two labels, for scores such as "f1"; without it they must be 0 and 1.
+    class_weight : dict, "balanced" or None
+        Weights of the classes, as in scikit-learn: in fits and in the score, by which the model is chosen.
+        Spends and the budget are those of the rows as they come.
     calibrate : bool
         Whether to rescale the probabilities by the temperature with the least log loss on held-out rows.
         Labels do not change.
@@ -80,6 +86,8 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
         budget_kind: BudgetKind = "mean",
         methods: Any = "auto",
         scoring: Any = "accuracy",
+        pos_label: Any = None,
+        class_weight: Any = None,
         cv: Any = None,
         time_limit: float | None = None,
         calibrate: bool = False,
@@ -101,7 +109,24 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
             random_state=random_state,
             n_jobs=n_jobs,
         )
+        self.pos_label = pos_label
+        self.class_weight = class_weight
         self.calibrate = calibrate
+
+    def file_params(self) -> dict[str, Any]:
+        """Return the parameters without the objects that were tried or scored by."""
+        params = super().file_params()
+        return {**params, "pos_label": plain(params["pos_label"])}
+
+    def _weighted(self, rows: SweepRows) -> SweepRows:
+        if self.class_weight is not None and isinstance(self.scoring, ErrorCosts):
+            raise ValueError(
+                "ErrorCosts says what each error costs, so class_weight has no place beside it; leave it out"
+            )
+        return rows.by_class(self.class_weight)
+
+    def _sweep_options(self) -> dict[str, Any]:
+        return {"pos_label": self.pos_label}
 
     def _free_model(self, sheet: CostSheet) -> BudgetedEstimator:
         return BudgetTreeClassifier(costs=sheet, max_depth=4)
@@ -122,7 +147,8 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
 
     def _temperature(self, model: Any, rows: SweepRows) -> float:
         """Return the temperature with the least log loss on out-of-fold probabilities."""
-        options = None if rows.weights is None else {"sample_weight": rows.weights}
+        weights = rows.all_weights
+        options = None if weights is None else {"sample_weight": weights}
         held_out = cross_val_predict(
             clone(model), rows.X, rows.y, cv=3, method="predict_proba", params=options
         )

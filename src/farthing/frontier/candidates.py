@@ -60,7 +60,7 @@ def suits(method: type, context: SweepContext) -> bool:
     if not issubclass(method, BudgetedEstimator) or not method.rows_are_independent:
         return False
     if context.n_classes is None:
-        return bool(is_regressor(method())) and not _needs_queries(method)
+        return bool(is_regressor(method())) and _ranks(method) == context.ranks
     binary_only = issubclass(method, ContractClassifier) and method.binary_only
     return bool(is_classifier(method())) and not (binary_only and context.n_classes > 2)
 
@@ -123,5 +123,5 @@ def _given(estimator: Any, params: Mapping[str, Any], context: SweepContext) -> 
     return made
 
 
-def _needs_queries(method: type) -> bool:
+def _ranks(method: type) -> bool:
     return "qid" in inspect.signature(method.fit).parameters  # type: ignore[attr-defined]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import inspect
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -16,6 +17,8 @@ from sklearn.model_selection import (
 )
 from sklearn.utils import _safe_indexing
 
+from farthing.base import TrainingSet
+from farthing.base.class_weights import class_factors
 from farthing.base.inputs import check_weights, target_column
 from farthing.table import PreparedTable
 
@@ -51,6 +54,8 @@ class SweepRows:
         The query of each row.
     numbers : ndarray of int64, shape (n_rows,), optional
         Which rows of the user's table these are; None means all of them.
+    factors : ndarray of float64, shape (n_rows,), optional
+        The weight of the class of each row: it counts in fits and scores, not in spends.
     """
 
     table: PreparedTable
@@ -58,6 +63,7 @@ class SweepRows:
     weights: NDArray[np.float64] | None = None
     qid: NDArray[Any] | None = None
     numbers: NDArray[np.int64] | None = None
+    factors: NDArray[np.float64] | None = None
 
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None, qid: Any = None, name: str = "sweep") -> SweepRows:
@@ -71,6 +77,28 @@ class SweepRows:
         """The rows as the user gave them, for models that do not keep the contract."""
         raw = self.table.values if self.table.raw is None else self.table.raw
         return raw if self.numbers is None or raw is self.table.values else _safe_indexing(raw, self.numbers)
+
+    @property
+    def all_weights(self) -> NDArray[np.float64] | None:
+        """The weight of each row in fits and scores, that of its class included."""
+        if self.factors is None or self.weights is None:
+            return self.weights if self.factors is None else self.factors
+        return self.weights * self.factors
+
+    def fit_options(self, model: Any) -> dict[str, Any]:
+        """Return the weights and queries as far as the ``fit`` of a model takes them."""
+        taken = inspect.signature(model.fit).parameters
+        given = {"sample_weight": self.all_weights, "qid": self.qid}
+        return {name: value for name, value in given.items() if value is not None and name in taken}
+
+    def by_class(self, class_weight: Any) -> SweepRows:
+        """Return the rows with the factors of their classes, from scikit-learn's ``class_weight``."""
+        if class_weight is None:
+            return self
+        labels, codes = np.unique(self.y, return_inverse=True)
+        rows = TrainingSet.of(self.table, codes, self.weights, classes=labels)
+        factors = class_factors(class_weight, rows)
+        return self if factors is None else replace(self, factors=factors[codes])
 
     def of_positive_weight(self) -> SweepRows:
         """Leave out rows of weight zero."""
@@ -88,6 +116,7 @@ class SweepRows:
             None if self.weights is None else self.weights[rows],
             None if self.qid is None else self.qid[rows],
             rows if self.numbers is None else self.numbers[rows],
+            None if self.factors is None else self.factors[rows],
         )
 
     def weight(self) -> float:

@@ -196,7 +196,7 @@ def _refit(
             f"{setting.candidate.method} does not keep the contract, so it cannot be the model; "
             "farthing.sweep takes any estimator, for comparison"
         )
-    model.fit(rows.table, rows.y, rows.weights)
+    model.fit(rows.table, rows.y, **rows.fit_options(model))
     cap = budget if hard else None
     if budget is not None and not hard:
         path = _path(setting, model, rows, cap)

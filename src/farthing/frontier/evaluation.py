@@ -29,9 +29,11 @@ class Evaluation:
     classes : ndarray or None
         The labels of the columns of ``probabilities``; None for a regressor.
     weights : ndarray of float64, shape (n_rows,), or None
-        Weight of each row.
+        Weight of each row in scores.
     qid : ndarray or None
         The query of each row.
+    spend_weights : ndarray of float64, shape (n_rows,), or None
+        Weight of each row in the mean spend, to which the weights of classes do not belong.
     """
 
     y: NDArray[Any]
@@ -41,6 +43,11 @@ class Evaluation:
     classes: NDArray[Any] | None = None
     weights: Floats | None = None
     qid: NDArray[Any] | None = None
+    spend_weights: Floats | None = None
+
+    def mean_spend(self) -> float:
+        """Return the mean spend of a row."""
+        return float(np.average(self.spend, weights=self.spend_weights))
 
     def mean(self, of_rows: Floats) -> float:
         """Return the weighted mean of a number for each row."""

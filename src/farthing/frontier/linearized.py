@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,13 +76,14 @@ def weighted(kind: Ratio, evaluation: Evaluation) -> Linearized | None:
     )
 
 
-def binary(kind: Ratio, evaluation: Evaluation) -> Linearized | None:
-    """Linearize the recall, precision or F1 of class 1, which must be one of two numbers."""
+def binary(kind: Ratio, evaluation: Evaluation, positive: Any = None) -> Linearized | None:
+    """Linearize the recall, precision or F1 of one of two classes; None means 1, if both are numbers."""
     found = _labels(evaluation)
     classes = np.asarray(evaluation.classes)
-    if found is None or len(classes) != 2 or classes.dtype.kind not in "biuf" or 1 not in classes:
+    if found is None or len(classes) != 2 or (positive is None and classes.dtype.kind not in "biuf"):
         return None
-    return _mean_ratio(kind, *found, np.flatnonzero(classes == 1), evaluation.weights)
+    places = np.flatnonzero(classes == (1 if positive is None else positive))
+    return _mean_ratio(kind, *found, places, evaluation.weights) if len(places) else None
 
 
 def micro(evaluation: Evaluation) -> Linearized | None:

@@ -258,19 +258,36 @@ class AreaScore(ScikitLearnScore):
 
 
 class PrecisionScore(ScikitLearnScore):
-    """The average precision of two classes, with a standard error over resampled rows, all in one pass."""
+    """The average precision of two classes, with a standard error over resampled rows, all in one pass.
+
+    Parameters
+    ----------
+    name : str
+        What the score is called.
+    scorer : callable
+        scikit-learn's scorer.
+    positive : object, optional
+        The positive class; None means 1, which must be the second one.
+    """
+
+    def __init__(self, name: str, scorer: Any, positive: Any = None) -> None:
+        super().__init__(name, scorer)
+        self._positive = positive
 
     def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the average precision and its standard error."""
-        found = _positives(evaluation)
-        # scikit-learn wants the positive class to be 1, or raises.
-        if found is None or np.asarray(evaluation.classes)[1] != 1:
+        found = _positives(evaluation, self._positive)
+        # Unless it is told which class is positive, scikit-learn wants it to be 1, or raises.
+        if found is None or (self._positive is None and np.asarray(evaluation.classes)[1] != 1):
             return super().__call__(evaluation)
         return self.score(evaluation), _spread(average_precisions(*found, evaluation.weights))
 
 
 # Scores of rankings, which are no smooth functions of means over rows.
-_RESAMPLED: Final = {"roc_auc": AreaScore, "average_precision": PrecisionScore}
+_RESAMPLED: Final[dict[str, Callable[[str, Any], ScikitLearnScore]]] = {
+    "roc_auc": AreaScore,
+    "average_precision": PrecisionScore,
+}
 
 
 def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
@@ -374,12 +391,13 @@ def _replay(evaluation: Evaluation) -> _Replay:
     return replay
 
 
-def _positives(evaluation: Evaluation) -> tuple[NDArray[np.bool_], Floats] | None:
+def _positives(evaluation: Evaluation, positive: Any = None) -> tuple[NDArray[np.bool_], Floats] | None:
     """Return which rows are positive, and their scores; None unless two classes occur in the rows."""
     probabilities, places = evaluation.probabilities, evaluation.places(evaluation.y)
     if probabilities is None or probabilities.shape[1] != 2 or places is None:
         return None
-    truth, scores = places == 1, probabilities[:, 1]
+    place = int(positive is None or np.asarray(evaluation.classes)[1] == positive)
+    truth, scores = places == place, probabilities[:, place]
     plain = truth.any() and not truth.all() and np.isfinite(scores).all()
     return (truth, scores) if plain else None
 

@@ -14,6 +14,7 @@ from farthing.costs import CostSheet, CostsLike
 from farthing.frontier.candidates import candidates
 from farthing.frontier.data_split import SweepRows, split_rows
 from farthing.frontier.fold_curves import SettingCurves
+from farthing.frontier.positive_label import positive_scorer
 from farthing.frontier.result_cache import ResultCache
 from farthing.frontier.scorers import scorer_of
 from farthing.frontier.sweep_run import SweepRun, gather, run_all
@@ -27,6 +28,7 @@ def sweep(
     costs: CostsLike = None,
     *,
     scoring: Any = None,
+    pos_label: Any = None,
     cv: Any = None,
     validation: tuple[Any, ...] | None = None,
     test_size: float = 0.25,
@@ -59,6 +61,8 @@ def sweep(
     scoring : str, callable, ErrorCosts or None
         See `farthing.frontier.scorers.scorer_of`. None means accuracy for labels, the negated mean squared
         error for numbers.
+    pos_label : label, optional
+        The positive one of two labels, for scores such as "f1"; without it they must be 0 and 1.
     cv : int, splitter or None
         Folds, as in scikit-learn; None means one split.
     validation : tuple (X, y) or (X, y, qid), optional
@@ -73,7 +77,7 @@ def sweep(
     sample_weight : array, shape (n_rows,), optional
         Weight of each row, in fits and in scores.
     qid : array, shape (n_rows,), optional
-        The query of each row, for rankings; splits keep queries whole.
+        The query of each row, for rankings; splits keep queries whole, and "auto" tries rankers.
     memory : path, optional
         A folder for results. A sweep that was interrupted continues where it stopped if it is started again
         with the same folder.
@@ -104,6 +108,7 @@ def sweep(
         SweepRows.of(X, y, sample_weight, qid),
         costs,
         scoring=scoring,
+        pos_label=pos_label,
         cv=cv,
         validation=validation,
         test_size=test_size,
@@ -123,6 +128,7 @@ def run_sweep(
     costs: CostsLike = None,
     *,
     scoring: Any = None,
+    pos_label: Any = None,
     cv: Any = None,
     validation: tuple[Any, ...] | None = None,
     test_size: float = 0.25,
@@ -134,6 +140,7 @@ def run_sweep(
     time_limit: float | None = None,
     random_state: int = 0,
     classifies: bool | None = None,
+    ranks: bool | None = None,
 ) -> tuple[Frontier, list[SettingCurves]]:
     """Return the frontier of `sweep` and the curves of each setting; parameters as there.
 
@@ -143,6 +150,8 @@ def run_sweep(
         The rows, with their targets and weights.
     classifies : bool, optional
         Whether the targets are classes; None means that they are unless they are floats.
+    ranks : bool, optional
+        Whether rows are documents to rank; None means that they are if they belong to queries.
     """
     if budget_kind not in ("mean", "hard"):
         raise ValueError(f"budget_kind must be 'mean' or 'hard'; got {budget_kind!r}")
@@ -154,13 +163,18 @@ def run_sweep(
         whole = whole.of_positive_weight()
     held_out = None if validation is None else _held_out(whole, *validation)
     sheet = CostSheet.of(costs, whole.table.schema.names)
-    has_classes = whole.has_classes() if classifies is None else classifies
+    ranks = whole.qid is not None if ranks is None else ranks
+    has_classes = whole.has_classes() and not ranks if classifies is None else classifies
     n_classes = len(np.unique(whole.y)) if has_classes else None
-    context = SweepContext(*whole.table.shape, n_classes, sheet, cap, budget_kind, random_state)
+    context = SweepContext(*whole.table.shape, n_classes, sheet, cap, budget_kind, random_state, ranks)
     tried = candidates(methods, context)
     if classifies is None and tried:
         has_classes = is_classifier(tried[0].estimator)
     folds = [] if held_out else split_rows(whole, cv, test_size, random_state, classifies=has_classes)
+    if has_classes:
+        scoring = positive_scorer(scoring, pos_label, whole.y)
+    elif pos_label is not None:
+        raise ValueError("pos_label is for labels; the target is a number")
     scorer = scorer_of(scoring, classifies=has_classes)
     hard, mean = (cap, None) if budget_kind == "hard" else (None, cap)
     run = SweepRun(whole, held_out, folds, scorer, sheet, cap=hard, aim=mean)

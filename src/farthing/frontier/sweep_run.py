@@ -17,6 +17,7 @@ from sklearn.base import clone, is_classifier
 
 from farthing.base import BudgetedEstimator, Failure, Frontier
 from farthing.base.fit_time import FitTime
+from farthing.base.score_words import WEIGHTED
 from farthing.costs import CostSheet, spending_limit
 from farthing.deadline import DeadlineReached, check_deadline, deadline
 from farthing.frontier.candidates import Candidate
@@ -35,7 +36,7 @@ Results: TypeAlias = dict[Task, Any]
 # Under a time limit, the part of the time left, per fold, that one fit may take, pass by pass.
 _PARTS: Final = (0.1, 0.25, 1.0)
 # Cached results of an older version of this code are not read again.
-_VERSION: Final = 5
+_VERSION: Final = 6
 # Folds are kept, so that all candidates share their bins, unless they would take more memory than this.
 _MOST_KEPT_BYTES: Final = 2**29
 # The spend of the rows learned from is measured on at most so many of them.
@@ -99,9 +100,17 @@ class SweepRun:
     def digest(self) -> str:
         """Return a name for all but the candidates, under which results are cached."""
         parts = [self.whole] if self.held_out is None else [self.whole, self.held_out]
-        tables = [(_content(part), part.y.astype(str), part.weights, part.qid) for part in parts]
+        tables = [
+            (_content(part), part.y.astype(str), part.weights, part.qid, part.factors) for part in parts
+        ]
         return digest(
-            _VERSION, tables, self.folds, self.scorer.identity(), repr(self.costs), self.cap, self.aim
+            _VERSION,
+            tables,
+            self.folds,
+            self.scorer.identity(),
+            repr(self.costs),
+            self.cap,
+            self.aim,
         )
 
     def __getstate__(self) -> dict[str, Any]:
@@ -217,14 +226,14 @@ def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float
     learn, held_out = run.rows_of(fold)
     start = time.perf_counter()
     model = clone(candidate.estimator)
-    model.fit(_table_for(model, learn), learn.y, **_fit_options(model, learn))
+    model.fit(_table_for(model, learn), learn.y, **learn.fit_options(model))
     seconds = time.perf_counter() - start
     rows, best = [], (-math.inf, -math.inf, model, 0.0)
     for params, variant in _variants(model):
         check_deadline()
         evaluation = evaluate(variant, held_out, run.costs, run.cap)
         score, error = run.scorer(evaluation)
-        spend, most = evaluation.mean(evaluation.spend), float(evaluation.spend.max())
+        spend, most = evaluation.mean_spend(), float(evaluation.spend.max())
         rows.append([dict(params), spend, most, score, error, run.scorer.loss(evaluation)])
         # The variant that the aim would take: the most expensive within it, or else the cheapest.
         fits = run.aim is None or spend <= spending_limit(run.aim)
@@ -259,7 +268,9 @@ def evaluate(model: Any, rows: SweepRows, costs: CostSheet, cap: float | None) -
         prediction = model.predict(rows.X)
         probabilities = model.predict_proba(rows.X) if hasattr(model, "predict_proba") else None
         spend = np.full(len(rows.y), costs.total(costs.features))
-    return Evaluation(rows.y, prediction, probabilities, spend, classes, rows.weights, rows.qid)
+    return Evaluation(
+        rows.y, prediction, probabilities, spend, classes, rows.all_weights, rows.qid, rows.weights
+    )
 
 
 def _own_spend(model: Any, learn: SweepRows, run: SweepRun) -> float:
@@ -267,8 +278,7 @@ def _own_spend(model: Any, learn: SweepRows, run: SweepRun) -> float:
     some = learn
     if len(learn.y) > _MOST_ROWS:
         some = learn.take(np.sort(np.random.default_rng(0).choice(len(learn.y), _MOST_ROWS, replace=False)))
-    evaluation = evaluate(model, some, run.costs, run.cap)
-    return evaluation.mean(evaluation.spend)
+    return evaluate(model, some, run.costs, run.cap).mean_spend()
 
 
 def gather(
@@ -290,7 +300,7 @@ def gather(
     frontier = Frontier(
         tuple(point for setting in curves for point in setting.points()),
         tuple(failures),
-        run.scorer.name,
+        run.scorer.name + (WEIGHTED if run.whole.factors is not None else ""),
         run.costs.unit or "",
         run.costs.total(run.costs.features),
         n_skipped,
@@ -329,12 +339,6 @@ def _variants(model: Any) -> Iterator[tuple[dict[str, Any], Any]]:
 def _table_for(model: Any, rows: SweepRows) -> Any:
     """Return the rows as the model takes them: prepared, or as the user gave them."""
     return rows.table if isinstance(model, BudgetedEstimator) else rows.X
-
-
-def _fit_options(model: Any, rows: SweepRows) -> dict[str, Any]:
-    taken = inspect.signature(model.fit).parameters
-    given = {"sample_weight": rows.weights, "qid": rows.qid}
-    return {name: value for name, value in given.items() if value is not None and name in taken}
 
 
 def _setting(candidate: Candidate) -> Any:

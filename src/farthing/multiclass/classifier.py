@@ -30,6 +30,10 @@ class OneVsRestClassifier(ContractClassifier):
     order of the classes. The probabilities are those of the models, divided by their sum. With two classes
     there is a single model, that of the second.
 
+    Within a budget, or with models whose questions depend on prices, rows are answered one by one: about a
+    millisecond each for ten classes of ten small trees, where a table without a budget takes some ten
+    microseconds a row.
+
     Parameters
     ----------
     estimator : classifier, optional

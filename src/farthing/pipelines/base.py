@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Self
 
+import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.metaestimators import available_if
@@ -17,7 +20,7 @@ from farthing.pipelines.column_map import ColumnMap, as_array
 from farthing.pipelines.model import PipelineModel, fields_of
 from farthing.pipelines.output_costs import output_costs
 from farthing.pipelines.raw_table import raw_table
-from farthing.table import PreparedTable, Schema
+from farthing.table import PreparedTable, Schema, encode
 
 #: What `farthing.base.documented` puts in.
 TEXTS: Final = {
@@ -98,11 +101,75 @@ class PipelineBase(BudgetedEstimator):
             As the estimator's parameter; None means no limit.
         """
         check_is_fitted(self)
-        model = self.fitted_.model.at(budget)
-        estimator = clone(self.estimator) if self.estimator is not None else self._checked_estimator()
-        return self.variant(
-            {"estimator": estimator.set_params(budget=budget)}, replace(self.fitted_, **fields_of(model))
-        )
+        return self._around(self.fitted_.model.at(budget), {"budget": budget})
+
+    def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
+        """Yield the pipeline around each variant of the estimator; see `BudgetedEstimator.variants`."""
+        check_is_fitted(self)
+        # The default has no name under which its parameters could be changed.
+        if self.estimator is not None:
+            for params, model in self.fitted_.model.variants():
+                if params:
+                    named = {f"estimator__{name}": value for name, value in params.items()}
+                    yield named, self._around(model, params)
+        yield {}, self
+
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return the outputs of the transformer, the table that ``model_`` learned from.
+
+        Parameters
+        ----------
+        X : array or frame, shape (n_rows, n_features)
+            The table.
+
+        Returns
+        -------
+        ndarray of float64 or object, shape (n_rows, n_outputs)
+            Without the outputs that are constant on the rows of `fit`.
+        """
+        check_is_fitted(self)
+        encoded = encode(self.fitted_.schema, X, type(self).__name__)
+        encoded.check(np.ones(encoded.values.shape, dtype=np.bool_))
+        outputs, invalid = self.fitted_.columns.table(encoded.values)
+        for error in invalid.values():
+            raise error
+        return outputs
+
+    def with_model(self, model: BudgetedEstimator) -> Self:
+        """Return the pipeline around another fitted model of the same outputs, such as ``model_`` pruned.
+
+        Parameters
+        ----------
+        model : estimator
+            Fitted on what `transform` returns, at the prices of ``model_``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.preprocessing import StandardScaler
+        >>> from farthing import pipeline
+        >>> from farthing.forests import BudgetForestClassifier, prune_path
+        >>> X = np.random.default_rng(0).normal(size=(80, 3))
+        >>> y = X[:, 0] + X[:, 1] > 0
+        >>> forest = BudgetForestClassifier(n_estimators=4, max_depth=3, random_state=0)
+        >>> steps = pipeline(StandardScaler(), forest).fit(X, y)
+        >>> path = prune_path(steps.model_, steps.transform(X), y)
+        >>> bool(steps.with_model(path.within(1).model).spend(X).mean() <= 1)
+        True
+        """
+        check_is_fitted(self)
+        changed = self._around(model, {})
+        changed.fitted_.check()
+        return changed
+
+    def _around(self, model: BudgetedEstimator, params: dict[str, Any]) -> Self:
+        """Return the pipeline with another fitted model, and the parameters that a fit of it would have."""
+        given = self.estimator is not None and type(self.estimator) is type(model)
+        estimator = clone(self.estimator if given else model).set_params(**params)
+        if not given and "costs" in estimator.get_params(deep=False):
+            # The model's own prices are those of the outputs.
+            estimator.set_params(costs=getattr(self.estimator, "costs", None))
+        return self.variant({"estimator": estimator}, replace(self.fitted_, **fields_of(model)))
 
 
 def copy_of(estimator: BudgetedEstimator) -> BudgetedEstimator:

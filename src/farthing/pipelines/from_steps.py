@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from farthing.base import ContractClassifier, ContractRegressor
 from farthing.costs import CostsLike
@@ -18,7 +18,7 @@ def pipeline(*steps: Any, costs: CostsLike = None) -> PipelineClassifier | Pipel
     ----------
     *steps
         Transformers of scikit-learn, each of which treats every column by itself, and last a classifier or
-        regressor of this library.
+        regressor of this library; or a single ``Pipeline`` of scikit-learn that ends in one.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the columns of the table; None means those of the model.
 
@@ -41,6 +41,8 @@ def pipeline(*steps: Any, costs: CostsLike = None) -> PipelineClassifier | Pipel
     """
     if not steps:
         raise TypeError("pipeline() takes the steps and last the model; got nothing")
+    if len(steps) == 1 and isinstance(steps[0], Pipeline):
+        steps = tuple(step for _, step in steps[0].steps)
     *before, model = steps
     transformer = None if not before else before[0] if len(before) == 1 else make_pipeline(*before)
     if isinstance(model, ContractClassifier):

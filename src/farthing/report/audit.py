@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import BudgetedEstimator, TreeModel, n_threads
-from farthing.base.inputs import check_caps
+from farthing.base.inputs import check_caps, check_weights
 from farthing.costs import CostSheet, CostsLike
 from farthing.forests import from_model
 from farthing.table import encode
@@ -70,7 +70,9 @@ class Audit:
         """Return one entry per feature, as columns by name, in the order of the sheet.
 
         ``mean_cost`` is the mean payment per row for the feature's own cost; shared costs of groups are in
-        `groups`. Together they add up to ``mean``.
+        `groups`. Together they add up to ``mean``. ``unused``, ``used_1_to_7`` and ``used_over_7`` are the
+        shares of rows that test the feature never, up to ``few_at_most`` times (7 by default), and more
+        often.
         """
         names = [self.sheet.group_names[g] if g >= 0 else "" for g in self.sheet.group_of]
         return {
@@ -130,6 +132,7 @@ def audit(
     *,
     quantiles: Sequence[float] = (0.1, 0.5, 0.9, 1.0),
     few_at_most: int = 7,
+    sample_weight: Any = None,
     n_jobs: int | None = None,
 ) -> Audit:
     """Measure what a model spends on a table, on what, and how often it uses what it buys.
@@ -146,6 +149,8 @@ def audit(
         Levels of the quantiles of the cost per row.
     few_at_most : int
         Maximum number of tests of a feature by one row that counts as few; 7 in table 4.1 of Nan's thesis.
+    sample_weight : array, shape (n_rows,), optional
+        Weight of each row in means and shares; quantiles are over rows.
     n_jobs : int, optional
         Threads, as in joblib.
 
@@ -172,19 +177,24 @@ def audit(
     spent = sheet.total_rows(acquired)
     uses = _uses(model, X, acquired, n_threads(n_jobs))
     # A group is paid once per row, however many of its features the row buys.
-    groups = [acquired[:, sheet.group_of == g].any(axis=1).mean() for g in range(len(sheet.shared))]
+    of_groups = [acquired[:, sheet.group_of == g].any(axis=1) for g in range(len(sheet.shared))]
+    weights = None if sample_weight is None else check_weights(sample_weight, len(spent))
+
+    def mean(of_rows: NDArray[Any]) -> Any:
+        return np.average(of_rows, axis=0, weights=weights)
+
     return Audit(
         sheet=sheet,
         n_rows=len(spent),
-        mean=float(spent.mean()),
+        mean=float(mean(spent)),
         # inverted_cdf gives a cost that some row pays, not one interpolated between two.
         quantiles={float(q): float(np.quantile(spent, q, method="inverted_cdf")) for q in quantiles},
-        share=acquired.mean(axis=0),
-        uses=uses.mean(axis=0),
-        few=((uses > 0) & (uses <= few_at_most)).mean(axis=0),
-        many=(uses > few_at_most).mean(axis=0),
+        share=mean(acquired),
+        uses=mean(uses),
+        few=mean((uses > 0) & (uses <= few_at_most)),
+        many=mean(uses > few_at_most),
         few_at_most=few_at_most,
-        group_share=np.array(groups, dtype=np.float64),
+        group_share=np.array([mean(bought) for bought in of_groups], dtype=np.float64),
     )
 
 
@@ -193,7 +203,7 @@ def _uses(model: BudgetedEstimator, X: Any, acquired: NDArray[np.bool_], threads
     fitted = model.fitted_
     if not isinstance(fitted, TreeModel) or not fitted.is_one_sum:
         return acquired.astype(np.float64)
-    values = encode(fitted.schema, X).values
+    values = encode(fitted.schema, X, needed=fitted.may_buy()).values
     budget = check_caps(fitted.budget, len(values))
     forest = fitted.forest
     # Under a budget, what one tree buys leaves less for the next, so all trees are counted in one pass.

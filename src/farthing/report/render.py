@@ -49,10 +49,18 @@ def render(summary: Summary) -> str:
 
 
 def write_report(
-    path: PathLike, model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: str = "target"
+    path: PathLike,
+    model: BudgetedBase,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    qid: Any = None,
+    title: str = "",
+    target: str = "target",
 ) -> None:
     """Write the report of a fitted model to a file; parameters as in `summarize`."""
-    page = render(summarize(model, X, y, title=title, target=target))
+    page = render(summarize(model, X, y, sample_weight=sample_weight, qid=qid, title=title, target=target))
     Path(path).write_text(page, encoding="utf-8")
 
 

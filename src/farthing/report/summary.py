@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
-from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_predict
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base.score_words import ScoreWords
+from farthing.errors import BudgetWarning
 from farthing.frontier import Frontier, Point
 from farthing.frontier.budgeted_base import BudgetedBase
+from farthing.frontier.data_split import SweepRows
 from farthing.report.audit import audit
 from farthing.typing import Floats, Integers
 
@@ -73,7 +76,7 @@ class Calibration:
 
     predicted: tuple[float, ...]
     observed: tuple[float, ...]
-    counts: tuple[int, ...]
+    counts: tuple[float, ...]  # of rows, or their weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,6 +89,8 @@ class Summary:
         Names.
     n_rows, n_features : int
         Size of the table.
+    weight : float or None
+        Total weight of the rows; None if they are not weighted.
     budget : float or None
         The budget that was set.
     kind : str
@@ -104,8 +109,8 @@ class Summary:
         The groups.
     classes : tuple of str
         Labels; empty for a regressor.
-    confusion : ndarray of int64, shape (n_classes, n_classes), or None
-        True by predicted, on held-out rows.
+    confusion : ndarray, shape (n_classes, n_classes), or None
+        Rows, or their weight, true by predicted, on held-out rows.
     calibration : Calibration or None
         None for a regressor.
     scatter : pair of ndarrays or None
@@ -121,6 +126,7 @@ class Summary:
     score_name: str
     n_rows: int
     n_features: int
+    weight: float | None
     budget: float | None
     kind: str
     frontier: Frontier
@@ -130,7 +136,7 @@ class Summary:
     purchases: tuple[Purchase, ...]
     group_costs: tuple[tuple[str, float, float], ...]
     classes: tuple[str, ...]
-    confusion: Integers | None
+    confusion: Integers | Floats | None
     calibration: Calibration | None
     scatter: tuple[Floats, Floats] | None
     traces: tuple[WalkTrace, ...]
@@ -145,7 +151,16 @@ class Summary:
         return f"{amount:.0f}" if amount >= 100 or amount == 0 else f"{amount:.2f}"
 
 
-def summarize(model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: str = "target") -> Summary:
+def summarize(
+    model: BudgetedBase,
+    X: Any,
+    y: Any,
+    *,
+    sample_weight: Any = None,
+    qid: Any = None,
+    title: str = "",
+    target: str = "target",
+) -> Summary:
     """Gather the content of the report on a fitted `BudgetedClassifier` or `BudgetedRegressor`.
 
     The chosen model is fitted on folds, for calibration and confusion on held-out rows.
@@ -158,16 +173,21 @@ def summarize(model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: s
         The rows that it was fitted on.
     y : array, shape (n_rows,)
         Their target.
+    sample_weight : array, shape (n_rows,), optional
+        The weights that it was fitted with; every share, mean and count of the report has them.
+    qid : array, shape (n_rows,), optional
+        The query of each row, for a ranker.
     title, target : str
         Names for the page.
     """
     check_is_fitted(model)
-    truth = np.asarray(y)
+    rows = SweepRows.of(X, y, sample_weight, qid).by_class(getattr(model, "class_weight", None))
+    truth, weights = rows.y, rows.weights
     frontier, chosen, sheet = model.frontier_, model.chosen_, model.costs_
-    account = audit(model.model_, X)
+    account = audit(model.model_, X, sample_weight=weights)
     names = [sheet.group_names[g] if g >= 0 else "" for g in sheet.group_of]
     # The model was fitted on these rows, so its own predictions would look too good.
-    predicted = _held_out(model.model_, X, truth)
+    predicted = _held_out(model.model_, X, rows)
     classifies = is_classifier(model)
     labels = model.classes_ if classifies else np.array([])
     return Summary(
@@ -178,12 +198,13 @@ def summarize(model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: s
         score_name=frontier.score_name,
         n_rows=len(truth),
         n_features=len(sheet.features),
+        weight=None if weights is None else float(weights.sum()),
         budget=_asked(model),
         kind=model.budget_kind,
         frontier=frontier,
         chosen=chosen,
         full=max(frontier.points, key=lambda point: (point.spend, point.score)),
-        lines=tuple(_line(budget, model, X) for budget in _budgets(model)),
+        lines=tuple(_line(budget, model, X, weights) for budget in _budgets(model)),
         purchases=tuple(
             Purchase(name, group, sheet.price(name), float(share), float(own * share))
             for name, group, share, own in zip(sheet.features, names, account.share, sheet.own, strict=True)
@@ -193,8 +214,10 @@ def summarize(model: BudgetedBase, X: Any, y: Any, *, title: str = "", target: s
             for name, cost, share in zip(sheet.group_names, sheet.shared, account.group_share, strict=True)
         ),
         classes=tuple(map(str, labels.tolist())),
-        confusion=_confusion(labels, truth, predicted) if classifies else None,
-        calibration=_calibration(labels, truth, predicted) if classifies and predicted.shape[1] > 1 else None,
+        confusion=_confusion(labels, truth, predicted, weights) if classifies else None,
+        calibration=_calibration(labels, truth, predicted, weights)
+        if classifies and predicted.shape[1] > 1
+        else None,
         scatter=None if classifies else (truth.astype(np.float64), predicted[:, 0]),
         traces=_traces(model, X, truth),
     )
@@ -206,28 +229,37 @@ def _asked(model: BudgetedBase) -> float | None:
     return budget_of(model.budget, model.costs_)
 
 
-def _held_out(model: Any, X: Any, y: NDArray[Any]) -> Floats:
+def _held_out(model: Any, X: Any, rows: SweepRows) -> Floats:
     """Return out-of-fold probabilities, or predicted values as one column."""
-    estimator = clone(model)
+    estimator, y = clone(model), rows.y
+    options = {"params": rows.fit_options(estimator)}
     if is_classifier(estimator):
         # Stratified folds need a row of each class per fold.
         least = int(np.unique(y, return_counts=True)[1].min())
         kind = StratifiedKFold if least >= N_FOLDS else KFold
         folds = kind(N_FOLDS, shuffle=True, random_state=0)
-        return np.asarray(cross_val_predict(estimator, X, y, cv=folds, method="predict_proba"))
-    folds = KFold(N_FOLDS, shuffle=True, random_state=0)
-    return np.asarray(cross_val_predict(estimator, X, y, cv=folds))[:, np.newaxis]
+        return np.asarray(cross_val_predict(estimator, X, y, cv=folds, method="predict_proba", **options))
+    folds = KFold(N_FOLDS, shuffle=True, random_state=0) if rows.qid is None else GroupKFold(N_FOLDS)
+    values = cross_val_predict(estimator, X, y, cv=folds, groups=rows.qid, **options)
+    return np.asarray(values)[:, np.newaxis]
 
 
-def _line(budget: float, model: BudgetedBase, X: Any) -> BudgetLine:
+def _line(budget: float, model: BudgetedBase, X: Any, weights: Floats | None) -> BudgetLine:
     """Return what the model does at another budget: figures and purchases of one and the same model."""
     if model.budget_kind == "hard" and budget == _asked(model):
-        return BudgetLine(budget, model.chosen_, tuple(model.acquired(X).mean(axis=0).tolist()))
-    other = model.at(budget)
+        return BudgetLine(budget, model.chosen_, _shares(model.acquired(X), weights))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", BudgetWarning)  # the line shows what the cheapest variant spends
+        other = model.at(budget)
     point, decided = other.chosen_, other.decide(X)
     if math.isnan(point.spend):  # of a hard budget, at which nothing was held out
-        point = replace(point, spend=float(decided.spent.mean()), max_spend=float(decided.spent.max()))
-    return BudgetLine(budget, point, tuple(decided.acquired.mean(axis=0).tolist()))
+        mean = float(np.average(decided.spent, weights=weights))
+        point = replace(point, spend=mean, max_spend=float(decided.spent.max()))
+    return BudgetLine(budget, point, _shares(decided.acquired, weights))
+
+
+def _shares(acquired: NDArray[np.bool_], weights: Floats | None) -> tuple[float, ...]:
+    return tuple(np.average(acquired, axis=0, weights=weights).tolist())
 
 
 def _budgets(model: BudgetedBase) -> list[float]:
@@ -239,25 +271,31 @@ def _budgets(model: BudgetedBase) -> list[float]:
     return budgets
 
 
-def _confusion(labels: NDArray[Any], y: NDArray[Any], predicted: Floats) -> Integers:
-    counts: Integers = np.zeros((len(labels), len(labels)), dtype=np.int64)
-    np.add.at(counts, (np.searchsorted(labels, y), np.argmax(predicted, axis=1)), 1)
-    return counts
+def _confusion(
+    labels: NDArray[Any], y: NDArray[Any], predicted: Floats, weights: Floats | None
+) -> Integers | Floats:
+    pairs = np.searchsorted(labels, y) * len(labels) + np.argmax(predicted, axis=1)
+    # Whole numbers if there are no weights.
+    return np.bincount(pairs, weights, len(labels) ** 2).reshape(len(labels), len(labels))
 
 
-def _calibration(labels: NDArray[Any], y: NDArray[Any], predicted: Floats) -> Calibration:
+def _calibration(
+    labels: NDArray[Any], y: NDArray[Any], predicted: Floats, weights: Floats | None
+) -> Calibration:
     """Bin the probability of the predicted label, and compute the accuracy in each bin."""
     top = predicted.max(axis=1)
     right = labels[np.argmax(predicted, axis=1)] == y
     # The top probability lies between 1 / n_classes and 1; bins cover that range only.
     low = 1 / predicted.shape[1]
     places = np.minimum(((top - low) / (1 - low) * _BINS).astype(int), _BINS - 1)
-    filled = [place for place in range(_BINS) if (places == place).any()]
-    return Calibration(
-        tuple(float(top[places == place].mean()) for place in filled),
-        tuple(float(right[places == place].mean()) for place in filled),
-        tuple(int((places == place).sum()) for place in filled),
-    )
+    counts = np.bincount(places, weights, _BINS)
+    filled = np.flatnonzero(counts)
+
+    def means(values: NDArray[Any]) -> tuple[float, ...]:
+        factors = values if weights is None else values * weights
+        return tuple((np.bincount(places, factors, _BINS)[filled] / counts[filled]).tolist())
+
+    return Calibration(means(top), means(right), tuple(counts[filled].tolist()))
 
 
 def _traces(model: BudgetedBase, X: Any, y: NDArray[Any]) -> tuple[WalkTrace, ...]:

@@ -161,7 +161,12 @@ class PreparedTable:
 
 
 def warn_identifiers(table: PreparedTable) -> None:
-    """Warn of columns of categories in which nearly every row has one of its own, as an identifier does."""
+    """Warn of columns that look like identifiers.
+
+    These are columns of categories in which nearly every row has one of its own, and named columns of numbers
+    that count the rows, in any order.
+    """
+    _warn_row_numbers(table)
     found = []
     for j, column in enumerate(table.schema.columns):
         present = np.count_nonzero(~np.isnan(table.values[:, j])) if column.is_categorical else 0
@@ -174,6 +179,31 @@ def warn_identifiers(table: PreparedTable) -> None:
             "convert it to numbers",
             IdentifierWarning,
         )
+
+
+def _warn_row_numbers(table: PreparedTable) -> None:
+    n_rows = len(table)
+    if not table.schema.named or n_rows < _FEW_ROWS:
+        return
+    found = [
+        repr(column.name)
+        for j, column in enumerate(table.schema.columns)
+        if not column.is_categorical and _counts_rows(table.values[:, j])
+    ]
+    if found:
+        warn(
+            f"{', '.join(found)}: the values count the rows, {n_rows} consecutive numbers, as those of an "
+            "identifier do, from which nothing can be learned about new rows; drop the column",
+            IdentifierWarning,
+        )
+
+
+def _counts_rows(values: NDArray[np.floating]) -> bool:
+    """Return whether values are consecutive whole numbers, each once."""
+    least = values.min()  # NaN if one is missing
+    if values.max() - least != len(values) - 1:
+        return False
+    return bool((np.sort(values) == least + np.arange(len(values))).all())
 
 
 def encode(

@@ -69,7 +69,8 @@ def warn_unseen(descriptions: Sequence[str]) -> None:
     """Warn once of all columns that have unseen categories; the lines are those of `Unseen.describe`."""
     if descriptions and not _reported_elsewhere.get():
         warn(
-            "got categories that no training row had, which count as missing: " + "; ".join(descriptions),
+            "got categories that match none of the fit, or more than one, and count as missing: "
+            + "; ".join(descriptions),
             UnseenCategoryWarning,
         )
 
@@ -78,8 +79,8 @@ def warn_unseen_value(name: str, categories: tuple[Scalar, ...], value: object) 
     """Warn of one answer of a walk."""
     if not _reported_elsewhere.get():
         warn(
-            f"column {name!r}: got {show(value)}, a category that no training row had, which counts as "
-            f"missing; the fit had {_listed(categories)}",
+            f"column {name!r}: got {show(value)}, which matches no category of the fit, or more than one, "
+            f"and counts as missing; the fit had {_listed(categories)}",
             UnseenCategoryWarning,
         )
 

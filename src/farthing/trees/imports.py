@@ -119,7 +119,8 @@ def _comparator(trees: list[Any]) -> str:
     for tree in trees:
         if tree.get_field("has_categorical_split")[0]:
             raise ModelImportError(
-                "the model tests categories, whose codes each library keeps in its own way; use numbers"
+                "the treelite model tests categories, of which it holds only codes; import the model that it "
+                "was made from: from_model reads those of LightGBM, XGBoost and scikit-learn"
             )
         inner = np.array(tree.get_field("cleft")) >= 0
         signs.update(np.array(tree.get_field("cmp"))[inner].tolist())

@@ -7,7 +7,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
-from farthing.errors import TableError
+from farthing.errors import TableError, warn
 from farthing.walks.decision import REFUSED, Ask, Decision
 
 
@@ -153,7 +153,7 @@ def consult(
     ...
     farthing.errors.TableError: the mapping lacks 'x1', which the model asks for; did you mean 'X1'? ...
     """
-    fetch = _fetcher(source, lacking)
+    fetch = _fetcher(source, lacking, model)
     walk = model.walk(seed=seed, budget=budget, known=known)
     while (ask := walk.ask) is not None:
         value = fetch(ask.feature)
@@ -193,7 +193,7 @@ async def aconsult(
     Decision
         Prediction, probabilities, spend and acquired features.
     """
-    fetch = _fetcher(source, lacking)
+    fetch = _fetcher(source, lacking, model)
     walk = await _awaited(model.walk(seed=seed, budget=budget, known=known))
     while (ask := walk.ask) is not None:
         await _awaited(walk.tell(await _awaited(fetch(ask.feature))))
@@ -205,7 +205,7 @@ async def _awaited(given: Any) -> Any:
     return await given if inspect.isawaitable(given) else given
 
 
-def _fetcher(source: Any, lacking: Lacking) -> Callable[[str], object]:
+def _fetcher(source: Any, lacking: Lacking, model: Any) -> Callable[[str], object]:
     """Return a function from the name of a feature to its value or `REFUSED`."""
     if lacking not in ("raise", "refuse"):
         raise ValueError(f"lacking must be 'raise' or 'refuse'; got {lacking!r}")
@@ -224,18 +224,39 @@ def _fetcher(source: Any, lacking: Lacking) -> Callable[[str], object]:
         except KeyError:
             if lacking == "raise":
                 raise _lacks(source, feature) from None
+            _warn_if_misspelt(source, feature, model)
             return REFUSED
 
     return fetch
 
 
+def _keys(source: Record) -> list[str]:
+    return [str(key) for key in source.keys()]  # noqa: SIM118 - a pandas Series iterates over its values
+
+
+def _similar(feature: str, keys: list[str]) -> list[str]:
+    """Return the keys that look like a feature, at most three."""
+    by_folded = {key.strip().casefold(): key for key in keys}
+    return [by_folded[key] for key in difflib.get_close_matches(feature.strip().casefold(), by_folded, n=3)]
+
+
+def _warn_if_misspelt(source: Record, feature: str, model: Any) -> None:
+    """Warn if a mapping lacks a feature, but has a key like it that is no feature of the model."""
+    names = getattr(getattr(model, "costs_", None), "features", ())
+    if close := _similar(feature, [key for key in _keys(source) if key not in names]):
+        alike = " or ".join(map(repr, close))
+        warn(
+            f"{feature!r} is refused, since the mapping lacks it; did you mean {alike}, which is no feature "
+            "of the model?",
+            UserWarning,
+        )
+
+
 def _lacks(source: Record, feature: str) -> TableError:
     """Return the error for a mapping without a feature that the model asks for."""
-    keys = [str(key) for key in source.keys()]  # noqa: SIM118 - a pandas Series iterates over its values
-    by_folded = {key.strip().casefold(): key for key in keys}
-    close = difflib.get_close_matches(feature.strip().casefold(), by_folded, n=3)
-    if close:
-        hint = f"did you mean {' or '.join(repr(by_folded[key]) for key in close)}?"
+    keys = _keys(source)
+    if close := _similar(feature, keys):
+        hint = f"did you mean {' or '.join(map(repr, close))}?"
     else:
         shown = ", ".join(map(repr, keys[:8])) or "nothing"
         hint = f"it has {shown}" + (f", ... ({len(keys)} keys)." if len(keys) > 8 else ".")

@@ -60,9 +60,11 @@ class PruningProblem:
     def of(cls, estimator: Any, X: Any, y: Any, costs: Any, n_jobs: int | None) -> PruningProblem:
         """Check the arguments of the user."""
         if not (isinstance(estimator, ContractClassifier) and issubclass(estimator.model_type, TreeModel)):
+            # A pipeline; its package builds on this one.
+            remedy = "; prune its model_ on transform(X), and put the result back by with_model"
             raise TypeError(
                 "only a classifier made of trees can be pruned, such as BudgetForestClassifier; got "
-                f"{type(estimator).__name__}"
+                f"{type(estimator).__name__}{remedy if hasattr(estimator, 'with_model') else ''}"
             )
         check_is_fitted(estimator)
         model: Any = estimator.fitted_

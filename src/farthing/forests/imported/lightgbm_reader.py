@@ -83,7 +83,8 @@ def _tree(root: Mapping[str, Any], output: int, codes: Mapping[int, Mapping[int,
     for node in nodes:
         if "linear_tree" in node or "leaf_coeff" in node:
             raise ModelImportError(
-                "a LightGBM model with linear_tree=True cannot be imported: its leaves hold linear models"
+                "a LightGBM model with linear_tree=True cannot be imported: its leaves hold linear models; "
+                "train it without"
             )
         inner = "split_feature" in node
         left.append(len(nodes) if inner else -1)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import ShuffleSplit
 
 from farthing.boosting import (
@@ -17,7 +18,12 @@ from farthing.boosting import (
     GreedyMiserRegressor,
 )
 from farthing.cascades import EarlyExitClassifier, MiserCascadeClassifier
-from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier, PrunedForestClassifier
+from farthing.forests import (
+    BudgetForestClassifier,
+    BudgetTreeClassifier,
+    ImportedClassifier,
+    PrunedForestClassifier,
+)
 from farthing.neighbors import MarginNeighborsClassifier
 from farthing.typing import Floats
 
@@ -36,6 +42,7 @@ def models(costs: Any = None) -> dict[str, Any]:
             estimator=AdaBoostClassifier(n_estimators=60), sampling="top", random_state=0, costs=costs
         ),
         "neighbors": MarginNeighborsClassifier(AdaBoostClassifier(n_estimators=60), costs=costs),
+        "imported": ImportedClassifier(RandomForestClassifier(20, random_state=0), costs=costs),
         "forest": BudgetForestClassifier(n_estimators=20, random_state=0, costs=costs),
         "pruned": PrunedForestClassifier(n_estimators=20, random_state=0, costs=costs),
         "tree": BudgetTreeClassifier(costs=costs),

@@ -236,6 +236,16 @@ def verdict(averages: dict[str, Scores], by_table: dict[str, dict[str, Scores]])
     return "\n".join(lines)
 
 
+def not_measured(by_table: dict[str, dict[str, Scores]], methods: Sequence[str]) -> str:
+    """Return a paragraph on the methods that a table lacks, if any."""
+    lacking = {
+        name: [method for method in methods if fits_table(method, name) and method not in rows]
+        for name, rows in by_table.items()
+    }
+    listed = "; ".join(f"{name}: {', '.join(missed)}" for name, missed in lacking.items() if missed)
+    return f"Not measured: {listed}.\n\n" if listed else ""
+
+
 def page(
     kept: Path, tables: Sequence[str], seeds: Sequence[int], methods: Sequence[str], n_draws: int
 ) -> str:
@@ -259,7 +269,8 @@ def page(
         if rows:
             what = "accuracy" if name in CLASSES else "NDCG@5" if name in QUERIES else "mean squared error"
             sections.append(section(f"{name}: {what}", rows, 0 if name in NUMBERS else 3))
-    text = HEAD.format(verdict=verdict(averages, by_table), n_seeds=len(seeds), n_draws=n_draws)
+    first = not_measured(by_table, methods) + verdict(averages, by_table)
+    text = HEAD.format(verdict=first, n_seeds=len(seeds), n_draws=n_draws)
     return text + "\n".join(sections)
 
 

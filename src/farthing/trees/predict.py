@@ -50,12 +50,12 @@ class Predictor:
         self.forest = forest
         self.single_sums = single_sums
         self.scores = forest.value if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
-        # Made when it is needed, since it takes as long as a short walk.
         self._cached_without = lru_cache(maxsize=_KEPT_REFUSALS)(self._make_without)
 
     @cached_property
     def core(self) -> CompiledPredictor:
         """The trees in the compiled core."""
+        # Not made at once: walks do without it, and those that refuse make many predictors.
         return CompiledPredictor(self.forest.compiled, self.scores, self.single_sums)
 
     @cached_property

@@ -320,6 +320,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = options(__doc__)
     parser.add_argument("--tables", nargs="*", choices=TABLES, default=TABLES)
     parser.add_argument("--seeds", type=int, nargs="*", default=[0, 1, 2])
+    parser.add_argument(
+        "--restate", action="store_true", help="write the page of what was measured, and measure nothing"
+    )
     args = parse(parser, NAME, arguments)
     methods, n_draws = METHODS, N_DRAWS
     if args.tiny:
@@ -329,7 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         for name in args.tables:
             for method in (method for method in methods if fits_table(method, name)):
                 file = file_of(args.kept, method, name, seed)
-                if not file.exists():
+                if not file.exists() and not args.restate:
                     begin = time.process_time()
                     scores = measure(method, name, seed, n_draws)
                     file.write_text(json.dumps(scores), encoding="utf-8")

@@ -89,6 +89,17 @@ def test_refused_values_go_where_the_rule_sends_them(model: Any, n_classes: int,
     assert predictor.refused_ways.tolist() == naive_ways(predictor.forest, predictor.scores)
 
 
+def test_a_single_tree_sends_refused_values_to_the_larger_child() -> None:
+    X, y = table(2)
+    forest = BudgetForestClassifier(n_estimators=1, random_state=0).fit(X, y).fitted_.forest
+    predictor = Predictor(forest)
+    inner = forest.feature >= 0
+    assert inner.sum() > 5
+    goes_left = forest.cover[forest.left[inner]] >= forest.cover[forest.right[inner]]
+    assert np.array_equal(predictor.refused_ways[inner], np.where(goes_left, LEFT, RIGHT))
+    assert (predictor.refused_ways[~inner] == STAY).all()
+
+
 def test_a_forest_without_covers_sends_refused_values_on() -> None:
     stump = Forest.from_arrays(
         n_features=1,

@@ -13,6 +13,7 @@ from farthing._core import Predictor as CompiledPredictor
 from farthing.costs import CostSheet
 from farthing.table.bins import plain
 from farthing.trees.forest import Forest
+from farthing.trees.node_arrays import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
 from farthing.trees.progress import Progress, unpack
 
 # Sets of refused features for which a predictor keeps its trees.
@@ -65,9 +66,17 @@ class Predictor:
         A missing value goes the way of the training rows that lacked it, which may be few, or unlike the
         others; a refusal says nothing about the row. So a refused feature is to change the sum over the
         trees, on average over the training rows, as little as possible: each node sends it to the child that
-        keeps the sum over the trees so far nearest to its mean. A single test sends it to the larger child.
+        keeps the sum over the trees so far nearest to its mean. A single tree sends it to the larger child.
         """
-        return self.forest.compiled.refused_ways(self.scores, self.forest.cover)
+        forest = self.forest
+        if forest.n_trees > 1:
+            return forest.compiled.refused_ways(self.scores, forest.cover)
+        # Balanced, a second test of the feature would make up for the first one, and send all rows to a rare
+        # leaf.
+        larger = np.where(
+            forest.cover[forest.left] >= forest.cover[forest.right], MISSING_LEFT, MISSING_RIGHT
+        )
+        return np.where(forest.feature >= 0, larger, MISSING_STAY).astype(np.uint8)
 
     def without(self, refused: frozenset[int]) -> Predictor:
         """Return the same trees for rows that refuse some columns: there, NaN goes the `refused_ways`.

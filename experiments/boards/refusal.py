@@ -276,7 +276,8 @@ def page(
             what = "accuracy" if name in CLASSES else "NDCG@5" if name in QUERIES else "mean squared error"
             sections.append(section(f"{name}: {what}", rows, 0 if name in NUMBERS else 3))
     first = not_measured(by_table, methods) + verdict(averages, by_table)
-    text = HEAD.format(verdict=first, n_seeds=len(seeds), n_draws=n_draws, n_queries=N_QUERIES)
+    times = "once" if len(seeds) == 1 else f"{len(seeds)} times"
+    text = HEAD.format(verdict=first, times=times, n_draws=n_draws, n_queries=N_QUERIES)
     return text + "\n".join(sections)
 
 
@@ -284,7 +285,7 @@ HEAD = """# Accuracy under refusal
 
 {verdict}
 
-- Each method is fitted on 60% of the rows, {n_seeds} times, and predicts the others with some features
+- Each method is fitted on 60% of the rows, {times}, and predicts the others with some features
   refused in every row: the one that its walk asks for first, one at random, or half of them at random, the
   same sets for all methods; random ones are means over {n_draws} sets. No method is told of this in training.
 - Refitted without it: the same method, fitted on the table without the column of its first question. This is

@@ -302,7 +302,7 @@ BROKEN = [
     (DecidesElsewhere, "one truth: decide is the other array calls in one pass"),
     (LooksAtNeighbours, "one truth: a row is the same alone and among others"),
     (GoesByPosition, "one truth: arrays and frames, columns in any order"),
-    (ChargesRefusals, "one truth: a refused feature is missing, free and not asked again"),
+    (ChargesRefusals, "one truth: a refused feature is free and not asked again"),
     (BuysTheRefused, "one truth: entries refused in an array call are those refused in a walk"),
     (NumbersNothing, "one truth: a table without rows gives empty answers"),
     (ForgetsKnown, "one truth: known features are free and not asked"),

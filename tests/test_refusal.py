@@ -7,11 +7,24 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import ShuffleSplit
 
-from farthing.boosting import GradientBoostingRegressor, GreedyMiserClassifier, GreedyMiserRegressor
+from farthing.boosting import (
+    AdaBoostClassifier,
+    AdaBoostRSClassifier,
+    GradientBoostingRegressor,
+    GreedyMiserClassifier,
+    GreedyMiserRegressor,
+)
 from farthing.cascades import EarlyExitClassifier, MiserCascadeClassifier
-from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier, PrunedForestClassifier
+from farthing.forests import (
+    BudgetForestClassifier,
+    BudgetTreeClassifier,
+    ImportedClassifier,
+    PrunedForestClassifier,
+)
+from farthing.neighbors import MarginNeighborsClassifier
 from farthing.typing import Floats
 
 X, y = load_breast_cancer(return_X_y=True)
@@ -23,6 +36,13 @@ COSTS = np.where(np.arange(30) == 22, 1.05, 1.0)
 
 def models(costs: Any = None) -> dict[str, Any]:
     return {
+        "votes": AdaBoostClassifier(n_estimators=60, costs=costs),
+        "curtailed votes": AdaBoostClassifier(n_estimators=60, curtail=True, costs=costs),
+        "sampled votes": AdaBoostRSClassifier(
+            estimator=AdaBoostClassifier(n_estimators=60), sampling="top", random_state=0, costs=costs
+        ),
+        "neighbors": MarginNeighborsClassifier(AdaBoostClassifier(n_estimators=60), costs=costs),
+        "imported": ImportedClassifier(RandomForestClassifier(20, random_state=0), costs=costs),
         "forest": BudgetForestClassifier(n_estimators=20, random_state=0, costs=costs),
         "pruned": PrunedForestClassifier(n_estimators=20, random_state=0, costs=costs),
         "tree": BudgetTreeClassifier(costs=costs),
@@ -53,6 +73,19 @@ def test_without_the_first_question_accuracy_stays_far_above_the_base_rate(name:
     assert accuracy > (0.75 if name == "tree" else 0.85)
 
 
+@pytest.mark.parametrize("name", models())
+def test_a_few_missing_training_values_do_not_decide_for_refused_ones(name: str) -> None:
+    # The column is missing in a tenth of the rows, all of one class.
+    table = X.copy()
+    first = first_question(models()[name].fit(X[LEARN], y[LEARN]))
+    lacking = np.flatnonzero(y == 0)[::4]
+    table[lacking, first] = np.nan
+    model = models()[name].fit(table[LEARN], y[LEARN])
+    asked = first_question(model)
+    accuracy = np.mean(model.predict(X[TEST], refused=[f"x{asked}"]) == y[TEST])
+    assert accuracy > (0.75 if name == "tree" else 0.85)
+
+
 @pytest.mark.parametrize("method", [GreedyMiserRegressor, GradientBoostingRegressor])
 def test_regressors_still_explain_most_of_what_they_explained(method: Any) -> None:
     table, target = load_diabetes(return_X_y=True)
@@ -69,9 +102,8 @@ def test_regressors_still_explain_most_of_what_they_explained(method: Any) -> No
 def test_a_refusing_walk_equals_the_array_call(name: str) -> None:
     model = models(COSTS)[name].fit(X[LEARN], y[LEARN])
     refused = {first_question(model), *range(0, 30, 3)}
-    rows = without(X[TEST][:12], sorted(refused))
-    decided = model.decide(rows)
-    names = model.fitted_.schema.names
+    rows, names = X[TEST][:12], model.fitted_.schema.names
+    decided = model.decide(rows, refused=[names[column] for column in refused])
     for row, label, probabilities in zip(rows, decided.prediction, decided.probabilities, strict=True):
         walk = model.walk()
         while (ask := walk.ask) is not None:
@@ -95,3 +127,16 @@ def test_a_first_question_over_the_budget_is_skipped(name: str) -> None:
     assert decided.spent.max() <= 1.0
     assert np.array_equal(decided.spent, decided.acquired @ COSTS)
     assert np.mean(decided.prediction == y[TEST]) > BASE_RATE + 0.1
+
+
+@pytest.mark.parametrize("max_depth", [1, 2])
+def test_refused_stumps_vote_as_they_do_on_average(max_depth: int) -> None:
+    # Most rows are far below the thresholds of the first column, so their mean vote is far from 0.
+    rng = np.random.default_rng(0)
+    table = np.column_stack([rng.exponential(size=600), rng.normal(size=(600, 2))])
+    target = table[:, 0] + 0.5 * table[:, 1] + rng.normal(size=600) > 2
+    model = AdaBoostClassifier(n_estimators=60, max_depth=max_depth).fit(table, target)
+    whole = model.decision_function(table).mean()
+    for column in range(3):
+        refused = model.decision_function(without(table, column)).mean()
+        assert abs(refused - whole) < (2 if max_depth == 1 else 4) * model.estimator_weights_[-10:].max()

@@ -10,6 +10,7 @@
 #include "common/views.hpp"
 #include "predict/forest_view.hpp"
 #include "predict/lazy_descent.hpp"
+#include "predict/refused_ways.hpp"
 
 namespace farthing {
 
@@ -70,6 +71,19 @@ struct ForestArrays {
         std::vector<double> outputs(static_cast<std::size_t>(view.n_outputs), 0.0);
         add_scores(forest, nodes.data(), end, outputs.data());
         return to_numpy(std::move(outputs));
+    }
+
+    // (nodes,): where the nodes send a refused value.
+    NumpyArray<std::uint8_t> refused_ways(const Scores& scores, const Vector<double>& cover) const {
+        const ForestView forest = with_scores(scores, false);
+        for (const index_t first : view.target) require(first + forest.width <= view.n_outputs, "scores: too wide");
+        require(static_cast<index_t>(cover.shape(0)) == view.feature.size, "cover: one for each node");
+        std::vector<std::uint8_t> ways(static_cast<std::size_t>(view.feature.size));
+        {
+            nb::gil_scoped_release unlocked;
+            RefusedWays(forest, span(cover)).choose(ways.data());
+        }
+        return to_numpy(std::move(ways));
     }
 
     // The view with scores.

@@ -18,7 +18,8 @@ void bind_predict(nb::module_& m) {
              "single"_a)
         .def("descend", &ForestArrays::descend, "values"_a.noconvert(), "feature_state"_a.noconvert(), "nodes"_a.noconvert(),
              "tree"_a, "end"_a)
-        .def("total", &ForestArrays::total, "scores"_a.noconvert(), "nodes"_a.noconvert(), "end"_a, "single_sums"_a);
+        .def("total", &ForestArrays::total, "scores"_a.noconvert(), "nodes"_a.noconvert(), "end"_a, "single_sums"_a)
+        .def("refused_ways", &ForestArrays::refused_ways, "scores"_a.noconvert(), "cover"_a.noconvert());
 
     nb::class_<Predictor>(m, "Predictor")
         .def(nb::init<const ForestArrays&, Scores, bool>(), "arrays"_a, "scores"_a, "single_sums"_a)

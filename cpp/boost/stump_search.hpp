@@ -5,7 +5,7 @@
 // the largest edge exactly, because the sums are integers (see fixed_point.hpp).
 //
 // Missing values are a third group, which votes by the sign of its own sum: it goes to the side with that vote, or
-// right if the sum is zero. If no training row is missing, a missing value stays at the node, which votes 0.
+// right if the sum is zero. If no training row is missing, a missing value stays at the node.
 #pragma once
 
 #include <cstdint>

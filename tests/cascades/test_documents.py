@@ -121,6 +121,29 @@ def test_a_walk_with_known_and_refused_features(table, plain):
         early.walk_query(3, known=[{}])
 
 
+@pytest.mark.parametrize("budget", [None, 6.0])
+def test_entries_refused_in_an_array_call_are_those_refused_in_the_walk(table, plain, budget):
+    X, _, qid = table
+    early = EarlyExitRanker.around(plain, margin=0.1, k=2, rounds_per_exit=3)
+    refused = np.random.default_rng(3).random(X.shape) < 0.3
+    expected = early.decide(X, qid=qid, budget=budget, refused=refused)
+    for query in range(4):
+        rows = np.flatnonzero(qid == query)
+        walk = early.walk_query(len(rows), budget=budget)
+        while (ask := walk.ask) is not None:
+            place = rows[ask.document], int(ask.feature[1:])
+            if refused[place]:
+                walk.refuse()
+            else:
+                walk.tell(X[place])
+        assert [each.prediction for each in walk.decisions] == expected.prediction[rows].tolist()
+        assert [each.spent for each in walk.decisions] == expected.spent[rows].tolist()
+    assert not (expected.acquired & refused).any()
+    by_name = early.decide(X, qid=qid, refused=["x1"])
+    assert not by_name.acquired[:, 1].any()
+    assert by_name.acquired.any()
+
+
 def test_a_query_without_documents_is_ranked(plain):
     assert EarlyExitRanker.around(plain).walk_query(0).ask is None
 

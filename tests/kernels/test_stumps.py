@@ -84,13 +84,13 @@ def test_a_missing_value_votes_by_its_own_sum() -> None:
         assert forest.route(0, float("nan")) == (2 if goes_right else 1)
 
 
-def test_a_value_that_was_never_missing_has_no_vote_when_it_is() -> None:
+def test_a_value_that_was_never_missing_goes_to_the_larger_side_when_it_is() -> None:
     X = np.array([[0.0], [1.0], [1.0]])
     rounds = StumpRounds(Bins(X, Schema.learn(X)), np.array([-1, 1, 1], dtype=np.int8), np.ones(3))
     rounds.run(lambda edges: 1, n_rounds=1)
     forest = rounds.forest()
     assert forest is not None
-    assert Predictor(forest).predict(np.array([[np.nan]]))[0].ravel().tolist() == [0.0]
+    assert Predictor(forest).predict(np.array([[np.nan]]))[0].ravel().tolist() == [1.0]
 
 
 def test_categories_that_agree_still_make_a_stump() -> None:

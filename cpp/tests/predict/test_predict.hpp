@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -16,6 +17,7 @@
 #include "predict/block_predictor.hpp"
 #include "predict/forest_view.hpp"
 #include "predict/predict.hpp"
+#include "predict/refused_ways.hpp"
 #include "predict/threshold_ranks.hpp"
 #include "table/binned_table.hpp"
 #include "tests/check.hpp"
@@ -327,7 +329,48 @@ inline void grown_trees_send_their_rows_to_their_leaves() {
     for (index_t i = 0; i < n; ++i) CHECK(outputs[i] == grown.tree.value[grown.leaf_of_row[i]]);
 }
 
+// Stumps of one feature: their sum without it stays near the sum of their means, whatever their scores and rows.
+inline void refused_stumps_add_up_to_nearly_their_mean() {
+    constexpr index_t kStumps = 200;
+    Random random(11);
+    std::vector<index_t> offsets{0};
+    std::vector<index_t> target(kStumps, 0);
+    std::vector<std::int32_t> feature;
+    std::vector<index_t> left;
+    std::vector<index_t> right;
+    std::vector<double> scores;
+    std::vector<double> cover;
+    for (index_t t = 0; t < kStumps; ++t) {
+        feature.insert(feature.end(), {0, -1, -1});
+        left.insert(left.end(), {1, -1, -1});
+        right.insert(right.end(), {2, -1, -1});
+        scores.insert(scores.end(), {0.0, random.uniform() - 0.5, random.uniform() - 0.5});
+        cover.insert(cover.end(), {0.0, random.uniform(), random.uniform()});
+        offsets.push_back(3 * (t + 1));
+    }
+    ForestView forest;
+    forest.n_features = 1;
+    forest.n_outputs = 1;
+    forest.offsets = view(offsets);
+    forest.target = view(target);
+    forest.feature = view(feature);
+    forest.left = view(left);
+    forest.right = view(right);
+    forest.scores = view(scores);
+    std::vector<std::uint8_t> ways(feature.size());
+    RefusedWays(forest, view(cover)).choose(ways.data());
+    double excess = 0;
+    for (index_t root = 0; root < 3 * kStumps; root += 3) {
+        const double weight = cover[root + 1] + cover[root + 2];
+        const double mean = (cover[root + 1] * scores[root + 1] + cover[root + 2] * scores[root + 2]) / weight;
+        CHECK(ways[root] <= 1 && ways[root + 1] == 2 && ways[root + 2] == 2);
+        excess += scores[root + 1 + ways[root]] - mean;
+        CHECK(std::abs(excess) <= 0.5 + 1e-9);
+    }
+}
+
 inline void test_predict() {
+    RUN(refused_stumps_add_up_to_nearly_their_mean);
     RUN(predictions_of_few_trees_are_those_of_a_walk);
     RUN(predictions_of_many_trees_are_those_of_a_walk);
     RUN(stages_add_up_to_one_pass);

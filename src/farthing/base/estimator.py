@@ -204,8 +204,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         seeds : int or array, shape (n_rows,), optional
             One seed per row, for stochastic models; ignored by others.
         refused : sequence of str, or array or frame of bool, shape (n_rows, n_features), optional
-            What is not available: it counts as missing and costs nothing, as in a walk that refuses. Names of
-            features, for all rows, or a flag for each entry of X; True where it is refused.
+            What is not available: it costs nothing, and each row gets what a walk that refuses it gets. Names
+            of features, for all rows, or a flag for each entry of X; True where it is refused.
 
         Returns
         -------

@@ -138,7 +138,7 @@ class FittedModel(ABC):
         values : ndarray, shape (n_rows, n_features)
             The encoded table.
         refused : ndarray of bool, shape (n_rows, n_features)
-            The entries that are not available: they count as missing and cost nothing.
+            The entries that are not available; they cost nothing.
         budget, seeds, n_threads
             As in `outputs`.
         """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,10 @@ from numpy.typing import NDArray
 from farthing.base.fitted import FittedModel
 from farthing.trees import Forest, Predictor
 from farthing.walks import ForestPolicy, Policy
+
+# Rows that refuse the same columns are predicted together from this number on; fewer are walked, since their
+# trees must be prepared first.
+_TOGETHER: Final = 8
 
 
 def ladder(n_rounds: int) -> list[int]:
@@ -72,6 +76,38 @@ class TreeModel(FittedModel):
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Predict many rows in the compiled core; see `FittedModel.outputs`."""
         return self.predictor.predict(values, sheet=self.costs, budget=budget, n_threads=n_threads)
+
+    @property
+    def passes_all_trees(self) -> bool:
+        """Whether a prediction is the sum over all trees, in order, and nothing else."""
+        return type(self).outputs is TreeModel.outputs
+
+    def outputs_refused(
+        self,
+        values: NDArray[np.floating],
+        refused: NDArray[np.bool_],
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Predict many rows, of which those that refuse the same are predicted together."""
+        # Under a budget, what is over it counts as missing if it is wanted first, and is then not refused.
+        if budget is not None or not self.passes_all_trees:
+            return super().outputs_refused(values, refused, budget=budget, seeds=seeds, n_threads=n_threads)
+        outputs = np.empty((len(values), len(self.prior)))
+        acquired = np.zeros(values.shape, dtype=np.bool_)
+        sets, set_of = np.unique(refused, axis=0, return_inverse=True)
+        alone = np.bincount(set_of.ravel(), minlength=len(sets)) < _TOGETHER
+        few = np.flatnonzero(alone[set_of.ravel()])
+        if len(few):
+            outputs[few], acquired[few] = super().outputs_refused(values[few], refused[few])
+        for number in np.flatnonzero(~alone).tolist():
+            rows, flags = np.flatnonzero(set_of.ravel() == number), sets[number]
+            predictor = self.predictor.without(frozenset(np.flatnonzero(flags).tolist()))
+            found, tested = predictor.predict(np.where(flags, np.nan, values[rows]), n_threads=n_threads)
+            outputs[rows], acquired[rows] = found, tested & ~flags
+        return outputs, acquired
 
     def may_buy(self) -> NDArray[np.bool_]:
         """Return which columns the trees test, shape (n_features,)."""

@@ -96,7 +96,7 @@ def _by_name(problem: Problem, X: Any) -> dict[str, list[Any]]:
     return {name: X[:, column].tolist() for column, name in enumerate(problem.names)}
 
 
-@model_check("one truth: a refused feature is missing, free and not asked again")
+@model_check("one truth: a refused feature is free and not asked again")
 def _check_refusals(model: Any, problem: Problem) -> None:
     untouched = model.walk().decision
     for row in range(len(problem.fresh)):

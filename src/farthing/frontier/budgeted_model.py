@@ -18,7 +18,7 @@ from farthing.base import (
 from farthing.costs import RowLedger
 from farthing.frontier.scorers import ErrorCosts
 from farthing.learning.calibration import temper
-from farthing.walks import Policy
+from farthing.walks import Policy, pass_refusal
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -142,6 +142,9 @@ class _TranslatedPolicy:
 
     def hear(self, column: int, value: float) -> None:
         self._policy.hear(column, value)
+
+    def refuse(self, column: int) -> None:
+        pass_refusal(self._policy, column)
 
     def output(self) -> NDArray[np.float64]:
         return np.asarray(self._model.translate(self._policy.output()[np.newaxis])[0])

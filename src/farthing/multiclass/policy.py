@@ -49,11 +49,16 @@ class OneVsRestPolicy:
         """Pass an answer on to the current model."""
         assert self._walk is not None
         assert self._ledger is not None
-        # A column that is not owned was refused, by the user or by the budget of the row.
+        # A column that is not owned is over the budget of the row.
         if self._ledger.owned[column]:
             self._walk.buy(value)
         else:
-            self._walk.refuse()
+            self._walk.miss()
+
+    def refuse(self, column: int) -> None:  # noqa: ARG002 - the current model asked for it
+        """Pass a refusal on to the current model."""
+        assert self._walk is not None
+        self._walk.refuse()
 
     def output(self) -> Floats:
         """Return the raw outputs of all models side by side; that of a model not started is its prior."""

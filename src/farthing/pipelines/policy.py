@@ -42,15 +42,20 @@ class PipelinePolicy:
         return None if output is None else int(self._columns.sources[output])
 
     def hear(self, column: int, value: Any) -> None:
-        """Take the encoded outputs of an input, a tuple, or NaN if it was refused."""
+        """Take the encoded outputs of an input, a tuple, or NaN if it is over the budget."""
         assert self._walk is not None
         assert self._walk.column is not None
         if isinstance(value, tuple):
             place = self._columns.outputs_of[column].index(self._walk.column)
             self._walk.buy(value[place])
         else:
-            # Not the outputs of a missing value: an imputer would invent one that nobody measured.
-            self._walk.refuse()
+            self._walk.miss()
+
+    def refuse(self, column: int) -> None:  # noqa: ARG002 - the model wants an output of it
+        """Refuse the output that the model wants."""
+        assert self._walk is not None
+        # Not the outputs of a missing value: an imputer would invent one that nobody measured.
+        self._walk.refuse()
 
     def output(self) -> Floats:
         """Return the raw output of the model."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any
+from dataclasses import replace
+from functools import cached_property, lru_cache, partial
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,11 @@ from farthing._core import Predictor as CompiledPredictor
 from farthing.costs import CostSheet
 from farthing.table.bins import plain
 from farthing.trees.forest import Forest
+from farthing.trees.node_arrays import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
 from farthing.trees.progress import Progress, unpack
+
+# Sets of refused features for which a predictor keeps its trees.
+_KEPT_REFUSALS: Final = 32
 
 
 class Predictor:
@@ -46,7 +51,53 @@ class Predictor:
         self.forest = forest
         self.single_sums = single_sums
         self.scores = forest.value if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
-        self.core = CompiledPredictor(forest.compiled, self.scores, single_sums)
+        self._cached_without = lru_cache(maxsize=_KEPT_REFUSALS)(self._make_without)
+
+    @cached_property
+    def core(self) -> CompiledPredictor:
+        """The trees in the compiled core."""
+        # Not made at once: walks do without it, and those that refuse make many predictors.
+        return CompiledPredictor(self.forest.compiled, self.scores, self.single_sums)
+
+    @cached_property
+    def refused_ways(self) -> NDArray[np.uint8]:
+        """Where each node sends a refused value, shape (n_nodes,): to a side, and nowhere from a leaf.
+
+        A missing value goes the way of the training rows that lacked it, which may be few, or unlike the
+        others; a refusal says nothing about the row. So a refused feature is to change the sum over the
+        trees, on average over the training rows, as little as possible: each node sends it to the child that
+        keeps the sum over the trees so far nearest to its mean. A single tree sends it to the larger child.
+        """
+        forest = self.forest
+        if forest.n_trees > 1:
+            return forest.compiled.refused_ways(self.scores, forest.cover)
+        # Balanced, a second test of the feature would make up for the first one, and send all rows to a rare
+        # leaf.
+        larger = np.where(
+            forest.cover[forest.left] >= forest.cover[forest.right], MISSING_LEFT, MISSING_RIGHT
+        )
+        return np.where(forest.feature >= 0, larger, MISSING_STAY).astype(np.uint8)
+
+    def without(self, refused: frozenset[int]) -> Predictor:
+        """Return the same trees for rows that refuse some columns: there, NaN goes the `refused_ways`.
+
+        Examples
+        --------
+        >>> stump = Forest.from_arrays(
+        ...     n_features=1, feature=[0, -1, -1], threshold=[0.5, 0, 0], left=[1, -1, -1], right=[2, -1, -1],
+        ...     value=[[0.0], [-1.0], [1.0]], cover=[3.0, 1.0, 2.0], missing=[0, 2, 2])
+        >>> float(Predictor(stump).predict(np.array([[np.nan]]))[0][0, 0])
+        -1.0
+        >>> float(Predictor(stump).without(frozenset({0})).predict(np.array([[np.nan]]))[0][0, 0])
+        1.0
+        """
+        return self._cached_without(refused) if refused else self
+
+    def _make_without(self, refused: frozenset[int]) -> Predictor:
+        forest = self.forest
+        ways = np.where(np.isin(forest.feature, list(refused)), self.refused_ways, forest.missing)
+        changed = replace(forest, missing=ways.astype(np.uint8, copy=False))
+        return Predictor(changed, self.scores, single_sums=self.single_sums)
 
     def predict(
         self,
@@ -87,7 +138,12 @@ class Predictor:
         return outputs, unpack(words, self.forest.n_features)
 
     def advance(
-        self, progress: Progress, begin: int, end: int, rows: NDArray[np.int64] | None = None
+        self,
+        progress: Progress,
+        begin: int,
+        end: int,
+        rows: NDArray[np.int64] | None = None,
+        refused: frozenset[int] = frozenset(),
     ) -> None:
         """Send rows in progress down the trees from ``begin`` up to, not including, ``end``.
 
@@ -99,14 +155,17 @@ class Predictor:
             The trees.
         rows : ndarray of int64, optional
             Ascending indices of the rows that continue; None means all.
+        refused : frozenset of int
+            Columns that these rows refuse; their values must be NaN.
         """
         leg = (progress.values, begin, end, rows, progress.outputs, progress.touched)
+        core = self.without(refused).core
         if progress.budget is None:
-            self.core.advance(*leg, progress.n_threads)
+            core.advance(*leg, progress.n_threads)
         else:
             sheet = progress.sheet
             prices = (sheet.own, sheet.shared, sheet.group_of)
-            self.core.advance_within(*leg, progress.refused, progress.budget, *prices, progress.n_threads)
+            core.advance_within(*leg, progress.refused, progress.budget, *prices, progress.n_threads)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The compiled object does not pickle; it is built again from the arrays.

@@ -3,9 +3,9 @@
 from farthing.walks.consult import AsyncSource, AsyncWalkable, Source, Steps, Walkable, aconsult, consult
 from farthing.walks.decision import REFUSED, Ask, Decision, Decisions, Refusal
 from farthing.walks.forest_policy import ForestPolicy
-from farthing.walks.policy import Policy
+from farthing.walks.policy import Policy, pass_refusal
 from farthing.walks.row_walk import RowWalk
-from farthing.walks.table_walk import walk_rows
+from farthing.walks.table_walk import walk_rows, walk_to_end
 from farthing.walks.walk import Conclude, Walk
 
 __all__ = [
@@ -26,5 +26,7 @@ __all__ = [
     "Walkable",
     "aconsult",
     "consult",
+    "pass_refusal",
     "walk_rows",
+    "walk_to_end",
 ]

@@ -21,7 +21,7 @@ class Refusal(Enum):
 
 
 REFUSED: Final[Literal[Refusal.REFUSED]] = Refusal.REFUSED
-"""The answer "not available": the feature counts as missing and costs nothing."""
+"""The answer "not available": it costs nothing, and the walk goes on without the feature."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final, Self
 
 import numpy as np
@@ -31,6 +31,8 @@ class ForestPolicy:
         What each node adds to the output, instead of its value.
     single_sums : bool
         Whether the sum is rounded to float32 after each tree.
+    predictor : Predictor, optional
+        Of the same trees and scores. It knows where refused values go, for all rows; None makes one.
 
     Attributes
     ----------
@@ -53,12 +55,22 @@ class ForestPolicy:
     array([1.])
     """
 
-    def __init__(self, forest: Forest, scores: Floats, *, single_sums: bool = False) -> None:
+    def __init__(
+        self,
+        forest: Forest,
+        scores: Floats,
+        *,
+        single_sums: bool = False,
+        predictor: Predictor | None = None,
+    ) -> None:
         if scores.ndim != 2 or len(scores) != len(forest.feature):
             raise ValueError(f"scores must have shape ({len(forest.feature)}, width); got {scores.shape}")
         self._forest = forest
         self._scores = np.ascontiguousarray(scores, dtype=np.float64)
         self._single_sums = single_sums
+        self._predictor = predictor
+        self._refused: frozenset[int] = frozenset()
+        self._compiled = forest.compiled
         self.end = forest.n_trees
         self._tree = 0
         # The current node of every tree; the compiled core moves them in place.
@@ -71,7 +83,7 @@ class ForestPolicy:
     @classmethod
     def of(cls, ready: Predictor) -> Self:
         """Return a policy with the trees, scores and sums of a predictor."""
-        return cls(ready.forest, ready.scores, single_sums=ready.single_sums)
+        return cls(ready.forest, ready.scores, single_sums=ready.single_sums, predictor=ready)
 
     def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the path through a tree does not depend on prices
         """Return the column that the first unfinished tree tests next, None after the last tree."""
@@ -85,13 +97,20 @@ class ForestPolicy:
         self._states[column] = _TOLD
         self._descend()
 
-    def hear_ahead(self, answers: Mapping[int, float]) -> list[int]:
+    def refuse(self, column: int) -> None:
+        """Descend as in `hear`, past the tests of a refused column; see `Predictor.refused_ways`."""
+        self._set_refused(self._refused | {column})
+        self.hear(column, np.nan)
+
+    def hear_ahead(self, answers: Mapping[int, float], refused: Collection[int] = ()) -> list[int]:
         """Take answers in advance, and descend up to the first column without one.
 
         Parameters
         ----------
         answers : mapping of int to float
             Encoded values by column.
+        refused : collection of int
+            Which of them are refusals.
 
         Returns
         -------
@@ -113,14 +132,25 @@ class ForestPolicy:
             if not states[column]:
                 self._values[column] = value
                 states[column] = _AHEAD
+        before = self._refused
+        if refused:
+            self._set_refused(before.union(refused))
         asked = self._descend()
+        if refused:
+            self._set_refused(before.union(set(refused).intersection(asked)))
         # Blindness: answers that were not asked for are forgotten.
         if len(asked) < len(answers):
             states[states == _AHEAD] = 0
         return asked
 
+    def _set_refused(self, refused: frozenset[int]) -> None:
+        if self._predictor is None:
+            self._predictor = Predictor(self._forest, self._scores, single_sums=self._single_sums)
+        self._refused = refused
+        self._compiled = self._predictor.without(refused).forest.compiled
+
     def _descend(self) -> list[int]:
-        self._tree, self._column, asked = self._forest.compiled.descend(
+        self._tree, self._column, asked = self._compiled.descend(
             self._values, self._states, self._nodes, self._tree, self.end
         )
         self._descended_to = self.end

@@ -9,14 +9,14 @@ import numpy as np
 
 from farthing.costs import RowLedger
 from farthing.typing import Flags, Floats
-from farthing.walks.policy import Policy
+from farthing.walks.policy import Policy, pass_refusal
 
 
 class RowWalk:
     """The walk of one row under a policy.
 
     A column wanted again gets the same answer without a question. A column over the budget is refused without
-    a question. So every question is new and affordable.
+    a question: it is missing, as it is in training under a budget. So every question is new and affordable.
 
     Parameters
     ----------
@@ -42,6 +42,7 @@ class RowWalk:
         self.looked: Flags = np.zeros(len(ledger.sheet.features), dtype=np.bool_)
         self._known = frozenset(known or ())
         self._answers: dict[int, Any] = dict(known or {})
+        self._refused: set[int] = set()
         #: Whether the policy takes answers in advance, and returns those that it wanted.
         self.hears_ahead = hasattr(policy, "hear_ahead")
         self._advance()
@@ -55,7 +56,13 @@ class RowWalk:
         self._answer(column, value)
 
     def refuse(self) -> None:
-        """Answer the question with a refusal: missing, and free."""
+        """Answer the question with a refusal, which is free."""
+        column = self._asked()
+        self._refused.add(column)
+        self._answer(column, np.nan)
+
+    def miss(self) -> None:
+        """Answer the question with a missing value that is not paid for, as one that is over the budget."""
         self._answer(self._asked(), np.nan)
 
     def answer_ahead(self, values: Mapping[int, float], refused: Collection[int] = ()) -> list[int]:
@@ -81,7 +88,8 @@ class RowWalk:
         if self.ledger.budget is not None and not self.ledger.affords_all(set(values).difference(refused)):
             return []
         # Earlier answers, refusals by the budget among them, take precedence over new ones.
-        wanted = self.policy.hear_ahead({**values, **self._answers})  # type: ignore[attr-defined]
+        new = set(refused).difference(self._answers)
+        wanted = self.policy.hear_ahead({**values, **self._answers}, new)  # type: ignore[attr-defined]
         answered = [column for column in wanted if column not in self._known]
         bought = [column for column in answered if column not in refused] if refused else answered
         self.ledger.buy_all(bought)
@@ -89,6 +97,7 @@ class RowWalk:
             self.looked[column] = column not in refused
         for column in answered:
             self._answers[column] = values[column]
+        self._refused.update(new.intersection(answered))
         self._advance()
         return answered
 
@@ -108,8 +117,15 @@ class RowWalk:
 
     def _answer(self, column: int, value: Any) -> None:
         self._answers[column] = value
-        self.policy.hear(column, value)
+        self._pass_on(column)
         self._advance()
+
+    def _pass_on(self, column: int) -> None:
+        """Give the policy the answer for a column."""
+        if column in self._refused:
+            pass_refusal(self.policy, column)
+        else:
+            self.policy.hear(column, self._answers[column])
 
     def _advance(self) -> None:
         """Advance to the next question that needs an answer from outside."""
@@ -122,5 +138,5 @@ class RowWalk:
                 self._answers[column] = np.nan
             elif column in self._known:
                 self.looked[column] = True
-            self.policy.hear(column, self._answers[column])
+            self._pass_on(column)
         self.column = column

@@ -55,11 +55,18 @@ def walk_rows(
         policy = policy_of(None if seeds is None else int(seeds[row]))
         # A policy sees only the entries it asked for, so blindness holds by construction.
         row_walk = RowWalk(policy, RowLedger(sheet, None if budget is None else float(budget[row])))
-        while (column := row_walk.column) is not None:
-            if refused is not None and refused[row, column]:
-                row_walk.refuse()
-            else:
-                row_walk.buy(float(entries[column]))
+        walk_to_end(row_walk, entries, None if refused is None else refused[row])
         outputs[row] = row_walk.output()
         acquired[row] = row_walk.ledger.bought
     return outputs, acquired
+
+
+def walk_to_end(
+    row_walk: RowWalk, entries: NDArray[np.floating], refused: NDArray[np.bool_] | None = None
+) -> None:
+    """Answer all questions of a walk from the encoded entries of a row, shape (n_features,)."""
+    while (column := row_walk.column) is not None:
+        if refused is not None and refused[column]:
+            row_walk.refuse()
+        else:
+            row_walk.buy(float(entries[column]))

@@ -131,7 +131,7 @@ class Walk:
         self._row_walk.buy(encoded)
 
     def refuse(self) -> None:
-        """Refuse: the feature is not available. It counts as missing, is free, and is not asked for again."""
+        """Refuse: the feature is not available. That is free, and it is not asked for again."""
         column = self._asked("refuse")
         self._told[self._sheet.features[column]] = REFUSED
         self._row_walk.refuse()

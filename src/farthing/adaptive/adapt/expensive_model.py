@@ -13,7 +13,7 @@ from farthing.base import ClassifierModel, ContractClassifier, TreeModel
 from farthing.costs import CostSheet, RowLedger
 from farthing.trees import Progress
 from farthing.typing import Floats
-from farthing.walks import Policy
+from farthing.walks import Policy, pass_refusal
 
 ExpensiveModel: TypeAlias = ContractClassifier | SklearnModel
 
@@ -189,6 +189,10 @@ class _FarthingPolicy:
         # gate. What the row really pays is computed from the union of all that it acquired.
         self._account.buy(column)
         self._policy.hear(column, value)
+
+    def refuse(self, column: int) -> None:
+        self._account.buy(column)
+        pass_refusal(self._policy, column)
 
     def output(self) -> Floats | None:
         if not self._ended:

@@ -18,7 +18,7 @@ from farthing.learning.linear_scores import LinearScores
 from farthing.learning.logistic import n_class_scores
 from farthing.learning.losses import scores_to_probabilities
 from farthing.typing import Floats
-from farthing.walks import Policy, walk_rows
+from farthing.walks import Policy, pass_refusal, walk_rows
 
 # Shares of rows sent on for which one fit yields variants.
 SEND_SHARES: Final = (0.0, 0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9)
@@ -220,6 +220,9 @@ class _AdaptPolicy:
 
     def hear(self, column: int, value: float) -> None:
         (self._pair if self._sent is None else self._after).hear(column, value)
+
+    def refuse(self, column: int) -> None:
+        pass_refusal(self._pair if self._sent is None else self._after, column)
 
     def output(self) -> Floats:
         expensive = self._after.output() if self._sent else None

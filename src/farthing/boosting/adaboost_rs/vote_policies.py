@@ -47,6 +47,12 @@ class VotePolicy:
         if self._vote is not None:
             self._vote.hear(value)
 
+    def refuse(self, column: int) -> None:
+        """Have the current learner vote without the column."""
+        self._heard.add(column)
+        if self._vote is not None:
+            self._vote.refuse()
+
     def _next(self, ledger: RowLedger) -> int | None:
         """Return the learner to evaluate next, None at the end."""
         raise NotImplementedError

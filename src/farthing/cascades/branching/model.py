@@ -92,9 +92,15 @@ class BranchingCascadeModel(TreeModel, ClassifierModel):
         columns: NDArray[np.int64] = self.bought[branch]
         return columns[columns >= 0]
 
-    def look(self, progress: Progress, branch: int, rows: NDArray[np.int64]) -> None:
-        """Send rows down the trees of a branch, which adds to their outputs."""
-        self.predictor.advance(progress, self._begin(branch), int(self.ends[branch]), rows)
+    def look(
+        self,
+        progress: Progress,
+        branch: int,
+        rows: NDArray[np.int64],
+        refused: frozenset[int] = frozenset(),
+    ) -> None:
+        """Send rows, which refuse some columns, down the trees of a branch, which adds to their outputs."""
+        self.predictor.advance(progress, self._begin(branch), int(self.ends[branch]), rows, refused)
 
     def _begin(self, branch: int) -> int:
         return int(self.ends[branch - 1]) if branch else 0

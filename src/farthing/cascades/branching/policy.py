@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 class BranchPolicy:
     """Ask what the routes test, then what the branch at their end has bought, in the order of purchase.
 
-    A refused feature is missing: the routes send the row where most rows go, the boosters treat it like any
-    missing value, and the walk continues.
+    If a feature is refused, the routes treat it as missing, the trees of the branch go on without it, and the
+    walk continues.
 
     Parameters
     ----------
@@ -31,6 +31,7 @@ class BranchPolicy:
         self._model = model
         self._routing = ForestPolicy(model.routes, model.routes.value)
         self._values = np.full((1, len(model.schema.names)), np.nan)
+        self._refused: frozenset[int] = frozenset()
         self._branch: int | None = None
         self._pending: list[int] = []
 
@@ -54,10 +55,15 @@ class BranchPolicy:
         else:
             self._pending.pop(0)
 
+    def refuse(self, column: int) -> None:
+        """Go on without the column just asked for."""
+        self._refused |= {column}
+        self.hear(column, np.nan)
+
     def output(self) -> NDArray[np.float64]:
         """Return the raw output, shape (n_outputs,): that of the node reached, or of the branch."""
         if self._branch is None:
             return self._routing.output()[1:]
         progress = Progress(self._values, self._model.forest.n_outputs, self._model.costs)
-        self._model.look(progress, self._branch, np.zeros(1, dtype=np.int64))
+        self._model.look(progress, self._branch, np.zeros(1, dtype=np.int64), self._refused)
         return np.asarray(progress.outputs[0])

@@ -86,6 +86,10 @@ class ExitPolicy:
         """Take the value of the column just asked for."""
         self._trees.hear(column, value)
 
+    def refuse(self, column: int) -> None:
+        """Go on without the column just asked for."""
+        self._trees.refuse(column)
+
     def output(self) -> NDArray[np.float64]:
         """Return the raw output of the trees so far, shape (n_outputs,)."""
         return self._trees.output()

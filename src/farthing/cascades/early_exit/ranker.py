@@ -19,7 +19,7 @@ from farthing.cascades.early_exit.query_walk import QueryWalk
 from farthing.cascades.early_exit.ranker_model import EarlyExitRankerModel
 from farthing.costs import CostsLike
 from farthing.metrics import query_codes
-from farthing.table import encode
+from farthing.table import encode, refused_flags
 from farthing.walks import Decisions, ForestPolicy, Walk
 
 
@@ -158,9 +158,9 @@ class EarlyExitRanker(RankerMixin, EarlyExitBase, ContractRegressor):
             What each row may spend; None means the model's own hard budget, if it has one.
         seeds : int or array, shape (n_rows,), optional
             Ignored: trees are not stochastic.
-        refused : None
-            Not supported: what a document is refused may change what others of its query buy. See
-            `walk_query`.
+        refused : sequence of str, or array or frame of bool, shape (n_rows, n_features), optional
+            What is not available, as in `walk_query` with refusals: names of features, for all documents, or
+            a flag for each entry of X. It may change what other documents of the query buy.
 
         Returns
         -------
@@ -207,17 +207,16 @@ class EarlyExitRanker(RankerMixin, EarlyExitBase, ContractRegressor):
         Decisions
         """
         self.check_ready()
-        if refused is not None:
-            raise ValueError("a ranker takes no refused entries in array calls; refuse them in walk_query")
         model = self.fitted_
-        encoded = encode(model.schema, X, type(self).__name__, needed=model.may_buy(), min_rows=0)
+        encoded = encode(model.schema, X, type(self).__name__, needed=self._needed(refused), min_rows=0)
         n_rows = len(encoded.values)
         if not n_rows:
             nothing = np.empty(0)
             return Decisions(nothing, None, nothing, np.empty(encoded.values.shape, dtype=np.bool_))
         query = query_codes(qid, n_rows)
         caps = check_caps(model.budget if budget is None else budget, n_rows)
-        outputs, acquired = model.rank(encoded.values, caps, query, self.n_threads())
+        flags = None if refused is None else refused_flags(model.schema, X, refused, n_rows)
+        outputs, acquired = model.rank(encoded.values, caps, query, self.n_threads(), flags)
         encoded.check(acquired)
         prediction, _ = model.results(model.settle(outputs, acquired))
         return Decisions(prediction, None, model.costs.total_rows(acquired), acquired)

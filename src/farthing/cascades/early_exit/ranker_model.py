@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from farthing.base import RegressorModel
 from farthing.cascades.early_exit.model import EarlyExitModel
-from farthing.walks import ForestPolicy, Policy
+from farthing.costs import RowLedger
+from farthing.walks import ForestPolicy, Policy, RowWalk, walk_to_end
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,27 +43,71 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         """Score the documents of one query; see `FittedModel.outputs`."""
         return self.rank(values, budget, np.zeros(len(values), dtype=np.int64), n_threads)
 
+    def outputs_refused(
+        self,
+        values: NDArray[np.floating],
+        refused: NDArray[np.bool_],
+        *,
+        budget: NDArray[np.float64] | None = None,
+        seeds: NDArray[np.int64] | None = None,  # noqa: ARG002
+        n_threads: int = 1,
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Score the documents of one query, some of whose entries are refused."""
+        return self.rank(values, budget, np.zeros(len(values), dtype=np.int64), n_threads, refused)
+
     def rank(
         self,
         values: NDArray[np.floating],
         budget: NDArray[np.float64] | None,
         query: NDArray[np.int64],
         n_threads: int = 1,
+        refused: NDArray[np.bool_] | None = None,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Score the documents of many queries, given the query of each row, shape (n_rows,)."""
+        """Score the documents of many queries, given the query of each row, shape (n_rows,).
+
+        ``refused``, shape (n_rows, n_features), are the entries that are not available.
+        """
 
         def stays(
             number: int, of: int, outputs: NDArray[np.float64], rows: NDArray[np.int64]
         ) -> NDArray[np.bool_]:
             kept = np.ones(len(rows), dtype=np.bool_)
-            # Rows of a query need not be adjacent.
-            order = np.argsort(query[rows], kind="stable")
-            bounds = np.flatnonzero(np.diff(query[rows][order])) + 1
-            for documents in np.split(order, bounds):
+            for documents in _by_query(query[rows]):
                 kept[documents] = self.keeps(number, of, outputs[documents])
             return kept
 
-        return self.descend(values, budget, stays, n_threads)
+        if refused is None or not refused.any():
+            return self.descend(values, budget, stays, n_threads)
+        caps = np.full(len(values), np.inf) if budget is None else budget
+        outputs, acquired = np.empty((len(values), len(self.prior))), np.zeros(values.shape, dtype=np.bool_)
+        for documents in _by_query(query):
+            outputs[documents], acquired[documents] = self._walk_query(
+                values[documents], refused[documents], caps[documents]
+            )
+        return outputs, acquired
+
+    def _walk_query(
+        self, values: NDArray[np.floating], refused: NDArray[np.bool_], budget: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """Score the documents of one query by walks, from exit to exit."""
+        policies = [ForestPolicy.of(self.inner.predictor) for _ in values]
+        walks = []
+        for policy, cap in zip(policies, budget.tolist(), strict=True):
+            policy.end = self.exits[0]
+            walks.append(RowWalk(policy, RowLedger(self.costs, cap)))
+        left = np.arange(len(values))
+        for number, end in enumerate(self.exits):
+            if number:
+                outputs = np.stack([walks[document].output() for document in left])
+                left = left[self.keeps(number, len(self.exits), outputs)]
+            for document in left.tolist():
+                policies[document].end = end
+                walks[document].resume()
+                walk_to_end(walks[document], values[document], refused[document])
+        return (
+            np.stack([walk.output() for walk in walks]),
+            np.array([walk.ledger.bought for walk in walks], dtype=np.bool_),
+        )
 
     def keeps(self, number: int, of: int, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return which documents of one query continue after an exit, shape (n_documents,).
@@ -93,3 +138,9 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
             raise ValueError(f"margin must be zero or more, and finite; got {self.margin!r}")
         if self.k < 1:
             raise ValueError(f"k must be at least 1; got {self.k}")
+
+
+def _by_query(query: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Return the rows of each query, which need not be adjacent, in ascending order."""
+    order = np.argsort(query, kind="stable")
+    return np.split(order, np.flatnonzero(np.diff(query[order])) + 1)

@@ -20,7 +20,7 @@ class StagePolicy:
     """Ask for all that a stage buys, then stop if the risk is low enough or the next stage is unaffordable.
 
     At the stage where a row must stop in any case, a model that curtails asks only while the label may still
-    change. A refused feature is missing, and the walk continues without it.
+    change. After a refusal, the walk continues without the feature.
 
     Parameters
     ----------
@@ -31,6 +31,7 @@ class StagePolicy:
     def __init__(self, model: StagedModel) -> None:
         self._model = model
         self._values = np.full((1, len(model.schema.names)), np.nan)
+        self._refused: frozenset[int] = frozenset()
         self._stage = 0
         self._pending = model.bought(0)
         # The last finished stage that was evaluated, and its raw output.
@@ -72,6 +73,7 @@ class StagePolicy:
         step = len(columns) - len(self._pending)
         known = model.owned_before(stage)
         known[columns[:step]] = True
+        known[list(self._refused)] = False  # the bounds hold whichever way the trees send it
         low, high = model.bounds(place, step, known).scores(self._values)
         if certain(low, high)[0]:
             # The middle of the bounds: any score between them has this label.
@@ -82,6 +84,11 @@ class StagePolicy:
         """Take the value of the column just asked for."""
         self._values[0, column] = value
         self._pending.remove(column)
+
+    def refuse(self, column: int) -> None:
+        """Go on without the column just asked for."""
+        self._refused |= {column}
+        self.hear(column, np.nan)
 
     def output(self) -> NDArray[np.float64]:
         """Return the raw output of the last stage that has all its answers, shape (n_outputs,)."""
@@ -96,6 +103,7 @@ class StagePolicy:
             return model.prior[np.newaxis]
         if self._evaluated is None or self._evaluated[0] != stage:
             progress = Progress(self._values, model.forest.n_outputs, model.costs)
-            outputs = model.look(progress, int(model.chain[stage]), np.zeros(1, dtype=np.int64))
+            row, place = np.zeros(1, dtype=np.int64), int(model.chain[stage])
+            outputs = model.look(progress, place, row, self._refused)
             self._evaluated = stage, outputs
         return self._evaluated[1]

@@ -146,7 +146,13 @@ class StagedModel(TreeModel):
         columns: list[int] = by_price(self.costs, np.flatnonzero(new).astype(np.int64)).tolist()
         return columns
 
-    def look(self, progress: Progress, place: int, rows: NDArray[np.int64]) -> Floats:
+    def look(
+        self,
+        progress: Progress,
+        place: int,
+        rows: NDArray[np.int64],
+        refused: frozenset[int] = frozenset(),
+    ) -> Floats:
         """Return the raw outputs of one of the boosters for some rows of a table.
 
         Parameters
@@ -156,6 +162,8 @@ class StagedModel(TreeModel):
         place : int
             The place of the booster's set of features.
         rows : ndarray of int64, shape (n_looking,)
+        refused : frozenset of int
+            Columns that these rows refuse.
 
         Returns
         -------
@@ -163,7 +171,7 @@ class StagedModel(TreeModel):
         """
         # Each booster predicts from scratch: scores of an earlier stage are not part of this one's sum.
         progress.outputs[rows] = 0.0
-        self.predictor.advance(progress, self._begin(place), int(self.ends[place]), rows)
+        self.predictor.advance(progress, self._begin(place), int(self.ends[place]), rows, refused)
         outputs = progress.outputs[rows]
         if not self.readout.gated:
             return self.readout.read(place, outputs)

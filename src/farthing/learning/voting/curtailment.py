@@ -174,6 +174,7 @@ class CurtailedPolicy:
         self._scores = curtailment.predictor.scores[:, 0]
         self._nodes: NDArray[np.int64] = forest.offsets[:-1].copy()
         self._answers: dict[int, float] = {}
+        self._refused: frozenset[int] = frozenset()
         # Unfinished trees, by the place in the order of the column that they need next.
         self._waiting: dict[int, list[int]] = {}
         self._low, self._high = curtailment.start
@@ -205,6 +206,12 @@ class CurtailedPolicy:
                 self._low -= float(plan.low[self._nodes[tree]])
                 self._high -= float(plan.high[self._nodes[tree]])
             self._advance(tree)
+
+    def refuse(self, column: int) -> None:
+        """Continue all trees that need the column without it."""
+        self._refused |= {column}
+        self._forest = self._curtailment.predictor.without(self._refused).forest
+        self.hear(column, np.nan)
 
     def output(self) -> NDArray[np.float64]:
         """Return the sum of the finished votes, shape (1,)."""

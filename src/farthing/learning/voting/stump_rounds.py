@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -12,7 +13,8 @@ from farthing._core import Booster
 from farthing.deadline import check_deadline
 from farthing.learning.voting.tree_vote_model import GRID, MOST
 from farthing.table import Bins
-from farthing.trees import Forest
+from farthing.trees import Forest, Predictor
+from farthing.trees.node_arrays import MISSING_STAY
 
 Choice: TypeAlias = Callable[[NDArray[np.float64]], int | None]
 """From the edges of all candidates to the index of the one to take, or None to stop.
@@ -31,8 +33,9 @@ class StumpRounds:
     gives the same bits.
 
     Missing values are a third group, which votes by the sign of its own sum: it goes to the side with that
-    vote (to the right if the sum is zero). If no training row was missing, a missing value stays at the node,
-    whose vote is 0.
+    vote (to the right if the sum is zero). If no training row was missing, a missing value goes where a
+    refused one would, see `farthing.trees.Predictor.refused_ways`: over the rounds, its votes add up to
+    nearly what the feature votes on average.
 
     Parameters
     ----------
@@ -116,8 +119,11 @@ class StumpRounds:
         if not self.edges:
             return None
         trees: dict[str, Any] = self._core.trees()
-        return Forest.from_arrays(
+        forest = Forest.from_arrays(
             n_features=self._bins.n_features,
             category_widths=self._bins.category_widths,
             **trees,
         )
+        weights: NDArray[np.float64] = np.repeat(self.alphas, np.diff(forest.offsets))
+        ways = Predictor(forest, forest.value * weights[:, np.newaxis]).refused_ways
+        return replace(forest, missing=np.where(forest.missing == MISSING_STAY, ways, forest.missing))

@@ -75,6 +75,11 @@ class TreeVoteModel(TreeModel, VoteModel):
             return super().outputs(values, budget=budget, seeds=seeds, n_threads=n_threads)
         return self.curtailment.predict(values, self.costs, budget, n_threads)
 
+    @property
+    def passes_all_trees(self) -> bool:
+        """Whether the vote is not curtailed."""
+        return self.order is None
+
     def votes_by_tree(
         self, values: NDArray[np.floating], n_threads: int = 1
     ) -> tuple[NDArray[np.int8], NDArray[np.bool_]]:

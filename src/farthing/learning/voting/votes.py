@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, Protocol
 
@@ -27,7 +28,11 @@ class LazyVote(Protocol):
         ...
 
     def hear(self, value: float) -> None:
-        """Take the encoded value of the column wanted; NaN if it is missing or refused."""
+        """Take the encoded value of the column wanted; NaN if it is missing."""
+        ...
+
+    def refuse(self) -> None:
+        """Go on without the column wanted."""
         ...
 
     def value(self) -> float:
@@ -76,10 +81,11 @@ class WeightedVote(Protocol):
 class LazyTreeVote:
     """The descent of one row through one tree."""
 
-    __slots__ = ("_forest", "_node", "_stays")
+    __slots__ = ("_forest", "_node", "_predictor", "_stays")
 
-    def __init__(self, forest: Forest, root: int) -> None:
-        self._forest = forest
+    def __init__(self, predictor: Predictor, root: int) -> None:
+        self._predictor = predictor
+        self._forest = predictor.forest
         self._node = root
         self._stays = False
 
@@ -95,6 +101,13 @@ class LazyTreeVote:
             self._stays = True
         else:
             self._node = node
+
+    def refuse(self) -> None:
+        """Go down one step as `Predictor.refused_ways` says."""
+        column = int(self._forest.feature[self._node])
+        node = self._predictor.without(frozenset({column})).forest.route(self._node, math.nan)
+        assert node is not None
+        self._node = node
 
     def value(self) -> float:
         """Return the value of the current node."""
@@ -153,7 +166,13 @@ class TreeVotes:
 
     def lazy_vote(self, learner: int) -> LazyVote:
         """Return the vote of one tree on a new row."""
-        return LazyTreeVote(self.forest, int(self.forest.offsets[learner]))
+        return LazyTreeVote(self._predictor, int(self.forest.offsets[learner]))
+
+    @cached_property
+    def _predictor(self) -> Predictor:
+        """The trees with their weights, by which refused values are sent on."""
+        weights: NDArray[np.float64] = np.repeat(self.alphas, np.diff(self.forest.offsets))
+        return Predictor(self.forest, self.forest.value * weights[:, np.newaxis])
 
     def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
         """Return the vote of each tree on each row, shape (n_rows, n_trees)."""
@@ -183,6 +202,10 @@ class LazyLinearVote:
         self._known = True
         if not math.isnan(value):
             self._vote = self._factor * value
+
+    def refuse(self) -> None:
+        """Vote as for a missing value, which is the mean."""
+        self._known = True
 
     def value(self) -> float:
         """Return the vote; that of a missing value until the column is known."""

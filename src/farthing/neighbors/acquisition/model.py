@@ -56,6 +56,10 @@ class AcquisitionModel(VoteModel):
     def input(self, column: int, value: float) -> tuple[float, float]:
         """Return the input of the core for one value, and its margin; bitwise as in `inputs`."""
 
+    def refused_input(self, column: int) -> tuple[float, float]:
+        """Return the input of the core for a refused feature, and its margin; by default as if missing."""
+        return self.input(column, np.nan)
+
     # What all methods share.
 
     @cached_property
@@ -116,7 +120,7 @@ class AcquisitionPolicy:
     def __init__(self, model: AcquisitionModel, seed: int) -> None:
         rows = model.compiled
         self._row = Neighborhood(rows, seed) if isinstance(rows, KeptRows) else LocalRegression(rows, seed)
-        self._input = model.input
+        self._model = model
 
     def wants(self, ledger: RowLedger) -> int | None:
         """Return the feature with the largest gain minus weighted price; None at the end."""
@@ -130,7 +134,11 @@ class AcquisitionPolicy:
 
     def hear(self, column: int, value: float) -> None:
         """Take the value of the requested feature."""
-        self._row.hear(column, *self._input(column, value))
+        self._row.hear(column, *self._model.input(column, value))
+
+    def refuse(self, column: int) -> None:
+        """Go on without the requested feature."""
+        self._row.hear(column, *self._model.refused_input(column))
 
     def output(self) -> Floats:
         """Return the vote and the probability that it is right, shape (2,)."""

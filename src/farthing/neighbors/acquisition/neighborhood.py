@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Final, Literal
 
 import numpy as np
@@ -86,6 +87,15 @@ class NeighborhoodModel(AcquisitionModel):
     def input(self, column: int, value: float) -> tuple[float, float]:
         """Return the value, and its margin."""
         return value, self.margins.value(column, value)
+
+    def refused_input(self, column: int) -> tuple[float, float]:
+        """Return NaN, and the mean margin of the feature: a refusal says nothing about the row."""
+        return np.nan, float(self._mean_margins[column])
+
+    @cached_property
+    def _mean_margins(self) -> Floats:
+        """The mean margin of each feature over the training rows, shape (n_features,)."""
+        return np.asarray(np.average(self.margins.table(self.kept.values), axis=0, weights=self.kept.weights))
 
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""

@@ -20,6 +20,7 @@ from farthing.base.fit_time import FitTime
 from farthing.costs import CostSheet, spending_limit
 from farthing.deadline import DeadlineReached, check_deadline, deadline
 from farthing.frontier.candidates import Candidate
+from farthing.frontier.curve_errors import CurveErrors
 from farthing.frontier.data_split import SweepRows
 from farthing.frontier.fold_curves import FoldCurve, SettingCurves
 from farthing.frontier.progress_bar import Progress
@@ -35,7 +36,7 @@ Results: TypeAlias = dict[Task, Any]
 # Under a time limit, the part of the time left, per fold, that one fit may take, pass by pass.
 _PARTS: Final = (0.1, 0.25, 1.0)
 # Cached results of an older version of this code are not read again.
-_VERSION: Final = 5
+_VERSION: Final = 6
 # Folds are kept, so that all candidates share their bins, unless they would take more memory than this.
 _MOST_KEPT_BYTES: Final = 2**29
 # The spend of the rows learned from is measured on at most so many of them.
@@ -219,17 +220,23 @@ def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float
     model = clone(candidate.estimator)
     model.fit(_table_for(model, learn), learn.y, **_fit_options(model, learn))
     seconds = time.perf_counter() - start
-    rows, best = [], (-math.inf, -math.inf, model, 0.0)
+    rows: list[list[Any]] = []
+    best = (-math.inf, -math.inf, model, 0.0)
+    slow = CurveErrors(run.scorer)
     for params, variant in _variants(model):
         check_deadline()
         evaluation = evaluate(variant, held_out, run.costs, run.cap)
-        score, error = run.scorer(evaluation)
+        score, error = run.scorer.quick(evaluation)
         spend, most = evaluation.mean(evaluation.spend), float(evaluation.spend.max())
+        if error is None:
+            slow.add(len(rows), spend, score, evaluation)
         rows.append([dict(params), spend, most, score, error, run.scorer.loss(evaluation)])
         # The variant that the aim would take: the most expensive within it, or else the cheapest.
         fits = run.aim is None or spend <= spending_limit(run.aim)
         variance = float(evaluation.spend.var()) / len(evaluation.spend)
         best = max(best, (0.0 if fits else -spend, spend, variant, variance), key=lambda one: one[:2])
+    for place, found in slow.errors().items():
+        rows[place][4] = found
     aimed = [best[1], _own_spend(best[2], learn, run), best[3]]
     result = {"rows": rows, "weight": held_out.weight(), "aimed": aimed}
     return json.loads(json.dumps(result)), seconds  # as a cache would return it

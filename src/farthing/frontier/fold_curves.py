@@ -41,7 +41,7 @@ class FoldCurve:
     aimed_variance : float
         Squared standard error of the former.
     seconds : float
-        What the fit took.
+        What the fit took, with the evaluation of its variants.
     """
 
     params: Sequence[Mapping[str, Any]]

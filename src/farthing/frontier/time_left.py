@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Final
 
 _MINUTE: Final = 60.0
@@ -15,16 +15,19 @@ class TimeLeft:
     """Estimate the time left from the fits that are done.
 
     Fits of different methods may differ a thousandfold in time, so a fit is expected to take as long as the
-    same setting on other folds, or, if none is done, as other settings of its method. While no fit of some
-    method is done, the estimate leaves that method out: it is a lower bound, and `is_bound` is True. The
-    ratio of elapsed time to the time of the fits that are done accounts for parallel jobs.
+    same setting on other folds, or, if none is done, as other settings of its method, or as was expected
+    before. While there is none of these for some method, the estimate leaves that method out: it is a lower
+    bound, and `is_bound` is True. The ratio of elapsed time to the time of the fits that are done accounts
+    for parallel jobs. Between fits the estimate counts down, by no more than the fit that is next.
 
     Parameters
     ----------
     settings : sequence of pairs (method, setting)
-        One for each fit.
+        One for each fit, in the order in which they are begun.
     limit : float, optional
         Seconds after which no more fits are started.
+    expected : mapping, optional
+        From methods to the seconds that a fit is expected to take.
     clock : callable
         Returns the time in seconds.
 
@@ -47,12 +50,16 @@ class TimeLeft:
         settings: Sequence[tuple[str, Hashable]],
         *,
         limit: float | None = None,
+        expected: Mapping[str, float] | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._waiting = Counter(settings)
         self._limit = limit
+        self._expected = expected or {}
         self._clock = clock
         self._start = clock()
+        # When a fit was done last, in seconds from the start.
+        self._last = 0.0
         # Number and total time of the fits that are done: of a setting, of a method, and, by None, of all.
         self._counts: Counter[Hashable] = Counter()
         self._totals: dict[Hashable, float] = {}
@@ -70,28 +77,37 @@ class TimeLeft:
         self._waiting[method, setting] -= 1
         if seconds is None:
             return
+        self._last = self._clock() - self._start
         for key in ((method, setting), method, None):
             self._counts[key] += 1
             self._totals[key] = self._totals.get(key, 0.0) + seconds
 
     @property
     def is_bound(self) -> bool:
-        """Whether there is a method of which no fit is done."""
-        return any(count > 0 and not self._counts[method] for (method, _), count in self._waiting.items())
+        """Whether there is a method of which no fit is done, nor a time known before."""
+        return any(
+            self._of_fit(method, setting) is None for (method, setting), n in self._waiting.items() if n > 0
+        )
 
     def seconds(self) -> float | None:
-        """Return the estimate in seconds; None before the first fit is done."""
-        if not self._counts[None]:
+        """Return the estimate in seconds; None if nothing is known of any fit."""
+        times = [(self._of_fit(*fit), n) for fit, n in self._waiting.items() if n > 0]
+        known = [(seconds, n) for seconds, n in times if seconds is not None]
+        if not known and (times or not self._counts[None]):
             return None
-        work = 0.0
-        for (method, setting), count in self._waiting.items():
-            for known in ((method, setting), method):
-                if self._counts[known]:
-                    work += count * self._totals[known] / self._counts[known]
-                    break
         elapsed = self._clock() - self._start
-        left = work * elapsed / self._totals[None] if self._totals[None] else 0.0
+        work = sum(n * seconds for seconds, n in known)
+        pace = self._last / self._totals[None] if self._totals.get(None) else 1.0
+        # The fit that is next is under way.
+        under_way = known[0][0] if known else 0.0
+        left = max(work * pace - min(elapsed - self._last, under_way * pace), 0.0)
         return left if self._limit is None else min(left, max(self._limit - elapsed, 0.0))
+
+    def _of_fit(self, method: str, setting: Hashable) -> float | None:
+        for known in ((method, setting), method):
+            if self._counts[known]:
+                return self._totals[known] / self._counts[known]
+        return self._expected.get(method)
 
 
 def in_words(seconds: float | None, *, is_bound: bool = False) -> str:

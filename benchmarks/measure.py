@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Line:
-    """One comparison: ours over the rival's, to be at most the goal (or at least, for `higher`)."""
+    """One comparison: ours over the rival's, to be at most the goal.
+
+    For `higher` it is to be at least the goal; for `two_sided` between the goal and one over it.
+    """
 
     what: str
     rival: str
@@ -20,6 +23,7 @@ class Line:
     goal: float | None
     unit: str = "s"
     higher: bool = False
+    two_sided: bool = False
 
     @property
     def verdict(self) -> str:
@@ -27,7 +31,18 @@ class Line:
         if self.goal is None:
             return ""
         met = self.ratio >= self.goal if self.higher else self.ratio <= self.goal
+        if self.two_sided:
+            met = 1 / self.goal <= self.ratio <= self.goal
         return "met" if met else "missed"
+
+    @property
+    def aim(self) -> str:
+        """Return the goal as text."""
+        if self.goal is None:
+            return ""
+        if self.two_sided:
+            return f"{1 / self.goal:g} to {self.goal:g}"
+        return f"{'>=' if self.higher else '<='} {self.goal:g}"
 
 
 def seconds(work: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> float:
@@ -70,7 +85,6 @@ def table(lines: list[Line]) -> str:
     """Return the comparisons as a Markdown table."""
     rows = [("what", "ours", "rival's", "rival", "ratio", "goal", "")]
     for line in lines:
-        sign = ">=" if line.higher else "<="
         rows.append(
             (
                 line.what,
@@ -78,7 +92,7 @@ def table(lines: list[Line]) -> str:
                 f"{line.theirs:.3g} {line.unit}",
                 line.rival,
                 f"{line.ratio:.2f}",
-                "" if line.goal is None else f"{sign} {line.goal:g}",
+                line.aim,
                 line.verdict,
             )
         )

@@ -68,6 +68,25 @@ def test_a_time_limit_bounds_the_estimate():
     assert left.seconds() == 3.0
 
 
+def test_the_estimate_counts_down_while_a_fit_runs():
+    times = iter([0.0, 10.0, 10.0, 14.0, 18.0, 40.0])
+    left = TimeLeft([("tree", 0)] * 4, clock=lambda: next(times))
+    left.done("tree", 0, 10.0)
+    # The second fit takes longer than the first did.
+    assert [left.seconds() for _ in range(4)] == [30.0, 26.0, 22.0, 20.0]
+
+
+def test_what_is_expected_counts_until_it_is_known():
+    now = 0.0
+    steps = [("fold", 0)] * 2 + [("chart", 0)] * 2
+    left = TimeLeft(steps, expected={"fold": 5.0, "chart": 1.0}, clock=lambda: now)
+    assert left.seconds() == 12.0
+    assert not left.is_bound
+    now = 8.0
+    left.done("fold", 0, 8.0)
+    assert left.seconds() == 10.0
+
+
 @pytest.fixture(scope="module")
 def heart():
     return load_heart_disease()

@@ -91,21 +91,14 @@ def run(threads: int) -> list[Line]:
     """Measure every job."""
     heart, pima, hepatitis = load_heart_disease(), load_pima_diabetes(), load_hepatitis()
     bupa, diabetes = load_bupa_liver(), load_diabetes()
+    hard: Any = {"budget_kind": "hard", "cv": 2}
     jobs: dict[str, tuple[Any, Any, Any]] = {
-        "heart, mean budget": (BudgetedClassifier(heart.costs, "20%", cv=2), heart.X, heart.y),
-        "heart, hard budget": (
-            BudgetedClassifier(heart.costs, "20%", budget_kind="hard", cv=2),
-            heart.X,
-            heart.y,
-        ),
-        "hepatitis, no budget": (BudgetedClassifier(hepatitis.costs, cv=2), hepatitis.X, hepatitis.y),
         "bupa, mean budget": (BudgetedClassifier(bupa.costs, "50%", cv=2), bupa.X, bupa.y),
-        "pima, hard budget": (
-            BudgetedClassifier(pima.costs, "30%", budget_kind="hard", cv=2),
-            pima.X,
-            pima.y,
-        ),
+        "hepatitis, no budget": (BudgetedClassifier(hepatitis.costs, cv=2), hepatitis.X, hepatitis.y),
+        "heart, hard budget": (BudgetedClassifier(heart.costs, "20%", **hard), heart.X, heart.y),
         "diabetes, mean budget": (BudgetedRegressor(None, "50%", cv=2), diabetes.data, diabetes.target),
+        "heart, mean budget": (BudgetedClassifier(heart.costs, "20%", cv=2), heart.X, heart.y),
+        "pima, hard budget": (BudgetedClassifier(pima.costs, "30%", **hard), pima.X, pima.y),
     }
     lines: list[Line] = []
     for job, (model, X, y) in jobs.items():

@@ -10,6 +10,8 @@ from farthing.boosting import GreedyMiserClassifier
 from farthing.datasets import load_heart_disease
 from farthing.forests import BudgetTreeClassifier
 from farthing.frontier import BudgetedClassifier, sweep
+from farthing.frontier.candidates import Candidate
+from farthing.frontier.fold_curves import FoldCurve, SettingCurves
 from farthing.frontier.time_left import TimeLeft
 
 
@@ -147,3 +149,10 @@ class TestWords:
         assert len(lines) == 6
         assert "n=0)" in lines[1]
         assert "n=49)" in lines[-1]
+
+
+@pytest.mark.parametrize(("weights", "grown"), [([20.0] * 5, 100 / 80), ([50.0, 50.0], 2.0), ([25.0], 4 / 3)])
+def test_the_last_fit_has_more_rows_than_those_of_the_folds(weights, grown):
+    folds = [FoldCurve([{}], np.zeros((1, 5)), weight, 0.0, 0.0, 0.0, seconds=3.0) for weight in weights]
+    curves = SettingCurves(Candidate("Tree", BudgetTreeClassifier(), {}), folds, overlap=1.0)
+    assert curves.seconds_on_all == pytest.approx(3.0 * np.sqrt(grown))

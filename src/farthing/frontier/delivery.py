@@ -34,10 +34,8 @@ _MOST_REFITS: Final = 3
 _MOST_ROWS: Final = 5000
 # A spend that differs by more than this factor from what the folds spent is said.
 _FAR: Final = 1.25
-# The last fit has more rows than those of the folds, and takes about this much longer.
-_MORE_ROWS: Final = 1.4
 # Under a time limit, a fit must be expected to take at most its time left over this.
-_SAFETY: Final = 1.5
+_SAFETY: Final = 1.7
 # A fit that is expected to take no more than this part of the limit is made even if the time is over.
 _GRACE: Final = 0.05
 
@@ -99,7 +97,7 @@ class LastFitLimit:
 
 def of_fold(seconds: float) -> float:
     """Return how long a fit on the rows of a fold may take if one on all rows must follow in some seconds."""
-    return seconds / (_MORE_ROWS * _SAFETY)
+    return seconds / _SAFETY
 
 
 def deliver(
@@ -133,14 +131,13 @@ def deliver(
     cut_off: list[tuple[SettingCurves, Point]] = []
 
     def fit_again(setting: SettingCurves, promised: Point, end: float | None) -> None:
-        expected = _MORE_ROWS * setting.seconds
-        bar = Progress(1, "fit on all rows", shown=progress, expected=expected)
+        bar = Progress(1, "fit on all rows", shown=progress, expected=setting.seconds_on_all)
         with deadline(end), bar:
             tried.append(_refit(setting, promised, rows, budget, hard=hard))
             bar.step()
 
     for setting, promised in _ranked(settings, budget, hard=hard):
-        expected = _MORE_ROWS * setting.seconds
+        expected = setting.seconds_on_all
         end = None if limit is None else limit.end_of(expected)
         if end is not None and time.time() + _SAFETY * expected > end:
             late.append((setting, promised))

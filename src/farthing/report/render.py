@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
+from contextlib import nullcontext
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from farthing.base.files import PathLike
 from farthing.frontier.budgeted_base import BudgetedBase
-from farthing.report.report_run import CHART, ReportRun
+from farthing.report.report_run import CHART, LOADING, ReportRun
 from farthing.report.summary import Summary, summarize
 
 
@@ -26,9 +27,10 @@ def render(summary: Summary, run: ReportRun | None = None) -> str:
         The time for it; charts that it does not allow are left out.
     """
     try:
-        import jinja2  # noqa: PLC0415 - optional
+        with nullcontext() if run is None else run.step(LOADING):
+            import jinja2  # noqa: PLC0415 - optional
 
-        from farthing.report import plots  # noqa: PLC0415 - needs matplotlib
+            from farthing.report import plots  # noqa: PLC0415 - needs matplotlib
     except ImportError as error:
         raise ImportError(
             f"the report needs matplotlib and jinja2 ({error}): pip install 'farthing[report]'"

@@ -78,6 +78,15 @@ def test_the_estimate_counts_down_while_a_fit_runs():
     assert [left.seconds() for _ in range(4)] == [30.0, 26.0, 22.0, 20.0]
 
 
+def test_a_method_of_which_nothing_is_known_counts_as_long_as_it_has_run():
+    times = iter([0.0, 1.0, 1.0, 7.0, 11.0])
+    left = TimeLeft([("tree", 0), ("slow", 1), ("slow", 1), ("other", 2)], clock=lambda: next(times))
+    left.done("tree", 0, 1.0)
+    assert left.is_bound
+    # The one that is under way has run 6 s, and may take as long again; so may the next.
+    assert [left.seconds() for _ in range(3)] == [None, 12.0, 20.0]
+
+
 def test_what_is_expected_counts_until_it_is_known():
     now = 0.0
     steps = [("fold", 0)] * 2 + [("chart", 0)] * 2

@@ -16,8 +16,9 @@ class TimeLeft:
 
     Fits of different methods may differ a thousandfold in time, so a fit is expected to take as long as the
     same setting on other folds, or, if none is done, as other settings of its method, or as was expected
-    before. While there is none of these for some method, the estimate leaves that method out: it is a lower
-    bound, and `is_bound` is True. The ratio of elapsed time to the time of the fits that are done accounts
+    before. While there is none of these for some method, the estimate leaves that method out: it is more of a
+    lower bound, and `is_bound` is True. Fits of the method that is under way then count as long as it has run
+    so far. The ratio of elapsed time to the time of the fits that are done accounts
     for parallel jobs. Between fits the estimate counts down, by no more than the fit that is next.
 
     Parameters
@@ -91,16 +92,22 @@ class TimeLeft:
 
     def seconds(self) -> float | None:
         """Return the estimate in seconds; None if nothing is known of any fit."""
-        times = [(self._of_fit(*fit), n) for fit, n in self._waiting.items() if n > 0]
-        known = [(seconds, n) for seconds, n in times if seconds is not None]
-        if not known and (times or not self._counts[None]):
+        waiting = {fit: n for fit, n in self._waiting.items() if n > 0}
+        times = {fit: self._of_fit(*fit) for fit in waiting}
+        if all(seconds is None for seconds in times.values()) and not self._counts[None]:
             return None
         elapsed = self._clock() - self._start
-        work = sum(n * seconds for seconds, n in known)
         pace = self._last / self._totals[None] if self._totals.get(None) else 1.0
+        work = pace * sum(waiting[fit] * seconds for fit, seconds in times.items() if seconds is not None)
         # The fit that is next is under way.
-        under_way = known[0][0] if known else 0.0
-        left = max(work * pace - min(elapsed - self._last, under_way * pace), 0.0)
+        running = elapsed - self._last
+        first = next(iter(times), None)
+        if first is not None and times[first] is None:
+            left = work + running * sum(n for fit, n in waiting.items() if fit[0] == first[0])
+            if left == 0:
+                return None
+        else:
+            left = max(work - min(running, pace * (0.0 if first is None else times[first] or 0.0)), 0.0)
         return left if self._limit is None else min(left, max(self._limit - elapsed, 0.0))
 
     def _of_fit(self, method: str, setting: Hashable) -> float | None:
@@ -123,7 +130,7 @@ def in_words(seconds: float | None, *, is_bound: bool = False) -> str:
     Examples
     --------
     >>> in_words(8.2), in_words(150.0), in_words(2 * 3600.0, is_bound=True), in_words(None)
-    ('about 8 s left', 'about 2.5 min left', 'more than 2.0 h left', '')
+    ('about 8 s left', 'about 2.5 min left', 'about 2.0 h left, or more', '')
     """
     if seconds is None:
         return ""
@@ -133,4 +140,4 @@ def in_words(seconds: float | None, *, is_bound: bool = False) -> str:
         amount = f"{seconds / _MINUTE:.1f} min"
     else:
         amount = f"{seconds / _HOUR:.1f} h"
-    return f"{'more than' if is_bound else 'about'} {amount} left"
+    return f"about {amount} left{', or more' if is_bound else ''}"

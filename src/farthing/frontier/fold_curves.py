@@ -9,7 +9,6 @@ methods, such as thresholds and numbers of rounds, spend about the same on any r
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -112,15 +111,13 @@ class SettingCurves:
     def seconds_on_all(self) -> float:
         """What a fit on all rows is expected to take.
 
-        Large tables take time in proportion to the rows, small ones hardly more for more rows; the root lies
-        between, and is off by a sixth at most for five folds.
+        Folds are taken of small tables, which take hardly longer for more rows. One split is taken of large
+        ones, which take time in proportion to the rows; it holds out a quarter unless it is told otherwise.
         """
         held_out = [fold.weight for fold in self.folds]
         total = sum(held_out) / self.overlap
         learned = total - float(np.mean(held_out))
-        # One split holds out a quarter, unless it is told otherwise.
-        grown = total / learned if learned > 0 else 4 / 3
-        return self.seconds * math.sqrt(grown)
+        return self.seconds * ((total / learned) ** 0.25 if learned > 0 else 4 / 3)
 
     def points(self) -> list[Point]:
         """Return a point for each variant that every fold has: the mean over folds."""

@@ -10,9 +10,10 @@ from pathlib import Path
 
 from experiments.lib.pages import RESULTS, commit
 
-from benchmarks.measure import table
+from benchmarks.measure import missed, table
 
 HERE = Path(__file__).parent
+RACES = "Ratios are medians over turns in alternation; only they carry over to other machines."
 # Every module that is not part of the frame has a `run(threads)`.
 NAMES = sorted(
     path.stem for path in HERE.glob("*.py") if path.stem not in ("__init__", "__main__", "measure")
@@ -30,20 +31,21 @@ def main() -> None:
         parser.error(f"no benchmark named {', '.join(sorted(unknown))}; there are {', '.join(NAMES)}")
     for name in given.names or NAMES:
         module = importlib.import_module(f"benchmarks.{name}")
-        doc, text = module.__doc__ or "", table(module.run(given.threads))
+        lines = module.run(given.threads)
+        doc, text = module.__doc__ or "", f"{missed(lines)}\n\n{table(lines)}"
         print(f"\n{name}: {doc.splitlines()[0]}\n\n{text}\n", flush=True)
         if not given.dry:
-            write(name, doc, text, given.threads)
+            write(name, doc, text, given.threads, getattr(module, "HOW", RACES))
 
 
-def write(name: str, doc: str, text: str, threads: int) -> None:
-    """Write a page of results with the command and the commit that made it."""
+def write(name: str, doc: str, text: str, threads: int, how: str) -> None:
+    """Write a page of results with the command and the commit that made it, and how its ratios were taken."""
     RESULTS.mkdir(parents=True, exist_ok=True)
     page = (
         f"# Benchmark: {name}\n\n{doc.strip()}\n\n{text}\n\n"
         f"Made by `python -m benchmarks {name} --threads {threads}` at commit {commit()}, "
         f"on {os.cpu_count()} cores of {platform.machine()}, Python {platform.python_version()}. "
-        "Ratios are medians over turns in alternation; only they carry over to other machines.\n"
+        f"{how}\n"
     )
     (RESULTS / f"bench-{name}.md").write_text(page)
 

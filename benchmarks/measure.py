@@ -81,6 +81,15 @@ def race(
     )
 
 
+def missed(lines: list[Line]) -> str:
+    """Return a sentence on the goals that are missed."""
+    aimed = [line for line in lines if line.goal is not None]
+    which = [f"{line.what} ({line.ratio:.2f})" for line in aimed if line.verdict == "missed"]
+    if not which:
+        return f"All {len(aimed)} goals are met."
+    return f"{len(which)} of {len(aimed)} goals are missed: {'; '.join(which)}."
+
+
 def table(lines: list[Line]) -> str:
     """Return the comparisons as a Markdown table."""
     rows = [("what", "ours", "rival's", "rival", "ratio", "goal", "")]

@@ -24,6 +24,7 @@ from farthing.datasets import load_bupa_liver, load_heart_disease, load_hepatiti
 from farthing.frontier.progress_bar import Progress
 from farthing.report import write_report
 
+HOW: Final = "Each line is one moment of one run; the load of the machine changes it."
 SHARES: Final = (0.25, 0.5, 0.75)
 LEAST_SECONDS: Final = 2.0
 # Where bars are made.

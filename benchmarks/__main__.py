@@ -38,13 +38,14 @@ def main() -> None:
     for name in given.names or NAMES:
         module = importlib.import_module(f"benchmarks.{name}")
         doc, page = module.__doc__ or "", RESULTS / f"bench-{name}.md"
+        how = getattr(module, "HOW", RATIOS)
         if given.restate:
             if page.exists():
                 stored = StoredPage.read(page)
                 text = text_of(
                     name, doc, "\n".join(line for line in stored.text.splitlines() if line.startswith("|"))
                 )
-                restate(page, stored, f"{text}\n{RATIOS}", f"python -m benchmarks {name} --restate")
+                restate(page, stored, f"{text}\n{how}", f"python -m benchmarks {name} --restate")
             continue
         text = table(module.run(given.threads))
         print(f"\n{name}: {doc.splitlines()[0]}\n\n{text}\n", flush=True)
@@ -53,7 +54,7 @@ def main() -> None:
                 f"Made by `python -m benchmarks {name} --threads {given.threads}` at commit {commit()}, "
                 f"on {os.cpu_count()} cores of {platform.machine()}, Python {platform.python_version()}."
             )
-            save(page, place(f"{text_of(name, doc, text)}\n{RATIOS}", made))
+            save(page, place(f"{text_of(name, doc, text)}\n{how}", made))
 
 
 def text_of(name: str, doc: str, lines: str) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 import farthing
 
-HEAVY = ("scipy", "sklearn", "pandas", "polars", "pyarrow", "joblib", "matplotlib")
+HEAVY = ("scipy", "sklearn", "pandas", "polars", "pyarrow", "joblib", "matplotlib", "lightgbm", "xgboost")
 LIGHT = ["errors", "metrics", "costs", "table", "datasets", "trees", "walks", "store"]
 
 
@@ -39,6 +39,19 @@ def test_importing_farthing_loads_neither_numpy_nor_anything_heavier():
     )
     assert loaded == []
     assert heavy_after("import farthing") == []
+
+
+def test_the_help_of_the_command_loads_neither_numpy_nor_anything_heavier():
+    code = (
+        "import contextlib, io, json, sys\n"
+        "from farthing.cli import main\n"
+        "sys.argv = ['farthing', '--help']\n"
+        "with contextlib.redirect_stdout(io.StringIO()) as out, contextlib.suppress(SystemExit):\n"
+        "    main()\n"
+        "assert 'fit' in out.getvalue()\n"
+        f"print(json.dumps([n for n in ('numpy', *{HEAVY!r}) if n in sys.modules]))"
+    )
+    assert fresh(code) == []
 
 
 def test_packages_below_the_estimators_need_no_scikit_learn():

@@ -86,9 +86,10 @@ def table(name: str) -> Table:
     qid = None
     if name in QUERIES:
         ranked = load_table(name)
-        kept = np.isin(ranked.queries, np.unique(ranked.queries)[:N_QUERIES])
+        queries = np.asarray(ranked.queries)
+        kept = np.isin(queries, np.unique(queries)[:N_QUERIES])
         X, y = np.asarray(ranked.X, dtype=np.float64)[kept], np.asarray(ranked.y)[kept]
-        qid = np.asarray(ranked.queries)[kept]
+        qid = queries[kept]
     else:
         load = {"breast_cancer": load_breast_cancer, "wine": load_wine, "diabetes": load_diabetes}[name]
         X, y = load(return_X_y=True)

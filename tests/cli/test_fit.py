@@ -278,3 +278,14 @@ def test_the_demonstration(run, tmp_path, monkeypatch):
     assert prices
     assert sum(float(price) for price, _ in prices) == pytest.approx(float(prices[-1][1]))
     assert (tmp_path / "demo" / "report.html").exists()
+
+
+def test_the_time_limit_covers_the_report(run, shop, tmp_path):
+    report = tmp_path / "r.html"
+    code, _, err = run(
+        "fit", shop / "visitors.csv", "bought", "-o", tmp_path / "m.farthing", "--report", report,
+        "--time-limit", "0", *QUICK,
+    )  # fmt: skip
+    assert code == 0
+    assert "the time limit shortened the report" in err
+    assert "The time limit shortened this report" in report.read_text()

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sklearn import config_context
-from sklearn.metrics import average_precision_score, get_scorer, make_scorer, roc_auc_score
+from sklearn.metrics import accuracy_score, average_precision_score, get_scorer, make_scorer, roc_auc_score
 
-from farthing.frontier.evaluation import Evaluation
+from farthing.frontier.evaluation import Evaluation, standard_error
 from farthing.frontier.linearized import LINEARIZED
 from farthing.frontier.resampling import N_SAMPLES, average_precisions, roc_areas, sample_blocks
 from farthing.frontier.roc_error import roc_area
@@ -144,13 +144,13 @@ def test_no_weights_are_equal_weights(name):
 def calls(monkeypatch):
     """The calls of scikit-learn's scorers, which take milliseconds each."""
     made = []
-    score = ScikitLearnScore.score
+    score = ScikitLearnScore._of_rows
 
     def counted(self, *args):
         made.append(args)
         return score(self, *args)
 
-    monkeypatch.setattr(ScikitLearnScore, "score", counted)
+    monkeypatch.setattr(ScikitLearnScore, "_of_rows", counted)
     return made
 
 
@@ -167,12 +167,59 @@ def test_one_call_for_the_average_precision(calls):
     assert len(calls) == 1
 
 
-def test_a_scorer_of_ones_own_is_resampled(calls):
-    score, error = scorer_of(make_scorer(lambda y, said: float(np.mean(said == y))), classifies=True)(
-        classified()
-    )
+def own_score(y, said):
+    return float(np.mean(said == y))
+
+
+def test_labels_of_a_cell_have_the_same_influence(calls):
+    score, error = scorer_of(make_scorer(own_score), classifies=True)(classified())
+    assert len(calls) == 1 + 4
+    assert error == pytest.approx(math.sqrt(score * (1 - score) / 299), rel=1e-9)
+
+
+@pytest.mark.parametrize("evaluation", [weighed(classified()), classified(7)], ids=["weights", "classes"])
+def test_many_cells_are_resampled(calls, evaluation):
+    _, error = scorer_of(make_scorer(accuracy_score), classifies=True)(evaluation)
     assert len(calls) == N_SAMPLES + 1
-    assert error == pytest.approx(math.sqrt(score * (1 - score) / 300), rel=0.3)
+    right = (evaluation.prediction == evaluation.y).astype(float)
+    assert error == pytest.approx(standard_error(right, evaluation.weights), rel=0.3)
+
+
+def test_a_score_of_probabilities_is_resampled(calls):
+    def mean_of_right(model, X, y):
+        return float(np.mean(model.predict_proba(X)[np.arange(len(y)), y]))
+
+    evaluation = classified()
+    _, error = scorer_of(mean_of_right, classifies=True)(evaluation)
+    # One more, by which it is seen to ask for probabilities.
+    assert len(calls) == 1 + N_SAMPLES + 1
+    rows = evaluation.probabilities[np.arange(300), evaluation.y]
+    assert error == pytest.approx(np.std(rows, ddof=1) / math.sqrt(300), rel=0.3)
+
+
+@pytest.mark.parametrize("name", ["jaccard", "jaccard_macro", "adjusted_rand_score"])
+def test_the_jackknife_is_the_bootstrap(name):
+    evaluation = evaluation_for(name if name != "jaccard" else "f1", seed=1)
+    rng = np.random.default_rng(11)
+    naive = ScikitLearnScore(name, get_scorer(name))
+    with config_context(skip_parameter_validation=True, assume_finite=True):
+        drawn = [naive.score(evaluation, rng.choice(300, 300)) for _ in range(120)]
+    assert ours(name, evaluation)[1] == pytest.approx(np.std(drawn, ddof=1), rel=0.2)
+
+
+def test_a_row_without_which_there_is_no_score():
+    """The one row of a class cannot be left out; samples without it are."""
+    y = np.array([0] * 30 + [1])
+    evaluation = Evaluation(y, np.append(y[:-2], [1, 1]), None, np.zeros(31), np.array([0, 1]))
+
+    def strict(y, said):
+        if len(set(y)) < 2:
+            raise ValueError("one class")
+        return float(np.mean(said == y))
+
+    score, error = scorer_of(make_scorer(strict), classifies=True)(evaluation)
+    assert score == 30 / 31
+    assert 0 < error < 0.1
 
 
 def test_rankings_of_all_samples_at_once():

@@ -83,11 +83,11 @@ def test_the_estimator_of_a_point_gives_its_model(heart):
     assert not hasattr(frontier.points[0].estimator, "forest_")
 
 
-def test_auto_begins_with_the_method_of_the_best_rank(heart):
+def test_auto_begins_with_the_fastest_method_under_a_time_limit(heart):
     frontier = farthing.sweep(
         "auto", heart.X[:80], heart.y[:80], heart.costs, time_limit=0, cv=None
     )  # the first method alone
-    assert frontier.methods == ("MiserCascadeClassifier",)
+    assert frontier.methods == ("BudgetTreeClassifier",)
     assert frontier.n_skipped > 10
 
 

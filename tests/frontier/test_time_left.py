@@ -10,6 +10,8 @@ from farthing.boosting import GreedyMiserClassifier
 from farthing.datasets import load_heart_disease
 from farthing.forests import BudgetTreeClassifier
 from farthing.frontier import BudgetedClassifier, sweep
+from farthing.frontier.candidates import Candidate
+from farthing.frontier.fold_curves import FoldCurve, SettingCurves
 from farthing.frontier.time_left import TimeLeft
 
 
@@ -66,6 +68,34 @@ def test_a_time_limit_bounds_the_estimate():
     now = 2.0
     left.done("tree", 0, 2.0)
     assert left.seconds() == 3.0
+
+
+def test_the_estimate_counts_down_while_a_fit_runs():
+    times = iter([0.0, 10.0, 10.0, 14.0, 18.0, 40.0])
+    left = TimeLeft([("tree", 0)] * 4, clock=lambda: next(times))
+    left.done("tree", 0, 10.0)
+    # The second fit takes longer than the first did.
+    assert [left.seconds() for _ in range(4)] == [30.0, 26.0, 22.0, 20.0]
+
+
+def test_a_method_of_which_nothing_is_known_counts_as_long_as_it_has_run():
+    times = iter([0.0, 1.0, 1.0, 7.0, 11.0])
+    left = TimeLeft([("tree", 0), ("slow", 1), ("slow", 1), ("other", 2)], clock=lambda: next(times))
+    left.done("tree", 0, 1.0)
+    assert left.is_bound
+    # The one that is under way has run 6 s, and may take as long again; so may the next.
+    assert [left.seconds() for _ in range(3)] == [None, 12.0, 20.0]
+
+
+def test_what_is_expected_counts_until_it_is_known():
+    now = 0.0
+    steps = [("fold", 0)] * 2 + [("chart", 0)] * 2
+    left = TimeLeft(steps, expected={"fold": 5.0, "chart": 1.0}, clock=lambda: now)
+    assert left.seconds() == 12.0
+    assert not left.is_bound
+    now = 8.0
+    left.done("fold", 0, 8.0)
+    assert left.seconds() == 10.0
 
 
 @pytest.fixture(scope="module")
@@ -128,3 +158,12 @@ class TestWords:
         assert len(lines) == 6
         assert "n=0)" in lines[1]
         assert "n=49)" in lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("weights", "grown"), [([20.0] * 5, 1.25**0.25), ([50.0, 50.0], 2**0.25), ([25.0], 4 / 3)]
+)
+def test_the_last_fit_has_more_rows_than_those_of_the_folds(weights, grown):
+    folds = [FoldCurve([{}], np.zeros((1, 5)), weight, 0.0, 0.0, 0.0, seconds=3.0) for weight in weights]
+    curves = SettingCurves(Candidate("Tree", BudgetTreeClassifier(), {}), folds, overlap=1.0)
+    assert curves.seconds_on_all == pytest.approx(3.0 * grown)

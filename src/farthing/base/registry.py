@@ -35,6 +35,8 @@ class Entry:
         Settings for a sweep that names no method; True is all of ``grid``, False none.
     rank : int
         Methods of lower rank are tried first.
+    time_rank : int
+        The same, under a time limit.
     trials : tuple of mappings
         Settings, besides the defaults, at which the contract is checked.
     """
@@ -43,6 +45,7 @@ class Entry:
     grid: Grid | None = None
     auto: Grid | bool = True
     rank: int = LAST
+    time_rank: int = LAST
     trials: tuple[Mapping[str, Any], ...] = ()
 
 
@@ -54,6 +57,7 @@ def register(
     grid: Grid | None = None,
     auto: Grid | bool = True,
     rank: int = LAST,
+    time_rank: int = LAST,
     trials: Sequence[Mapping[str, Any]] = (),
 ) -> Callable[[Method], Method]:
     """Enter a class in the registry, under its own name.
@@ -65,7 +69,9 @@ def register(
     auto : mapping, callable or bool
         Settings for a sweep that names no methods: a smaller grid, or True for ``grid``, or False for none.
     rank : int
-        Order in such a sweep: lower ranks come first, which matters under a time limit.
+        Order in such a sweep: lower ranks come first.
+    time_rank : int
+        Order in such a sweep under a time limit: methods that are fitted in less time have a lower one.
     trials : sequence of mappings
         Settings, besides the defaults, at which the contract is checked: one for each branch of the method
         that walks, pays or predicts differently.
@@ -96,7 +102,7 @@ def register(
                 f"a method named {name!r} is already registered by {present.method.__module__}; "
                 f"rename the one of {method.__module__}, since files are loaded by this name"
             )
-        _ENTRIES[name] = Entry(method, grid, auto, rank, tuple(trials))
+        _ENTRIES[name] = Entry(method, grid, auto, rank, time_rank, tuple(trials))
         return method
 
     return enter
@@ -145,6 +151,12 @@ def auto_grid(name: str) -> Grid | None:
 def rank(name: str) -> int:
     """Return the rank of a method; the lowest is tried first."""
     return _entry(name).rank
+
+
+def time_rank(name: str) -> tuple[int, int]:
+    """Return the order of a method under a time limit; the lowest is tried first."""
+    entry = _entry(name)
+    return entry.time_rank, entry.rank
 
 
 def trials(name: str) -> tuple[Any, ...]:

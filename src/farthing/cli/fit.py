@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -32,6 +33,9 @@ from farthing.cli.options import (
 from farthing.cli.output import AsJson, clear_errors, emit, point_of, warn, warn_if_skipped
 from farthing.cli.problem import Problem, read_problem
 from farthing.cli.task import Task
+
+# The part of a time limit that is kept for the report, if there is one.
+_REPORT_SHARE: Final = 0.25
 
 
 @app.command()
@@ -75,6 +79,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
     as_json: AsJson = False,
 ) -> Any:
     """Find the best model within a budget, and write it to a file."""
+    start = time.time()
     with clear_errors():
         # Before the work, which may take hours, rather than after it.
         check_destination(output, "--output")
@@ -92,7 +97,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
             budget=budget_option(budget),
             budget_kind=budget_kind,
             methods=method_list(methods),
-            time_limit=time_limit,
+            time_limit=_time_of_fit(time_limit, start, reports=report is not None),
             memory=None if memory is None else str(memory),
             random_state=seed,
             n_jobs=jobs,
@@ -107,7 +112,8 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
         # Saved before the report: if that fails, the model is not lost.
         model.save(output)
         if report is not None:
-            _write_report(report, model, problem, target, shown=not as_json)
+            left = None if time_limit is None else max(start + time_limit - time.time(), 0.0)
+            _write_report(report, model, problem, target, time_limit=left, shown=not as_json)
     warn_if_skipped(model.frontier_)
     payload = {
         "model": str(output),
@@ -151,23 +157,33 @@ def check_positive(problem: Problem, positive: str | None) -> None:
         raise ValueError("--positive is for labels; the target is a number")
 
 
-def _write_report(path: Path, model: Any, problem: Problem, target: str, *, shown: bool) -> None:
-    from farthing.frontier.progress_bar import Progress  # noqa: PLC0415 - slow to import
-    from farthing.report import write_report  # noqa: PLC0415 - needs an extra
-    from farthing.report.duration import report_seconds  # noqa: PLC0415
+def _time_of_fit(time_limit: float | None, start: float, *, reports: bool) -> float | None:
+    """Return the part of the time limit of the command that is left for the fit."""
+    if time_limit is None:
+        return None
+    left = max(start + time_limit - time.time(), 0.0)
+    return (1 - _REPORT_SHARE) * left if reports else left
 
-    with Progress(1, "report", shown=shown, expected=report_seconds(model)) as bar:
-        write_report(
-            path,
-            model,
-            problem.X,
-            problem.y,
-            sample_weight=problem.weights,
-            title=f"{target} on a budget",
-            target=target,
-            **problem.queries,
-        )
-        bar.step()
+
+def _write_report(
+    path: Path, model: Any, problem: Problem, target: str, *, time_limit: float | None, shown: bool
+) -> None:
+    from farthing.report import write_report  # noqa: PLC0415 - needs an extra
+
+    left_out = write_report(
+        path,
+        model,
+        problem.X,
+        problem.y,
+        sample_weight=problem.weights,
+        title=f"{target} on a budget",
+        target=target,
+        time_limit=time_limit,
+        progress=shown,
+        **problem.queries,
+    )
+    if left_out:
+        warn(f"the time limit shortened the report. {' '.join(left_out)}")
 
 
 def _text(model: Any, output: Path, report: Path | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -61,6 +62,7 @@ def frontier(  # noqa: PLR0917 - typer takes the options from here
     as_json: AsJson = False,
 ) -> None:
     """Sweep over the methods and show the models that no other beats in both spend and score."""
+    start = time.time()
     with clear_errors():
         check_destination(plot, "--plot", PLOTS)
         check_destination(points, "--points", TABLES)
@@ -84,7 +86,7 @@ def frontier(  # noqa: PLR0917 - typer takes the options from here
             qid=problem.qid,
             memory=memory,
             n_jobs=jobs,
-            time_limit=time_limit,
+            time_limit=None if time_limit is None else max(start + time_limit - time.time(), 0.0),
             random_state=seed,
             progress=not as_json,
         )

@@ -58,7 +58,12 @@ Positive = Annotated[
     str | None,
     typer.Option(help="The label that counts as positive, for scorers such as f1, precision and recall."),
 ]
-TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which no new fit is started.")]
+TimeLimit = Annotated[
+    float | None,
+    typer.Option(
+        help="Seconds for the whole command; fits are cut off and reports shortened when it is over."
+    ),
+]
 MemoryFolder = Annotated[
     Path | None, typer.Option(help="Folder for intermediate results, to continue after an interruption.")
 ]

@@ -28,10 +28,11 @@ from farthing.base import (
 from farthing.base.inputs import check_cap, warn_one_class
 from farthing.base.parameters import JOBS, NON_NEGATIVE, one_of
 from farthing.costs import CostSheet, CostsLike, spending_limit
+from farthing.deadline import deadline
 from farthing.errors import BudgetWarning
 from farthing.frontier.budgeted_model import ChosenModel
 from farthing.frontier.data_split import SweepRows, default_folds
-from farthing.frontier.delivery import deliver, pick, variant_of
+from farthing.frontier.delivery import LastFitLimit, deliver, of_fold, pick, variant_of
 from farthing.frontier.fold_curves import SettingCurves
 from farthing.frontier.sweep import run_sweep
 from farthing.table import PreparedTable
@@ -149,7 +150,7 @@ class BudgetedBase(BudgetedEstimator):
     def _choose(self, X: Any, y: Any, sample_weight: Any, *, qid: Any = None) -> Self:
         """Do what `fit` does, for rows that may belong to queries."""
         self._validate_params()
-        end = None if self.time_limit is None else time.time() + self.time_limit
+        start = time.time()
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         table = PreparedTable.of(X, type(self).__name__)
@@ -163,11 +164,16 @@ class BudgetedBase(BudgetedEstimator):
         # All rows go to the sweep: folds that the user gives are numbered over rows of weight zero too.
         # A single class is predicted for nothing, whatever the method.
         methods = [] if classes is not None and len(classes) == 1 else _listed(self.methods)
-        frontier, settings = self._sweep(methods, all_rows, sheet, budget, default_folds(len(rows.y)))
+        frontier, settings = self._sweep(
+            methods, all_rows, sheet, budget, start, folds=default_folds(len(rows.y))
+        )
         _check_some_fitted(frontier, settings)
         # The sweep fitted on part of the rows; the model that is kept learns from all of them.
         hard = self.budget_kind == "hard"
-        found = deliver(settings, rows, budget, hard=hard, end=end, progress=self.progress)
+        limit = None
+        if self.time_limit is not None:
+            limit = LastFitLimit(start + (1 - self._later_share()) * self.time_limit, self.time_limit)
+        found = deliver(settings, rows, budget, hard=hard, limit=limit, progress=self.progress)
         if found is None:
             raise ValueError(f"no model is within the budget of {budget!r}")
         within = found.model.fitted_
@@ -183,7 +189,8 @@ class BudgetedBase(BudgetedEstimator):
             "path": found.path,
             "frontier": frontier,
         }
-        self.adopt(self._chosen_model(header, rows))
+        with deadline(None if self.time_limit is None else start + self.time_limit):
+            self.adopt(self._chosen_model(header, rows))
         _warn_if_nothing(sheet, budget, found.chosen)
         return self
 
@@ -257,10 +264,27 @@ class BudgetedBase(BudgetedEstimator):
             raise TypeError(f"{type(self).__name__} holds a chosen model; got {type(fitted).__name__}")
         return fitted
 
+    def _later_share(self) -> float:
+        """Return the part of a time limit that is kept for what follows the last fit."""
+        return 0.0
+
     def _sweep(
-        self, methods: list[Any], rows: SweepRows, sheet: CostSheet, budget: float | None, folds: int | None
+        self,
+        methods: list[Any],
+        rows: SweepRows,
+        sheet: CostSheet,
+        budget: float | None,
+        start: float,
+        *,
+        folds: int | None,
     ) -> tuple[Frontier, list[SettingCurves]]:
         options = {"scoring": self.scoring, **self._sweep_options()}
+        time_limit = fit_limit = None
+        if self.time_limit is not None:
+            share = 1 - self._later_share()
+            end = start + _SWEEP_SHARE * share * self.time_limit
+            time_limit = max(end - time.time(), 0.0)
+            fit_limit = of_fold((1 - _SWEEP_SHARE) * share * self.time_limit)
         return run_sweep(
             # A model that buys nothing is always a candidate, so that some point is within any budget. It
             # comes first, since it is fitted in no time.
@@ -273,9 +297,10 @@ class BudgetedBase(BudgetedEstimator):
             memory=self.memory,
             n_jobs=self.n_jobs,
             progress=self.progress,
-            time_limit=None if self.time_limit is None else _SWEEP_SHARE * self.time_limit,
+            time_limit=time_limit,
             random_state=self.random_state,
             classifies=is_classifier(self),
+            fit_limit=fit_limit,
             **options,
         )
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+import warnings
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from sklearn.base import clone
@@ -12,12 +13,17 @@ from farthing.base import BudgetedEstimator, BudgetKind, ContractClassifier, doc
 from farthing.base.class_weights import plain
 from farthing.boosting import GreedyMiserClassifier
 from farthing.costs import CostSheet, CostsLike
+from farthing.deadline import DeadlineReached
+from farthing.errors import BudgetWarning
 from farthing.forests import BudgetTreeClassifier
 from farthing.frontier.budgeted_base import CONSTRAINTS, PARAMETERS, BudgetedBase
 from farthing.frontier.budgeted_model import ChosenClassifierModel, ChosenModel
 from farthing.frontier.data_split import SweepRows
 from farthing.frontier.scorers import ErrorCosts
 from farthing.learning.calibration import temperature_of
+
+# The part of a time limit that is kept for calibration, which fits the chosen model three times.
+_CALIBRATION_SHARE: Final = 0.35
 
 
 @register(
@@ -135,7 +141,16 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
         model = header["model"]
         classes = model.classes_
         costs = self.scoring.over(classes).costs if isinstance(self.scoring, ErrorCosts) else None
-        temperature = self._temperature(model, rows) if self.calibrate and len(classes) > 1 else 1.0
+        temperature = 1.0
+        if self.calibrate and len(classes) > 1:
+            try:
+                temperature = self._temperature(model, rows)
+            except DeadlineReached:
+                warnings.warn(
+                    "the time limit left no time to calibrate; probabilities are those of the chosen model",
+                    BudgetWarning,
+                    stacklevel=4,
+                )
         prior = model.fitted_.conclude(model.fitted_.prior[np.newaxis])[0]
         return ChosenClassifierModel(
             **header,
@@ -144,6 +159,9 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
             temperature=temperature,
             error_costs=costs,
         )
+
+    def _later_share(self) -> float:
+        return _CALIBRATION_SHARE if self.calibrate else 0.0
 
     def _temperature(self, model: Any, rows: SweepRows) -> float:
         """Return the temperature with the least log loss on out-of-fold probabilities."""

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, clone, is_classifier, is_regressor
 from sklearn.model_selection import ParameterGrid
 
 from farthing.base import BudgetedEstimator, ContractClassifier, SweepContext, registered
-from farthing.base.registry import Grid, auto_grid, default_grid, get, rank
+from farthing.base.registry import Grid, auto_grid, default_grid, get, rank, time_rank
 
 # Words that stand for many methods, and where the grid of each method comes from.
 _GRIDS: Final[Mapping[str, Callable[[str], Grid | None]]] = {"auto": auto_grid, "all": default_grid}
@@ -37,7 +37,7 @@ class Candidate:
     params: Mapping[str, Any]
 
 
-def candidates(methods: Any, context: SweepContext) -> list[Candidate]:
+def candidates(methods: Any, context: SweepContext, *, fast_first: bool = False) -> list[Candidate]:
     """Return the settings to try, the first of each method before the second of any.
 
     Parameters
@@ -48,8 +48,11 @@ def candidates(methods: Any, context: SweepContext) -> list[Candidate]:
         estimator for itself alone; a pair adds a grid, as in scikit-learn's ``ParameterGrid``.
     context : SweepContext
         The table.
+    fast_first : bool
+        Whether the methods of "auto" and "all" are ordered by how long they take, not by how good they are.
     """
-    rows = [list(_settings(given, context)) for given in _expand(methods, context)]
+    order = time_rank if fast_first else rank
+    rows = [list(_settings(given, context)) for given in _expand(methods, context, order)]
     # Round robin over the methods: if the time limit cuts the sweep short, every method has had a turn.
     turns = zip_longest(*rows)
     return [candidate for turn in turns for candidate in turn if candidate is not None]
@@ -65,20 +68,22 @@ def suits(method: type, context: SweepContext) -> bool:
     return bool(is_classifier(method())) and not (binary_only and context.n_classes > 2)
 
 
-def _expand(methods: Any, context: SweepContext) -> list[Any]:
+def _expand(methods: Any, context: SweepContext, order: Callable[[str], Any]) -> list[Any]:
     given = [methods] if isinstance(methods, str | type | BaseEstimator) else list(methods)
     if not given:
         raise ValueError("methods must name at least one method")
     found: list[Any] = []
     for one in given:
         grid_of = _GRIDS.get(one) if isinstance(one, str) else None
-        found += [one] if grid_of is None else _offered(grid_of, context)
+        found += [one] if grid_of is None else _offered(grid_of, context, order)
     return found
 
 
-def _offered(grid_of: Callable[[str], Grid | None], context: SweepContext) -> list[Any]:
-    """Return the methods that suit, with their grids, by rank."""
-    grids = {name: grid_of(name) for name in sorted(registered(), key=rank)}
+def _offered(
+    grid_of: Callable[[str], Grid | None], context: SweepContext, order: Callable[[str], Any]
+) -> list[Any]:
+    """Return the methods that suit, with their grids, by their order."""
+    grids = {name: grid_of(name) for name in sorted(registered(), key=order)}
     return [(name, grid) for name, grid in grids.items() if grid is not None and suits(get(name), context)]
 
 

@@ -22,7 +22,7 @@ from sklearn.base import clone
 from farthing.base import AnyBudgetMixin, BudgetedEstimator, Point
 from farthing.base.choice import choose
 from farthing.costs import spending_limit, within_budget
-from farthing.deadline import DeadlineReached, deadline
+from farthing.deadline import DeadlineReached, check_deadline, deadline
 from farthing.errors import BudgetWarning
 from farthing.frontier.data_split import SweepRows
 from farthing.frontier.fold_curves import SettingCurves, with_params
@@ -34,8 +34,10 @@ _MOST_REFITS: Final = 3
 _MOST_ROWS: Final = 5000
 # A spend that differs by more than this factor from what the folds spent is said.
 _FAR: Final = 1.25
-# The last fit has more rows than those of the folds, and takes about this much longer.
-_MORE_ROWS: Final = 1.4
+# Under a time limit, a fit must be expected to take at most its time left over this.
+_SAFETY: Final = 1.7
+# A fit that is expected to take no more than this part of the limit is made even if the time is over.
+_GRACE: Final = 0.05
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,13 +68,45 @@ class Delivery:
         return self.chosen.score < self.promised.score - slack
 
 
+@dataclass(frozen=True)
+class LastFitLimit:
+    """The time of the last fit.
+
+    Parameters
+    ----------
+    end : float
+        When it is over, in seconds since the epoch.
+    seconds : float
+        The whole limit, of which the last fit has a part.
+    """
+
+    end: float
+    seconds: float
+
+    def end_of(self, expected: float) -> float:
+        """Return when to stop a fit; one that takes little is made even if the time is over.
+
+        Parameters
+        ----------
+        expected : float
+            Seconds that the fit is expected to take.
+        """
+        grace = _GRACE * self.seconds
+        return max(self.end, time.time() + _SAFETY * grace) if expected <= grace else self.end
+
+
+def of_fold(seconds: float) -> float:
+    """Return how long a fit on the rows of a fold may take if one on all rows must follow in some seconds."""
+    return seconds / _SAFETY
+
+
 def deliver(
     settings: Sequence[SettingCurves],
     rows: SweepRows,
     budget: float | None,
     *,
     hard: bool,
-    end: float | None = None,
+    limit: LastFitLimit | None = None,
     progress: bool = False,
 ) -> Delivery | None:
     """Choose a setting within a budget and fit it on all rows; None if nothing is within the budget.
@@ -87,31 +121,39 @@ def deliver(
         Limit on the mean spend, or on that of every row; None means no limit.
     hard : bool
         Whether it applies to every row.
-    end : float, optional
-        When to stop, in seconds since the epoch. Settings whose fit would take longer are passed over, as
-        long as a faster one is left.
+    limit : LastFitLimit, optional
+        When to stop. Settings whose fit would take longer are passed over, as long as a faster one is left.
     progress : bool
         Whether to show a bar.
     """
     tried: list[Delivery] = []
-    fastest = min((setting.seconds for setting in settings), default=0.0)
+    late: list[tuple[SettingCurves, Point]] = []
+    cut_off: list[tuple[SettingCurves, Point]] = []
+
+    def fit_again(setting: SettingCurves, promised: Point, end: float | None) -> None:
+        bar = Progress(1, "fit on all rows", shown=progress, expected=setting.seconds_on_all)
+        with deadline(end), bar:
+            tried.append(_refit(setting, promised, rows, budget, hard=hard))
+            bar.step()
+
     for setting, promised in _ranked(settings, budget, hard=hard):
-        is_fastest = setting.seconds <= fastest
-        if end is not None and not is_fastest and time.time() + _MORE_ROWS * setting.seconds > end:
+        expected = setting.seconds_on_all
+        end = None if limit is None else limit.end_of(expected)
+        if end is not None and time.time() + _SAFETY * expected > end:
+            late.append((setting, promised))
             continue
         try:
-            # The fastest setting is fitted whatever the time, so that there is a model to hand over.
-            expected = _MORE_ROWS * setting.seconds
-            bar = Progress(1, "fit on all rows", shown=progress, expected=expected)
-            with deadline(None if is_fastest else end), bar:
-                tried.append(_refit(setting, promised, rows, budget, hard=hard))
-                bar.step()
+            fit_again(setting, promised, end)
         except DeadlineReached:
+            cut_off.append((setting, promised))
             continue
         if not tried[-1].is_worse_than_promised or len(tried) == _MOST_REFITS:
             break
-        if end is not None and time.time() > end:
+        if limit is not None and time.time() > limit.end:
             break
+    if not tried and (late or cut_off):
+        # There is to be a model to hand over, whatever the time.
+        fit_again(*min(late or cut_off, key=lambda one: one[0].seconds), None)
     if not tried:
         return None
     best = choose([replace(one.chosen, estimator=None) for one in tried])
@@ -249,6 +291,7 @@ def _path(
         some = rows.take(np.sort(np.random.default_rng(0).choice(len(rows.y), _MOST_ROWS, replace=False)))
     points = []
     for params, variant in model.variants():
+        check_deadline()
         spend = variant.spend(some.table, budget=cap)
         expected = _mean(spend, some) * setting.growth
         point = _quote(setting, params, expected)

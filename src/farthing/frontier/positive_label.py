@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from sklearn import metrics
 
 from farthing.frontier.linearized import Ratio, binary
-from farthing.frontier.scorers import LinearizedScore, PrecisionScore, ScikitLearnScore, Scorer
+from farthing.frontier.scikit_learn_scores import LinearizedScore, PrecisionScore, ScikitLearnScore
+from farthing.frontier.scorer import Scorer
 
 _BY_LABEL: Final = {
     "f1": metrics.f1_score,

@@ -74,13 +74,18 @@ class Progress:
         """Return the time left, in words; empty if there is no estimate, or nothing left to do."""
         if self._done >= self._total:
             return ""
+        is_bound = self._time_left is not None and self._time_left.is_bound
+        return in_words(self.seconds_left(), is_bound=is_bound)
+
+    def seconds_left(self) -> float | None:
+        """Return the estimate of the time left, in seconds; None if there is none."""
         if self._time_left is not None:
-            return in_words(self._time_left.seconds(), is_bound=self._time_left.is_bound)
+            return self._time_left.seconds()
         elapsed = time.monotonic() - self._start
         if self._expected is not None:
-            return in_words(max(self._expected - elapsed, 0.0))
+            return max(self._expected - elapsed, 0.0)
         # Without any estimate, steps are taken to be alike.
-        return in_words(elapsed * (self._total - self._done) / self._done) if self._done else ""
+        return elapsed * (self._total - self._done) / self._done if self._done else None
 
     def __enter__(self) -> Self:
         self._start = time.monotonic()

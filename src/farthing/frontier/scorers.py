@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn import config_context
-from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.metrics import check_scoring
 
 from farthing.frontier.evaluation import Evaluation, standard_error
-from farthing.frontier.linearized import LINEARIZED, Linearized
-from farthing.frontier.resampling import average_precisions, roc_areas, sample_blocks
-from farthing.frontier.roc_error import roc_area, roc_error
+from farthing.frontier.linearized import LINEARIZED
+from farthing.frontier.replay import ClassesReplay, NumbersReplay
+from farthing.frontier.scikit_learn_scores import (
+    AreaScore,
+    LinearizedScore,
+    PrecisionScore,
+    ScikitLearnScore,
+)
+from farthing.frontier.scorer import Scorer
 from farthing.metrics import ndcg_by_query, prefix_precision_by_query
 from farthing.typing import Floats
 
@@ -39,30 +42,6 @@ _RANKINGS: Final[dict[str, Callable[..., Floats]]] = {
     "ndcg": ndcg_by_query,
     "precision": prefix_precision_by_query,
 }
-
-
-class Scorer(ABC):
-    """Gives a score, larger is better, and its standard error.
-
-    Attributes
-    ----------
-    name : str
-        What the score is called.
-    """
-
-    name: str
-
-    @abstractmethod
-    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
-        """Return the score and its standard error, NaN if there is none."""
-
-    def loss(self, evaluation: Evaluation) -> float:  # noqa: ARG002 - most scores have none
-        """Return a smoother measure, smaller is better, to separate nearly equal scores; NaN if none."""
-        return math.nan
-
-    def identity(self) -> Any:
-        """Return a value that identifies this scorer, the same in every process."""
-        return self.name, repr(self)
 
 
 class ErrorCosts(Scorer):
@@ -177,112 +156,6 @@ class RankScore(Scorer):
         return float(scores.mean()), standard_error(scores)
 
 
-class ScikitLearnScore(Scorer):
-    """Any scorer of scikit-learn, with a standard error over resampled rows."""
-
-    def __init__(self, name: str, scorer: Any) -> None:
-        self.name = name
-        self._scorer = scorer
-
-    def identity(self) -> Any:
-        """Return the name and the scorer, which can be pickled if the user's function can."""
-        return self.name, self._scorer
-
-    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
-        """Return the score and the spread of it over resampled rows."""
-        score = self.score(evaluation)
-        # The rows passed scikit-learn's checks once; samples of them need not.
-        with config_context(assume_finite=True, skip_parameter_validation=True):
-            drawn = [
-                self._score_of_sample(evaluation, np.repeat(np.arange(len(counts)), counts))
-                for block in sample_blocks(len(evaluation.y))
-                for counts in block
-            ]
-        return score, _spread(np.array(drawn))
-
-    def _score_of_sample(self, evaluation: Evaluation, rows: NDArray[np.int64]) -> float:
-        try:
-            return self.score(evaluation, rows)
-        except ValueError:  # a sample without one of the classes, say
-            return math.nan
-
-    def score(self, evaluation: Evaluation, rows: NDArray[np.int64] | None = None) -> float:
-        """Return the score of all rows, or of some."""
-        rows = np.arange(len(evaluation.y)) if rows is None else rows
-        options = {} if evaluation.weights is None else {"sample_weight": evaluation.weights[rows]}
-        # A scorer wants an estimator and X. The stand-in repeats the stored predictions, and X is row
-        # numbers, so that any scorer of scikit-learn works on any subset of the rows.
-        return float(self._scorer(_replay(evaluation), rows, evaluation.y[rows], **options))
-
-
-class LinearizedScore(ScikitLearnScore):
-    """A score of scikit-learn whose standard error has a closed form, see `farthing.frontier.linearized`.
-
-    Parameters
-    ----------
-    name : str
-        scikit-learn's name of the score.
-    scorer : callable
-        scikit-learn's scorer, for what is not the plain case.
-    linearize : callable
-        From an evaluation to the score and the influence of each row, or None.
-    """
-
-    def __init__(self, name: str, scorer: Any, linearize: Callable[[Evaluation], Linearized | None]) -> None:
-        super().__init__(name, scorer)
-        self._linearize = linearize
-
-    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
-        """Return the score and its standard error, to first order."""
-        found = self._linearize(evaluation)
-        if found is None:
-            return super().__call__(evaluation)
-        score, influences = found
-        if evaluation.weights is not None:  # the order in which scikit-learn adds up weights varies
-            score = self.score(evaluation)
-        return score, standard_error(influences, evaluation.weights)
-
-
-class AreaScore(ScikitLearnScore):
-    """The area under the ROC curve of two classes, with the standard error of DeLong."""
-
-    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
-        """Return the area and its standard error; the error is resampled if there are weights."""
-        found = _positives(evaluation)
-        if found is None:
-            return super().__call__(evaluation)
-        truth, scores = found
-        if evaluation.weights is None:
-            return roc_area(truth, scores), roc_error(truth, scores)
-        return self.score(evaluation), _spread(roc_areas(truth, scores, evaluation.weights))
-
-
-class PrecisionScore(ScikitLearnScore):
-    """The average precision of two classes, with a standard error over resampled rows, all in one pass.
-
-    Parameters
-    ----------
-    name : str
-        What the score is called.
-    scorer : callable
-        scikit-learn's scorer.
-    positive : object, optional
-        The positive class; None means 1, which must be the second one.
-    """
-
-    def __init__(self, name: str, scorer: Any, positive: Any = None) -> None:
-        super().__init__(name, scorer)
-        self._positive = positive
-
-    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
-        """Return the average precision and its standard error."""
-        found = _positives(evaluation, self._positive)
-        # Unless it is told which class is positive, scikit-learn wants it to be 1, or raises.
-        if found is None or (self._positive is None and np.asarray(evaluation.classes)[1] != 1):
-            return super().__call__(evaluation)
-        return self.score(evaluation), _spread(average_precisions(*found, evaluation.weights))
-
-
 # Scores of rankings, which are no smooth functions of means over rows.
 _RESAMPLED: Final[dict[str, Callable[[str, Any], ScikitLearnScore]]] = {
     "roc_auc": AreaScore,
@@ -318,7 +191,9 @@ def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
         return RowScore(scoring, lambda evaluation: -((evaluation.prediction - evaluation.y) ** 2))
     if isinstance(scoring, str) and "@" in scoring:
         return _ranking(scoring)
-    return _of_scikit_learn(scoring, check_scoring(_Classes() if classifies else _Numbers(), scoring))
+    return _of_scikit_learn(
+        scoring, check_scoring(ClassesReplay() if classifies else NumbersReplay(), scoring)
+    )
 
 
 def _of_scikit_learn(scoring: Any, scorer: Any) -> ScikitLearnScore:
@@ -355,57 +230,6 @@ def brier(evaluation: Evaluation) -> float:
     # A class without a column has probability zero.
     unknown = (~truth.any(axis=1)).astype(np.float64)
     return evaluation.mean(((evaluation.probabilities - truth) ** 2).sum(axis=1) + unknown)
-
-
-class _Replay(BaseEstimator):  # type: ignore[misc]
-    """Repeats the predictions of an evaluation for the rows whose numbers are in X."""
-
-    evaluation: Evaluation
-
-    def fit(self, X: Any, y: Any) -> _Replay:  # noqa: ARG002 - scorers want it to be there
-        return self
-
-    def predict(self, X: NDArray[np.int64]) -> NDArray[Any]:
-        return self.evaluation.prediction[X]
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-
-class _Classes(ClassifierMixin, _Replay):  # type: ignore[misc]
-    def predict_proba(self, X: NDArray[np.int64]) -> Floats:
-        if self.evaluation.probabilities is None:
-            raise ValueError("this scorer needs probabilities, which the model does not give")
-        return self.evaluation.probabilities[X]
-
-
-class _Numbers(RegressorMixin, _Replay):  # type: ignore[misc]
-    pass
-
-
-def _replay(evaluation: Evaluation) -> _Replay:
-    replay: _Replay = _Numbers() if evaluation.classes is None else _Classes()
-    replay.evaluation = evaluation
-    if evaluation.classes is not None:
-        replay.classes_ = evaluation.classes
-    return replay
-
-
-def _positives(evaluation: Evaluation, positive: Any = None) -> tuple[NDArray[np.bool_], Floats] | None:
-    """Return which rows are positive, and their scores; None unless two classes occur in the rows."""
-    probabilities, places = evaluation.probabilities, evaluation.places(evaluation.y)
-    if probabilities is None or probabilities.shape[1] != 2 or places is None:
-        return None
-    place = int(positive is None or np.asarray(evaluation.classes)[1] == positive)
-    truth, scores = places == place, probabilities[:, place]
-    plain = truth.any() and not truth.all() and np.isfinite(scores).all()
-    return (truth, scores) if plain else None
-
-
-def _spread(resampled: Floats) -> float:
-    """Return the standard deviation over bootstrap samples; NaN if most of them have no score."""
-    drawn = resampled[~np.isnan(resampled)]
-    return float(np.std(drawn, ddof=1)) if len(drawn) > len(resampled) // 2 else math.nan
 
 
 def _mean(evaluation: Evaluation, of_rows: Floats) -> tuple[float, float]:

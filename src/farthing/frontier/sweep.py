@@ -16,8 +16,9 @@ from farthing.frontier.data_split import SweepRows, split_rows
 from farthing.frontier.fold_curves import SettingCurves
 from farthing.frontier.positive_label import positive_scorer
 from farthing.frontier.result_cache import ResultCache
+from farthing.frontier.schedule import TimeLimits, run_all
 from farthing.frontier.scorers import scorer_of
-from farthing.frontier.sweep_run import SweepRun, gather, run_all
+from farthing.frontier.sweep_run import SweepRun, gather
 from farthing.table import PreparedTable, encode
 
 
@@ -141,6 +142,7 @@ def run_sweep(
     random_state: int = 0,
     classifies: bool | None = None,
     ranks: bool | None = None,
+    fit_limit: float | None = None,
 ) -> tuple[Frontier, list[SettingCurves]]:
     """Return the frontier of `sweep` and the curves of each setting; parameters as there.
 
@@ -152,6 +154,8 @@ def run_sweep(
         Whether the targets are classes; None means that they are unless they are floats.
     ranks : bool, optional
         Whether rows are documents to rank; None means that they are if they belong to queries.
+    fit_limit : float, optional
+        Seconds that one fit may take under a time limit, if its setting is fitted once more afterwards.
     """
     if budget_kind not in ("mean", "hard"):
         raise ValueError(f"budget_kind must be 'mean' or 'hard'; got {budget_kind!r}")
@@ -167,7 +171,7 @@ def run_sweep(
     has_classes = whole.has_classes() and not ranks if classifies is None else classifies
     n_classes = len(np.unique(whole.y)) if has_classes else None
     context = SweepContext(*whole.table.shape, n_classes, sheet, cap, budget_kind, random_state, ranks)
-    tried = candidates(methods, context)
+    tried = candidates(methods, context, fast_first=time_limit is not None)
     if classifies is None and tried:
         has_classes = is_classifier(tried[0].estimator)
     folds = [] if held_out else split_rows(whole, cv, test_size, random_state, classifies=has_classes)
@@ -179,7 +183,8 @@ def run_sweep(
     hard, mean = (cap, None) if budget_kind == "hard" else (None, cap)
     run = SweepRun(whole, held_out, folds, scorer, sheet, cap=hard, aim=mean)
     cache = ResultCache(memory)
-    results = run_all(run, tried, cache, n_jobs=n_jobs, progress=progress, time_limit=time_limit)
+    limits = None if time_limit is None else TimeLimits(time_limit, fit_limit)
+    results = run_all(run, tried, cache, n_jobs=n_jobs, progress=progress, limits=limits)
     return gather(run, tried, results)
 
 

@@ -1,4 +1,4 @@
-"""One sweep: every candidate on every fold, evaluated, and gathered into points."""
+"""One fit of a sweep, evaluated, and the results of all fits gathered into points."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
 import numpy as np
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
@@ -21,20 +20,17 @@ from farthing.base.score_words import WEIGHTED
 from farthing.costs import CostSheet, spending_limit
 from farthing.deadline import DeadlineReached, check_deadline, deadline
 from farthing.frontier.candidates import Candidate
+from farthing.frontier.curve_errors import CurveErrors
 from farthing.frontier.data_split import SweepRows
 from farthing.frontier.fold_curves import FoldCurve, SettingCurves
-from farthing.frontier.progress_bar import Progress
 from farthing.frontier.result_cache import ResultCache, digest
 from farthing.frontier.scorers import Evaluation, Scorer
-from farthing.frontier.time_left import TimeLeft
 
 # The place of a candidate, and a fold.
 Task: TypeAlias = tuple[int, int]
-# By task, what `_fit_and_score` returned.
+# By task, what `fit_and_score` returned.
 Results: TypeAlias = dict[Task, Any]
 
-# Under a time limit, the part of the time left, per fold, that one fit may take, pass by pass.
-_PARTS: Final = (0.1, 0.25, 1.0)
 # Cached results of an older version of this code are not read again.
 _VERSION: Final = 6
 # Folds are kept, so that all candidates share their bins, unless they would take more memory than this.
@@ -118,67 +114,8 @@ class SweepRun:
         return {**self.__dict__, "_kept": {}}
 
 
-def run_all(
-    run: SweepRun,
-    tried: Sequence[Candidate],
-    cache: ResultCache,
-    *,
-    n_jobs: int | None,
-    progress: bool,
-    time_limit: float | None,
-) -> Results:
-    """Fit and evaluate every candidate on every fold, except what is cached or past the time limit.
-
-    Parameters
-    ----------
-    run : SweepRun
-        The rows and the scorer.
-    tried : sequence of Candidate
-        What to fit.
-    cache : ResultCache
-        Results of an interrupted sweep.
-    n_jobs, progress, time_limit
-        As in `farthing.sweep`.
-    """
-    end = math.inf if time_limit is None else time.time() + time_limit
-    tasks = [(place, fold) for place in range(len(tried)) for fold in range(run.n_folds)]
-    where = run.digest() if cache.is_kept else ""
-    results: Results = {}
-    left_over = TimeLeft([(tried[place].method, place) for place, _ in tasks], limit=time_limit)
-    with Progress(len(tasks), "fits", shown=progress, time_left=left_over) as bar:
-        # Under a time limit a single slow fit must not take the time of all others: it is cut off, and tried
-        # again with more time once the others are done.
-        for part in (math.inf,) if time_limit is None else _PARTS:
-            most = part * (end - time.time()) / run.n_folds
-            cut: set[int] = set()
-
-            # A generator, so that the clock is read when a fit is dispatched.
-            def left(most: float = most, cut: set[int] = cut) -> Iterator[Any]:
-                for place, fold in [task for task in tasks if task not in results]:
-                    name = digest(where, _setting(tried[place]), fold) if cache.is_kept else ""
-                    found = cache.get(name) if cache.is_kept else None
-                    if found is not None:
-                        results[place, fold] = found
-                        bar.step(tried[place].method, place)
-                    # The first candidate runs whatever the limit, so that there is a model to return.
-                    elif place == 0 or (place not in cut and time.time() < end):
-                        limits = _Limits(name, math.inf, math.inf) if place == 0 else _Limits(name, end, most)
-                        yield delayed(_fit_and_score)(run, tried[place], (place, fold), cache, limits)
-
-            # Unordered, so that the bar and the cache move on as fits finish. Results are keyed by task: the
-            # order in which they arrive changes nothing.
-            pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
-            for task, result in pool(left()):
-                if result is None:
-                    cut.add(task[0])
-                else:
-                    results[task] = result
-                    bar.step(tried[task[0]].method, task[0], result["seconds"])
-    return results
-
-
 @dataclass(frozen=True)
-class _Limits:
+class FitLimits:
     """The name of a result in the cache, and when its fit is to be cut off."""
 
     name: str
@@ -191,12 +128,12 @@ class _Limits:
         return None if math.isinf(moment) else moment
 
 
-def _fit_and_score(
+def fit_and_score(
     run: SweepRun,
     candidate: Candidate,
     task: Task,
     cache: ResultCache,
-    limits: _Limits,
+    limits: FitLimits,
 ) -> tuple[Task, Any]:
     """Fit one candidate on one fold, and score it.
 
@@ -228,17 +165,23 @@ def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float
     model = clone(candidate.estimator)
     model.fit(_table_for(model, learn), learn.y, **learn.fit_options(model))
     seconds = time.perf_counter() - start
-    rows, best = [], (-math.inf, -math.inf, model, 0.0)
+    rows: list[list[Any]] = []
+    best = (-math.inf, -math.inf, model, 0.0)
+    slow = CurveErrors(run.scorer)
     for params, variant in _variants(model):
         check_deadline()
         evaluation = evaluate(variant, held_out, run.costs, run.cap)
-        score, error = run.scorer(evaluation)
+        score, error = run.scorer.quick(evaluation)
         spend, most = evaluation.mean_spend(), float(evaluation.spend.max())
+        if error is None:
+            slow.add(len(rows), spend, score, evaluation)
         rows.append([dict(params), spend, most, score, error, run.scorer.loss(evaluation)])
         # The variant that the aim would take: the most expensive within it, or else the cheapest.
         fits = run.aim is None or spend <= spending_limit(run.aim)
         variance = float(evaluation.spend.var()) / len(evaluation.spend)
         best = max(best, (0.0 if fits else -spend, spend, variant, variance), key=lambda one: one[:2])
+    for place, found in slow.errors().items():
+        rows[place][4] = found
     aimed = [best[1], _own_spend(best[2], learn, run), best[3]]
     result = {"rows": rows, "weight": held_out.weight(), "aimed": aimed}
     return json.loads(json.dumps(result)), seconds  # as a cache would return it
@@ -314,7 +257,7 @@ def _curve(fold: Any) -> FoldCurve:
     figures = np.array([row[1:] for row in rows], dtype=np.float64)
     aimed, own, variance = fold["aimed"]
     return FoldCurve(
-        [row[0] for row in rows], figures, fold["weight"], aimed, own, variance, fold.get("fit_seconds", 0.0)
+        [row[0] for row in rows], figures, fold["weight"], aimed, own, variance, fold.get("seconds", 0.0)
     )
 
 
@@ -341,7 +284,7 @@ def _table_for(model: Any, rows: SweepRows) -> Any:
     return rows.table if isinstance(model, BudgetedEstimator) else rows.X
 
 
-def _setting(candidate: Candidate) -> Any:
+def setting(candidate: Candidate) -> Any:
     """Return a value that identifies a candidate; the prices are part of the run's digest."""
     params = {
         name: value

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold, cross_val_predict
+from sklearn.base import is_classifier
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
@@ -20,11 +19,14 @@ from farthing.frontier import Frontier, Point
 from farthing.frontier.budgeted_base import BudgetedBase
 from farthing.frontier.data_split import SweepRows
 from farthing.report.audit import audit
+from farthing.report.held_out import HeldOut, hold_out
+from farthing.report.report_run import ACCOUNT, ReportRun
 from farthing.typing import Floats, Integers
 
 SHARES: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
-N_FOLDS: Final = 5
 _BINS: Final = 10
+# Rows of which the purchases are counted under a time limit.
+_MOST_ROWS: Final = 5000
 
 
 @dataclass(frozen=True)
@@ -117,6 +119,8 @@ class Summary:
         True and predicted values, on held-out rows.
     traces : tuple of WalkTrace
         Three walks.
+    left_out : tuple of str
+        Sentences on what the time limit did not allow.
     """
 
     title: str
@@ -140,6 +144,7 @@ class Summary:
     calibration: Calibration | None
     scatter: tuple[Floats, Floats] | None
     traces: tuple[WalkTrace, ...]
+    left_out: tuple[str, ...] = ()
 
     @property
     def words(self) -> ScoreWords:
@@ -160,6 +165,7 @@ def summarize(
     qid: Any = None,
     title: str = "",
     target: str = "target",
+    run: ReportRun | None = None,
 ) -> Summary:
     """Gather the content of the report on a fitted `BudgetedClassifier` or `BudgetedRegressor`.
 
@@ -179,26 +185,46 @@ def summarize(
         The query of each row, for a ranker.
     title, target : str
         Names for the page.
+    run : ReportRun, optional
+        The time for it; what it does not allow is left out.
     """
     check_is_fitted(model)
+    run = ReportRun(model) if run is None else run
     rows = SweepRows.of(X, y, sample_weight, qid).by_class(getattr(model, "class_weight", None))
-    truth, weights = rows.y, rows.weights
+    with run.step(ACCOUNT):
+        summary = _account(model, X, rows, run, title=title, target=target)
+    # The model was fitted on these rows, so its own predictions would look too good.
+    labels = model.classes_ if is_classifier(model) else np.array([])
+    found = hold_out(model.model_, X, rows, labels, run)
+    if found is not None:
+        weights = None if rows.weights is None else rows.weights[found.rows]
+        summary = replace(summary, **_judged(found, rows.y[found.rows], labels, weights))
+    return replace(summary, left_out=tuple(run.left_out))
+
+
+def _account(
+    model: BudgetedBase, X: Any, rows: SweepRows, run: ReportRun, *, title: str, target: str
+) -> Summary:
+    """Return the summary without what takes fits."""
+    n_rows, truth, weights = len(rows.y), rows.y, rows.weights
+    total = None if weights is None else float(weights.sum())
+    if run.folds_end is not None and n_rows > _MOST_ROWS:
+        some = np.sort(np.random.default_rng(0).choice(n_rows, _MOST_ROWS, replace=False))
+        X, truth = _safe_indexing(X, some), truth[some]
+        weights = None if weights is None else weights[some]
+        run.left_out.append(f"Purchases and examples are those of {_MOST_ROWS} rows, drawn at random.")
     frontier, chosen, sheet = model.frontier_, model.chosen_, model.costs_
     account = audit(model.model_, X, sample_weight=weights)
     names = [sheet.group_names[g] if g >= 0 else "" for g in sheet.group_of]
-    # The model was fitted on these rows, so its own predictions would look too good.
-    predicted = _held_out(model.model_, X, rows)
-    classifies = is_classifier(model)
-    labels = model.classes_ if classifies else np.array([])
     return Summary(
         title=title or f"{target} on a budget",
         target=target,
         method=str(chosen),
         unit=sheet.unit or "",
         score_name=frontier.score_name,
-        n_rows=len(truth),
+        n_rows=n_rows,
         n_features=len(sheet.features),
-        weight=None if weights is None else float(weights.sum()),
+        weight=total,
         budget=_asked(model),
         kind=model.budget_kind,
         frontier=frontier,
@@ -213,35 +239,30 @@ def summarize(
             (name, float(cost), float(cost * share))
             for name, cost, share in zip(sheet.group_names, sheet.shared, account.group_share, strict=True)
         ),
-        classes=tuple(map(str, labels.tolist())),
-        confusion=_confusion(labels, truth, predicted, weights) if classifies else None,
-        calibration=_calibration(labels, truth, predicted, weights)
-        if classifies and predicted.shape[1] > 1
-        else None,
-        scatter=None if classifies else (truth.astype(np.float64), predicted[:, 0]),
+        classes=tuple(map(str, model.classes_.tolist())) if is_classifier(model) else (),
+        confusion=None,
+        calibration=None,
+        scatter=None,
         traces=_traces(model, X, truth),
     )
+
+
+def _judged(
+    found: HeldOut, truth: NDArray[Any], labels: NDArray[Any], weights: Floats | None
+) -> dict[str, Any]:
+    """Return the fields of the summary that compare predictions of held-out rows with the truth."""
+    if not len(labels):
+        return {"scatter": (truth.astype(np.float64), found.predicted[:, 0])}
+    return {
+        "confusion": _confusion(labels, truth, found.predicted, weights),
+        "calibration": _calibration(labels, truth, found.predicted, weights) if len(labels) > 1 else None,
+    }
 
 
 def _asked(model: BudgetedBase) -> float | None:
     from farthing.frontier.budgeted_base import budget_of  # noqa: PLC0415 - used here only
 
     return budget_of(model.budget, model.costs_)
-
-
-def _held_out(model: Any, X: Any, rows: SweepRows) -> Floats:
-    """Return out-of-fold probabilities, or predicted values as one column."""
-    estimator, y = clone(model), rows.y
-    options = {"params": rows.fit_options(estimator)}
-    if is_classifier(estimator):
-        # Stratified folds need a row of each class per fold.
-        least = int(np.unique(y, return_counts=True)[1].min())
-        kind = StratifiedKFold if least >= N_FOLDS else KFold
-        folds = kind(N_FOLDS, shuffle=True, random_state=0)
-        return np.asarray(cross_val_predict(estimator, X, y, cv=folds, method="predict_proba", **options))
-    folds = KFold(N_FOLDS, shuffle=True, random_state=0) if rows.qid is None else GroupKFold(N_FOLDS)
-    values = cross_val_predict(estimator, X, y, cv=folds, groups=rows.qid, **options)
-    return np.asarray(values)[:, np.newaxis]
 
 
 def _line(budget: float, model: BudgetedBase, X: Any, weights: Floats | None) -> BudgetLine:

@@ -44,6 +44,7 @@ class AdaBoostModel(TreeVoteModel):
     grid={"n_estimators": [300], "curtail": [False, True]},
     auto={"n_estimators": [300], "curtail": [True]},
     rank=5,
+    time_rank=3,
     trials=[
         {"n_estimators": 12, "max_depth": 3, "intercept": False},
         {"n_estimators": 30, "curtail": True},

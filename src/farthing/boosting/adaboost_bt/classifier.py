@@ -55,6 +55,7 @@ class AdaBoostBTModel(TreeVoteModel):
 @register(
     grid={"rule": ["basic", "greedy", "smoothed"], "budget": [None]},
     rank=4,
+    time_rank=2,
     trials=[
         {"budget": 3.0, "rule": "smoothed", "tau": 0.5, "n_estimators": 40},
         {"budget": 4.0, "rule": "hybrid", "n_estimators": 40, "exhaust": True},

@@ -25,6 +25,7 @@ class GradientBoostingModel(TreeModel, RegressorModel):
     grid={"n_estimators": [10, 30, 100, 300], "learning_rate": [0.1], "max_leaf_nodes": [8, 31]},
     auto={"n_estimators": [30, 100, 300], "learning_rate": [0.1], "max_leaf_nodes": [31]},
     rank=3,
+    time_rank=1,
     trials=[{"n_estimators": 20, "max_depth": 2, "max_leaf_nodes": None, "l2_regularization": 1.0}],
 )
 class GradientBoostingRegressor(ContractRegressor):

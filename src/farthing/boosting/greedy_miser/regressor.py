@@ -13,6 +13,7 @@ from farthing.learning.losses import SQUARED, Loss
 @register(
     grid=miser_grid,
     rank=2,
+    time_rank=2,
     trials=[
         {"n_estimators": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2},
         {"n_estimators": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},

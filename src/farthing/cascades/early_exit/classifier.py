@@ -40,6 +40,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
 @register(
     grid=_grid,
     rank=2,
+    time_rank=4,
     trials=[
         {
             "estimator": GreedyMiserClassifier(n_estimators=8, max_depth=2),

@@ -28,6 +28,7 @@ Exit: TypeAlias = Literal["confidence", "learned"]
     grid=cascade_grid,
     auto=cascade_auto,
     rank=1,
+    time_rank=6,
     trials=[
         {"n_stages": 2, "n_estimators": 2, "max_depth": 2, "n_folds": 2},
         {

@@ -43,6 +43,7 @@ class MiserCascadeRegressorModel(MiserCascadeModel, RegressorModel):
     grid=cascade_grid,
     auto=cascade_auto,
     rank=1,
+    time_rank=6,
     trials=[{"n_stages": 2, "n_estimators": 3, "max_depth": 2, "n_folds": 2, "learning_rate": 0.5}],
 )
 @documented(TEXTS)

@@ -77,6 +77,7 @@ class PrunedForestModel(ClassCountModel):
     grid={"growth_tradeoff": [0.1, 1.0, 3.0, 10.0], "max_features": ["sqrt", None]},
     auto={"growth_tradeoff": [0.1, 1.0, 3.0, 10.0], "max_features": [None]},
     rank=3,
+    time_rank=5,
     trials=[{"n_estimators": 5, "growth_tradeoff": 0.1, "max_features": None}],
 )
 class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):

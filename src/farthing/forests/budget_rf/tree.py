@@ -32,6 +32,7 @@ class ClassCountModel(TreeModel, ClassifierModel):
     grid={"budget": [None], "max_depth": [2, 4, 8, None], "impurity": ["entropy", "pairs"]},
     auto={"budget": [None], "max_depth": [4]},
     rank=6,
+    time_rank=1,
     trials=[
         {"impurity": "pairs", "budget": 3.0},
         {"impurity": "powers", "power": 3.0, "max_depth": 4},

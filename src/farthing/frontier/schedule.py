@@ -1,0 +1,136 @@
+"""All fits of a sweep: in which order, in parallel, and within a time limit."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from joblib import Parallel, delayed
+
+from farthing.frontier.candidates import Candidate
+from farthing.frontier.progress_bar import Progress
+from farthing.frontier.result_cache import ResultCache, digest
+from farthing.frontier.sweep_run import FitLimits, Results, SweepRun, fit_and_score, setting
+from farthing.frontier.time_left import TimeLeft
+
+# Under a time limit, the part of the time left, per fold, that one fit may take, pass by pass.
+_PARTS: Final = (0.2, 0.5, 1.0)
+# Under a time limit, the part of it in which fits are done without worker processes.
+_ALONE: Final = 0.2
+
+
+@dataclass(frozen=True)
+class TimeLimits:
+    """How long a sweep may take, and one fit of it.
+
+    Parameters
+    ----------
+    seconds : float
+        For the sweep.
+    of_fit : float, optional
+        For one fit.
+    """
+
+    seconds: float
+    of_fit: float | None = None
+
+
+def run_all(
+    run: SweepRun,
+    tried: Sequence[Candidate],
+    cache: ResultCache,
+    *,
+    n_jobs: int | None,
+    progress: bool,
+    limits: TimeLimits | None,
+) -> Results:
+    """Fit and evaluate every candidate on every fold, except what is cached or past the time limit.
+
+    Parameters
+    ----------
+    run : SweepRun
+        The rows and the scorer.
+    tried : sequence of Candidate
+        What to fit.
+    cache : ResultCache
+        Results of an interrupted sweep.
+    n_jobs, progress
+        As in `farthing.sweep`.
+    limits : TimeLimits or None
+        None means no limit.
+    """
+    seconds = None if limits is None else limits.seconds
+    places = [(tried[place].method, place) for place in range(len(tried)) for _ in range(run.n_folds)]
+    with Progress(len(places), "fits", shown=progress, time_left=TimeLeft(places, limit=seconds)) as bar:
+        schedule = _Schedule(run, tried, cache, bar, limits)
+        if limits is not None and n_jobs not in (None, 1):
+            # Worker processes take seconds to start: what is fast is done before there are any.
+            schedule.go_through(_PARTS[0], n_jobs=1, until=time.time() + _ALONE * limits.seconds)
+        # Under a time limit a single slow fit must not take the time of all others: it is cut off, and tried
+        # again with more time once the others are done.
+        for part in (math.inf,) if limits is None else _PARTS:
+            schedule.go_through(part, n_jobs=n_jobs)
+    return schedule.results
+
+
+class _Schedule:
+    """The fits of a sweep that are done and those that are left."""
+
+    def __init__(
+        self,
+        run: SweepRun,
+        tried: Sequence[Candidate],
+        cache: ResultCache,
+        bar: Progress,
+        limits: TimeLimits | None,
+    ) -> None:
+        self.results: Results = {}
+        self._run, self._tried, self._cache, self._bar = run, tried, cache, bar
+        self._end = math.inf if limits is None else time.time() + limits.seconds
+        self._of_fit = math.inf if limits is None or limits.of_fit is None else limits.of_fit
+        self._where = run.digest() if cache.is_kept else ""
+
+    def go_through(self, part: float, *, n_jobs: int | None, until: float = math.inf) -> None:
+        """Do the fits that are left, each in a part of the time left.
+
+        Parameters
+        ----------
+        part : float
+            Of the time left, for all folds of a candidate; they are cut off after it.
+        n_jobs : int, optional
+            Number of fits in parallel, as in joblib.
+        until : float
+            When to stop, in seconds since the epoch.
+        """
+        most = min(part * max(self._end - time.time(), 0.0) / self._run.n_folds, self._of_fit)
+        cut: set[int] = set()
+        # Unordered, so that the bar and the cache move on as fits finish. Results are keyed by task: the
+        # order in which they arrive changes nothing.
+        pool = Parallel(n_jobs=n_jobs, return_as="generator_unordered")
+        for task, result in pool(self._left(most, cut, until)):
+            if result is None:
+                cut.add(task[0])
+            else:
+                self.results[task] = result
+                self._bar.step(self._tried[task[0]].method, task[0], result["seconds"])
+
+    def _left(self, most: float, cut: set[int], until: float) -> Iterator[Any]:
+        """Yield the fits to do; a generator, so that the clock is read when a fit is dispatched."""
+        tasks = [(place, fold) for place in range(len(self._tried)) for fold in range(self._run.n_folds)]
+        for place, fold in [task for task in tasks if task not in self.results]:
+            kept = self._cache.is_kept
+            name = digest(self._where, setting(self._tried[place]), fold) if kept else ""
+            found = self._cache.get(name) if kept else None
+            if found is not None:
+                self.results[place, fold] = found
+                self._bar.step(self._tried[place].method, place)
+            # The first candidate runs whatever the limit, so that there is a model to return.
+            elif place == 0 or (place not in cut and time.time() < min(self._end, until)):
+                limits = (
+                    FitLimits(name, math.inf, math.inf) if place == 0 else FitLimits(name, self._end, most)
+                )
+                task = place, fold
+                yield delayed(fit_and_score)(self._run, self._tried[place], task, self._cache, limits)

@@ -1,0 +1,41 @@
+"""What a scorer is: a score of held-out rows, its standard error, and a loss to tell equal scores apart."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from typing import Any
+
+from farthing.frontier.evaluation import Evaluation
+
+
+class Scorer(ABC):
+    """Gives a score, larger is better, and its standard error.
+
+    Attributes
+    ----------
+    name : str
+        What the score is called.
+    """
+
+    name: str
+
+    @abstractmethod
+    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
+        """Return the score and its standard error, NaN if there is none."""
+
+    def quick(self, evaluation: Evaluation) -> tuple[float, float | None]:
+        """Return the score and its standard error; None for an error that takes many scores to find."""
+        return self(evaluation)
+
+    def error(self, evaluation: Evaluation) -> float:
+        """Return the standard error alone."""
+        return self(evaluation)[1]
+
+    def loss(self, evaluation: Evaluation) -> float:  # noqa: ARG002 - most scores have none
+        """Return a smoother measure, smaller is better, to separate nearly equal scores; NaN if none."""
+        return math.nan
+
+    def identity(self) -> Any:
+        """Return a value that identifies this scorer, the same in every process."""
+        return self.name, repr(self)

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from experiments.lib.curves import best
-from experiments.lib.pages import command, options, parse, write_page
+from experiments.lib.pages import command, commit, options, parse, write_page
 from experiments.lib.ranking_figures import figure_1, figure_2
 from experiments.lib.ranking_methods import MISER, PLAIN, TRADEOFFS, Model, methods_on, ndcg_of, ranker
 from experiments.lib.ranking_problems import Problem, mslr, yahoo
+from experiments.lib.ranking_results import RankingResults
 from experiments.lib.satellite_bands import figure_3
 from farthing.boosting import l1_path
 
@@ -150,13 +151,10 @@ def compare(problem: Problem, methods: dict[str, list[Model]], say: Callable[[st
 # The page.
 
 
-def ranking(part: str, args: argparse.Namespace, say: Callable[[str], None]) -> None:
-    """Compare the methods on one ranking table and draw its figures."""
+def ranking(part: str, args: argparse.Namespace) -> RankingResults:
+    """Fit the methods on one ranking table and draw its figures."""
     problem = mslr() if part == "mslr" else yahoo(args.rows, int(part.removeprefix("yahoo-")))
     methods, path = methods_on(problem, args.trees, args.jobs, args.tradeoffs)
-    seed = "" if part == "mslr" else f", seed {part.removeprefix('yahoo-')}"
-    say(f"\n### {problem.name}{seed}\n")
-    compare(problem, methods, say)
     learn, held = problem.choosing[0]
     given: dict[str, Any] = {
         name: (t.X, t.grades, t.qid) for name, t in (("validation", held), ("test", problem.test))
@@ -164,32 +162,32 @@ def ranking(part: str, args: argparse.Namespace, say: Callable[[str], None]) -> 
     with warnings.catch_warnings():
         # The weakest penalties need more steps than are worth it.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        lasso = l1_path(ranker(problem, 0), learn.X, learn.grades, **given, n_alphas=15)
-    top = best(lasso)
-    found = f"NDCG@5 {top.test_score:.4f} for {top.test_spend:.0f}"
-    say(f"- The L1 linear model, at its best on validation: {found}.")
+        lasso = l1_path(ranker(problem, 0), learn.X, learn.grades, **given, n_alphas=args.tradeoffs)
+    linear = best(lasso)
     figure_1(problem.name, path, methods, args.kept / f"xu2012_figure1_{part}.png")
     figure_2(path, args.kept / f"xu2012_figure2_{part}.png")
-    say(f"\n![figure 1](xu2012_figure1_{part}.png)\n\n![figure 2](xu2012_figure2_{part}.png)")
+    seed = "" if part == "mslr" else f", seed {part.removeprefix('yahoo-')}"
+    return RankingResults(
+        f"{problem.name}{seed}",
+        problem.sizes,
+        methods,
+        ndcg_of(problem.test, np.zeros(len(problem.test.qid))),
+        linear.test_score,
+        linear.test_spend,
+        commit(),
+    )
 
 
 def run(part: str, args: argparse.Namespace) -> None:
-    """Run one part, and keep its text and figures."""
-    lines: list[str] = []
-
-    def say(line: str) -> None:
-        print(line, flush=True)
-        lines.append(line)
-
+    """Run one part, and keep its results and figures."""
     begin = time.perf_counter()
     if part == "satellite":
         n_trees = min(args.trees, N_SATELLITE_TREES)
-        figure_3(n_trees, args.jobs, args.kept / "xu2012_figure3.png", say)
-        say("\n![figure 3](xu2012_figure3.png)")
+        results = satellite(n_trees, args.jobs, args.kept / "xu2012_figure3.png")
     else:
-        ranking(part, args, say)
-    print(f"{time.perf_counter() - begin:.0f} s")
-    (args.kept / f"{part}.md").write_text("\n".join(lines) + "\n")
+        results = ranking(part, args)
+    results.save(args.kept / f"{part}.json")
+    print(f"{part}: {time.perf_counter() - begin:.0f} s", flush=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

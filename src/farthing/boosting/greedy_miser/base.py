@@ -191,6 +191,10 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
             if not ledger.reserve_trees(n_outputs):
                 return
             trees = boosting.round(grow)
+            if self.subsample == 1 and not any(tree.n_nodes > 1 for tree in trees):
+                # No split pays, and the same rows would be asked again.
+                del boosting.trees[-n_outputs:]
+                return
             if stopping is not None:
                 stopping.add(Forest.concat(trees))
                 if self.n_iter_no_change is not None and stopping.rounds_since_best >= self.n_iter_no_change:

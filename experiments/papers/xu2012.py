@@ -28,7 +28,7 @@ from experiments.lib.satellite_bands import figure_3
 from farthing.boosting import l1_path
 
 NAME = "xu2012"
-N_ROWS, N_TREES, N_TRADEOFFS = 15_000, 300, 16
+N_ROWS, N_TREES, N_TRADEOFFS = 15_000, 300, 12
 N_SATELLITE_TREES = 100
 N_BUDGETS, N_DRAWS, N_SHARES = 25, 2000, 500
 SHARE, GOAL = 0.99, 0.2

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import RegressorModel
-from farthing.cascades.early_exit.model import EarlyExitModel
+from farthing.cascades.early_exit.model import Descent, EarlyExitModel
 from farthing.walks import ForestPolicy, Policy
 
 
@@ -40,7 +40,8 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Score the documents of one query; see `FittedModel.outputs`."""
-        return self.rank(values, budget, np.zeros(len(values), dtype=np.int64), n_threads)
+        outputs, acquired, _ = self.rank(values, budget, np.zeros(len(values), dtype=np.int64), n_threads)
+        return outputs, acquired
 
     def rank(
         self,
@@ -48,7 +49,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         budget: NDArray[np.float64] | None,
         query: NDArray[np.int64],
         n_threads: int = 1,
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    ) -> Descent:
         """Score the documents of many queries, given the query of each row, shape (n_rows,)."""
 
         def stays(

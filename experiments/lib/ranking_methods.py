@@ -85,7 +85,7 @@ def ndcg_of(table: RankingTable, scores: NDArray[np.float64]) -> NDArray[np.floa
 
 
 def stops(last: int, count: int) -> list[int]:
-    """Return at most so many different rounds from 1 to the last, even in log; fewer if there are fewer.
+    """Return so many different rounds up to the last, even in log; fewer if there are fewer.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def stops(last: int, count: int) -> list[int]:
     """
     found: NDArray[np.int64] = np.array([last])
     # The small ones coincide when rounded, so more are drawn until there are enough.
-    for drawn in range(count, 10 * count):
+    for drawn in range(max(2, count), 10 * count):
         rounds = np.unique(np.geomspace(1, last, drawn).round().astype(np.int64)) if last else found
         if len(rounds) > count:
             break

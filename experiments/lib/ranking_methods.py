@@ -148,8 +148,8 @@ def at_round(curve: Frontier, n_rounds: int) -> Point:
 
 def last_rounds(curve: Frontier, n_rounds: int) -> GreedyMiserRanker:
     """Return the first so many rounds of the model that a curve ends with."""
-    longest = at_round(curve, max(p.details["n_rounds"] for p in curve)).model
-    found: GreedyMiserRanker = first_rounds(longest, min(n_rounds, longest.n_rounds_))  # type: ignore[assignment]
+    longest = max(curve, key=lambda p: p.details["n_rounds"]).model
+    found: GreedyMiserRanker = first_rounds(longest, min(n_rounds, longest.n_rounds_))
     return found
 
 

@@ -92,7 +92,8 @@ def _cheapest(reached: Mapping[str, Reached]) -> str:
 
 
 def _areas(ranked: Sequence[RankingResults]) -> str:
-    behind, unclear = [], []
+    behind: list[str] = []
+    unclear: list[str] = []
     for results in ranked:
         areas = Areas.of(results.methods, results.by_chance)
         for name in results.methods:

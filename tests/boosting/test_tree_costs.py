@@ -73,8 +73,15 @@ def test_subsamples_go_on_after_a_draw_without_a_split():
     assert 0 < grown.sum() < len(grown) < 59
     assert grown[-1]
     assert model.evaluation_cost_ == grown.sum()
-    longer = model.fitted_.first_rounds(len(grown) - 1)
-    assert longer.evaluation_cost == grown[:-1].sum()
+    assert model.fitted_.first_rounds(len(grown) - 1).evaluation_cost == grown[:-1].sum()
+    free = model.set_params(tree_cost=0.0).fit(column, flag)
+    *fewer, _ = free.variants()
+    assert fewer
+    for params, variant in fewer:
+        assert (
+            GreedyMiserRegressor(**{**model.get_params(), **params}).fit(column, flag).forest_
+            == variant.forest_
+        )
 
 
 def test_gradient_boosting_ends_when_nothing_is_left_to_learn():

@@ -240,7 +240,9 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         if not (validated or self.tree_cost or self.warm_start):
             for n_rounds in ladder(model.n_rounds)[:-1]:
                 params = {"n_estimators": n_rounds}
-                yield params, self.variant(params, model.first_rounds(n_rounds))
+                # A fit leaves out rounds without a split at its end, which subsamples may have.
+                if model.splits_in(n_rounds):
+                    yield params, self.variant(params, model.first_rounds(n_rounds))
         yield {}, self
 
 

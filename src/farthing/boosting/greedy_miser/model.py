@@ -48,6 +48,12 @@ class GreedyMiserModel(TreeModel):
         cost = float(self.cumulative_evaluation_cost[forest.n_trees])
         return replace(self, forest=forest, evaluation_cost=cost)
 
+    def splits_in(self, number: int) -> bool:
+        """Return whether a tree of the round of this number, from 1, has a split."""
+        n_outputs = len(self.prior)
+        sizes = np.diff(self.forest.offsets)[number * n_outputs : (number + 1) * n_outputs]
+        return bool((sizes > 1).any())
+
     @cached_property
     def cumulative_evaluation_cost(self) -> NDArray[np.float64]:
         """The cost of evaluating the first k trees for every k from 0 to all, shape (n_trees + 1,)."""

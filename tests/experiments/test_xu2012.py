@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 from experiments.lib.ranking_methods import EARLY, MISER, PLAIN, Model, margins, stops
+from experiments.lib.ranking_page import first_lines, satellite_section
 from experiments.lib.ranking_results import RankingResults
 from experiments.lib.ranking_verdicts import Areas, Reached, price, share_interval
+from experiments.lib.satellite_bands import SatelliteResults, Setting
 
 
 def model(validation, spend, *, test=None, best=True):
@@ -82,3 +84,35 @@ def test_results_are_kept(tmp_path):
     assert again.title == "a"
     assert again.methods[EARLY][0].score == pytest.approx(0.15)
     assert Reached(again.methods).share(MISER) == Reached(METHODS).share(MISER)
+
+
+def results(methods):
+    return RankingResults("some table", "two queries", methods, np.array([0.2, 0.2]), 0.8, 3.0, "abc")
+
+
+def test_the_page_begins_with_what_does_not_hold():
+    cheaper = {**METHODS, EARLY: [model(0.9, 4), model(0.9, 60)]}
+    text = first_lines([results(cheaper)], ["mslr"], None)
+    assert "claim that miser gets to the plain booster's accuracy for 0.1 of its cost holds" in text
+    assert "does not hold: early exit gets to 99 % of the best for less on some table (4 against 5)" in text
+    assert "is met on 1 of 1 tables (some table met: 0.12" in text
+    assert "| Cronus | 1/4 | not there |" in text
+    assert "Not run this time: mslr." in text
+    dear = {**METHODS, MISER: [model(0.9, 20)], EARLY: [model(0.9, 60)]}
+    text = first_lines([results(dear)], [], None)
+    assert "for 0.1 of its cost does not hold on some table" in text
+    assert "is met on 0 of 1 tables (some table missed: 0.50" in text
+    assert "Early exit nowhere gets there for less" in text
+
+
+@pytest.mark.parametrize(("spend", "holds"), [(30.0, True), (50.0, False)])
+def test_satellite_has_a_verdict(spend, holds):
+    settings = [
+        Setting("miser", "a", 5.0, 0.5, 5.0, 0.95),  # better on test rows alone
+        Setting("miser", "b", spend, 0.9, spend, 0.9),
+        Setting("SVM, everything", "c", 76.0, 0.9, 76.0, 0.9),
+    ]
+    found = SatelliteResults("rows", 76.0, settings, "abc")
+    assert found.pick("miser").setting == "b"
+    assert found.holds() is holds
+    assert ("does not hold on satellite" in satellite_section(found)) is not holds

@@ -95,7 +95,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
             run(part, args)
     for figure in args.kept.glob("*.png"):
         shutil.copy(figure, args.out)
-    write_page(args.out, NAME, page(args), command(NAME))
+    parts = () if set(args.parts) == set(PARTS) else ("--parts", *args.parts)
+    write_page(args.out, NAME, page(args), command(NAME, *parts))
 
 
 def page(args: argparse.Namespace) -> str:

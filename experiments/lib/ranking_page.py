@@ -31,7 +31,8 @@ def first_lines(
     ranked: Sequence[RankingResults], missing: Sequence[str], satellite: SatelliteResults | None
 ) -> str:
     """Return the paper's figures beside ours, and where its claims or our goal do not hold."""
-    reached = {results.title: Reached(results.methods) for results in ranked}
+    # The paper's claims are about the accuracy of the plain booster, not of the best of all.
+    reached = {results.title: Reached(results.methods, of=PLAIN) for results in ranked}
     claims = [
         *_costs_claimed(reached),
         _cheapest(reached),
@@ -51,7 +52,7 @@ def first_lines(
         "place of the 184 descriptors of Scene-15.",
     ]
     table = markdown(
-        ["spend at 99 % of the best, of the plain booster's best round", "the paper", *reached],
+        ["spend at 99 % of the plain booster's NDCG@5, of its spend", "the paper", *reached],
         [
             [MISER, "1/10", *(share_text(r.paper_share(MISER)) for r in reached.values())],
             [EARLY, "1/2", *(share_text(r.paper_share(EARLY)) for r in reached.values())],
@@ -74,7 +75,7 @@ def _costs_claimed(reached: Mapping[str, Reached]) -> list[str]:
         )
         lines.append(
             f"The paper's claim that {name} gets to the plain booster's accuracy for {claim:g} of its cost "
-            f"{words}; what counts is 99 % of the best NDCG@5, on validation and on test queries."
+            f"{words}; what counts is 99 % of its NDCG@5, on validation and on test queries."
         )
     return lines
 
@@ -91,7 +92,7 @@ def _cheapest(reached: Mapping[str, Reached]) -> str:
         return "Early exit nowhere gets there for less than the miser, as in the paper."
     return (
         "The paper's claim that the miser's curve is above early exit's at every accuracy does not hold: "
-        f"early exit gets to 99 % of the best for less on {listed(beaten)}."
+        f"early exit gets to 99 % of the plain booster's NDCG@5 for less on {listed(beaten)}."
     )
 
 
@@ -151,7 +152,8 @@ def _scenes(results: SatelliteResults) -> str:
 def ranking_section(part: str, results: RankingResults) -> str:
     """Return the section of one ranking table."""
     methods = results.methods
-    reached, areas = Reached(methods), Areas.of(methods, results.by_chance)
+    reached, as_in_paper = Reached(methods), Reached(methods, of=PLAIN)
+    areas = Areas.of(methods, results.by_chance)
     rows = []
     for name, models in methods.items():
         gap, low, high = areas.lead(name)
@@ -166,7 +168,7 @@ def ranking_section(part: str, results: RankingResults) -> str:
                 "never"
                 if chosen is None
                 else f"{chosen.validation_score:.4f} / {chosen.score:.4f} for {chosen.spend:.0f}",
-                share_text(reached.paper_share(name)),
+                share_text(as_in_paper.paper_share(name)),
                 share_text(reached.share(name)),
                 share_text(reached.share(name, price)),
             ]
@@ -179,7 +181,7 @@ def ranking_section(part: str, results: RankingResults) -> str:
             "miser - method, 95 % interval",
             "best model",
             "cheapest at 99 %",
-            "of plain's best round",
+            "as in the paper",
             "of plain's cheapest",
             "by equation 3",
         ],

@@ -31,9 +31,9 @@ def price(model: Model) -> float:
 class Reached:
     """What methods choose on validation queries to get to 99 % of the best.
 
-    The reference is the model of the highest validation score of all methods. A method chooses the model with
-    the least validation cost among those with at least 99 % of the reference's validation score. No test
-    score has a part in it.
+    The reference is the model of the highest validation score, of all methods or of one. A method chooses the
+    model with the least validation cost among those with at least 99 % of the reference's validation score.
+    No test score has a part in it.
 
     Parameters
     ----------
@@ -41,9 +41,13 @@ class Reached:
         The models of each method.
     queries : ndarray of int64, optional
         Validation queries, with repetitions; None for all.
+    of : str, optional
+        The method whose best model is the reference; None for all methods.
     """
 
-    def __init__(self, methods: Methods, queries: NDArray[np.int64] | None = None) -> None:
+    def __init__(
+        self, methods: Methods, queries: NDArray[np.int64] | None = None, of: str | None = None
+    ) -> None:
         self._methods = methods
         self._scores = {
             name: np.array(
@@ -54,7 +58,7 @@ class Reached:
             )
             for name, models in methods.items()
         }
-        best = max(self._scores, key=lambda name: self._scores[name].max())
+        best = of or max(self._scores, key=lambda name: self._scores[name].max())
         self.method = best
         self.reference = methods[best][int(self._scores[best].argmax())]
         self.level = SHARE * float(self._scores[best].max())
@@ -79,7 +83,7 @@ class Reached:
         return np.inf if chosen is None else ratio(cost(chosen), cost(self.plain(by_price=by_price)))
 
     def paper_share(self, name: str) -> float:
-        """Return a method's spend over that of the plain booster at its best round, as the paper has it."""
+        """Return a method's spend over that of the plain booster at its best round, as in the paper."""
         chosen = self.pick(name)
         return np.inf if chosen is None else ratio(chosen.spend, self.best_round().spend)
 

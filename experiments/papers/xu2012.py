@@ -135,10 +135,11 @@ the folds of its cross-validation need the same.
   method chooses the model whose validation documents spend least among those with 99 % of that on
   validation queries. Test queries have no part in the choice; a cell has the NDCG@5 on validation
   queries, on test queries, and the mean spend of a test document.
-- Shares are of what the plain booster spends: at its best round, as in the paper, and at the cheapest
-  of as many rounds that get to 99 %, which is the harder rival. "By equation 3" is the latter with the
-  price of all features that a model tests anywhere in place of what a document pays for the features on
-  its own paths.
+- "As in the paper" is the spend of the cheapest model with 99 % of the plain booster's NDCG@5, chosen in
+  the same way, as a share of what the plain booster spends at its best round. "Of plain's cheapest" is the
+  spend at 99 % of the best, as a share of what the plain booster spends at the cheapest of as many rounds
+  that get there, which is the harder rival. "By equation 3" is the latter with the price of all features
+  that a model tests anywhere in place of what a document pays for the features on its own paths.
 - Area: at each budget a method offers the model with the best NDCG@5 on validation queries among those
   whose validation documents spend no more; without one it orders by chance. The area is the mean over
   the budgets of NDCG@5 on test queries. Intervals: paired bootstrap over test queries, 2,000 draws;

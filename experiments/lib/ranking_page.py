@@ -36,6 +36,7 @@ def first_lines(
     claims = [
         *_costs_claimed(reached),
         _cheapest(reached),
+        _above(ranked),
         _areas(ranked),
         _goal(ranked),
         *([] if satellite is None else [_scenes(satellite)]),
@@ -85,14 +86,36 @@ def _cheapest(reached: Mapping[str, Reached]) -> str:
     for title, r in reached.items():
         miser, early = r.pick(MISER), r.pick(EARLY)
         if early is not None and (miser is None or early.spend < miser.spend):
-            beaten.append(
-                f"{title} ({early.spend:.0f} against {'never' if miser is None else f'{miser.spend:.0f}'})"
-            )
+            against = "never" if miser is None else f"{miser.spend:.0f}"
+            beaten.append(f"{title} ({early.spend:.0f} against {against})")
     if not beaten:
-        return "Early exit nowhere gets there for less than the miser, as in the paper."
+        return "Early exit nowhere gets to 99 % of the plain booster's NDCG@5 for less than the miser."
     return (
-        "The paper's claim that the miser's curve is above early exit's at every accuracy does not hold: "
-        f"early exit gets to 99 % of the plain booster's NDCG@5 for less on {listed(beaten)}."
+        "The paper's claim that the miser is cheaper than early exit does not hold: early exit gets to 99 % "
+        f"of the plain booster's NDCG@5 for less on {listed(beaten)}."
+    )
+
+
+def _above(ranked: Sequence[RankingResults]) -> str:
+    below = []
+    for results in ranked:
+        # Against the best of the miser's models that spend no more, as the curves of a figure have it.
+        leads = [
+            (
+                early.score
+                - max((m.score for m in results.methods[MISER] if m.spend <= early.spend), default=0),
+                early,
+            )
+            for early in results.methods[EARLY]
+        ]
+        lead, early = max(leads, key=lambda each: each[0])
+        if lead > 0:
+            below.append(f"{results.title} (by {lead:.4f} at a spend of {early.spend:.0f})")
+    if not below:
+        return "On test queries the miser's curve is nowhere below early exit's, as in the paper."
+    return (
+        "The paper's claim that the miser's curve is consistently above early exit's does not hold on test "
+        f"queries: early exit is ahead at some spend on {listed(below)}."
     )
 
 

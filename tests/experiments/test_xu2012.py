@@ -102,6 +102,7 @@ def test_the_page_begins_with_what_does_not_hold():
     text = first_lines([results(cheaper)], ["mslr"], None)
     assert "claim that miser gets to the plain booster's accuracy for 0.1 of its cost holds" in text
     assert "NDCG@5 for less on some table (4 against 5)" in text
+    assert "early exit is ahead at some spend on some table (by 0.4000 at a spend of 4)" in text
     assert "is met on 1 of 1 tables (some table met: 0.12" in text
     assert "| Cronus | 1/4 | not there |" in text
     assert "Not run this time: mslr." in text
@@ -109,7 +110,8 @@ def test_the_page_begins_with_what_does_not_hold():
     text = first_lines([results(dear)], [], None)
     assert "for 0.1 of its cost does not hold on some table" in text
     assert "is met on 0 of 1 tables (some table missed: 0.50" in text
-    assert "Early exit nowhere gets there for less" in text
+    assert "Early exit nowhere gets to 99 % of the plain booster's NDCG@5 for less" in text
+    assert "nowhere below early exit's" in text
 
 
 @pytest.mark.parametrize(("spend", "holds"), [(30.0, True), (50.0, False)])

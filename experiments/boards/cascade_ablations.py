@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.boards.cascade import at_budgets, measure, save, split_of
+from experiments.lib.first_lines import listed, restate, tables, with_first_lines
 from experiments.lib.followed_fits import N_ROUNDS, SETTINGS
 from experiments.lib.mean_budgets import SHARES, Followed, Split
 from experiments.lib.pages import command, options, parse, write_page
@@ -222,7 +223,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--tables", nargs="*", default=[*TABLES])
     parser.add_argument("--seeds", type=int, nargs="*", default=[0])
     parser.add_argument("--most", type=int, help="measure at most so many changes in this run")
+    parser.add_argument("--restate", action="store_true", help="only write the first lines of the page again")
     args = parse(parser, NAME, arguments)
+    if args.restate:
+        restate(args.out / f"{NAME}.md", first_lines)
+        return
     n_rounds, most_rows = N_ROUNDS, None
     if args.tiny:
         n_rounds, most_rows, args.tables = 2, 150, ["thyroid_ann"]
@@ -243,7 +248,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 found.setdefault(change, {}).setdefault(name, []).append(float(accuracy.mean()))
                 print(f"{name} {seed} {change:45} {accuracy.round(4)} mean {accuracy.mean():.4f}", flush=True)
     if all(len(found.get(change, ())) == len(args.tables) for change in CHANGES):
-        write_page(args.out, NAME, page(found, args.tables, args.seeds), command(NAME))
+        text = with_first_lines(page(found, args.tables, args.seeds), first_lines)
+        write_page(args.out, NAME, text, command(NAME))
 
 
 def file_of(kept: Path, name: str, seed: int, change: str) -> Path:
@@ -266,6 +272,26 @@ def page(found: dict[str, dict[str, list[float]]], tables: list[str], seeds: lis
         lines.append(f"| {change} | {cells} | {np.mean(means):.4f} | {np.mean(means) - base:+.4f} |")
     return "\n".join(lines) + "\n"
 
+
+def first_lines(text: str) -> list[str]:
+    """Return which parts are worth nothing that can be told, from the table of a page."""
+    worth = {row["change"]: float(row["against as it is"]) for row in tables(text)[""]}
+    names = [name for name in tables(text)[""][0] if name not in {"change", "mean", "against as it is"}]
+    changes = {change: gap for change, gap in worth.items() if change != "as it is"}
+
+    def told(which: Callable[[float], bool]) -> str:
+        return listed([f'"{change}" ({gap:+.4f})' for change, gap in changes.items() if which(gap)])
+
+    return [
+        f"Not every part earns its place here: {told(lambda gap: gap >= 0)} would be at least as good; less "
+        f"than {SMALL:g} is lost by {told(lambda gap: -SMALL < gap < 0)}.",
+        f"Not there: standard errors, and other seeds and tables than those below ({listed(names)}). A "
+        "difference of a thousandth or two may be chance.",
+        "The cascade is a method of our own: no paper has figures to compare these with.",
+    ]
+
+
+SMALL = 0.002
 
 HEAD = """# What each part of the miser cascade is worth
 

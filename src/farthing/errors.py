@@ -12,7 +12,7 @@
     +-- ModelImportError (ValueError) a model of another library that cannot be imported
     +-- ServiceError  (RuntimeError) a service that did not answer as expected
 
-    BudgetWarning          (UserWarning) a budget so small that a model predicts without any feature
+    BudgetWarning          (UserWarning) a budget so small that a model buys no feature or has few trees
     UnseenCategoryWarning  (UserWarning) categories that no training row had, which count as missing
     IdentifierWarning      (UserWarning) a column in which every training row has a value of its own
     OneClassWarning        (UserWarning) a target with a single class
@@ -59,7 +59,7 @@ class ServiceError(FarthingError, RuntimeError):
 
 
 class BudgetWarning(UserWarning):
-    """A budget is so small that the model buys nothing and predicts the prior."""
+    """A budget is so small that the model buys nothing and predicts the prior, or has few trees."""
 
 
 class UnseenCategoryWarning(UserWarning):

@@ -13,8 +13,9 @@ from tests.kernels import naive
 
 from farthing.boosting import GreedyMiserClassifier, GreedyMiserRanker, GreedyMiserRegressor
 from farthing.costs import CostSheet, Group
+from farthing.errors import BudgetWarning
 from farthing.learning.losses import lambdamart
-from farthing.learning.random_numbers import draw_rows, random_bits
+from farthing.learning.random_numbers import draw_rows, random_bits, subkey
 from farthing.metrics import ndcg
 from farthing.table import Bins, Schema
 from farthing.trees import Forest, Grower, RowLedgers
@@ -42,6 +43,7 @@ def classes(seed, n_classes=3, n_rows=150):
 # Budgets.
 
 
+@pytest.mark.filterwarnings("ignore::farthing.errors.BudgetWarning")
 @given(SEEDS, st.sampled_from(["model", "row"]), st.floats(0, 7), st.sampled_from([0.0, 0.1, 0.5]))
 @settings(deadline=None, max_examples=30)
 def test_budgets_hold_on_unseen_rows_trees_included(seed, charge, budget, tree_cost):
@@ -64,14 +66,18 @@ def test_budgets_hold_on_unseen_rows_trees_included(seed, charge, budget, tree_c
 def test_trees_too_dear_leave_the_mean():
     X, y = numbers(0)
     for charge in ("model", "row"):
-        model = GreedyMiserRegressor(charge=charge, budget=1.0, tree_cost=2.0, costs=SHEET).fit(X, y)
+        model = GreedyMiserRegressor(charge=charge, budget=1.0, tree_cost=2.0, costs=SHEET)
+        with pytest.warns(BudgetWarning, match="raise budget"):
+            model.fit(X, y)
         assert model.n_rounds_ == 0
         np.testing.assert_allclose(model.predict(X), y.mean())
 
 
 def test_the_model_ledger_buys_features_while_the_budget_bears_their_trees():
     X, y = numbers(0, missing=0.0)
-    model = GreedyMiserRegressor(budget=5.0, tree_cost=0.5, n_estimators=50, costs=SHEET).fit(X, y)
+    model = GreedyMiserRegressor(budget=5.0, tree_cost=0.5, n_estimators=50, costs=SHEET)
+    with pytest.warns(BudgetWarning, match="ended boosting"):
+        model.fit(X, y)
     bought = SHEET.total_rows((np.bincount(model.forest_.feature + 1, minlength=7)[1:] > 0)[np.newaxis])[0]
     assert bought + model.evaluation_cost_ <= 5.0
     assert bought + model.evaluation_cost_ + 0.5 > 5.0  # one more tree would be too much
@@ -187,6 +193,27 @@ def test_a_fraction_of_the_rows_is_held_out(n_outputs):
     assert GreedyMiserClassifier(**options).fit(X, y).forest_ == model.forest_
     options["random_state"] = 4
     assert GreedyMiserClassifier(**options).fit(X, y).forest_ != model.forest_
+
+
+@pytest.mark.parametrize("n_classes", [None, 2, 3])
+def test_the_prior_knows_nothing_of_held_out_rows(n_classes):
+    """The target of the rows that are held out has no part in any prediction."""
+    X, y = numbers(3) if n_classes is None else classes(3, n_classes)
+    miser = GreedyMiserRegressor if n_classes is None else GreedyMiserClassifier
+    model = miser(n_estimators=2, validation_fraction=0.3, random_state=0, costs=SHEET).fit(X, y)
+    held_out = np.isin(np.arange(len(y)), held_out_rows(len(y), 0.3))
+    # The other way round, but of the same classes and so of the same codes.
+    changed = np.where(held_out, y[::-1] if n_classes is None else n_classes - 1 - y, y)
+    again = miser(n_estimators=2, validation_fraction=0.3, random_state=0, costs=SHEET).fit(X, changed)
+    assert np.array_equal(again.prior_, model.prior_)
+    if n_classes is None:
+        assert model.prior_ == pytest.approx([y[~held_out].mean()])
+
+
+def held_out_rows(n_rows, fraction):
+    """Return the rows that a fit with ``random_state=0`` holds out."""
+    key = int(np.random.RandomState(0).randint(np.iinfo(np.int32).max))
+    return draw_rows(subkey(key, 0), n_rows, round(fraction * n_rows))
 
 
 @pytest.mark.parametrize(

@@ -131,6 +131,18 @@ def test_a_subset_is_the_booster_without_the_dear_columns(table):
         assert set(fitted.forest_.feature) <= {-1, *columns}
 
 
+def test_how_many_tradeoffs_is_any_whole_number(table):
+    train, validation, _ = parts(table, queries=False)
+    model = GreedyMiserRegressor(n_estimators=2, costs=SHEET, relative=True)
+    path = miser_path(model, *train, tradeoffs=np.int64(3), validation=validation)
+    same = miser_path(model, *train, tradeoffs=3, validation=validation)
+    assert [(p.params, p.spend, p.score) for p in path] == [(p.params, p.spend, p.score) for p in same]
+    assert len(path.by("tradeoff")) == 3
+    for given in (0.5, np.float64(0.5), np.array(3)):
+        with pytest.raises(TypeError, match="values of lambda, or how many"):
+            miser_path(model, *train, tradeoffs=given, validation=validation)
+
+
 def test_within_a_spend(table):
     train, validation, _ = parts(table, queries=False)
     model = GreedyMiserRegressor(n_estimators=10, costs=SHEET, relative=True)

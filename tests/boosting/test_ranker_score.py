@@ -57,3 +57,34 @@ def test_folds_of_queries_can_be_scored() -> None:
         for train, test in GroupKFold(4).split(X, grades, qid)
     ]
     assert 0.7 < min(scores) <= max(scores) <= 1
+
+
+# Validation.
+
+
+def test_validation_queries_weigh_as_much_as_their_documents():
+    """The first four validation queries ask for the opposite of what was learned."""
+    rng = np.random.default_rng(0)
+    X, qid = rng.normal(size=(80, 2)), np.repeat(np.arange(8), 10)
+    grades = np.digitize(X[:, 0], [-0.5, 0.5])
+    turned = np.where(qid < 4, 2 - grades, grades)
+    losses = {}
+    for share in (0.0, 0.5, 1.0):
+        weights = np.where(qid < 4, share, 1 - share)
+        model = GreedyMiserRanker(n_estimators=6, max_depth=2)
+        model.fit(X, grades, qid, validation=(X, turned, qid, weights))
+        losses[share] = model.validation_losses_
+        assert (model.n_rounds_ > 0) == (share < 1)
+    # A query of the mean weight w counts w times, so half and half is the mean of the two.
+    np.testing.assert_allclose(losses[0.5], (losses[0.0] + losses[1.0]) / 2)
+    assert losses[0.0].max() < losses[1.0].min()
+
+
+def test_equal_weights_are_no_weights_however_long_the_queries():
+    rng = np.random.default_rng(1)
+    X, qid = rng.normal(size=(60, 2)), np.repeat([0, 1, 2], [40, 15, 5])
+    grades = rng.integers(0, 3, 60)
+    model = GreedyMiserRanker(n_estimators=4, max_depth=2)
+    plain = model.fit(X, grades, qid, validation=(X, grades, qid)).validation_losses_
+    equal = model.fit(X, grades, qid, validation=(X, grades, qid, np.full(60, 3.0))).validation_losses_
+    np.testing.assert_allclose(equal, plain)

@@ -86,7 +86,7 @@ def test_a_path_finds_its_trade_offs(charge, relative):
     # The largest buys something, and at twice that trade-off nothing is bought in the first round.
     assert path.by("tradeoff")[settings[-1]][1].details["model_cost"] > 0
     beyond = miser_path(model, X[:200], y[:200], tradeoffs=[2 * settings[-1]], **given)
-    assert beyond[1].details["model_cost"] == 0
+    assert [point.details for point in beyond] == [{"n_rounds": 0, "model_cost": 0}]
 
 
 def test_free_features_need_no_trade_off():

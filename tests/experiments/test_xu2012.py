@@ -1,39 +1,127 @@
-"""What a method pays for 99 % of the best."""
+"""What a method pays for 99 % of the best: chosen on validation queries alone."""
 
 import numpy as np
 import pytest
-from experiments.lib.ranking_methods import MISER, PLAIN, Model
-from experiments.papers.xu2012 import Reached, areas
+from experiments.lib.ranking_methods import EARLY, MISER, PLAIN, Model, margins, stops
+from experiments.lib.ranking_page import first_lines, satellite_section
+from experiments.lib.ranking_results import RankingResults
+from experiments.lib.ranking_verdicts import Areas, Reached, price, share_interval
+from experiments.lib.satellite_bands import SatelliteResults, Setting
 
 
-def model(score, spend, *, best=True):
-    spend = float(spend)
-    return Model(spend, score, spend, 10 * spend, np.array([score, score + 0.1]), best)
+def model(validation, spend, *, test=None, best=True):
+    spend, test = float(spend), validation if test is None else test
+    return Model(
+        spend, np.array([validation, validation + 0.1]), spend, 10 * spend, np.array([test, test + 0.1]), best
+    )
 
 
 METHODS = {
     MISER: [model(0.50, 1), model(0.899, 5), model(0.9, 20)],
     PLAIN: [model(0.895, 40, best=False), model(0.9, 50)],
 }
-ALL = np.arange(2)
 
 
-def test_circles_and_any_round():
-    circles, rounds = Reached(METHODS), Reached(METHODS, every_round=True)
-    assert circles.costs(ALL, lambda m: m.spend) == {MISER: 5, PLAIN: 50}
-    assert rounds.costs(ALL, lambda m: m.spend) == {MISER: 5, PLAIN: 40}
-    assert circles.share(MISER, ALL, lambda m: m.model_cost) == pytest.approx(0.1)
-    assert rounds.share(MISER, ALL, lambda m: m.spend) == pytest.approx(0.125)
+def test_every_method_may_choose_the_cheapest_of_its_models():
+    reached = Reached(METHODS)
+    assert (reached.pick(MISER).spend, reached.pick(PLAIN).spend) == (5, 40)
+    assert reached.share(MISER) == reached.share(MISER, price) == 0.125
+    assert reached.paper_share(MISER) == 0.1  # of the plain booster's best round
+    assert reached.verdict() == "met"
 
 
-def test_a_plain_booster_that_does_not_get_there_counts_with_its_dearest_model():
-    methods = {MISER: [model(0.9, 10)], PLAIN: [model(0.6, 30), model(0.7, 40)]}
+def test_the_paper_asks_for_the_accuracy_of_the_plain_booster():
+    better = {**METHODS, MISER: [*METHODS[MISER], model(0.95, 30)]}
+    assert Reached(better).pick(MISER).spend == 30
+    assert Reached(better, of=PLAIN).pick(MISER).spend == 5
+    assert Reached(better, of=PLAIN).paper_share(MISER) == 0.1
+
+
+def test_no_test_score_has_a_part_in_the_choice():
+    lucky = model(0.50, 1, test=0.99)
+    methods = {**METHODS, MISER: [lucky, *METHODS[MISER][1:]]}
+    assert Reached(methods).pick(MISER).spend == 5
+    unlucky = {**METHODS, MISER: [model(0.50, 1), model(0.899, 5, test=0.7)]}
+    reached = Reached(unlucky)
+    assert reached.pick(MISER).spend == 5
+    assert reached.on_test(MISER) == pytest.approx(0.75 / 0.95)
+    assert reached.verdict() == "missed: 78.9% on test queries"
+
+
+def test_a_plain_booster_that_does_not_get_there_counts_with_its_best_round():
+    methods = {MISER: [model(0.9, 10)], PLAIN: [model(0.6, 30, best=False), model(0.7, 40)]}
     reached = Reached(methods)
-    assert reached.costs(ALL, lambda m: m.spend)[PLAIN] == np.inf
-    assert reached.share(MISER, ALL, lambda m: m.spend) == 0.25
+    assert reached.pick(PLAIN) is None
+    assert reached.share(MISER) == 0.25
+    assert reached.verdict() == "missed: 0.25"
+    assert reached.share(PLAIN) == np.inf
+    assert reached.verdict(PLAIN) == "missed: it never gets there"
+
+
+def test_the_interval_is_over_validation_queries():
+    low, high = share_interval(METHODS, MISER)
+    assert low <= Reached(METHODS).share(MISER) <= high
 
 
 def test_the_area_is_that_of_what_validation_chooses():
-    area = areas(METHODS, np.array([0.5, 5.0, 60.0]), np.array([0.2, 0.2]))
-    assert area[MISER] == pytest.approx(np.mean([[0.2, 0.2], [0.899, 0.999], [0.9, 1.0]], axis=0))
-    assert area[PLAIN] == pytest.approx(np.mean([[0.2, 0.2], [0.2, 0.2], [0.9, 1.0]], axis=0))
+    areas = Areas.of(METHODS, np.array([0.2, 0.2]))
+    assert (areas.budgets[0], areas.budgets[-1]) == pytest.approx((0.05, 50))
+    affords = {name: [sum(b >= m.spend for b in areas.budgets) for m in METHODS[name]] for name in METHODS}
+    one, five, twenty = affords[MISER]
+    scores = np.array([0.2, 0.5, 0.899, 0.9]) @ [25 - one, one - five, five - twenty, twenty] / 25
+    assert areas.by_method[MISER][0] == pytest.approx(scores)
+    assert areas.lead(PLAIN)[0] > 0
+    assert areas.lead(MISER) == (0, 0, 0)
+
+
+def test_every_method_has_as_many_models():
+    assert len(margins(12)) == len(stops(300, 12)) == 12
+    assert stops(300, 12)[0] == 1
+    assert stops(300, 12)[-1] == 300
+    assert stops(5, 12) == [1, 2, 3, 4, 5]
+    assert stops(0, 12) == [0]
+    assert stops(9, 1) == [9]
+
+
+def test_results_are_kept(tmp_path):
+    methods = {**METHODS, EARLY: [model(0.1, 1)]}
+    kept = RankingResults("a", "b", methods, np.array([0.1, 0.2]), 0.8, 3.0, "abc")
+    kept.save(tmp_path / "a.json")
+    again = RankingResults.load(tmp_path / "a.json")
+    assert again.title == "a"
+    assert again.methods[EARLY][0].score == pytest.approx(0.15)
+    assert Reached(again.methods).share(MISER) == Reached(METHODS).share(MISER)
+
+
+def results(methods):
+    return RankingResults("some table", "two queries", methods, np.array([0.2, 0.2]), 0.8, 3.0, "abc")
+
+
+def test_the_page_begins_with_what_does_not_hold():
+    cheaper = {**METHODS, EARLY: [model(0.9, 4), model(0.9, 60)]}
+    text = first_lines([results(cheaper)], ["mslr"], None)
+    assert "claim that miser gets to the plain booster's accuracy for 0.1 of its cost holds" in text
+    assert "NDCG@5 for less on some table (4 against 5)" in text
+    assert "early exit is ahead at some spend on some table (by 0.4000 at a spend of 4)" in text
+    assert "is met on 1 of 1 tables (some table met: 0.12" in text
+    assert "| Cronus | 1/4 | not there |" in text
+    assert "Not run this time: mslr." in text
+    dear = {**METHODS, MISER: [model(0.9, 20)], EARLY: [model(0.9, 60)]}
+    text = first_lines([results(dear)], [], None)
+    assert "for 0.1 of its cost does not hold on some table" in text
+    assert "is met on 0 of 1 tables (some table missed: 0.50" in text
+    assert "Early exit nowhere gets to 99 % of the plain booster's NDCG@5 for less" in text
+    assert "nowhere below early exit's" in text
+
+
+@pytest.mark.parametrize(("spend", "holds"), [(30.0, True), (50.0, False)])
+def test_satellite_has_a_verdict(spend, holds):
+    settings = [
+        Setting("miser", "a", 5.0, 0.5, 5.0, 0.95),  # better on test rows alone
+        Setting("miser", "b", spend, 0.9, spend, 0.9),
+        Setting("SVM, everything", "c", 76.0, 0.9, 76.0, 0.9),
+    ]
+    found = SatelliteResults("rows", 76.0, settings, "abc")
+    assert found.pick("miser").setting == "b"
+    assert found.holds() is holds
+    assert ("does not hold on satellite" in satellite_section(found)) is not holds

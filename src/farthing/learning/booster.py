@@ -218,10 +218,22 @@ class Boosting:
     n_before: int = 0
     trees: list[Forest] = field(default_factory=list)
 
-    def round(self, grow: Grow) -> list[Forest]:
+    def round(self, grow: Grow, *, must_split: bool = False) -> list[Forest]:
         """Grow one tree for each output and add them to the scores.
 
         The gradients of all outputs are those before the round.
+
+        Parameters
+        ----------
+        grow : callable
+            Grows a tree.
+        must_split : bool
+            Whether a round none of whose trees has a split is left out, and the result empty.
+
+        Returns
+        -------
+        list of Forest
+            One tree per output.
         """
         gradients, hessians = self.loss.steps(self.target, self.scores)
         grown_now = []
@@ -236,8 +248,11 @@ class Boosting:
             tree = grown.tree
             # The gradient is no longer needed, so its memory takes the leaf values. Leaf indices are always
             # in range; mode="clip" only saves NumPy a buffered copy.
-            self.scores[output] += np.take(tree.value[:, 0], grown.leaf_of_row, out=gradient, mode="clip")
+            np.take(tree.value[:, 0], grown.leaf_of_row, out=gradient, mode="clip")
             grown_now.append(tree.to_output(output, len(gradients)) if len(gradients) > 1 else tree)
+        if must_split and not any(n_splitting_trees(tree) for tree in grown_now):
+            return []
+        self.scores += gradients
         self.trees += grown_now
         return grown_now
 
@@ -250,6 +265,17 @@ class Boosting:
         finally:
             self.scores[:] = scores  # copied back: subtracting the trees again would leave rounding errors
             del self.trees[n_trees:]
+
+
+def n_splitting_trees(forest: Forest) -> int:
+    """Return how many trees of a forest have a split; the others are constants, which cost no evaluation.
+
+    Examples
+    --------
+    >>> n_splitting_trees(Forest.constant([0.5], n_features=1))
+    0
+    """
+    return int((np.diff(forest.offsets) > 1).sum())
 
 
 def constants(start: Floats, n_features: int, category_widths: NDArray[np.int64]) -> Forest:

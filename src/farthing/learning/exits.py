@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base.pareto import pareto
+from farthing.costs import per_price
 from farthing.typing import Floats
 
 # Mean spend, mean error, thresholds.
@@ -128,13 +129,14 @@ class Exits:
         """
         n_stages = len(self.costs)
         whole = self.costs[-1] if self.costs[-1] > 0 else 1.0
-        found = [self.solve(float(tradeoff / whole)) for tradeoff in _TRADEOFFS]
+        found = [self.solve(float(tradeoff)) for tradeoff in per_price(_TRADEOFFS, whole)]
         # Stopping all rows at one stage is always an option.
         alone = np.where(np.arange(n_stages) >= np.arange(n_stages)[:, np.newaxis], ALWAYS, NEVER)
         points = self.best([*found, *alone])
         found = [thresholds for _, _, thresholds in points]
         for (less, _, low), (more, _, high) in pairwise(points):
-            n_steps = min(_MOST_STEPS, int(np.ceil(np.log(more / less) / _STEP))) if less else _MOST_STEPS
+            ratio = float(per_price(more, less))
+            n_steps = min(_MOST_STEPS, int(np.ceil(np.log(ratio) / _STEP))) if less else _MOST_STEPS
             found += [self.between(low, high, step / n_steps) for step in range(1, n_steps)]
         return self.best(found)
 

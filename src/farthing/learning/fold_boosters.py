@@ -28,7 +28,8 @@ class FoldBoosters:
         for boosting, fold in zip(self._boostings, self._trainer.folds, strict=True):
             grow = self._trainer.grow(fold.learn, columns)
             for _ in range(n_rounds if len(columns) else 0):
-                boosting.round(grow)
+                if not boosting.round(grow, must_split=True):
+                    break
 
     def loss(self) -> float:
         """Return the mean loss of the held-out rows."""

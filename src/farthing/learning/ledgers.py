@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet, spending_limit
+from farthing.learning.booster import n_splitting_trees
 from farthing.trees import Forest, Grower, Grown, RowLedgers
 from farthing.typing import Floats
 
@@ -25,6 +26,10 @@ class Ledger(Protocol):
 
     def reserve_trees(self, n_trees: int) -> bool:
         """Count so many more trees against the budget; return False, and count none, if it is too small."""
+        ...
+
+    def release_trees(self, n_trees: int) -> None:
+        """Give back so many of the trees that were counted: those that turned out to have no split."""
         ...
 
     def grow(
@@ -73,7 +78,7 @@ class ModelLedger:
         self._sheet = sheet
         self._budget = budget
         self._tree_cost = tree_cost
-        self._n_trees = before.n_trees - before.n_outputs  # without the constants, one per output
+        self._n_trees = n_splitting_trees(before)
 
     def reserve_trees(self, n_trees: int) -> bool:
         """Count so many more trees against the budget; return False, and count none, if it is too small."""
@@ -84,6 +89,10 @@ class ModelLedger:
                 return False
         self._n_trees += n_trees
         return True
+
+    def release_trees(self, n_trees: int) -> None:
+        """Give back so many of the trees that were counted: those that turned out to have no split."""
+        self._n_trees -= n_trees
 
     def grow(
         self,
@@ -132,7 +141,7 @@ class PerRowLedger:
     most_trees : int or None
         Number of trees that fit into the budget; None if they are free.
     n_trees : int
-        Number of existing trees.
+        Number of existing trees that have a split.
     """
 
     def __init__(
@@ -149,6 +158,10 @@ class PerRowLedger:
             return False
         self._n_trees += n_trees
         return True
+
+    def release_trees(self, n_trees: int) -> None:
+        """Give back so many of the trees that were counted: those that turned out to have no split."""
+        self._n_trees -= n_trees
 
     def grow(
         self,

@@ -201,8 +201,9 @@ class OutOfFoldTrainer:
         # Round 0 is the constant alone, which wins if no round lowers the held-out loss.
         for number in range((self.settings.n_estimators if len(columns) else 0) + 1):
             if number:
-                for boosting, grow in zip(boostings, grows, strict=True):
-                    boosting.round(grow)
+                grown = [b.round(grow, must_split=True) for b, grow in zip(boostings, grows, strict=True)]
+                if not any(grown):
+                    break  # no fold has a split left that reduces its loss
             for boosting, fold in zip(boostings, self.folds, strict=True):
                 held_out[:, fold.held_out] = boosting.scores[:, fold.held_out]
             loss = self.held_out_loss(held_out)
@@ -220,7 +221,8 @@ class OutOfFoldTrainer:
         boosting = self.boosting(self.final)
         grow = self.grow(self.final, columns)
         for _ in range(n_rounds if len(columns) else 0):
-            boosting.round(grow)
+            if not boosting.round(grow, must_split=True):
+                break
         # One tree per output and round.
         return self.forest(boosting, len(boosting.trees) // len(boosting.scores))
 

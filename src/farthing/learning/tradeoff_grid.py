@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from farthing.base import SweepContext
+from farthing.costs import per_price
 
 # Fractions of the initial loss per mean price of a feature. At the last one, a feature of the mean price has
 # to remove a fifth of the loss in the tree that buys it, so only cheap features are bought.
@@ -31,4 +32,4 @@ def relative_tradeoffs(context: SweepContext) -> list[float]:
     [0.0, 0.0003, 0.001]
     """
     mean = context.mean_price
-    return [share / mean if mean else share for share in _TRADEOFFS]
+    return [float(per_price(share, mean)) if mean else share for share in _TRADEOFFS]

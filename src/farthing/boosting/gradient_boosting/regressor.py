@@ -37,7 +37,7 @@ class GradientBoostingRegressor(ContractRegressor):
     Parameters
     ----------
     n_estimators : int
-        Number of trees.
+        Number of trees; fewer if no split is left that reduces the loss.
     learning_rate : float
         Factor applied to the values of each tree.
     max_depth, max_leaf_nodes : int, optional
@@ -160,5 +160,7 @@ def boost(
         )
 
     for _ in range(n_estimators):
-        boosting.round(grow)
+        # Without a split the residuals stay as they are, and so would every further tree.
+        if not boosting.round(grow, must_split=True):
+            break
     return boosting.trees

@@ -15,7 +15,15 @@ from farthing.base import BudgetKind, TrainingSet, ValidatedMixin, ladder
 from farthing.boosting.greedy_miser.model import GreedyMiserModel
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, MiserParameters
 from farthing.boosting.greedy_miser.staged import StagedMixin
-from farthing.learning.booster import Boosting, Grow, TreeSettings, Weighting, constants
+from farthing.boosting.greedy_miser.tree_budget import TreeBudget
+from farthing.learning.booster import (
+    Boosting,
+    Grow,
+    TreeSettings,
+    Weighting,
+    constants,
+    n_splitting_trees,
+)
 from farthing.learning.early_stopping import EarlyStopping
 from farthing.learning.holdout import hold_out
 from farthing.learning.ledgers import Ledger, ModelLedger, PerRowLedger, trees_within
@@ -46,13 +54,13 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
     # Learning.
 
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> GreedyMiserModel:
-        # From all rows, before any are held out.
-        prior = self._loss(rows).start(rows.target, rows.weights)
         stochastic = self.subsample < 1 or self.validation_fraction is not None
         # A fit without chance draws nothing from a RandomState that the caller may share.
         key = _key(self.random_state) if stochastic else 0
         if validation is None and self.validation_fraction is not None:
             rows, validation = hold_out(rows, self.validation_fraction, partial(draw_rows, subkey(key, 0)))
+        loss = self._loss(rows)
+        prior = loss.start(rows.target, rows.weights)
         settings, budget = TreeSettings.of(self), self.hard_cap()
         bins = rows.bins(self.max_bins, settings.n_threads)
         before = self._trees_before(prior, bins)
@@ -60,7 +68,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         prior = before.value[:n_outputs, 0].copy()  # with a warm start, that of the last fit
         progress = self._progress(rows, before, budget)
         boosting = Boosting(
-            self._loss(rows),
+            loss,
             rows.target,
             Weighting.of(rows.weights),
             np.ascontiguousarray(progress.outputs.T),
@@ -73,10 +81,12 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         grower = settings.make_grower(bins, rows.costs, ledger=self.charge, tradeoff=tradeoff)
         grow = self._grow(settings, grower, ledger, boosting, key)
         stopping = None if validation is None else self._early_stopping(validation, before, ledger)
-        self._run_rounds(boosting, grow, ledger, stopping)
+        crowded = self._run_rounds(boosting, grow, ledger, stopping)
         kept = boosting.trees if stopping is None else boosting.trees[: stopping.best * n_outputs]
-        forest = Forest.concat([before, *kept])
-        evaluation_cost = float(self.tree_cost * (forest.n_trees - n_outputs))
+        forest = Forest.concat([before, *_without_last_constants(kept, n_outputs)])
+        evaluation_cost = float(self.tree_cost * n_splitting_trees(forest))
+        if budget is not None:
+            self._warn_of_tree_costs(rows, budget, forest, evaluation_cost, crowded=crowded)
         # Prediction charges features alone, so the cost of the trees is taken off the budget here.
         left = None if budget is None else ledger.feature_budget(budget, evaluation_cost)
         return self.model_type(
@@ -143,7 +153,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
                 owned=progress.touched,
                 n_threads=progress.n_threads,
             )
-        n_trees = before.n_trees - before.n_outputs
+        n_trees = n_splitting_trees(before)
         return PerRowLedger(ledgers, cap=cap, most_trees=most_trees, n_trees=n_trees)
 
     def _grow(
@@ -182,19 +192,44 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
 
     def _run_rounds(
         self, boosting: Boosting, grow: Grow, ledger: Ledger, stopping: EarlyStopping | None
-    ) -> None:
-        """Run rounds until there are enough, the budget has no room for more trees, or the loss stalls."""
+    ) -> bool:
+        """Run rounds until there are enough, no split pays, the budget has no room, or the loss stalls.
+
+        Returns
+        -------
+        bool
+            Whether the budget had no room for more trees.
+        """
         n_outputs = len(boosting.scores)
+        # Without chance, a round without a split would be repeated for ever. Another draw may split again.
+        must_split = self.subsample == 1
         for _ in range(boosting.n_before // n_outputs, self.n_estimators):
             # All trees of a round or none: a round that lacks the trees of some classes would favour the
             # others.
             if not ledger.reserve_trees(n_outputs):
-                return
-            trees = boosting.round(grow)
+                return True
+            trees = boosting.round(grow, must_split=must_split)
+            if not trees:
+                return False
+            ledger.release_trees(n_outputs - sum(map(n_splitting_trees, trees)))
             if stopping is not None:
                 stopping.add(Forest.concat(trees))
                 if self.n_iter_no_change is not None and stopping.rounds_since_best >= self.n_iter_no_change:
-                    return
+                    return False
+        return False
+
+    def _warn_of_tree_costs(
+        self, rows: TrainingSet, budget: float, forest: Forest, evaluation_cost: float, *, crowded: bool
+    ) -> None:
+        """Warn if the trees leave nothing of the budget for features, or the budget ended boosting."""
+        n_outputs = forest.n_outputs
+        tree_budget = TreeBudget(budget, self.tree_cost, n_outputs, self.n_estimators, rows.costs)
+        # With charge="row" the trees of all rounds come before any feature, with "model" those of one round.
+        n_reserved = n_outputs
+        if self.charge == "row":
+            n_reserved = max(n_outputs, self._row_limits(budget, n_outputs)[0])
+        if not tree_budget.warn_of_starved_features(n_reserved) and crowded:
+            tree_budget.warn_of_missing_rounds(forest.n_trees // n_outputs - 1, evaluation_cost)
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield the models of fewer rounds, see `BudgetedEstimator.variants`; the model itself comes last."""
@@ -205,8 +240,16 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         if not (validated or self.tree_cost or self.warm_start):
             for n_rounds in ladder(model.n_rounds)[:-1]:
                 params = {"n_estimators": n_rounds}
-                yield params, self.variant(params, model.first_rounds(n_rounds))
+                # A fit leaves out rounds without a split at its end, which subsamples may have.
+                if model.splits_in(n_rounds):
+                    yield params, self.variant(params, model.first_rounds(n_rounds))
         yield {}, self
+
+
+def _without_last_constants(trees: list[Forest], n_outputs: int) -> list[Forest]:
+    """Return rounds up to the last in which a tree has a split."""
+    splits = [place for place, tree in enumerate(trees) if n_splitting_trees(tree)]
+    return trees[: (splits[-1] // n_outputs + 1) * n_outputs] if splits else []
 
 
 def _key(random_state: Any) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -19,7 +20,7 @@ class GreedyMiserModel(TreeModel):
     Parameters
     ----------
     evaluation_cost : float
-        The cost of evaluating all trees.
+        The cost of evaluating all trees that have a split.
     validation_losses : ndarray of float64, shape (n_rounds_tried,)
         The loss of the validation rows after each round that was tried; empty without such rows.
     """
@@ -43,12 +44,30 @@ class GreedyMiserModel(TreeModel):
 
     def first_rounds(self, n_rounds: int) -> Self:
         """Return the model of the first rounds only."""
-        return replace(
-            self,
-            forest=self.forest.trees(0, (n_rounds + 1) * len(self.prior)),
-            # All rounds have the same number of trees.
-            evaluation_cost=self.evaluation_cost * n_rounds / max(1, self.n_rounds),
-        )
+        forest = self.forest.trees(0, (n_rounds + 1) * len(self.prior))
+        cost = float(self.cumulative_evaluation_cost[forest.n_trees])
+        return replace(self, forest=forest, evaluation_cost=cost)
+
+    def splits_in(self, number: int) -> bool:
+        """Return whether a tree of the round of this number, from 1, has a split."""
+        n_outputs = len(self.prior)
+        sizes = np.diff(self.forest.offsets)[number * n_outputs : (number + 1) * n_outputs]
+        return bool((sizes > 1).any())
+
+    @cached_property
+    def cumulative_evaluation_cost(self) -> NDArray[np.float64]:
+        """The cost of evaluating the first k trees for every k from 0 to all, shape (n_trees + 1,)."""
+        # A tree without a split is a constant, which costs nothing.
+        splits = np.diff(self.forest.offsets) > 1
+        counts = np.concatenate([[0], np.cumsum(splits)])
+        # Multiplied before the division, so that the last is exactly the cost of all trees.
+        return np.asarray(self.evaluation_cost * counts / max(1, counts[-1]))
+
+    def model_cost(self, n_rounds: int | None = None) -> float:
+        """Return the cost of the first rounds by equation 3: of their trees and of all features they test."""
+        last = self.n_rounds if n_rounds is None else n_rounds
+        trees = self.cumulative_evaluation_cost[(last + 1) * len(self.prior)]
+        return float(trees + self.costs.total(self.tested(last)))
 
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""

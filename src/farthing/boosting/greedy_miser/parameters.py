@@ -63,14 +63,16 @@ PARAMETERS = """tradeoff : float
         feature that would take the model over it is not considered. With "row", a row that cannot afford a
         feature continues without it, in training as in prediction.
     tree_cost : float
-        What it costs to evaluate one tree. It counts against the budget and is reported in
-        ``evaluation_cost_``; `spend` is about features alone. With charge="model" a round is grown while the
-        budget has room for its trees beside the features bought. With "row" the trees come first: the cost of
-        all ``n_estimators`` rounds, or of as many as fit into the budget, is set aside, and the rest is for
-        the features of each row, the same in training as in prediction, even if fewer rounds are kept. So
-        choose ``n_estimators`` with the budget in mind.
+        What it costs to evaluate one tree; a tree without a split is a constant and costs nothing. It counts
+        against the budget and is reported in ``evaluation_cost_``; `spend` is about features alone. With
+        charge="model" a round is grown while the budget has room for its trees beside the features bought.
+        With "row" the trees come first: the cost of all ``n_estimators`` rounds, or of as many as fit into
+        the budget, is set aside, and the rest is for the features of each row, the same in training as in
+        prediction, even if fewer rounds are kept. So choose ``n_estimators`` with the budget in mind: a
+        `BudgetWarning` says if the trees leave nothing for features, or the budget ends boosting early.
     n_estimators : int
-        Number of boosting rounds: one tree each, or one tree per class if there are more than two.
+        Number of boosting rounds: one tree each, or one tree per class if there are more than two. Boosting
+        ends earlier if no split is worth its price.
     learning_rate : float
         Factor applied to the values of each tree.
     max_depth, max_leaf_nodes : int, optional
@@ -107,7 +109,7 @@ ATTRIBUTES = """forest_ : Forest
     n_rounds_ : int
         Number of boosting rounds in the model.
     evaluation_cost_ : float
-        ``tree_cost`` times the number of trees.
+        ``tree_cost`` times the number of trees that have a split.
     validation_losses_ : ndarray of float64, shape (n_rounds_tried,)
         The loss of the validation rows after each round tried, smaller is better; empty without such rows."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -74,8 +75,9 @@ def miser_path(
     -------
     Frontier
         One point per trade-off and round: ``params`` has the ``tradeoff``, ``details`` the number of rounds,
-        ``n_rounds``, and the cost of all features that the model may look at, ``model_cost``. The curve of
-        each trade-off is in ``path.by("tradeoff")``, and its ``best`` is the round to take.
+        ``n_rounds``, and the cost of the model by equation 3 of the paper, ``model_cost``: that of its trees,
+        at ``tree_cost`` each, and of all features that it may look at. The curve of each trade-off is in
+        ``path.by("tradeoff")``, and its ``best`` is the round to take. Spends are about features alone.
 
     Examples
     --------
@@ -90,8 +92,10 @@ def miser_path(
     """
     paths = _PathFits.of(estimator, X, y, qid=qid, sample_weight=sample_weight, n_jobs=n_jobs)
     evaluation = paths.evaluation(scoring, validation, test, every)
-    if isinstance(tradeoffs, int):
-        return paths.frontier(_spread_points(paths, evaluation, tradeoffs))
+    if isinstance(tradeoffs, Integral):
+        return paths.frontier(_spread_points(paths, evaluation, int(tradeoffs)))
+    if not isinstance(tradeoffs, Iterable) or getattr(tradeoffs, "shape", None) == ():
+        raise TypeError(f"tradeoffs must be values of lambda, or how many to find; got {tradeoffs!r}")
     values = [float(value) for value in tradeoffs]
     curves = paths.curves(evaluation, [({"tradeoff": v}, {"tradeoff": v}, paths.rows) for v in values])
     return paths.frontier(curves)

@@ -103,8 +103,7 @@ class RoundEvaluation:
                 score,
                 test_spend=test_spend,
                 test_score=test_score,
-                # The cost of all features that the trees test: the second term of equation 3 of the paper.
-                details={"n_rounds": n_rounds, "model_cost": model.costs.total(model.tested(n_rounds))},
+                details={"n_rounds": n_rounds, "model_cost": model.model_cost(n_rounds)},
                 source=partial(first_rounds, estimator, n_rounds),
             )
             for n_rounds, (spend, max_spend, score), (test_spend, _, test_score) in zip(

@@ -16,7 +16,7 @@ from farthing.boosting.greedy_miser.model import GreedyMiserRegressorModel
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, SHARED, Charge, Leaf
 from farthing.costs import CostsLike
 from farthing.learning.losses import SQUARED, Loss, lambdamart
-from farthing.metrics import ndcg, query_codes
+from farthing.metrics import ndcg_by_query, query_codes
 
 
 @register(
@@ -36,7 +36,8 @@ class GreedyMiserRanker(RankerMixin, GreedyMiser, ContractRegressor):
         the change in NDCG; scores start at the mean grade and have no scale. Pairs without a document among
         the top 30 are left out, as in LightGBM's default: they hardly change NDCG.
     k : int
-        The number of rounds is chosen by NDCG@k on the validation rows; `score` is NDCG@k, too.
+        The number of rounds is chosen by the mean NDCG@k of the validation queries, each weighted by the mean
+        weight of its documents; `score` is NDCG@k, too.
     {parameters}
 
     Attributes
@@ -170,7 +171,19 @@ class GreedyMiserRanker(RankerMixin, GreedyMiser, ContractRegressor):
 
     def _validation_loss(self, loss: Loss, rows: TrainingSet, scores: NDArray[np.float64]) -> float:  # noqa: ARG002
         # NDCG rather than the training loss, whose values have no scale with lambdamart.
-        return 1 - ndcg(rows.target, scores[0], qid=rows.qid, k=self.k)
+        seen = rows.weights > 0
+        qid = None if rows.qid is None else rows.qid[seen]
+        by_query = ndcg_by_query(rows.target[seen], scores[0, seen], qid=qid, k=self.k)
+        return 1 - float(np.average(by_query, weights=_query_weights(rows.weights[seen], qid)))
+
+
+def _query_weights(weights: NDArray[np.float64], qid: NDArray[np.int64] | None) -> NDArray[np.float64]:
+    """Return the mean weight of the documents of each query, in the order of the sorted queries."""
+    if qid is None:
+        return np.array([weights.mean()])
+    # Means rather than sums, so that equal weights are no weights: a long query counts like a short one.
+    query = np.unique(qid, return_inverse=True)[1]
+    return np.bincount(query, weights=weights) / np.bincount(query)
 
 
 def _codes(qid: Any) -> NDArray[np.int64] | None:

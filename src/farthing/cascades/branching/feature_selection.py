@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from farthing.costs import RowLedger
+from farthing.costs import RowLedger, per_price
 from farthing.learning.fold_boosters import FoldBoosters
 from farthing.learning.out_of_fold import Columns, OutOfFoldTrainer
 from farthing.table import Bins
@@ -100,7 +100,7 @@ def _best_tried(boosters: FoldBoosters, columns: list[int], ledger: RowLedger) -
     before = boosters.loss_after(owned, _ROUNDS_TRIED)
     after = [boosters.loss_after(np.union1d(owned, [column]), _ROUNDS_TRIED) for column in columns]
     # Rounded to a grid, so that differences in the last bits do not decide between candidates.
-    worth = np.rint((before - np.array(after)) / _power_of_two(before) * _DIGITS) / prices
+    worth = per_price(np.rint((before - np.array(after)) / _power_of_two(before) * _DIGITS), prices)
     return columns[int(worth.argmax())]
 
 
@@ -206,9 +206,8 @@ def _best(gains: Floats, ledger: RowLedger, most: int) -> list[int]:
     # Gains that differ in their last digits count as equal, so that a weight is the same as repeating a row.
     unit = _power_of_two(float(gains.max(initial=0.0)))
     gains = np.rint(gains / unit * _DIGITS)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # A price of zero gives infinity, so free features come first.
-        ratio = np.where((gains > 0) & ~ledger.owned, gains / prices, -np.inf)
+    # A price of zero gives infinity, so free features come first.
+    ratio = np.where((gains > 0) & ~ledger.owned, per_price(gains, prices), -np.inf)
     order = np.argsort(-ratio, kind="stable").tolist()
     gaining = (column for column in order if ratio[column] > -np.inf and ledger.affords(column))
     return [*islice(gaining, most)]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ClassifierModel
-from farthing.cascades.early_exit.model import EarlyExitModel
+from farthing.cascades.early_exit.model import Descent, EarlyExitModel
 from farthing.costs import RowLedger
 from farthing.walks import ForestPolicy, Policy
 
@@ -38,6 +38,13 @@ class EarlyExitClassifierModel(EarlyExitModel, ClassifierModel):
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Answer many rows, exit by exit; see `FittedModel.outputs`."""
+        outputs, acquired, _ = self.leave(values, budget, n_threads)
+        return outputs, acquired
+
+    def leave(
+        self, values: NDArray[np.floating], budget: NDArray[np.float64] | None, n_threads: int = 1
+    ) -> Descent:
+        """Send rows from exit to exit until their top class is likely enough; see `descend`."""
         return self.descend(
             values, budget, lambda _number, _of, outputs, _rows: ~self.is_clear(outputs), n_threads
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,24 @@ def exit_trees(forest: Forest, rounds_per_exit: int) -> tuple[int, ...]:
     first = trees_per_round if (sizes == 1).all() else 0
     step = rounds_per_exit * trees_per_round
     return (*range(first + step, forest.n_trees, step), forest.n_trees)
+
+
+class Descent(NamedTuple):
+    """Rows that were sent from exit to exit until they left.
+
+    Attributes
+    ----------
+    outputs : ndarray of float64, shape (n_rows, n_outputs)
+        Raw outputs at the exit of each row.
+    acquired : ndarray of bool, shape (n_rows, n_features)
+        What each row bought.
+    n_trees : ndarray of int64, shape (n_rows,)
+        How many trees each row walked.
+    """
+
+    outputs: NDArray[np.float64]
+    acquired: NDArray[np.bool_]
+    n_trees: NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -80,7 +98,7 @@ class EarlyExitModel(FittedModel):
         budget: NDArray[np.float64] | None,
         stays: Stays,
         n_threads: int = 1,
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    ) -> Descent:
         """Send rows from exit to exit until they leave.
 
         Parameters
@@ -96,20 +114,35 @@ class EarlyExitModel(FittedModel):
 
         Returns
         -------
-        outputs : ndarray of float64, shape (n_rows, n_outputs)
-        acquired : ndarray of bool, shape (n_rows, n_features)
+        Descent
         """
         predictor = self.inner.predictor
         progress = Progress(values, len(self.prior), self.costs, budget=budget, n_threads=n_threads)
-        rows = np.arange(len(values))
+        rows, n_trees = np.arange(len(values)), np.zeros(len(values), dtype=np.int64)
         begin, exits = 0, self.exits
         for number, end in enumerate(exits, start=1):
             # Outputs, purchases and budgets of rows that left stay in ``progress`` as they were.
             predictor.advance(progress, begin, end, rows)
+            n_trees[rows] = end
             if end < exits[-1]:
                 rows = rows[stays(number, len(exits), progress.outputs[rows], rows)]
             begin = end
-        return progress.outputs, progress.acquired
+        return Descent(progress.outputs, progress.acquired, n_trees)
+
+    @property
+    def evaluation_cost(self) -> float:
+        """The cost of evaluating all trees, which a row pays that never leaves; 0 if trees are free."""
+        return float(self._evaluation_costs[-1])
+
+    def evaluation_costs(self, n_trees: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return the cost of evaluating the first trees, as many as each row walked, shape (n_rows,)."""
+        return self._evaluation_costs[n_trees]
+
+    @cached_property
+    def _evaluation_costs(self) -> NDArray[np.float64]:
+        # Only models with a cost per tree have an account of it.
+        free = np.zeros(self.inner.forest.n_trees + 1)
+        return np.asarray(getattr(self.inner, "cumulative_evaluation_cost", free))
 
     def check(self) -> None:
         """Raise ValueError if the exits do not fit the boosted model."""

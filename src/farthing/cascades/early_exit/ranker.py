@@ -14,7 +14,7 @@ from farthing.base.inputs import check_cap, check_caps
 from farthing.base.parameters import NON_NEGATIVE, at_least
 from farthing.boosting import GreedyMiserRanker, GreedyMiserRegressor
 from farthing.cascades.early_exit.base import CONSTRAINTS, EarlyExitBase
-from farthing.cascades.early_exit.model import is_made_of_trees
+from farthing.cascades.early_exit.model import Descent, is_made_of_trees
 from farthing.cascades.early_exit.query_walk import QueryWalk
 from farthing.cascades.early_exit.ranker_model import EarlyExitRankerModel
 from farthing.costs import CostsLike
@@ -74,6 +74,8 @@ class EarlyExitRanker(RankerMixin, EarlyExitBase, ContractRegressor):
         As given.
     k_, rounds_per_exit_ : int
         As given.
+    evaluation_cost_ : float
+        The cost of all trees, which a document pays that stays to the end; see `evaluation_costs`.
 
     References
     ----------
@@ -206,20 +208,39 @@ class EarlyExitRanker(RankerMixin, EarlyExitBase, ContractRegressor):
         -------
         Decisions
         """
+        outputs, acquired, _ = self._rank(X, qid, budget, refused)
+        model = self.fitted_
+        if not len(outputs):
+            return Decisions(np.empty(0), None, np.empty(0), acquired)
+        prediction, _ = model.results(model.settle(outputs, acquired))
+        return Decisions(prediction, None, model.costs.total_rows(acquired), acquired)
+
+    def evaluation_costs(
+        self, X: Any, *, qid: Any = None, budget: Any = None, refused: Any = None
+    ) -> NDArray[np.float64]:
+        """Return the cost of the trees that each document walked; parameters as in `predict`.
+
+        It is beside the spend, which is about features alone: ``tree_cost`` of the estimator for each tree up
+        to the exit that has a split.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows,)
+        """
+        return self.fitted_.evaluation_costs(self._rank(X, qid, budget, refused).n_trees)
+
+    def _rank(self, X: Any, qid: Any, budget: Any, refused: Any) -> Descent:
         self.check_ready()
         model = self.fitted_
         encoded = encode(model.schema, X, type(self).__name__, needed=self._needed(refused), min_rows=0)
         n_rows = len(encoded.values)
-        if not n_rows:
-            nothing = np.empty(0)
-            return Decisions(nothing, None, nothing, np.empty(encoded.values.shape, dtype=np.bool_))
-        query = query_codes(qid, n_rows)
+        # Without rows there is no query to code.
+        query = query_codes(qid, n_rows) if n_rows else np.empty(0, dtype=np.int64)
         caps = check_caps(model.budget if budget is None else budget, n_rows)
         flags = None if refused is None else refused_flags(model.schema, X, refused, n_rows)
-        outputs, acquired = model.rank(encoded.values, caps, query, self.n_threads(), flags)
-        encoded.check(acquired)
-        prediction, _ = model.results(model.settle(outputs, acquired))
-        return Decisions(prediction, None, model.costs.total_rows(acquired), acquired)
+        found = model.rank(encoded.values, caps, query, self.n_threads(), flags)
+        encoded.check(found.acquired)
+        return found
 
     def walk_query(
         self,

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import RegressorModel
-from farthing.cascades.early_exit.model import EarlyExitModel
+from farthing.cascades.early_exit.model import Descent, EarlyExitModel
 from farthing.costs import RowLedger
 from farthing.walks import ForestPolicy, Policy, RowWalk, walk_to_end
 
@@ -41,7 +41,8 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Score the documents of one query; see `FittedModel.outputs`."""
-        return self.rank(values, budget, np.zeros(len(values), dtype=np.int64), n_threads)
+        outputs, acquired, _ = self.rank(values, budget, np.zeros(len(values), dtype=np.int64), n_threads)
+        return outputs, acquired
 
     def outputs_refused(
         self,
@@ -53,7 +54,9 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Score the documents of one query, some of whose entries are refused."""
-        return self.rank(values, budget, np.zeros(len(values), dtype=np.int64), n_threads, refused)
+        query = np.zeros(len(values), dtype=np.int64)
+        outputs, acquired, _ = self.rank(values, budget, query, n_threads, refused)
+        return outputs, acquired
 
     def rank(
         self,
@@ -62,7 +65,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         query: NDArray[np.int64],
         n_threads: int = 1,
         refused: NDArray[np.bool_] | None = None,
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    ) -> Descent:
         """Score the documents of many queries, given the query of each row, shape (n_rows,).
 
         ``refused``, shape (n_rows, n_features), are the entries that are not available.
@@ -80,15 +83,16 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
             return self.descend(values, budget, stays, n_threads)
         caps = np.full(len(values), np.inf) if budget is None else budget
         outputs, acquired = np.empty((len(values), len(self.prior))), np.zeros(values.shape, dtype=np.bool_)
+        n_trees = np.zeros(len(values), dtype=np.int64)
         for documents in _by_query(query):
-            outputs[documents], acquired[documents] = self._walk_query(
+            outputs[documents], acquired[documents], n_trees[documents] = self._walk_query(
                 values[documents], refused[documents], caps[documents]
             )
-        return outputs, acquired
+        return Descent(outputs, acquired, n_trees)
 
     def _walk_query(
         self, values: NDArray[np.floating], refused: NDArray[np.bool_], budget: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    ) -> Descent:
         """Score the documents of one query by walks, from exit to exit."""
         policies = [ForestPolicy.of(self.inner.predictor) for _ in values]
         walks = []
@@ -104,9 +108,10 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
                 policies[document].end = end
                 walks[document].resume()
                 walk_to_end(walks[document], values[document], refused[document])
-        return (
+        return Descent(
             np.stack([walk.output() for walk in walks]),
             np.array([walk.ledger.bought for walk in walks], dtype=np.bool_),
+            np.array([policy.end for policy in policies], dtype=np.int64),
         )
 
     def keeps(self, number: int, of: int, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.cascades.miser_cascade.forward_selection import forward_order
-from farthing.costs import CostSheet, RowLedger
+from farthing.costs import CostSheet, RowLedger, per_price
 from farthing.learning.feature_prices import by_price, free_columns
 from farthing.learning.out_of_fold import Columns, Holdings, OutOfFoldTrainer
 
@@ -111,10 +111,10 @@ def miser_order(trainer: OutOfFoldTrainer, cap: float | None) -> Columns:
     losses = trainer.loss.values(trainer.rows.target[learn], boosting.scores[:, learn])
     whole = float(losses @ trainer.rows.weights[learn]) / boosting.weighting.unit
     # Here even removing the whole loss would only just pay for the cheapest feature.
-    tradeoff = whole / alone[alone > 0].min()
-    least = _LEAST_TRADEOFF * whole / costs.total(costs.features)
+    tradeoff = float(per_price(whole, alone[alone > 0].min()))
+    least = float(per_price(_LEAST_TRADEOFF * whole, costs.total(costs.features)))
     grower = trainer.grower(tradeoff)
-    while tradeoff > least and _affordable(costs, holdings):
+    while tradeoff >= least and _affordable(costs, holdings):
         owned, scores, n_trees = holdings.owned, boosting.scores.copy(), len(boosting.trees)
         boosting.round(trainer.buy(grower, learn, holdings))
         if (holdings.owned == owned).all():

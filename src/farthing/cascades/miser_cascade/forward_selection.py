@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from farthing.costs import CostSheet, RowLedger
+from farthing.costs import CostSheet, RowLedger, per_price
 from farthing.learning.fold_boosters import FoldBoosters
 from farthing.learning.folds import Fold
 from farthing.learning.out_of_fold import Columns, OutOfFoldTrainer
@@ -63,7 +63,7 @@ def forward_order(trainer: OutOfFoldTrainer, free: Columns, most: int) -> Column
         # Measured before the last purchase, so the gain is stale: it is measured again and queued.
         if n_owned < len(order):
             gain = trial.gain(left)
-            worth = -gain / ledger.price_all(left) if gain > least else 0.0
+            worth = -float(per_price(gain, ledger.price_all(left))) if gain > least else 0.0
             heapq.heappush(queue, (worth, left, len(order)))
         elif worth < 0:
             trial.own(left)

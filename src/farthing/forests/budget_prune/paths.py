@@ -194,7 +194,7 @@ def greedy_feature_path(  # noqa: PLR0917 - as prune_path
         tradeoffs.append(max(tradeoffs[-1], ratio))
     drop = np.where(trees.feature >= 0, step[trees.feature], 0)
     drop = _nested(problem.predictor, drop)
-    return problem.path(gains, [float(tradeoff) for tradeoff in tradeoffs], drop)
+    return problem.path(gains, [_as_float(tradeoff) for tradeoff in tradeoffs], drop)
 
 
 def _greedy_removals(
@@ -232,7 +232,12 @@ def _greedy_removals(
 
 def _tradeoffs(p: NDArray[np.int64], q: NDArray[np.int64], rate: Fraction) -> list[float]:
     """Return the breakpoints p/q in the unit of the trade-off, preceded by 0."""
-    return [0.0, *(float(Fraction(int(a), int(b)) * rate) for a, b in zip(p, q, strict=True))]
+    return [0.0, *(_as_float(Fraction(int(a), int(b)) * rate) for a, b in zip(p, q, strict=True))]
+
+
+def _as_float(tradeoff: Fraction) -> float:
+    """Return a trade-off as a float; the largest, if it is more than a float holds, as for tiny prices."""
+    return float(min(tradeoff, Fraction(sys.float_info.max)))
 
 
 def _nested(predictor: Predictor, drop: NDArray[np.int64]) -> NDArray[np.int64]:

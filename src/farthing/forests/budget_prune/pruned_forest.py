@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from farthing.base import AnyBudgetMixin, BudgetKind, ContractClassifier, TrainingSet, normalise, register
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import CLASS_WEIGHT, NON_NEGATIVE, at_least, between, one_of
-from farthing.costs import CostSheet, CostsLike, spending_limit
+from farthing.costs import CostSheet, CostsLike, per_price, spending_limit
 from farthing.forests.budget_prune.paths import exact_path
 from farthing.forests.budget_prune.problem import PruningProblem
 from farthing.forests.budget_rf.forest import BudgetForestClassifier
@@ -217,7 +217,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         if self.cost_rule == "penalty":
             full_cost = costs.total(costs.features)
             # If all features are free, any divisor will do: every price is zero.
-            tradeoff = self.growth_tradeoff / (full_cost if full_cost > 0 else 1.0)
+            tradeoff = float(per_price(self.growth_tradeoff, full_cost if full_cost > 0 else 1.0))
         return BudgetForestClassifier(
             cost_rule=self.cost_rule,
             tradeoff=tradeoff,

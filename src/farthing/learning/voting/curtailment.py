@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import curtailed
-from farthing.costs import CostSheet, RowLedger
+from farthing.costs import CostSheet, RowLedger, per_price
 from farthing.learning.score_bounds import node_bounds
 from farthing.table.bins import plain
 from farthing.trees import Forest, Predictor
@@ -73,8 +73,7 @@ def _by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: Co
     order: list[int] = []
     while left:
         prices = np.array([ledger.price(column) for column in left])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            worth = np.where(prices > 0, weight[left] / prices, np.inf)
+        worth = np.where(prices > 0, per_price(weight[left], prices), np.inf)
         # Ties, such as those of free columns, go to the larger weight, then to the earlier column.
         best = int(np.lexsort((left, -weight[left], -worth))[0])
         order.append(left.pop(best))

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import SweepContext, documented, register
 from farthing.boosting import AdaBoostClassifier
-from farthing.costs import CostsLike
+from farthing.costs import CostsLike, per_price
 from farthing.neighbors.acquisition.margins import Unmeasured
 from farthing.neighbors.acquisition.neighborhood import NEIGHBORS, NeighborhoodClassifier
 
@@ -29,7 +29,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
     price = context.mean_price
     return {
         # With free features any trade-off gives the same model.
-        "tradeoff": [gain / price if price else gain for gain in _GAINS],
+        "tradeoff": [float(per_price(gain, price)) if price else gain for gain in _GAINS],
         "max_rows": [None if context.n_rows <= _SWEEP_ROWS else _SWEEP_ROWS],
     }
 

@@ -119,8 +119,8 @@ class SamplingPlan:
         # instead.
         free = costs == 0 if sampling == "cost" else np.zeros(len(costs), dtype=np.bool_)
         # Importance sampling: the vote of a learner drawn with probability ~ alpha / cost is multiplied by
-        # its cost. The mean of the draws times the sum of alpha / cost, `scale`, is then an unbiased estimate
-        # of the vote of all learners that are drawn (theorem 5 and its proof).
+        # its cost. For any fixed number of draws, their mean times the sum of alpha / cost, `scale`, is then
+        # an unbiased estimate of the vote of all learners that are drawn (theorem 5 and its proof).
         weights = np.where(free, 0.0, _normal(costs)) if sampling == "cost" else np.ones(len(costs))
         ratios = np.divide(votes.alphas, weights, out=np.zeros_like(weights), where=~free)
         steps = _steps(votes)

@@ -231,8 +231,9 @@ class TopVotePolicy(VotePolicy):
         plan = self._plan
         while self._place < len(plan.order) and self.samples < plan.max_samples:
             reach = float(plan.reach[self._place])
-            # A sum of zero is the first class, as is a negative one.
-            if plan.curtail and (self._sum > reach or self._sum <= -reach):
+            # A sum of zero is the first class, as is a negative one. Not before anything is read: such a row
+            # gets the prior, which may be the other label.
+            if plan.curtail and self._has_read and (self._sum > reach or self._sum <= -reach):
                 return None
             learner = int(plan.order[self._place])
             self._place += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,8 @@ def kept_trial(folder: Path, name: str, make: Callable[[], Mapping[str, NDArray[
     file = folder / f"{name.replace(' ', '_')}.npz"
     if not file.exists():
         part = file.with_suffix(".part.npz")
-        np.savez(part, **make())
+        figures: dict[str, Any] = dict(make())
+        np.savez(part, **figures)
         part.rename(file)  # a run that is cut off leaves no half file
     with np.load(file) as stored:
         return {key: np.asarray(stored[key]) for key in stored.files}

@@ -73,7 +73,7 @@ class Purchases:
         # even if a group that was paid for in between has lowered its price.
         self._beyond: NDArray[np.bool_] = np.zeros(len(self._costs), dtype=np.bool_)
         self._places: list[int] = []
-        self._paid: list[float] = []
+        self._weighed: list[float] = []
         self._spent: list[float] = []
         #: Rounds before the first chosen learner that could not be afforded; None if there was none.
         self.n_before_refusal: int | None = None
@@ -104,7 +104,7 @@ class Purchases:
 
     def _take(self, place: int) -> None:
         self._places.append(place)
-        self._paid.append(float(self._costs[place]))
+        self._weighed.append(float(self._costs[place]))
         if place > 0:
             self._ledger.buy(place - 1)
             sheet = self._ledger.sheet
@@ -123,7 +123,7 @@ class Purchases:
             "round": np.arange(1, len(places) + 1),
             "feature": names[places],
             "edge": np.array(edges),
-            "cost": np.array(self._paid),
+            "cost": np.array(self._weighed),
             "spent": spent,
             "left": (np.inf if self._ledger.budget is None else self._ledger.budget) - spent,
         }

@@ -18,10 +18,11 @@ from farthing.boosting import AdaBoostBTClassifier, AdaBoostClassifier, AdaBoost
 from farthing.costs import CostSheet
 from farthing.datasets import load_heart_disease, load_table
 from farthing.forests import BudgetTreeClassifier
+from farthing.table import PreparedTable
 
 Rule: TypeAlias = Literal["basic", "greedy", "smoothed", "speedboost", "hybrid"]
-# X and y to train on, X and y to test on.
-Parts: TypeAlias = tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.float64], NDArray[np.int64]]
+# X and y to train on, X and y to test on; the tables are read once for all fits of a trial.
+Parts: TypeAlias = tuple[PreparedTable, NDArray[np.int64], PreparedTable, NDArray[np.int64]]
 BUDGETS = np.arange(2.0, 31.0, 2.0)
 RULES: Final[tuple[Rule, ...]] = ("basic", "greedy", "smoothed", "speedboost", "hybrid")
 METHODS: Final = (*RULES, "rs")
@@ -59,8 +60,15 @@ class Setting:
         """Return X and y to train on, X and y to test on."""
         rows = np.random.default_rng(seed).permutation(len(self.y))
         train, test = rows[: self.n_train], rows[self.n_train : self.n_train + self.n_test]
-        X = self.X.astype(np.float64)
-        return X[train], self.y[train], X[test], self.y[test]
+        return prepared(self.X.astype(np.float64), self.y, train, test)
+
+
+def prepared(
+    X: NDArray[np.float64], y: NDArray[np.int64], train: NDArray[np.int64], test: NDArray[np.int64]
+) -> Parts:
+    """Return some rows to train on and others to test on, as tables of one schema."""
+    whole = PreparedTable.of(X)
+    return whole.take(train), y[train], whole.take(test), y[test]
 
 
 def thresholds(X: pd.DataFrame) -> NDArray[np.bool_]:
@@ -139,7 +147,8 @@ def run_trial(setting: Setting, seed: int, size: Size) -> Figures:
         mean spend, "tree_spend", by `LEAVES`; "greedy_spent" and "smoothed_spent", of TRAP_BUDGET.
     """
     parts = X, y, X_test, y_test = setting.draw(seed)
-    costs = np.asarray(np.random.default_rng(seed + 10_000).uniform(0, 2, size=X.shape[1]))
+    drawn = np.random.default_rng(seed + 10_000).uniform(0, 2, size=X.shape[1])
+    costs = CostSheet.of(drawn, X.schema.names)
     figures, spent = curves(parts, costs, size.n_rounds)
     full = AdaBoostClassifier(n_estimators=setting.rounds, intercept=False).fit(X, y)
     figures["adaboost"] = np.array(percent_wrong(full.decision_function(X_test), y_test))
@@ -150,7 +159,7 @@ def run_trial(setting: Setting, seed: int, size: Size) -> Figures:
     return figures | {f"{rule}_spent": np.array(spent[rule]) for rule in ("greedy", "smoothed")}
 
 
-def curves(parts: Parts, costs: NDArray[np.float64], n_rounds: int) -> tuple[Figures, dict[Rule, float]]:
+def curves(parts: Parts, costs: CostSheet, n_rounds: int) -> tuple[Figures, dict[Rule, float]]:
     """Return the errors at each budget by method, and what each rule spends of TRAP_BUDGET."""
     X, y, X_test, y_test = parts
     errors: Figures = {}
@@ -187,9 +196,7 @@ def percent_wrong(votes: NDArray[np.float64], y: NDArray[np.int64]) -> float:
     return 100 * float(wrong.mean())
 
 
-def _tree(
-    X: NDArray[np.float64], y: NDArray[np.int64], costs: NDArray[np.float64], leaves: int
-) -> BudgetTreeClassifier:
+def _tree(X: PreparedTable, y: NDArray[np.int64], costs: CostSheet, leaves: int) -> BudgetTreeClassifier:
     """Fit a plain CART tree: Gini impurity, prices without weight."""
     tree = BudgetTreeClassifier(
         impurity="gini", cost_rule="penalty", tradeoff=0.0, max_leaf_nodes=leaves, costs=costs
@@ -225,6 +232,6 @@ def yahoo_like(
 def run_yahoo(seed: int, size: Size) -> Figures:
     """Run one trial of figure 2."""
     prices = yahoo_sheet().own
-    cut = size.yahoo_train
-    X, y = yahoo_like(seed, prices, cut + size.yahoo_test)
-    return curves((X[:cut], y[:cut], X[cut:], y[cut:]), prices, size.n_rounds)[0]
+    X, y = yahoo_like(seed, prices, size.yahoo_train + size.yahoo_test)
+    parts = prepared(X, y, *np.split(np.arange(len(y)), [size.yahoo_train]))
+    return curves(parts, CostSheet.of(prices, parts[0].schema.names), size.n_rounds)[0]

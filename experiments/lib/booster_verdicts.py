@@ -83,22 +83,24 @@ def tree_verdict(results: Results) -> tuple[bool, str]:
         wins = [duel for duel in met if duel.worst < 0]
         if wins:
             top = min(wins, key=lambda duel: duel.error - duel.rule_error)
+            last = min(float(found[rule][:, -1].mean()) for rule in RULES)
             lines.append(
-                f"{name} (with {', '.join(str(duel.leaves) for duel in wins)} leaves; with {top.leaves} "
-                f"{top.error:.1f} % at a mean spend of {top.spend:.1f}, the best rule {top.rule_error:.1f} % "
-                f"at a budget of {top.budget:g})"
+                f"  - {name}: trees of {', '.join(str(duel.leaves) for duel in wins)} leaves. Those of "
+                f"{top.leaves} leaves have an error of {top.error:.1f} % at a mean spend of {top.spend:.1f}; the "
+                f"best rule has {top.rule_error:.1f} % at a budget of {top.budget:g} and {last:.1f} % at "
+                f"{BUDGETS[-1]:g}."
             )
         elif all(duel.best > 0 for duel in met):
             beaten.append(name)
     if not lines:
         return True, "- Trees that ignore costs beat every rule, at the same spend, on no set."
-    return False, (
-        "- **Budgeted boosting outperforms pruned decision trees** (the abstract). Not on "
-        + "; ".join(lines)
-        + ": there trees that ignore costs have a lower error than every rule at the least budget that "
-        "covers their mean spend, each by a 95 % interval. A rule beats trees of every size on "
-        + f"{', '.join(beaten) or 'no set'}."
+    head = (
+        f"- **Budgeted boosting outperforms pruned decision trees** (abstract): not on {len(lines)} of "
+        f"{len(results)} sets. There trees that ignore costs have a lower error than each of the rules at the "
+        "least budget that covers the trees' mean spend, by 95 % intervals. A rule beats trees of every size "
+        f"on {', '.join(beaten) or 'no set'}."
     )
+    return False, "\n".join([head, *lines])
 
 
 @dataclass(frozen=True)
@@ -158,5 +160,6 @@ def judged(results: Results) -> tuple[list[str], list[str]]:
         if missed:
             fails.append(f"- {text}: not on {', '.join(missed)} ({len(missed)} of {len(names)} sets).")
         elif names:
-            holds.append(f"- {text}: on {'all ' * (len(names) > 1)}{len(names)} sets that it is said of.")
+            where = f"on all {len(names)} sets" if claim.of is None else "yes"
+            holds.append(f"- {text}: {where}.")
     return fails, holds

@@ -86,8 +86,8 @@ def tree_verdict(results: Results) -> tuple[bool, str]:
             last = min(float(found[rule][:, -1].mean()) for rule in RULES)
             lines.append(
                 f"  - {name}: trees of {', '.join(str(duel.leaves) for duel in wins)} leaves. Those of "
-                f"{top.leaves} leaves have an error of {top.error:.1f} % at a mean spend of {top.spend:.1f}; the "
-                f"best rule has {top.rule_error:.1f} % at a budget of {top.budget:g} and {last:.1f} % at "
+                f"{top.leaves} leaves have an error of {top.error:.1f} % at a mean spend of {top.spend:.1f}; "
+                f"the best rule has {top.rule_error:.1f} % at a budget of {top.budget:g} and {last:.1f} % at "
                 f"{BUDGETS[-1]:g}."
             )
         elif all(duel.best > 0 for duel in met):
@@ -96,7 +96,7 @@ def tree_verdict(results: Results) -> tuple[bool, str]:
         return True, "- Trees that ignore costs beat every rule, at the same spend, on no set."
     head = (
         f"- **Budgeted boosting outperforms pruned decision trees** (abstract): not on {len(lines)} of "
-        f"{len(results)} sets. There trees that ignore costs have a lower error than each of the rules at the "
+        f"{len(results)} sets. There trees that ignore costs have a lower error than each rule at the "
         "least budget that covers the trees' mean spend, by 95 % intervals. A rule beats trees of every size "
         f"on {', '.join(beaten) or 'no set'}."
     )

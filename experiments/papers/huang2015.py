@@ -132,7 +132,7 @@ def draw_figure3(results: Results, folder: Path) -> None:
     axis.set_xscale("log")
     axis.set_xlabel("nodes of the tree at most (diamonds: AdaBoost)")
     axis.set_ylabel("test error, percent")
-    axis.legend(fontsize=8, ncol=3)
+    axis.legend(fontsize=8, ncol=5, loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False)
     figure.tight_layout()
     figure.savefig(folder / "huang2015-figure3.png", dpi=110)
     plt.close(figure)

@@ -23,7 +23,7 @@ constexpr double kVoteGrid = 1.0 / 4294967296.0;
 struct BoostingRound {
     double edge = 0;
     double alpha = 0;
-    bool perfect = false;  // no error on any row whose weight is above zero on the grid
+    bool perfect = false;  // no error on any row of positive weight
 };
 
 class AdaBoost {
@@ -69,14 +69,18 @@ public:
             trees_.push_back(learner_.tree(fixed_, column, max_depth, votes_.data()));
         }
         std::int64_t wrong = 0;
+        double exact_wrong = 0;
         for (std::size_t i = 0; i < labels_.size(); ++i) {
-            if (labels_[i] != votes_[i]) wrong += std::abs(fixed_.values[i]);
+            if (labels_[i] == votes_[i]) continue;
+            wrong += std::abs(fixed_.values[i]);
+            exact_wrong += std::fabs(signed_[i]);
         }
         BoostingRound round;
-        round.perfect = wrong == 0;
+        // On the grid the weight of a row may be zero, and the edge 1; the floats still tell that it is wrong.
+        round.perfect = exact_wrong == 0;
         round.edge = normalized(abs_sum_ - 2 * wrong);
-        const double alpha = round.perfect ? max_alpha_ : std::fmin(std::atanh(round.edge), max_alpha_);
-        round.alpha = std::nearbyint(alpha / kVoteGrid) * kVoteGrid;
+        const double alpha = wrong > 0 ? std::atanh(round.edge) : 0.5 * std::log((1 - exact_wrong) / exact_wrong);
+        round.alpha = std::nearbyint(std::fmin(alpha, max_alpha_) / kVoteGrid) * kVoteGrid;
         // Weight of a wrong row relative to a correct one; capped to stay finite.
         const double factor = std::exp(std::fmin(2 * round.alpha, 700.0));
         double sum = 0;

@@ -77,8 +77,10 @@ VoteResult take_top_votes(const VotePlan& plan, const Votes& votes, RowAccount& 
     VoteResult result;
     for (index_t place = 0; place < plan.order.size && result.samples < plan.max_samples; ++place) {
         const double reach = plan.reach[place];
-        // A sum of zero is the first class, as is a negative one.
-        if (plan.curtail && (result.output > reach || result.output <= -reach)) break;
+        // A sum of zero is the first class, as is a negative one. Not before the first purchase: a row that bought
+        // nothing gets the prior, which may be the other label.
+        const bool has_bought = account.version() > account.refusals();
+        if (plan.curtail && has_bought && (result.output > reach || result.output <= -reach)) break;
         const index_t learner = plan.order[place];
         if (!account.affords(plan.features(learner))) continue;
         result.output += plan.grid_vote(learner, votes.vote(learner, read));

@@ -159,3 +159,13 @@ def test_a_loaded_model_knows_its_edges(tmp_path: Path) -> None:
     store.write(tmp_path / "bad", "AdaBoostClassifier", state)
     with pytest.raises(FileError, match="edges must be"):
         load(tmp_path / "bad")
+
+
+def test_a_row_of_hardly_any_weight_is_learned_too() -> None:
+    """The first stump misses only the last row, whose weight is far below the grid of the integer sums."""
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0], [0.0, 0.5]])
+    y = np.array([0, 1, 0, 1, 1])
+    model = AdaBoostClassifier(n_estimators=300).fit(X, y, sample_weight=[1, 1, 1, 1, 1e-30])
+    assert model.edges_[0] == 1.0
+    assert model.estimator_weights_[0] == pytest.approx(0.5 * np.log(4e30))
+    assert np.array_equal(model.predict(X), y)

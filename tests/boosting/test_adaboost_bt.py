@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from numpy.typing import NDArray
 
 import farthing
 from farthing.boosting import AdaBoostBTClassifier, AdaBoostClassifier
+from farthing.boosting.adaboost_bt.purchases import HybridPurchases, Purchases
 from farthing.boosting.adaboost_bt.selection_rules import RULES, best, smoothed
 from farthing.costs import CostSheet, Group
+from farthing.frontier import BudgetedClassifier
 
 BUILT_IN = [*RULES, "hybrid"]
 NAMES = [f"x{j}" for j in range(6)]
@@ -41,6 +44,13 @@ def in_turn(scores: NDArray[np.float64], edge: NDArray[np.float64], cost: NDArra
         order.append(place)
         edge[place] = 0.0
     return order
+
+
+def weighed(feature: str, owned: Collection[str]) -> float:
+    """What a feature costs in a rule: its own price, bought or not, and the shared cost if that is unpaid."""
+    groups = [group for group in SHEET.groups.values() if feature in group.members]
+    unpaid = [group.cost for group in groups if not set(group.members) & set(owned)]
+    return SHEET.own[NAMES.index(feature)] + sum(unpaid)
 
 
 def bt(**settings: Any) -> AdaBoostBTClassifier:
@@ -98,8 +108,8 @@ def test_the_path_obeys_the_rule_and_the_budget(rule: str, exhaust: bool) -> Non
     for feature, cost, spent, left in zip(
         path["feature"], path["cost"], path["spent"], path["left"], strict=True
     ):
+        assert cost == (weighed(feature, owned) if feature else 0.0)
         owned += [feature] if feature else []
-        assert cost == (SHEET.total([feature]) if feature else 0.0)
         assert spent == SHEET.total(set(owned))
         assert left == 4.0 - spent
     assert 0 < path["spent"][-1] <= 4.0
@@ -109,16 +119,17 @@ def test_the_path_obeys_the_rule_and_the_budget(rule: str, exhaust: bool) -> Non
 
 
 @pytest.mark.parametrize("rule", list(RULES))
-def test_each_round_takes_the_best_score_at_the_full_cost(rule: str) -> None:
+def test_each_round_takes_the_best_score(rule: str) -> None:
     """Replay the rounds: among all columns' best stumps, the one taken has the largest score."""
     X, y = problem(1)
     model = bt(rule=rule, n_estimators=12, intercept=False).fit(X, y)
-    costs = np.array([SHEET.total([name]) for name in NAMES])
     weights = np.full(len(y), 1 / len(y))
     signs = np.where(y == 1, 1.0, -1.0)
     votes, _ = model.fitted_.votes_by_tree(model.schema_.encode(X).values)
     spent = 0.0
     for number in range(12):
+        owned = model.path_["feature"][:number].tolist()
+        costs = np.array([weighed(name, owned) for name in NAMES])
         edges = np.array(
             [
                 AdaBoostClassifier(n_estimators=1, intercept=False)
@@ -146,7 +157,7 @@ def test_without_costs_all_rules_are_adaboost() -> None:
 def test_basic_is_adaboost_that_ends() -> None:
     X, y = problem()
     plain = AdaBoostClassifier(n_estimators=40, costs=SHEET).fit(X, y)
-    model = bt(rule="basic", budget=4.5).fit(X, y)
+    model = bt(rule="basic", budget=4.5, exhaust=False).fit(X, y)
     n_rounds = len(model.estimator_weights_)
     assert 0 < n_rounds < 40
     assert np.array_equal(model.estimator_weights_, plain.estimator_weights_[:n_rounds])
@@ -157,13 +168,15 @@ def test_basic_is_adaboost_that_ends() -> None:
 
 
 @pytest.mark.parametrize("rule", BUILT_IN)
-@pytest.mark.parametrize("curtail", [False, True])
-def test_one_fit_holds_the_models_of_all_smaller_budgets(rule: str, curtail: bool) -> None:
+@pytest.mark.parametrize(("curtail", "exhaust"), [(False, False), (True, False), (False, True)])
+def test_one_fit_holds_the_models_of_all_smaller_budgets(rule: str, curtail: bool, exhaust: bool) -> None:
     X, y = problem(2)
-    whole = bt(rule=rule, budget=6.0, tau=0.7, curtail=curtail).fit(X, y)
+    settings = {"rule": rule, "tau": 0.7, "curtail": curtail}
+    whole = bt(budget=5.0, exhaust=exhaust, **settings).fit(X, y)
     exact = whole.path_["spent"][len(whole.path_["spent"]) // 2]  # to the last bit
-    for budget in (0.0, 0.4, 1.0, float(exact), 2.9, 6.0):
-        part, fresh = whole.at(budget), bt(rule=rule, budget=budget, tau=0.7, curtail=curtail).fit(X, y)
+    for budget in (0.0, 1.0, float(exact), 2.9, 5.0):
+        part, fresh = whole.at(budget), bt(budget=budget, exhaust=False, **settings).fit(X, y)
+        assert part.get_params()["exhaust"] is False
         assert part.forest_ == fresh.forest_
         assert np.array_equal(part.estimator_weights_, fresh.estimator_weights_)
         assert part.budget_ == fresh.budget_
@@ -188,8 +201,6 @@ def test_at_refuses_what_it_cannot_know() -> None:
     X, y = problem()
     with pytest.raises(ValueError, match="budget=2; got the larger 3"):
         bt(budget=2.0).fit(X, y).at(3.0)
-    with pytest.raises(ValueError, match="exhaust=False"):
-        bt(budget=2.0, exhaust=True).fit(X, y).at(1.0)
     with pytest.raises(ValueError, match="built-in rule"):
         bt(budget=2.0, rule=lambda edge, cost, spent: edge).fit(X, y).at(1.0)
 
@@ -213,12 +224,72 @@ def test_a_rule_of_ones_own() -> None:
 
 def test_exhaust_spends_what_is_left() -> None:
     X, y = problem()
-    ends = bt(rule="basic", budget=4.2).fit(X, y)
-    goes_on = bt(rule="basic", budget=4.2, exhaust=True).fit(X, y)
+    ends = bt(rule="basic", budget=4.2, exhaust=False).fit(X, y)
+    goes_on = bt(rule="basic", budget=4.2).fit(X, y)
     n_rounds = len(ends.estimator_weights_)
     assert np.array_equal(goes_on.estimator_weights_[:n_rounds], ends.estimator_weights_)
     assert goes_on.path_["spent"][-1] > ends.path_["spent"][-1]
     assert len(goes_on.estimator_weights_) == 40
+
+
+@pytest.mark.parametrize("rule", ["greedy", "speedboost", "hybrid"])
+def test_a_shared_cost_that_is_paid_deters_nobody(rule: str) -> None:
+    """Once the scan is paid for, its other feature costs 1: an edge of 0.3 for 1, not for 61."""
+    sheet = CostSheet([1.0, 1.0, 12.0], groups={"scan": Group(60.0, ["x0", "x1"])})
+    later = {"later": RULES["smoothed"], "threshold": 0.0}
+    purchases: Purchases = (
+        HybridPurchases(sheet, 200.0, RULES["greedy"], **later)
+        if rule == "hybrid"
+        else Purchases(sheet, 200.0, RULES[rule])
+    )
+    assert purchases.choose(np.array([0.0, 0.9, 0.0, 0.15])) == 1
+    assert purchases.choose(np.array([0.0, 0.05, 0.3, 0.15])) == 2
+    assert purchases.path([0.9, 0.3])["cost"].tolist() == [61.0, 1.0]
+    assert purchases.path([0.9, 0.3])["spent"].tolist() == [61.0, 62.0]
+    # What is owned keeps its own price: at zero it would win with any edge.
+    assert purchases.choose(np.array([0.0, 0.1, 0.1, 0.5])) == 3
+
+
+def perfect_but_expensive() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The first of four columns says it all; each of the others is right on three rows in four."""
+    rng = np.random.default_rng(0)
+    y = (rng.random(200) < 0.45).astype(np.int64)
+    noisy = np.where(rng.random((200, 3)) < 0.25, 1 - y[:, np.newaxis], y[:, np.newaxis])
+    return np.column_stack([y, noisy]).astype(float), y
+
+
+@pytest.mark.parametrize("rule", BUILT_IN)
+def test_a_perfect_learner_that_is_too_expensive_is_passed_over(rule: str) -> None:
+    X, y = perfect_but_expensive()
+    settings = {"rule": rule, "costs": [100.0, 1.0, 1.0, 1.0], "n_estimators": 30}
+    model = AdaBoostBTClassifier(budget=5.0, **settings).fit(X, y)
+    majority_of_three = (X[:, 1:].sum(axis=1) > 1.5) != y
+    assert np.mean(model.predict(X) != y) == majority_of_three.mean() < 0.2
+    assert model.spend(X).max() == 3.0
+    assert AdaBoostBTClassifier(budget=103.0, **settings).fit(X, y).score(X, y) == 1.0
+    # Algorithm 1 to the letter ends there; SpeedBoost never chose it.
+    letter = AdaBoostBTClassifier(budget=5.0, exhaust=False, **settings).fit(X, y)
+    assert np.mean(letter.predict(X) != y) == (majority_of_three.mean() if rule == "speedboost" else y.mean())
+
+
+@pytest.mark.parametrize("budget_kind", ["mean", "hard"])
+def test_the_front_door_passes_over_what_is_too_expensive(budget_kind: Any) -> None:
+    X, y = perfect_but_expensive()
+    door = BudgetedClassifier(
+        [100.0, 1.0, 1.0, 1.0], 5.0, budget_kind=budget_kind, methods=["AdaBoostBTClassifier"], cv=2
+    ).fit(X, y)
+    assert door.spend(X).max() <= 5.0
+    assert door.score(X, y) == np.mean((X[:, 1:].sum(axis=1) > 1.5) == y)
+
+
+@pytest.mark.parametrize("rule", BUILT_IN)
+def test_subnormal_prices_choose_as_any_others(rule: str) -> None:
+    """Prices of a few units in the last place of the smallest double; a warning would be an error here."""
+    X, y = problem()
+    small = bt(rule=rule, costs=[k * 5e-324 for k in (8, 3, 7, 0, 20, 1)], n_estimators=25).fit(X, y)
+    usual = bt(rule=rule, costs=[8.0, 3.0, 7.0, 0.0, 20.0, 1.0], n_estimators=25).fit(X, y)
+    assert small.path_["feature"].tolist() == usual.path_["feature"].tolist()
+    assert bt(rule=rule, costs=[5e-324, 1.0, 1e-310, 0.0, 1e300, 1.0]).fit(X, y).forest_.n_trees == 40
 
 
 def test_hybrid_is_greedy_first_and_smoothed_later() -> None:

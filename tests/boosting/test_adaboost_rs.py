@@ -20,7 +20,8 @@ from farthing import load
 from farthing.boosting import AdaBoostClassifier, AdaBoostRSClassifier
 from farthing.costs import CostSheet
 from farthing.forests import BudgetTreeClassifier
-from farthing.learning.voting import LinearVotes
+from farthing.learning.voting import LinearVotes, TreeVotes
+from farthing.trees import Forest
 
 N_FEATURES = 10
 
@@ -169,6 +170,30 @@ def test_top_takes_the_best_of_alpha_over_cost_and_skips_the_unaffordable(data: 
     expected = model.votes_.table(fresh)[:, taken] @ plain.estimator_weights_[taken]
     assert model.decision_function(fresh) == pytest.approx(expected, abs=1e-9)
     assert (model.samples_taken(fresh) == len(taken)).all()
+
+
+def test_a_certain_vote_of_constants_is_not_replaced_by_the_prior() -> None:
+    """The constant outweighs the feature, so the label is certain before anything is read."""
+    votes = TreeVotes(
+        np.array([3.0, 1.0]), Forest.concat([Forest.constant([1.0], 1), stump_on_the_only_column()])
+    )
+    X, y = np.array([[0.0], [1.0], [1.0]]), np.array([0, 0, 1])
+    for curtail in (False, True):
+        model = AdaBoostRSClassifier(estimator=votes, sampling="top", curtail=curtail).fit(X, y)
+        assert model.predict(X).tolist() == [1, 1, 1]
+        assert model.predict(X, budget=0).tolist() == [0, 0, 0]
+        assert model.walk().ask is not None
+
+
+def stump_on_the_only_column() -> Forest:
+    return Forest.from_arrays(
+        n_features=1,
+        feature=[0, -1, -1],
+        threshold=[0.5, 0.0, 0.0],
+        left=[1, -1, -1],
+        right=[2, -1, -1],
+        value=[[0.0], [-1.0], [1.0]],
+    )
 
 
 def test_curtailment_saves_and_keeps_the_labels(data: Any) -> None:

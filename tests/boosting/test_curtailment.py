@@ -165,3 +165,14 @@ def test_an_order_that_does_not_fit_is_refused() -> None:
     for wrong in (order[:-1], np.append(order, order[0]), order.astype(np.int32), order + 100):
         with pytest.raises(ValueError, match="each column that the trees test once"):
             check_order(wrong, model.forest_)
+
+
+def test_subnormal_prices_give_the_order_of_any_others() -> None:
+    """A quotient by a price of 5e-324 overflows, which is a warning and so an error here."""
+    X, y = problem(0)
+    model = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    forest, alphas = model.forest_, model.estimator_weights_
+    prices = (9.0, 3.0, 2.0, 7.0, 0.0, 5.0)
+    usual = ask_order(forest, alphas, CostSheet(prices))
+    assert len(usual) > 3
+    assert np.array_equal(ask_order(forest, alphas, CostSheet([5e-324 * price for price in prices])), usual)

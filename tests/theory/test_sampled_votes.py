@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from farthing.boosting import AdaBoostRSClassifier
 from farthing.costs import CostSheet, Group
-from farthing.learning.voting import TreeVotes
+from farthing.learning.voting import LinearVotes, TreeVotes
 from farthing.trees import Forest
 
 Z = 4.9  # the standard normal is further from zero with a probability of 1e-6
@@ -63,7 +63,7 @@ def model_of(votes: TreeVotes, **params: Any) -> AdaBoostRSClassifier:
     return AdaBoostRSClassifier(estimator=votes, random_state=0, **params).fit(X, y)
 
 
-def full_vote(votes: TreeVotes, X: NDArray[np.float64]) -> NDArray[np.float64]:
+def full_vote(votes: TreeVotes | LinearVotes, X: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(votes.table(X) @ votes.alphas)
 
 
@@ -86,6 +86,55 @@ def test_a_fixed_number_of_draws_is_unbiased(sampling: Any, prices: str, n_sampl
         assert_mean(sampled, float(full_vote(votes, row[np.newaxis])[0]))
 
 
+def linear_with_intercept() -> tuple[LinearVotes, NDArray[np.float64]]:
+    """Return votes of three features and an intercept that outweighs them, and a row."""
+    votes = LinearVotes(
+        np.array([1.0, 0.5, 0.8, 4.0]),
+        np.array([0, 1, 2, -1]),
+        np.array([1.0, -1.0, 1.0, -1.0]),
+        np.zeros(4),
+        3,
+    )
+    return votes, np.array([[0.9, -0.4, 0.7]])
+
+
+@pytest.mark.parametrize("sampling", ["weight", "cost"])
+@pytest.mark.parametrize("n_samples", [1, 3])
+def test_draws_are_unbiased_with_an_intercept_among_the_learners(sampling: Any, n_samples: int) -> None:
+    """A row that drew nothing but the intercept has bought nothing; its estimate is not the prior."""
+    votes, row = linear_with_intercept()
+    X, y = np.tile(row, (10, 1)), np.arange(10) % 5 // 4
+    model = AdaBoostRSClassifier(
+        estimator=votes, sampling=sampling, n_samples=n_samples, costs=[1.0, 2.0, 0.5], random_state=0
+    ).fit(X, y)
+    sampled = model.decision_function(np.tile(row, (N_SEEDS, 1)), seeds=np.arange(N_SEEDS))
+    assert_mean(sampled, float(full_vote(votes, row)[0]))
+
+
+def test_a_walk_counts_the_intercept_that_it_drew() -> None:
+    votes, row = linear_with_intercept()
+    X, y = np.tile(row, (10, 1)), np.arange(10) % 2
+    model = AdaBoostRSClassifier(estimator=votes, n_samples=1, random_state=0).fit(X, y)
+    seeds = np.arange(40)
+    decided = model.decide(np.tile(row, (40, 1)), seeds=seeds)
+    assert decided.probabilities is not None
+    empty = ~decided.acquired.any(axis=1)
+    assert 0 < empty.sum() < 40
+    for seed in seeds:
+        walk = model.walk(seed=int(seed))
+        while walk.ask is not None:
+            walk.tell(row[0, int(walk.ask.feature[1:])])
+        assert walk.decision.probabilities is not None
+        assert walk.decision.probabilities[1] == decided.probabilities[seed, 1]
+    # The vote of the intercept alone is -1 times the sum of all weights, 6.3.
+    assert decided.probabilities[empty, 1] == pytest.approx(1 / (1 + np.exp(2 * 6.3)))
+    # What is refused tells nothing: a row that was refused what it drew has the prior.
+    refused = model.predict_proba(np.tile(row, (40, 1)), refused=["x0", "x1", "x2"], seeds=seeds)
+    prior = 1 / (1 + np.exp(-2 * model.prior_[0]))
+    assert set(refused[:, 1].round(6)) == {round(prior, 6), round(1 / (1 + np.exp(2 * 6.3)), 6)}
+    assert (model.predict_proba(X, budget=0.0)[:, 1] == prior).all()
+
+
 @pytest.mark.parametrize("sampling", ["weight", "cost"])
 @pytest.mark.parametrize("prices", ["uniform costs", "random costs", "groups"])
 def test_walds_identity_at_the_stopping_time_of_the_budget(sampling: Any, prices: str) -> None:
@@ -103,6 +152,25 @@ def test_walds_identity_at_the_stopping_time_of_the_budget(sampling: Any, prices
         mu = float(full_vote(votes, row[np.newaxis])[0]) / plan.scale
         assert_mean(sums - taken * mu, 0.0)
         assert (model.spend(X, seeds=seeds) <= budget * (1 + 1e-12)).all()
+
+
+def test_the_mean_of_the_draws_is_biased_where_a_budget_ends_them() -> None:
+    """Draw +1 for free until one of two paid features, which say -1, spends the budget."""
+    forest = Forest.concat([stumps([0, 1], [1.0, 1.0], 2), Forest.constant([1.0], 2)])
+    votes = TreeVotes(np.array([1.0, 1.0, 2.5]), forest)
+    X = np.zeros((N_SEEDS, 2))
+    model = AdaBoostRSClassifier(estimator=votes, costs=[6.0, 6.0], budget=6.0, random_state=0)
+    model = model.fit(X[:4], [0, 0, 1, 1])
+    output = model.decision_function(X, seeds=np.arange(N_SEEDS))
+    share = 2.5 / 4.5  # of draws that are free
+    # k free draws and a paid one have the mean (k - 1) / (k + 1), with probability share^k (1 - share).
+    expected = 4.5 * (1 + 2 * (1 - share) / share * np.log(1 - share))
+    assert_mean(output, expected)
+    assert full_vote(votes, X[:1])[0] == 0.5
+    assert expected < -1.3  # the other sign, and further from zero
+    # Their sum keeps the sign: E[sum] = E[number] * mean.
+    taken = model.samples_taken(X, seeds=np.arange(N_SEEDS))
+    assert_mean(output * taken / 4.5, 0.5 / 4.5 / (1 - share))
 
 
 @pytest.mark.parametrize("sampling", ["weight", "cost"])

@@ -83,10 +83,27 @@ inline void a_learner_without_error_is_known() {
     CHECK(round.perfect && round.edge == 1.0 && std::fabs(round.alpha - std::log(8.0)) < 1e-9);
 }
 
+inline void a_learner_that_misses_a_row_of_hardly_any_weight_is_not_perfect() {
+    const std::vector<double> x{0, 1, 2, 3, 0};
+    const Values values{5, 1, x, {0}};
+    const BinnedTable table = values.bin();
+    const std::vector<std::int8_t> labels{-1, -1, 1, 1, 1};
+    const std::vector<double> weights{1, 1, 1, 1, 1e-30};
+    AdaBoost booster(table, view(labels), view(weights), 1);
+    const BoostingRound round = booster.add_round(0, 1);
+    CHECK(!round.perfect && round.edge == 1.0);
+    CHECK(std::fabs(round.alpha - 0.5 * std::log(4e30)) < 1e-9);
+    // Half of the weight is on that row now, so that three quarters are positive.
+    std::vector<double> edges(2);
+    booster.edges(edges.data());
+    CHECK(std::fabs(edges[0] - 0.5) < 1e-9);
+}
+
 inline void test_adaboost() {
     RUN(bit_planes_sum_what_histograms_sum);
     RUN(a_tree_votes_with_the_edge_it_claims);
     RUN(a_learner_without_error_is_known);
+    RUN(a_learner_that_misses_a_row_of_hardly_any_weight_is_not_perfect);
 }
 
 }  // namespace farthing::tests

@@ -82,9 +82,31 @@ inline void the_top_of_a_list_is_cut_short_when_the_label_is_certain() {
     CHECK(outputs[0] == 4 && samples[0] == 1 && bought[0] == 4);
 }
 
+inline void a_certain_label_ends_nothing_before_the_first_purchase() {
+    SmallPlan small;
+    small.set_offsets = {0, 0, 1, 2};  // the first learner needs no feature
+    small.set_features = {1, 2};
+    small.all = {-1, 1, 2};
+    small.order = {0, 2, 1};
+    small.reach = {7, 0.5, 0.25, 0};
+    VotePlan plan = small.plan();
+    plan.top = true;
+    plan.curtail = true;
+    const std::vector<double> X{1, 1, 1};
+    const std::vector<double> budgets{std::numeric_limits<double>::infinity()};
+    const std::vector<std::int64_t> seeds{0};
+    std::vector<double> outputs(1);
+    std::vector<std::uint64_t> bought(1);
+    std::vector<index_t> samples(1);
+    predict_sampled(plan, small.votes(), small.sheet(), Matrix<double>{X.data(), 1, 3, 3, 1}, view(budgets),
+                    view(seeds), outputs.data(), bought.data(), samples.data(), 1);
+    CHECK(outputs[0] == 5 && samples[0] == 2 && bought[0] == 4);
+}
+
 inline void test_vote_sampler() {
     RUN(a_row_draws_within_its_budget_or_takes_the_full_vote);
     RUN(the_top_of_a_list_is_cut_short_when_the_label_is_certain);
+    RUN(a_certain_label_ends_nothing_before_the_first_purchase);
 }
 
 }  // namespace farthing::tests

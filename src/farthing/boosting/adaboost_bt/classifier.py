@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import BudgetKind, TrainingSet, register
+from farthing.base import BudgetKind, SweepContext, TrainingSet, register
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, SHARE, at_least, between, one_of
 from farthing.boosting.adaboost_bt.purchases import PATH_COLUMNS, HybridPurchases, Purchases
@@ -30,12 +30,13 @@ class AdaBoostBTModel(TreeVoteModel):
     ----------
     path : dict of str to ndarray, each of shape (n_rounds_done,)
         What each round did; see ``path_`` of `AdaBoostBTClassifier`.
-    nested : bool
-        Whether the rounds of smaller budgets are the first rounds of this one.
+    n_nested : int or None
+        Rounds before a learner was chosen that the budget did not cover. They begin with the rounds of every
+        smaller budget, if training stops at what it cannot afford. None for a callable rule.
     """
 
     path: dict[str, NDArray[Any]]
-    nested: bool
+    n_nested: int | None
 
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
@@ -47,18 +48,30 @@ class AdaBoostBTModel(TreeVoteModel):
             raise ValueError(
                 f"path must have an entry for each of {self.forest.n_trees} rounds; got {lengths}"
             )
+        if self.n_nested is not None and not 0 <= self.n_nested <= len(self.path["round"]):
+            raise ValueError(f"n_nested must be a number of rounds; got {self.n_nested}")
         for name in PATH_COLUMNS:
             if name != "feature" and self.path[name].dtype.kind not in "if":
                 raise ValueError(f"path must have numbers in {name!r}; got {self.path[name].dtype}")
 
 
+def _grid(context: SweepContext) -> dict[str, list[Any]]:
+    """Return each rule without a budget, which has the models of all budgets, and with that of the sweep.
+
+    The former stop at a learner that is too expensive for a budget, the latter go on without it.
+    """
+    # A hard budget is given to every candidate in any case.
+    budgets = [None] if context.budget_kind == "hard" else list(dict.fromkeys([None, context.budget]))
+    return {"rule": ["basic", "greedy", "smoothed"], "budget": budgets}
+
+
 @register(
-    grid={"rule": ["basic", "greedy", "smoothed"], "budget": [None]},
+    grid=_grid,
     rank=4,
     time_rank=2,
     trials=[
-        {"budget": 3.0, "rule": "smoothed", "tau": 0.5, "n_estimators": 40},
-        {"budget": 4.0, "rule": "hybrid", "n_estimators": 40, "exhaust": True},
+        {"budget": 3.0, "rule": "smoothed", "tau": 0.5, "n_estimators": 40, "exhaust": False},
+        {"budget": 4.0, "rule": "hybrid", "n_estimators": 40},
         {"budget": 5.0, "rule": "speedboost", "n_estimators": 40, "curtail": True, "intercept": False},
     ],
 )
@@ -66,9 +79,10 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
     """AdaBoost of stumps that pays for features during training and stops when the budget is spent.
 
     What one learner buys is owned by the whole model, so no row ever pays more than the budget. A rule weighs
-    the edge of a learner against the cost of its feature. This is always the original cost, since a price of
-    zero for what is owned would win in every round; only the account uses the unpaid part. For the same
-    reason a free learner is preferred to a paid one only if its edge is at least as large.
+    the edge of a learner against the cost of its feature. A feature that is owned keeps its own cost there,
+    since a price of zero would win in every round; only the account uses the unpaid part. The shared cost of
+    a group counts until it is paid. A free learner is preferred to a paid one only if its edge is at least as
+    large.
 
     Parameters
     ----------
@@ -88,8 +102,9 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
     n_estimators : int
         Maximum number of rounds.
     exhaust : bool
-        False stops at the first chosen learner that cannot be afforded, as algorithm 1 of the paper does.
-        True continues with the best one that can.
+        What happens when the chosen learner cannot be afforded. True continues with the best one that can.
+        False stops, as algorithm 1 of the paper does: if the very first choice is too expensive, such as a
+        learner without error that no rule but "speedboost" weighs against its price, nothing is learned.
     curtail : bool
         Whether a prediction stops as soon as the remaining votes cannot change the label: the same labels at
         a lower spend. Features are asked for in the order ``order_``; probabilities use the votes so far.
@@ -112,7 +127,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         The voting weight of each stump, a multiple of 2**-32.
     path_ : dict of str to ndarray, each of shape (n_rounds_done,)
         One entry per round: ``round`` (from 1), ``feature`` (its name, "" for the constant vote), ``edge``,
-        ``cost`` (from an empty ledger), ``spent`` (by all rounds so far) and ``left`` (of the budget).
+        ``cost`` (the one that the rule weighed), ``spent`` (by all rounds so far) and ``left`` (of the
+        budget).
     order_ : ndarray of int64 or None
         With ``curtail``, the columns in the order in which they are asked for.
 
@@ -151,7 +167,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         tau: float = 1.0,
         threshold: float = 0.1,
         n_estimators: int = 500,
-        exhaust: bool = False,
+        exhaust: bool = True,
         curtail: bool = False,
         intercept: bool = True,
         max_bins: int = 255,
@@ -173,10 +189,11 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         self.n_jobs = n_jobs
 
     def at(self, budget: float) -> Self:
-        """Return the model for a smaller budget without refitting.
+        """Return the model of a smaller budget that stops at what it cannot afford, without refitting.
 
-        The rules depend on what was spent, never on the budget, so the rounds of a smaller budget are the
-        first rounds of a larger one.
+        The rules depend on what was spent, never on the budget. So if training stops at the first chosen
+        learner that cannot be afforded, the rounds of a smaller budget are the first rounds of a larger one.
+        To continue with what the smaller budget does afford, fit again with it.
 
         Parameters
         ----------
@@ -186,38 +203,40 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         Returns
         -------
         AdaBoostBTClassifier
-            Equal to a fit with this budget on the same data.
+            Equal to a fit with this budget and ``exhaust=False`` on the same data.
 
         Raises
         ------
         ValueError
-            If the budget is larger, or the rounds are not nested: with ``exhaust``, or a custom rule.
+            If the budget is larger, or the rule is a callable.
         """
         check_is_fitted(self)
         model, cap = self.fitted_, check_cap(budget)
-        if not model.nested:
-            raise ValueError("at() needs a built-in rule and exhaust=False: fit again with the other budget")
+        if model.n_nested is None:
+            raise ValueError("at() needs a built-in rule: fit again with the other budget")
         if model.budget is not None and (cap is None or cap > model.budget):
             raise ValueError(f"this model was fitted with budget={model.budget:g}; got the larger {budget}")
         # With the slack for rounding that the fit allows. `spent` never decreases, and a fit with this budget
         # ends before the first round that exceeds it.
         limit = RowLedger(model.costs, cap).limit
-        n_rounds = int(np.searchsorted(model.path["spent"], limit, side="right"))
+        spent = model.path["spent"][: model.n_nested]
+        n_rounds = int(np.searchsorted(spent, limit, side="right"))
         path = {name: model.path[name][:n_rounds] for name in PATH_COLUMNS}
         path["left"] = (np.inf if cap is None else cap) - path["spent"]
-        return self.variant({"budget": budget}, model.first_rounds(n_rounds, budget=cap, path=path))
+        part = model.first_rounds(n_rounds, budget=cap, path=path, n_nested=n_rounds)
+        return self.variant({"budget": budget, "exhaust": False}, part)
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
-        """Yield the models of smaller budgets, see `BudgetedEstimator.variants`; the model itself is last."""
+        """Yield the models of smaller budgets, see `at`; the model itself comes last."""
         check_is_fitted(self)
         model = self.fitted_
-        if model.nested:
+        if model.n_nested is not None:
             # Geometric steps of sqrt(2), from 1/1024 of the cost of all features: budgets of interest span
             # orders of magnitude.
             whole = model.costs.total(model.costs.features)
             for budget in (whole * 2.0**-power for power in np.arange(10, 0, -0.5).tolist()):
                 if budget < (whole if model.budget is None else model.budget):
-                    yield {"budget": budget}, self.at(budget)
+                    yield {"budget": budget, "exhaust": False}, self.at(budget)
         yield {}, self
 
     def _learn(self, rows: TrainingSet) -> AdaBoostBTModel:
@@ -240,9 +259,13 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
             **rows.header(prior=prior, budget=cap),
             **ensemble,
             path=purchases.path(rounds.edges),
-            # A callable may have state of its own, and `exhaust` skips what only a larger budget can afford.
-            nested=isinstance(self.rule, str) and not self.exhaust,
+            n_nested=self._n_nested(purchases, len(rounds.edges)),
         )
+
+    def _n_nested(self, purchases: Purchases, n_rounds: int) -> int | None:
+        if callable(self.rule):  # it may have a state of its own
+            return None
+        return n_rounds if purchases.n_before_refusal is None else purchases.n_before_refusal
 
     def _purchases(self, costs: CostSheet, budget: float | None) -> Purchases:
         later = partial(smoothed, tau=self.tau)
@@ -251,6 +274,6 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
                 costs, budget, greedy, later=later, threshold=self.threshold, exhaust=self.exhaust
             )
         if callable(self.rule):
-            return Purchases(costs, budget, self.rule, exhaust=self.exhaust)
+            return Purchases(costs, budget, self.rule, exhaust=self.exhaust, rescale=False)
         rule = later if self.rule == "smoothed" else RULES[self.rule]
         return Purchases(costs, budget, rule, exhaust=self.exhaust)

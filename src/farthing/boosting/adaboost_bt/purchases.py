@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from farthing.boosting.adaboost_bt.selection_rules import Rule, best
 from farthing.costs import CostSheet, RowLedger
+from farthing.costs.common_unit import in_unit, unit_of
 
 PATH_COLUMNS: Final = ("round", "feature", "edge", "cost", "spent", "left")
 """What is recorded of each round."""
@@ -20,6 +22,9 @@ class Purchases:
     Candidates are in the order of `farthing.learning.voting.stump_rounds.Choice`: first the constant vote,
     then the columns.
 
+    For the rules, a candidate costs its own price, bought or not, plus the shared cost of its group unless
+    the group is paid.
+
     Parameters
     ----------
     sheet : CostSheet
@@ -30,11 +35,14 @@ class Purchases:
         Weighs edges against costs; see `farthing.boosting.adaboost_bt.selection_rules`.
     exhaust : bool
         Whether to continue with the best affordable learner when the best of all cannot be afforded.
+    rescale : bool
+        Whether the rule gets costs and spend in a unit in which no quotient overflows; for rules whose choice
+        does not depend on the unit.
 
     Examples
     --------
     >>> from farthing.boosting.adaboost_bt.selection_rules import greedy
-    >>> purchases = Purchases(CostSheet([5.0, 1.0]), 5.5, greedy)
+    >>> purchases = Purchases(CostSheet([5.0, 1.0]), 5.5, greedy, exhaust=False)
     >>> purchases.choose(np.array([0.0, 0.5, 0.3]))
     2
     >>> purchases.choose(np.array([0.0, 0.5, 0.1])) is None
@@ -43,26 +51,39 @@ class Purchases:
     array([1.])
     """
 
-    def __init__(self, sheet: CostSheet, budget: float | None, rule: Rule, *, exhaust: bool = False) -> None:
+    def __init__(
+        self,
+        sheet: CostSheet,
+        budget: float | None,
+        rule: Rule,
+        *,
+        exhaust: bool = True,
+        rescale: bool = True,
+    ) -> None:
         # The ledger of a single row serves the whole model: what the model has bought, every row owns.
         self._ledger = RowLedger(sheet, budget)
-        # For the rules, always the original cost (section 4 of the paper): at a price of zero, an owned
-        # feature would win every round, however small its edge.
-        self._costs = np.array([0.0, *(RowLedger(sheet).price(column) for column in range(len(sheet.own)))])
+        # A price of zero for what is owned would win every round, however small the edge (section 4 of the
+        # paper). The paper has no groups: a shared cost that is paid is no reason to avoid the other members.
+        shared: NDArray[np.float64] = np.append(sheet.shared, 0.0)[sheet.group_of]
+        self._costs: NDArray[np.float64] = np.concatenate([[0.0], sheet.own + shared])
+        self._unit = unit_of(self._costs) if rescale else None
         self._rule = rule
         self._exhaust = exhaust
         # A candidate that cannot be afforded once never can: the total of it and what is owned only grows,
         # even if a group that was paid for in between has lowered its price.
         self._beyond: NDArray[np.bool_] = np.zeros(len(self._costs), dtype=np.bool_)
         self._places: list[int] = []
+        self._weighed: list[float] = []
         self._spent: list[float] = []
+        #: Rounds before the first chosen learner that could not be afforded; None if there was none.
+        self.n_before_refusal: int | None = None
 
     @property
     def unbought(self) -> NDArray[np.bool_]:
-        """The candidates that still cost something, shape (n_features + 1,)."""
+        """The candidates that cost something and can still be bought, shape (n_features + 1,)."""
         owned: NDArray[np.bool_] = np.concatenate([[True], self._ledger.owned])
         # Free candidates are left out, as their quality per cost would always be infinite.
-        return (self._costs > 0) & ~owned
+        return (self._costs > 0) & ~owned & ~self._beyond
 
     def choose(self, edges: NDArray[np.float64]) -> int | None:
         """Return the place of the chosen candidate and pay for it; None if it cannot be afforded."""
@@ -73,6 +94,8 @@ class Purchases:
             if place == 0 or self._ledger.affords(place - 1):
                 self._take(place)
                 return place
+            if self.n_before_refusal is None:
+                self.n_before_refusal = len(self._places)
             if not self._exhaust:
                 return None
             self._beyond[place] = True
@@ -80,9 +103,15 @@ class Purchases:
         return None
 
     def _take(self, place: int) -> None:
+        self._places.append(place)
+        self._weighed.append(float(self._costs[place]))
         if place > 0:
             self._ledger.buy(place - 1)
-        self._places.append(place)
+            sheet = self._ledger.sheet
+            group = sheet.group_of[place - 1]
+            if group >= 0:
+                members = np.flatnonzero(sheet.group_of == group)
+                self._costs[members + 1] = sheet.own[members]
         self._spent.append(self._ledger.spent)
 
     def path(self, edges: list[float]) -> dict[str, NDArray[Any]]:
@@ -94,7 +123,7 @@ class Purchases:
             "round": np.arange(1, len(places) + 1),
             "feature": names[places],
             "edge": np.array(edges),
-            "cost": self._costs[places],
+            "cost": np.array(self._weighed),
             "spent": spent,
             "left": (np.inf if self._ledger.budget is None else self._ledger.budget) - spent,
         }
@@ -103,7 +132,10 @@ class Purchases:
         return self._checked(self._rule, edges)
 
     def _checked(self, rule: Rule, edges: NDArray[np.float64]) -> NDArray[np.float64]:
-        scores = np.asarray(rule(edges, self._costs, self._ledger.spent), dtype=np.float64)
+        costs, spent = self._costs.copy(), self._ledger.spent
+        if self._unit is not None:
+            costs, spent = in_unit(costs, self._unit), math.ldexp(spent, -self._unit)
+        scores = np.asarray(rule(edges, costs, spent), dtype=np.float64)
         if scores.shape != edges.shape or np.isnan(scores).any():
             raise ValueError(
                 f"the rule must return a score for each of {len(edges)} candidates, none of them NaN; "
@@ -117,7 +149,7 @@ class HybridPurchases(Purchases):
 
     Parameters
     ----------
-    sheet, budget, rule, exhaust
+    sheet, budget, rule, exhaust, rescale
         As in `Purchases`; the scores of ``rule`` are the quality.
     later : callable
         The rule after the switch.
@@ -134,9 +166,10 @@ class HybridPurchases(Purchases):
         *,
         later: Rule,
         threshold: float,
-        exhaust: bool = False,
+        exhaust: bool = True,
+        rescale: bool = True,
     ) -> None:
-        super().__init__(sheet, budget, rule, exhaust=exhaust)
+        super().__init__(sheet, budget, rule, exhaust=exhaust, rescale=rescale)
         self._later = later
         self._threshold = threshold
         self._least: float | None = None
@@ -146,8 +179,9 @@ class HybridPurchases(Purchases):
         if not self._changed:
             scores = self._checked(self._rule, edges)
             # The paper suggests the switch at the end of section 4 and leaves the quality open. Relative to
-            # the first round, the threshold does not depend on the unit of the costs.
-            best = float(np.max(scores[self.unbought], initial=0.0))
+            # the first round, the threshold does not depend on the unit of the costs. An infinite quality is
+            # that of a learner without error: either it ends the training, or it is beyond the budget.
+            best = float(np.max(scores[self.unbought & np.isfinite(scores)], initial=0.0))
             if self._least is None:
                 self._least = self._threshold * best
             self._changed = best < self._least

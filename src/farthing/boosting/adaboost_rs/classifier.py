@@ -40,13 +40,20 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     """Sample the vote of a boosted ensemble, within a budget for each row (Reyzin, 2011).
 
     An ensemble is trained without regard to prices. Each row then evaluates a random sample of its learners
-    and predicts by their vote, an unbiased estimate of the full vote. Drawing the same learner again, or
+    and predicts by their mean vote, scaled to estimate the full vote. Drawing the same learner again, or
     another one with the same features, costs nothing more, so there are more draws than features.
 
     If a row can afford everything that it has not bought, it takes the full weighted vote. Otherwise it draws
     while its spend plus the largest unpaid price of any learner is within the budget. So with a budget below
     the price of the most expensive learner it draws nothing, and gets the class prior; this rule does not
     apply to "top".
+
+    The estimate is unbiased if the number of draws is fixed: with ``n_samples``, and a budget, if any, that
+    covers every one of these draws (theorem 5). Within a budget that ends the draws, their number depends on
+    what was drawn. The sum of the drawn votes still has the sign of the full vote in expectation: that is the
+    expected number of draws times the mean of a single one (Wald's identity). Their mean, which is the
+    output, is biased, and even its expected sign may differ from that of the full vote. "top" is no estimate
+    of the full vote.
 
     Parameters
     ----------

@@ -61,8 +61,8 @@ class AdaBoostRSModel(VoteModel):
         """Return the policy that draws learners, or takes them from the top of the list."""
         plan = self.sampler.plan
         if plan.top:
-            return TopVotePolicy(plan)
-        return SampledVotePolicy(plan, self.seed if seed is None else seed)
+            return TopVotePolicy(plan, self.prior)
+        return SampledVotePolicy(plan, self.prior, self.seed if seed is None else seed)
 
     def outputs(
         self,
@@ -73,8 +73,16 @@ class AdaBoostRSModel(VoteModel):
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Sample the votes of many rows in the compiled core; see `FittedModel.outputs`."""
-        outputs, acquired, _ = self.sample(values, budget=budget, seeds=seeds, n_threads=n_threads)
-        return outputs, acquired
+        outputs, acquired, samples = self.sample(values, budget=budget, seeds=seeds, n_threads=n_threads)
+        has_voted: NDArray[np.bool_] = np.asarray(acquired.any(axis=1))
+        if not self.sampler.plan.top:
+            # The budget covers whatever is drawn, so a row without a purchase drew nothing but constants.
+            has_voted |= samples > 0
+        return np.where(has_voted[:, np.newaxis], outputs, self.prior), acquired
+
+    def settle(self, outputs: NDArray[np.float64], looked: NDArray[np.bool_]) -> NDArray[np.float64]:  # noqa: ARG002
+        """Return the outputs as they are: they have the prior already; see `VotePolicy.output`."""
+        return outputs
 
     def sample(
         self,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from farthing._core import Sampler
 from farthing.costs import CostSheet
+from farthing.costs.common_unit import in_unit, unit_of
 from farthing.learning.voting.votes import LinearVotes, TreeVotes
 from farthing.table.bins import plain
 from farthing.trees import Predictor
@@ -29,8 +30,6 @@ SAMPLINGS: Final = ("weight", "cost", "top")
 _SUM_BITS: Final = 52
 # A finer grid than 2**-46 would have sums whose probability rounds to one half.
 _GRID_BITS: Final = 46
-# Costs that weigh votes are at least this part of the largest, so that no vote underflows to zero.
-_LEAST: Final = 2.0**-900
 # The shares of all learners add up to less than 2**62, so that no cumulative sum overflows.
 _SHARE_BITS: Final = 62
 
@@ -119,9 +118,9 @@ class SamplingPlan:
         # instead.
         free = costs == 0 if sampling == "cost" else np.zeros(len(costs), dtype=np.bool_)
         # Importance sampling: the vote of a learner drawn with probability ~ alpha / cost is multiplied by
-        # its cost. The mean of the draws times the sum of alpha / cost, `scale`, is then an unbiased estimate
-        # of the vote of all learners that are drawn (theorem 5 and its proof).
-        weights = np.where(free, 0.0, _normal(costs)) if sampling == "cost" else np.ones(len(costs))
+        # its cost. For any fixed number of draws, their mean times the sum of alpha / cost, `scale`, is then
+        # an unbiased estimate of the vote of all learners that are drawn (theorem 5 and its proof).
+        weights = in_unit(costs, unit_of(costs)) if sampling == "cost" else np.ones(len(costs))
         ratios = np.divide(votes.alphas, weights, out=np.zeros_like(weights), where=~free)
         steps = _steps(votes)
         order = _order(votes.alphas, costs) if sampling == "top" else []
@@ -255,13 +254,6 @@ def _costs(columns: tuple[tuple[int, ...], ...], sheet: CostSheet) -> NDArray[np
     names = sheet.features
     totals = {own: sheet.total([names[column] for column in own]) for own in set(columns)}
     return np.array([totals[own] for own in columns], dtype=np.float64)
-
-
-def _normal(costs: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Scale costs by a power of two so that the largest is in [1/2, 1); bound them below by `_LEAST`."""
-    # Scaling by a power of two changes no mantissa, so costs in another such unit give the same bits.
-    _, exponent = np.frexp(costs.max())
-    return np.asarray(np.maximum(np.ldexp(costs, -exponent), _LEAST))
 
 
 def _cumulative(alphas: NDArray[np.float64], costs: NDArray[np.float64]) -> NDArray[np.uint64]:

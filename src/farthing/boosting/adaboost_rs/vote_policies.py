@@ -17,18 +17,45 @@ from farthing.learning.voting.votes import LazyVote
 
 
 class VotePolicy:
-    """Evaluate one learner after another; the base of the two ways to choose them."""
+    """Evaluate one learner after another; the base of the two ways to choose them.
 
-    def __init__(self, plan: SamplingPlan) -> None:
+    Parameters
+    ----------
+    plan : SamplingPlan
+        The learners, their weights and prices.
+    prior : ndarray of float64, shape (1,)
+        The output of a row without a vote of its own; see `output`.
+    """
+
+    def __init__(self, plan: SamplingPlan, prior: NDArray[np.float64]) -> None:
         self._plan = plan
+        self._prior = prior
         self._learner = -1
         self._vote: LazyVote | None = None
         # Columns that were answered; those of them that the row does not own were refused.
         self._heard: set[int] = set()
+        self._has_read = False
+        self._has_ended = False
         self.samples = 0
+
+    def output(self) -> NDArray[np.float64]:
+        """Return the vote so far, shape (1,); the prior if the row has neither read nor drawn anything.
+
+        A row that was refused all that it drew has the prior, too. One whose draws, all of them, needed no
+        column counts them: they are as much a part of the estimate as any others.
+        """
+        drew_constants = self._has_ended and self._draws > 0 and not self._heard
+        return np.array([self._total()]) if self._has_read or drew_constants else self._prior.copy()
 
     def wants(self, ledger: RowLedger) -> int | None:
         """Return the column that the current learner needs; move on to the next learner when it has voted."""
+        if self._heard and not self._has_read:
+            self._has_read = bool(ledger.owned[list(self._heard)].any())
+        column = self._wanted(ledger)
+        self._has_ended = column is None
+        return column
+
+    def _wanted(self, ledger: RowLedger) -> int | None:
         while True:
             if self._vote is not None:
                 column = self._vote.wants()
@@ -52,6 +79,15 @@ class VotePolicy:
         self._heard.add(column)
         if self._vote is not None:
             self._vote.refuse()
+
+    @property
+    def _draws(self) -> int:
+        """Learners drawn at random so far."""
+        raise NotImplementedError
+
+    def _total(self) -> float:
+        """Return the vote so far."""
+        raise NotImplementedError
 
     def _next(self, ledger: RowLedger) -> int | None:
         """Return the learner to evaluate next, None at the end."""
@@ -78,12 +114,14 @@ class SampledVotePolicy(VotePolicy):
     ----------
     plan : SamplingPlan
         Shares, weights and prices.
+    prior : ndarray of float64, shape (1,)
+        See `VotePolicy`.
     seed : int
         The row's seed.
     """
 
-    def __init__(self, plan: SamplingPlan, seed: int) -> None:
-        super().__init__(plan)
+    def __init__(self, plan: SamplingPlan, prior: NDArray[np.float64], seed: int) -> None:
+        super().__init__(plan, prior)
         self._seed_key = seed_key(seed)
         self._place = 0  # among the exact votes, or in the full vote
         self._mode = "exact"
@@ -94,16 +132,20 @@ class SampledVotePolicy(VotePolicy):
         self._key = self._seed_key
         self._largest_unpaid = 0.0
 
-    def output(self) -> NDArray[np.float64]:
-        """Return the estimate of the full vote, or the full vote once it is complete, shape (1,)."""
+    @property
+    def _draws(self) -> int:
+        return self.samples
+
+    def _total(self) -> float:
+        """Return the estimate of the full vote, or the full vote once it is complete."""
         plan = self._plan
         # A full vote that is cut short is biased towards the first learners, so the draws before it are
         # preferred.
         if self._mode == "full" and (self._place == len(plan.columns) or not self.samples):
-            return np.array([self._full])
+            return self._full
         if self.samples:
-            return np.array([self._certain + plan.scale * self._sum / self.samples])
-        return np.array([self._certain])
+            return self._certain + plan.scale * self._sum / self.samples
+        return self._certain
 
     def _next(self, ledger: RowLedger) -> int | None:
         plan = self._plan
@@ -174,23 +216,30 @@ class TopVotePolicy(VotePolicy):
     ----------
     plan : SamplingPlan
         The list, the weights and the prices.
+    prior : ndarray of float64, shape (1,)
+        See `VotePolicy`.
     """
 
-    def __init__(self, plan: SamplingPlan) -> None:
-        super().__init__(plan)
+    def __init__(self, plan: SamplingPlan, prior: NDArray[np.float64]) -> None:
+        super().__init__(plan, prior)
         self._place = 0
         self._sum = 0.0
 
-    def output(self) -> NDArray[np.float64]:
-        """Return the weighted vote of the learners so far, shape (1,)."""
-        return np.array([self._sum])
+    @property
+    def _draws(self) -> int:
+        return 0
+
+    def _total(self) -> float:
+        """Return the weighted vote of the learners so far."""
+        return self._sum
 
     def _next(self, ledger: RowLedger) -> int | None:
         plan = self._plan
         while self._place < len(plan.order) and self.samples < plan.max_samples:
             reach = float(plan.reach[self._place])
-            # A sum of zero is the first class, as is a negative one.
-            if plan.curtail and (self._sum > reach or self._sum <= -reach):
+            # A sum of zero is the first class, as is a negative one. Not before anything is read: such a row
+            # gets the prior, which may be the other label.
+            if plan.curtail and self._has_read and (self._sum > reach or self._sum <= -reach):
                 return None
             learner = int(plan.order[self._place])
             self._place += 1

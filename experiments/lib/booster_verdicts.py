@@ -1,0 +1,165 @@
+"""What Huang, Powers and Reyzin (2015) claim, judged by the trials: which sentence fails on which set."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from experiments.lib.booster_trials import BUDGETS, LEAVES, RULES, TRAP_BUDGET
+from experiments.lib.kept_trials import Figures
+
+Results: TypeAlias = dict[str, Figures]
+"""Figures of all trials of each set, (n_trials, ...)."""
+
+
+def mean_and_interval(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return means over the first axis and the half widths of their 95 % intervals."""
+    spread = values.std(axis=0, ddof=1) if len(values) > 1 else np.zeros(values.shape[1:])
+    return values.mean(axis=0), 1.96 * spread / np.sqrt(len(values))
+
+
+def distance(found: Figures, one: str, other: str) -> float:
+    """Return the mean distance between the mean errors of two rules over all budgets, in points."""
+    return float(np.abs(found[one].mean(axis=0) - found[other].mean(axis=0)).mean())
+
+
+@dataclass(frozen=True)
+class Duel:
+    """Trees of one size against the rules at the least budget that covers the trees' mean spend."""
+
+    leaves: int
+    spend: float
+    error: float
+    budget: float
+    rule: str  # of the least mean error there
+    rule_error: float
+    worst: float  # upper end of the 95 % interval of the trees' error less that of the rule, over all rules
+    best: float  # lower end of that interval for the best rule
+
+
+def duels(found: Figures) -> list[Duel]:
+    """Return a duel for each size of tree whose mean spend some budget covers."""
+    met = []
+    for place, leaves in enumerate(LEAVES):
+        spend = float(found["tree_spend"][:, place].mean())
+        covering = np.flatnonzero(spend <= BUDGETS)
+        if not len(covering):
+            continue
+        at = int(covering[0])
+        errors = {rule: float(found[rule][:, at].mean()) for rule in RULES}
+        rule = min(errors, key=lambda name: errors[name])
+        gaps = {name: mean_and_interval(found["trees"][:, place] - found[name][:, at]) for name in RULES}
+        met.append(
+            Duel(
+                leaves,
+                spend,
+                float(found["trees"][:, place].mean()),
+                float(BUDGETS[at]),
+                rule,
+                errors[rule],
+                max(float(mean + half) for mean, half in gaps.values()),
+                float(gaps[rule][0] - gaps[rule][1]),
+            )
+        )
+    return met
+
+
+def tree_verdict(results: Results) -> tuple[bool, str]:
+    """Say where trees that ignore costs beat every rule, and where some rule beats trees of every size.
+
+    Returns
+    -------
+    holds : bool
+        Whether trees beat every rule nowhere.
+    sentence : str
+    """
+    lines, beaten = [], []
+    for name, found in results.items():
+        met = duels(found)
+        wins = [duel for duel in met if duel.worst < 0]
+        if wins:
+            top = min(wins, key=lambda duel: duel.error - duel.rule_error)
+            last = min(float(found[rule][:, -1].mean()) for rule in RULES)
+            lines.append(
+                f"  - {name}: trees of {', '.join(str(duel.leaves) for duel in wins)} leaves. Those of "
+                f"{top.leaves} leaves have an error of {top.error:.1f} % at a mean spend of {top.spend:.1f}; "
+                f"the best rule has {top.rule_error:.1f} % at a budget of {top.budget:g} and {last:.1f} % at "
+                f"{BUDGETS[-1]:g}."
+            )
+        elif all(duel.best > 0 for duel in met):
+            beaten.append(name)
+    if not lines:
+        return True, "- Trees that ignore costs beat every rule, at the same spend, on no set."
+    head = (
+        f"- **Budgeted boosting outperforms pruned decision trees** (abstract): not on {len(lines)} of "
+        f"{len(results)} sets. There trees that ignore costs have a lower error than each rule at the "
+        "least budget that covers the trees' mean spend, by 95 % intervals. A rule beats trees of every size "
+        f"on {', '.join(beaten) or 'no set'}."
+    )
+    return False, "\n".join([head, *lines])
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper, and a test of it on one set."""
+
+    text: str
+    holds: Callable[[Figures], bool]
+    of: tuple[str, ...] | None = None  # the sets that the paper names; None: all
+
+
+def claims() -> list[Claim]:
+    """Return what the paper says of its figures."""
+    small, large = BUDGETS <= 6, BUDGETS >= 20
+    return [
+        Claim(
+            "AdaBoostBT improves on AdaBoostRS (mean over the budgets)",
+            lambda f: f["basic"].mean() < f["rs"].mean(),
+        ),
+        Claim(
+            "greedy is often better than AdaBoostBT at small budgets (up to 6)",
+            lambda f: f["greedy"][:, small].mean() < f["basic"][:, small].mean(),
+        ),
+        Claim(
+            "smoothed tends to exceed the accuracy of greedy at large budgets (from 20)",
+            lambda f: f["smoothed"][:, large].mean() < f["greedy"][:, large].mean(),
+        ),
+        Claim(
+            "SpeedBoost is almost the same as greedy (within half a point, mean over the budgets)",
+            lambda f: distance(f, "greedy", "speedboost") < 0.5,
+        ),
+        Claim(
+            "smoothed outperforms SpeedBoost on ecoli, heart, sonar and ionosphere (mean over the budgets)",
+            lambda f: f["smoothed"].mean() < f["speedboost"].mean(),
+            ("ecoli", "heart", "sonar", "ionosphere"),
+        ),
+        Claim(
+            "greedy does not spend a budget of 2 on sonar in all its rounds (half of it at most)",
+            lambda f: f["greedy_spent"].mean() < TRAP_BUDGET / 2,
+            ("sonar",),
+        ),
+        Claim(
+            "decision trees overfit as they grow, on all sets (the largest is worse than the best by 0.05)",
+            lambda f: f["trees"][:, -1].mean() > f["trees"].mean(axis=0).min() + 0.05,
+        ),
+    ]
+
+
+def judged(results: Results) -> tuple[list[str], list[str]]:
+    """Return the claims that do not hold on some set, and those that hold on all."""
+    trees_lose, sentence = tree_verdict(results)
+    fails, holds = ([], [sentence]) if trees_lose else ([sentence], [])
+    for claim in claims():
+        names = [name for name in results if claim.of is None or name in claim.of]
+        missed = [name for name in names if not claim.holds(results[name])]
+        text = claim.text[0].upper() + claim.text[1:]
+        if missed:
+            fails.append(f"- {text}: not on {', '.join(missed)} ({len(missed)} of {len(names)} sets).")
+        elif names:
+            where = f"on all {len(names)} sets" if claim.of is None else "yes"
+            holds.append(f"- {text}: {where}.")
+    return fails, holds

@@ -229,7 +229,7 @@ def test_align_reorders_and_nothing_else(data):
 
 
 def test_align_names_what_does_not_match():
-    with pytest.raises(CostError, match=r"no cost is given for the column 'sex', 'cp'; add it"):
+    with pytest.raises(CostError, match=r"no cost is given for the columns 'sex', 'cp'; add them"):
         heart().align([*HEART, "sex", "cp"])
     with pytest.raises(
         CostError, match=r"the price list has 'ca', which is not a column of the table; remove or"

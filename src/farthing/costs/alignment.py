@@ -42,8 +42,11 @@ def align_entries(
     spare = [name for name in prices if name not in wanted]
     faults = []
     if unlisted and default is None:
+        names = validation.quoted(unlisted)
         faults.append(
-            f"no cost is given for the column {validation.quoted(unlisted)}; add it, 0 if it is free"
+            f"no cost is given for the column {names}; add it, 0 if it is free"
+            if len(unlisted) == 1
+            else f"no cost is given for the columns {names}; add them, 0 for what is free"
         )
     if spare and (strict or faults):
         faults.append(_spare_fault(spare, unlisted or columns, strict=strict))

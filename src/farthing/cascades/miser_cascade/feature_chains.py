@@ -114,7 +114,7 @@ def miser_order(trainer: OutOfFoldTrainer, cap: float | None) -> Columns:
     tradeoff = float(per_price(whole, alone[alone > 0].min()))
     least = float(per_price(_LEAST_TRADEOFF * whole, costs.total(costs.features)))
     grower = trainer.grower(tradeoff)
-    while tradeoff >= least and _affordable(costs, holdings):
+    while tradeoff >= least > 0 and _affordable(costs, holdings):
         owned, scores, n_trees = holdings.owned, boosting.scores.copy(), len(boosting.trees)
         boosting.round(trainer.buy(grower, learn, holdings))
         if (holdings.owned == owned).all():

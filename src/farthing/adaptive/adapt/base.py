@@ -24,6 +24,7 @@ from farthing.base.inputs import check_cap
 from farthing.base.parameters import FRACTION, SHARE, at_least
 from farthing.costs import CostsLike, spending_limit
 from farthing.errors import BudgetError
+from farthing.learning.folds import held_out_of_each_class
 from farthing.learning.holdout import hold_out
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.thresholds import lowest_threshold, share_threshold
@@ -80,14 +81,22 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         header = rows.header()
         # Where nothing costs anything, no budget binds.
         binds = budget is not None and rows.costs.total(rows.costs.features) > 0
-        # Gate scores of training rows are fitted to them, so a threshold that keeps the budget there need not
-        # keep it on new rows. Under a budget it is set on held-out rows.
+        # Gate scores of training rows are fitted to them, so a threshold that keeps a budget or a share there
+        # need not keep it on new rows. It is set on held-out rows.
         held_out = validation
         if binds and held_out is None:
             rows, held_out = hold_out(rows, self.validation_fraction, lambda n, k: rng.permutation(n)[:k])
         if expensive is None:
             expensive = self.train_expensive(rows, rng)
-        problem = Problem(rows.target, rows.weights, expensive.own_log_proba, rows.n_classes, expensive.cache)
+        own_log_proba, cache = expensive.own_log_proba, expensive.cache
+        # A share depends on gate scores alone, so only gate and f1 must not have seen these rows.
+        if held_out is None and self._default_share() not in (None, 0, 1):
+            held = held_out_of_each_class(rows.values, rows.target, self.validation_fraction, rng)
+            if held.any():
+                # The cache belongs to all rows.
+                own_log_proba, cache = own_log_proba[~held], {}
+                rows, held_out = rows.take(~held), rows.take(held)
+        problem = Problem(rows.target, rows.weights, own_log_proba, rows.n_classes, cache)
         pair, history = self._learn_pair(rows, problem)
         model = AdaptModel(
             **header,
@@ -98,10 +107,12 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
             history=np.array(history, dtype=np.float64),
         )
         # No threshold, of any variant, may go below the lowest one that keeps the budget.
-        least = self._budget_threshold(model, held_out, budget) if binds and held_out is not None else -np.inf
-        return self._with_thresholds(
-            model, rows if held_out is None else held_out, least, default=least if binds else 0.0
-        )
+        least = self._budget_threshold(model, held_out, budget) if binds and held_out is not None else None
+        return self._with_thresholds(model, rows if held_out is None else held_out, least)
+
+    def _default_share(self) -> float | None:
+        """Return the share of rows to send on without a budget or ``send_share``; None leaves it to the gate."""
+        return None
 
     def train_expensive(self, rows: TrainingSet, rng: np.random.RandomState) -> TrainedExpensiveModel:
         """Fit the expensive model unless it is fitted, and predict the rows out of fold.
@@ -136,18 +147,20 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
             )
         return lowest_threshold(gate, (whole - cheap) * shares, limit - least)
 
-    def _with_thresholds(
-        self, model: AdaptModel, rows: TrainingSet, least: float, default: float
-    ) -> AdaptModel:
-        """Set the thresholds of the shares to send, none below ``least``; without a share, ``default``."""
+    def _with_thresholds(self, model: AdaptModel, rows: TrainingSet, least: float | None) -> AdaptModel:
+        """Set the threshold, and those of the shares to send; none is below ``least``, that of the budget."""
         gate, _ = model.gate(rows.values, self.n_threads())
 
         def threshold_of(share: float) -> float:
-            return max(least, share_threshold(gate, rows.weights, share))
+            lowest = share_threshold(gate, rows.weights, share)
+            return lowest if least is None else max(least, lowest)
 
+        share = self._default_share() if self.send_share is None and least is None else self.send_share
+        even_odds = 0.0 if least is None else least
+        threshold = even_odds if share is None else threshold_of(share)
         return replace(
             model,
-            threshold=default if self.send_share is None else threshold_of(self.send_share),
+            threshold=threshold,
             send_thresholds=np.array([threshold_of(share) for share in SEND_SHARES]),
         )
 

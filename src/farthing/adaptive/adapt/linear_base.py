@@ -50,3 +50,6 @@ class LinearAdapt(AdaptClassifier):
         self.send_share = send_share
         self.validation_fraction = validation_fraction
         self.random_state = random_state
+
+    def _default_share(self) -> float | None:
+        return self.p_full

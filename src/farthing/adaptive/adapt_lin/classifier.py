@@ -40,8 +40,7 @@ class AdaptLinClassifier(LinearAdapt):
     Parameters
     ----------
     {expensive}
-    p_full : float
-        Upper limit on the mean of q over the training rows, 0 to 1.
+    {p_full}
     tradeoff : float
         Weight of a unit of price against the mean loss.
     n_alternations : int

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from farthing.adaptive.adapt.base import ADAPT_CONSTRAINTS, AdaptClassifier
 from farthing.adaptive.adapt.initial_pair import fit_f1
 from farthing.adaptive.adapt.objective import Problem, soft_log_loss
-from farthing.adaptive.adapt.parameter_docs import TEXTS
+from farthing.adaptive.adapt.parameter_docs import L1_TEXTS
 from farthing.base import TrainingSet, documented, register
 from farthing.base.parameters import CLASS_WEIGHT, POSITIVE, SHARE, at_least
 from farthing.costs import CostSheet, CostsLike
@@ -28,7 +28,7 @@ from farthing.typing import Floats
     grid={"C": [1e-3, 1e-2, 1e-1, 1.0], "send_weight": [0.3, 0.5, 0.7, 0.9]},
     auto=False,
 )
-@documented(TEXTS)
+@documented(L1_TEXTS)
 class L1GateClassifier(AdaptClassifier):
     """The baseline: logistic regression with an L1 penalty selects the columns, without regard to the gate.
 

@@ -17,6 +17,7 @@ from farthing.adaptive.adapt_gbrt.pair_growing import PairGrower
 from farthing.base import TrainingSet
 from farthing.boosting import GreedyMiserClassifier
 from farthing.costs import CostSheet
+from farthing.errors import BudgetError
 from farthing.forests import BudgetForestClassifier
 
 SIZES = [20, 20, 15, 15]
@@ -28,14 +29,14 @@ def synthetic_2():
     return centres + rng.normal(scale=0.01, size=centres.shape), np.repeat([1, 0, 1, 0], SIZES)
 
 
-def test_synthetic_2_adapt_lin_finds_feature_2_at_110_of_70():
+@pytest.mark.parametrize("start", [None, (np.ones(2), np.ones(2))])
+def test_synthetic_2_adapt_lin_finds_feature_2_at_110_of_70(start):
     X, y = synthetic_2()
-    ones = np.ones(2)
     model = AdaptLinClassifier(
         SVC(C=10.0),
         tradeoff=0.02,
         p_full=0.8,
-        start=(ones, ones),
+        start=start,
         n_alternations=50,
         budget=110 / 70,
         random_state=0,
@@ -44,6 +45,27 @@ def test_synthetic_2_adapt_lin_finds_feature_2_at_110_of_70():
     assert (model.predict(X) == y).all()
     assert model.spend(X).mean() == pytest.approx(110 / 70)
     assert np.array_equal(model.sent(X), np.repeat([True, True, False, False], SIZES))
+
+
+def test_of_several_starts_the_system_of_the_least_objective_is_kept():
+    X, y = synthetic_2()
+    settings = {"tradeoff": 0.02, "p_full": 0.8, "n_alternations": 50, "budget": 110 / 70, "random_state": 0}
+    one, three = (
+        AdaptLinClassifier(SVC(C=10.0), n_starts=n, **settings).fit(X, y, validation=(X, y)) for n in (1, 3)
+    )
+    assert one.pair_.used.tolist() == [0]
+    assert one.score(X, y) < 1
+    # Both are within p_full and the budget, so that the loss decides; by (OPT) the first would have won.
+    assert one.spend(X).mean() == pytest.approx(three.spend(X).mean())
+    assert three.score(X, y) == 1
+    assert one.history_[-1] < three.history_[-1]
+
+
+def test_a_start_whose_system_is_over_the_budget_is_left_out(halves, sheet):
+    (X, y), _ = halves
+    settings = {"tradeoff": 0.001, "p_full": 0.5, "n_alternations": 3, "costs": sheet, "random_state": 0}
+    with pytest.raises(BudgetError, match="gate and cheap model alone cost"):
+        AdaptLinClassifier(budget=0.4, **settings).fit(X, y)
 
 
 def test_synthetic_2_the_baseline_takes_feature_1_and_pays_120_of_70():
@@ -76,7 +98,7 @@ SMALL_TREES = {"n_estimators": 5, "max_depth": 2, "learning_rate": 0.5}
 @pytest.mark.parametrize(
     "model",
     [
-        AdaptLinClassifier(SVC(), n_alternations=20),
+        AdaptLinClassifier(SVC()),
         AdaptLstsqClassifier(SVC()),
         AdaptGbrtClassifier(SVC(), n_alternations=10, **SMALL_TREES),
     ],
@@ -114,7 +136,7 @@ def test_trees_of_the_first_turn_replace_a_gate_of_zeros_even_if_the_objective_r
 @pytest.mark.parametrize(
     "method",
     [
-        AdaptLinClassifier(tradeoff=0.003, n_folds=2),
+        AdaptLinClassifier(tradeoff=0.003, n_folds=2, n_starts=1),
         AdaptGbrtClassifier(tradeoff=0.5, n_estimators=10, n_alternations=4, n_folds=2),
         AdaptGbrtClassifier(tradeoff=0.01, relative=True, leaf="gradient", n_estimators=8, n_folds=2),
     ],
@@ -130,7 +152,8 @@ def test_the_objective_never_rises(method, p_full, halves, sheet):
 def test_lstsq_lowers_its_objective_over_each_turn(halves, sheet):
     (X, y), _ = halves
     for tradeoff in (0.0, 0.003):
-        model = AdaptLstsqClassifier(tradeoff=tradeoff, p_full=0.3, costs=sheet, random_state=0).fit(X, y)
+        model = AdaptLstsqClassifier(tradeoff=tradeoff, p_full=0.3, costs=sheet, n_starts=1, random_state=0)
+        model.fit(X, y)
         assert (np.diff(model.history_[1::2]) <= 1e-6).all()
 
 
@@ -226,6 +249,7 @@ def test_weights_are_repetitions(halves, sheet):
         ({"tradeoff": -1.0}, "tradeoff"),
         ({"n_alternations": 0}, "n_alternations"),
         ({"n_folds": 1}, "n_folds"),
+        ({"n_starts": 0}, "n_starts"),
         ({"start": 3}, "start"),
         ({"start": (np.ones(2), np.ones(2))}, "start"),
         ({"expensive": SVC, "tradeoff": 0.1}, "expensive"),

@@ -62,7 +62,7 @@ def stratified_folds(
     n_folds = min(n_folds, len(of_unit))
     if n_folds < 2:
         return None
-    # Shuffle, then sort by target (stable), then assign in turn: each stratum is spread evenly over the folds.
+    # By target, in random order within it, and assigned in turn: each stratum is spread over all folds.
     by_target = _shuffled_by_target(of_unit, random_state)
     folds = np.empty(len(of_unit), dtype=np.int64)
     folds[by_target] = np.arange(len(of_unit)) % n_folds
@@ -109,7 +109,7 @@ def held_out_of_each_class(
 
 
 def _units(values: NDArray[np.floating], target: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return the unit of each row, and the target of each unit: the distinct rows, in an order of their own."""
+    """Return the unit of each row, and the target of each unit; units are the distinct rows."""
     numbers = np.ascontiguousarray(target, dtype=np.float64)
     contents = np.column_stack([numbers.view(np.uint64), content_keys(values)])
     # np.unique puts the units in an order that does not depend on that of the rows.

@@ -32,7 +32,8 @@ _SHARED = """expensive_features : sequence of str or int, or mask, optional
         scores of the validation rows that is no larger. A budget, if given, holds as well. None, without a
         budget, means {default_share}.
     validation_fraction : float
-        Share of the rows held out to set the threshold, if `fit` is given no validation rows; {held_out}.
+        Share of the rows held out to set the threshold, if `fit` is given no validation rows;
+        {held_out}.
     random_state : int, RandomState or None
         Seed of the folds and of the held-out rows."""
 
@@ -60,7 +61,7 @@ TEXTS: Final = {
     "p_full": _P_FULL,
     "shared": _SHARED.format(
         default_share="``p_full``",
-        held_out="under a budget the expensive model is not fitted on\n        them either",
+        held_out="under a budget the expensive model is not fitted on them either",
     ),
     "attributes": _ATTRIBUTES,
 }
@@ -69,6 +70,6 @@ L1_TEXTS: Final = {
     **TEXTS,
     "shared": _SHARED.format(
         default_share="a threshold of 0, even odds",
-        held_out="only under a budget, else the\n        training rows set it",
+        held_out="without a budget none are held out, and the training rows set it",
     ),
 }

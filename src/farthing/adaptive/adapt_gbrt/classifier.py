@@ -46,8 +46,8 @@ class AdaptGbrtClassifier(AdaptClassifier):
     It minimises (OPT) of the thesis, as `AdaptLinClassifier` does. Each alternation grows new trees of f1 and
     of the gate, one of each in turn, for the current q. Both buy from one ledger that is empty at first, so
     that each pays only for what neither has bought (5.1, 5.2). From the second alternation on the old pair is
-    kept unless the objective falls. The initial pair is a gate of zeros and a `GreedyMiserClassifier`; at ``p_full=0`` f1 stays that
-    model, and the gate buys nothing.
+    kept unless the objective falls. The initial pair is a gate of zeros and a `GreedyMiserClassifier`; at
+    ``p_full=0`` f1 stays that model, and the gate buys nothing.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
     def _default_share(self) -> float | None:
         return self.p_full
 
-    def _learn_pair(self, rows: TrainingSet, problem: Problem) -> tuple[TreePair, list[float]]:
+    def _learn_pairs(self, rows: TrainingSet, problem: Problem) -> list[tuple[TreePair, list[float]]]:
         grower = PairGrower(self.miser(), rows, problem)
         pair = grower.initial()
         history: list[float] = []
@@ -182,7 +182,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
             history.append(reached)
             if turn and history[-2] - reached <= TOLERANCE * abs(reached):
                 break
-        return TreePair(pair.forest()), history
+        return [(TreePair(pair.forest()), history)]
 
     def miser(self) -> GreedyMiserClassifier:
         """Return a Greedy Miser of the same settings, not fitted: f1 if no row is sent on."""

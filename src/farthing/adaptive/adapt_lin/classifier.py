@@ -7,12 +7,11 @@ from scipy.special import expit
 from sklearn.naive_bayes import GaussianNB
 
 from farthing.adaptive.adapt.base import TOLERANCE
-from farthing.adaptive.adapt.initial_pair import initial_pair
 from farthing.adaptive.adapt.linear_base import LinearAdapt
 from farthing.adaptive.adapt.objective import Problem, soft_log_loss
 from farthing.adaptive.adapt.parameter_docs import TEXTS
 from farthing.adaptive.adapt.projection import project
-from farthing.base import TrainingSet, documented, register
+from farthing.base import documented, register
 from farthing.learning.group_penalty import GroupPenalty
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
@@ -47,8 +46,12 @@ class AdaptLinClassifier(LinearAdapt):
         Maximum number of alternations; they stop early when the objective no longer falls.
     start : tuple (gate, f1), optional
         Coefficients to start from, arrays of shape (n_features,) each, (n_classes, n_features) for the f1 of
-        more than two classes, in units of the columns. None means zeros for the gate, and logistic regression
-        with an L2 penalty for f1.
+        more than two classes, in units of the columns. None means ``n_starts`` of its own.
+    n_starts : int
+        Number of starts, 1 or more. The first has zeros for the gate, and logistic regression with an L2
+        penalty for f1; each of the others has a gate of one term, and the f1 of that term for the rows that
+        stay. Of the systems that are learned from them, the one of the least objective on the training rows
+        is kept: its mean loss, cut as it is, plus tradeoff times its mean spend.
     {shared}
 
     Attributes
@@ -70,11 +73,11 @@ class AdaptLinClassifier(LinearAdapt):
     True
     """
 
-    def _learn_pair(self, rows: TrainingSet, problem: Problem) -> tuple[LinearScores, list[float]]:
-        design = LinearDesign.of(rows.values, rows.schema, problem.shares, 1 + problem.n_scores)
-        penalty = GroupPenalty(rows.costs, float(self.tradeoff), design.zeros.columns)
+    def _alternate(
+        self, design: LinearDesign, problem: Problem, penalty: GroupPenalty, start: LinearScores
+    ) -> tuple[LinearScores, list[float]]:
         curvature = log_loss_curvature(problem.n_classes)
-        pair = initial_pair(design, problem, self.start)
+        pair = start
         history: list[float] = []
         for _ in range(self.n_alternations):
             scores = design.scores(pair)

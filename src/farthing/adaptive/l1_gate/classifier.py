@@ -107,7 +107,7 @@ class L1GateClassifier(AdaptClassifier):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def _learn_pair(self, rows: TrainingSet, problem: Problem) -> tuple[LinearScores, list[float]]:
+    def _learn_pairs(self, rows: TrainingSet, problem: Problem) -> list[tuple[LinearScores, list[float]]]:
         design = LinearDesign.of(rows.values, rows.schema, problem.shares, 1 + problem.n_scores)
         total = float(problem.weights.sum())
         # The baseline ignores prices. scikit-learn's C multiplies the summed loss, while the loss here is a
@@ -126,7 +126,7 @@ class L1GateClassifier(AdaptClassifier):
         shares = problem.shares * np.where(wrong == 1, self.send_weight, 1 - self.send_weight) * 2
         curvature = 2 * log_loss_curvature(problem.n_classes)
         gate_ridge = _GateRidge(ridge, pair)
-        return proximal_descent(narrow, pair, _gate_loss(wrong, shares), curvature, gate_ridge), []
+        return [(proximal_descent(narrow, pair, _gate_loss(wrong, shares), curvature, gate_ridge), [])]
 
     def _selected(self, sparse: LinearScores) -> NDArray[np.bool_]:
         """Return which columns the L1 penalty leaves, or the largest of them, shape (n_features,)."""

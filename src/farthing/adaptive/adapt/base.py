@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -116,14 +117,15 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
                 refusal = error
         if refusal is not None and not found:
             raise refusal
-        return self._best(found, rows, problem)
+        best = self._best(found, rows, problem)
+        # After the choice, which must not depend on it: all shares of `variants` are of one model.
+        return best if self.send_share is None else replace(cut, share=self.send_share).apply(best)
 
     def _cut(self, rows: TrainingSet, budget: float | None, expensive: ExpensiveModel) -> GateCut:
-        """Return how the gate's threshold is set on these rows; the budget is None if it does not bind."""
-        share = self.send_share
-        if share is None and budget is None:
-            share = self._default_share()
-        acquired = None if budget is None else answering(expensive).acquires(rows.values)
+        """Return how the threshold is set without a ``send_share``; no budget means that none binds."""
+        share, acquired = self._default_share(), None
+        if budget is not None:
+            share, acquired = None, answering(expensive).acquires(rows.values)
         return GateCut(rows=rows, share=share, budget=budget, acquired=acquired, n_threads=self.n_threads())
 
     def _best(

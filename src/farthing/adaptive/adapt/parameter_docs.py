@@ -52,8 +52,8 @@ _ATTRIBUTES = """expensive_ : classifier
 
 _P_FULL = """p_full : float
         Share of the rows to send to the expensive model, 0 to 1: the upper limit on the mean of q over the
-        training rows. Without a budget or ``send_share``, the gate's threshold is set so that it sends on no
-        more than this share of the validation rows."""
+        training rows. Without a budget or ``send_share``, the gate is cut at this quantile of the validation
+        rows, so that no more than this share of them is sent on."""
 
 #: What `farthing.base.documented` puts in.
 TEXTS: Final = {

@@ -30,6 +30,7 @@ from farthing.costs import CostsLike
     auto=False,
     trials=[
         {
+            "expensive": GreedyMiserClassifier(n_estimators=5),
             "n_estimators": 5,
             "tradeoff": 0.2,
             "p_full": 0.8,

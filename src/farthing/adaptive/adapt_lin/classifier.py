@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.special import expit
-from sklearn.naive_bayes import GaussianNB
+from sklearn.tree import DecisionTreeClassifier
 
 from farthing.adaptive.adapt.base import TOLERANCE
 from farthing.adaptive.adapt.linear_base import LinearAdapt
@@ -23,7 +23,14 @@ from farthing.typing import Floats
 @register(
     grid={"tradeoff": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
     auto=False,
-    trials=[{"expensive": GaussianNB(), "p_full": 0.9, "n_alternations": 3}],
+    trials=[
+        {
+            "expensive": DecisionTreeClassifier(max_depth=3, random_state=0),
+            "p_full": 0.9,
+            "n_alternations": 3,
+            "n_starts": 2,
+        }
+    ],
 )
 @documented(TEXTS)
 class AdaptLinClassifier(LinearAdapt):

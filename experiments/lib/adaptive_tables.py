@@ -182,7 +182,7 @@ def unfinished() -> str:
 def at_costs(name: str, found: Found) -> str:
     """Return test accuracies at the same mean costs, each method's best system by validation."""
     lines = []
-    for method in found.curves:
+    for method in filter(found.curves.get, found.curves):
         scores = [best_at(found, method, fraction) for fraction in FRACTIONS]
         lines.append([method, *("" if score is None else f"{score:.4f}" for score in scores)])
     return markdown([f"{name}, share of the cost of f0", *(f"{f:.0%}" for f in FRACTIONS)], lines)

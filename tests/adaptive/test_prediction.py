@@ -115,10 +115,9 @@ def test_a_share_sends_the_top_scores_of_validation_rows(halves, sheet):
 def test_the_threshold_is_set_on_rows_that_the_gate_has_not_seen(halves, sheet):
     (X, y), _ = halves
     model = AdaptGbrtClassifier(GaussianNB(), costs=sheet, n_folds=None, **TREES).fit(X, y)
-    held = held_out_of_each_class(
-        np.asarray(X, dtype=np.float32), y, model.validation_fraction, np.random.RandomState(0)
-    )
-    assert held.sum() == 60
+    rows = model.training_set(X, y)
+    held = held_out_of_each_class(rows.values, rows.target, 0.2, np.random.RandomState(0))
+    assert held.sum() == sum(count // 5 for count in np.bincount(y))
     again = clone(model).set_params(expensive=GaussianNB().fit(X, y))
     again.fit(X[~held], y[~held], validation=(X[held], y[held]))
     assert np.array_equal(again.gate_scores(X), model.gate_scores(X))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.special import expit
-from sklearn.tree import DecisionTreeClassifier
 
 from farthing.adaptive.adapt.base import TOLERANCE
 from farthing.adaptive.adapt.linear_base import LinearAdapt
@@ -12,6 +11,7 @@ from farthing.adaptive.adapt.objective import Problem, soft_log_loss
 from farthing.adaptive.adapt.parameter_docs import TEXTS
 from farthing.adaptive.adapt.projection import project
 from farthing.base import documented, register
+from farthing.boosting import GreedyMiserClassifier
 from farthing.learning.group_penalty import GroupPenalty
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
@@ -25,7 +25,7 @@ from farthing.typing import Floats
     auto=False,
     trials=[
         {
-            "expensive": DecisionTreeClassifier(max_depth=3, random_state=0),
+            "expensive": GreedyMiserClassifier(n_estimators=5),
             "p_full": 0.9,
             "n_alternations": 3,
             "n_starts": 2,

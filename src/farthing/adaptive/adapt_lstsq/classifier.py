@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.special import logit
-from sklearn.tree import DecisionTreeClassifier
 
 from farthing.adaptive.adapt.base import TOLERANCE
 from farthing.adaptive.adapt.initial_pair import fit_f1
@@ -16,6 +15,7 @@ from farthing.adaptive.adapt.parameter_docs import TEXTS
 from farthing.adaptive.adapt.projection import weighted_mean
 from farthing.adaptive.adapt_lstsq import symmetric_divergence as symmetric
 from farthing.base import documented, register
+from farthing.boosting import GreedyMiserClassifier
 from farthing.learning.group_penalty import GroupPenalty
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
@@ -29,7 +29,7 @@ from farthing.typing import Floats
     auto=False,
     trials=[
         {
-            "expensive": DecisionTreeClassifier(max_depth=3, random_state=0),
+            "expensive": GreedyMiserClassifier(n_estimators=5),
             "p_full": 0.7,
             "n_alternations": 3,
             "n_starts": 2,

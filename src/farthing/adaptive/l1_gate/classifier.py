@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.naive_bayes import GaussianNB
 
 from farthing.adaptive.adapt.base import ADAPT_CONSTRAINTS, AdaptClassifier
 from farthing.adaptive.adapt.initial_pair import fit_f1
@@ -27,6 +28,7 @@ from farthing.typing import Floats
 @register(
     grid={"C": [1e-3, 1e-2, 1e-1, 1.0], "send_weight": [0.3, 0.5, 0.7, 0.9]},
     auto=False,
+    trials=[{"expensive": GaussianNB(), "C": 0.1, "send_weight": 0.8}],
 )
 @documented(L1_TEXTS)
 class L1GateClassifier(AdaptClassifier):

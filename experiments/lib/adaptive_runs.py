@@ -17,13 +17,12 @@ import joblib
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from experiments.lib.forest_runs import Part, Task, by_split, covtype, shrunk, votes
+from experiments.lib.forest_runs import Part, Task, by_split, covtype, shrunk
 from experiments.lib.pages import ROOT, commit
 from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, L1GateClassifier
 from farthing.adaptive.adapt.sweep import AdaptSweep
@@ -35,8 +34,6 @@ from farthing.forests import BudgetForestClassifier, prune_path
 LETTER_SIZES = (12_000, 4_000, 4_000)
 # Thresholds of each gate, besides 0: those that send these shares of the validation rows on.
 SHARES = np.round(np.arange(0.05, 1.0, 0.05), 2)
-# How many levels of f0 are left to see what rows look at early.
-LEVELS = (1, 2, 3, 4, 6, 8, 12)
 
 
 @dataclass(frozen=True)
@@ -46,40 +43,45 @@ class Sweep:
     n_estimators: int = 100
     n_alternations: int = 5
     tradeoffs: tuple[float, ...] = tuple(np.geomspace(3e-4, 3e-2, 6)[[1, 0, 2, 3, 4, 5]])
-    lin_tradeoffs: tuple[float, ...] = tuple(np.geomspace(1e-4, 1e-1, 6))
     p_fulls: tuple[float, ...] = (0.3, 0.1, 0.5, 0.7)
     rates: tuple[float, ...] = (0.3,)
     depths: tuple[int, ...] = (4,)
-    n_tradeoffs: int = 10  # of the Greedy Miser, 0 among them
-    n_supports: int = 6  # strengths of the L1 penalty
+    # ADAPT-LIN, and the L1 baseline with as many settings: all 16 supports at each strength of its penalty.
+    lin_tradeoffs: tuple[float, ...] = tuple(np.geomspace(1e-4, 1e-1, 8))
+    lin_p_fulls: tuple[float, ...] = (0.3, 0.6)
+    strengths: tuple[float, ...] = (0.1,)
+    miser_rates: tuple[float, ...] = (0.3, 0.1, 0.03, 1.0)
+    miser_tradeoffs: tuple[float, ...] = (0.0, *np.geomspace(1e-4, 3e-2, 6))
     forest_trees: int = 500  # of the forest that is f0 on letters
     shrink: int = 1  # one row in so many is left of each table
 
 
 DEFAULT = Sweep()
-# The appendix: 500 trees, 30 turns, 10 trade-offs, 9 shares, 9 learning rates; 20 trade-offs for ADAPT-LIN.
+# The appendix: 500 trees, 30 turns, 10 trade-offs, 9 shares, 9 learning rates; 20 trade-offs for ADAPT-LIN,
+# 20 strengths for the baseline, 20 learning rates and 20 trade-offs for the Greedy Miser.
 FULL = Sweep(
     500,
     30,
     tuple(np.geomspace(1e-5, 1e-1, 10)),
-    tuple(np.geomspace(1e-4, 1.0, 20)),
     tuple(np.linspace(0.1, 0.9, 9)),
     tuple(np.linspace(0.1, 1.0, 9)),
+    lin_tradeoffs=tuple(np.geomspace(1e-4, 1.0, 20)),
+    lin_p_fulls=tuple(np.linspace(0.1, 0.9, 9)),
+    strengths=tuple(np.geomspace(1e-3, 1e1, 20)),
+    miser_rates=tuple(np.geomspace(1e-5, 1.0, 20)),
+    miser_tradeoffs=(0.0, *np.geomspace(1e-5, 1e-1, 19)),
 )
 TINY = Sweep(
     n_estimators=2,
     n_alternations=1,
     tradeoffs=(1e-3,),
-    lin_tradeoffs=(1e-2,),
     p_fulls=(0.3,),
-    n_tradeoffs=2,
-    n_supports=1,
+    lin_tradeoffs=(1e-2,),
+    miser_rates=(0.3,),
+    miser_tradeoffs=(0.0, 1e-3),
     forest_trees=10,
     shrink=40,
 )
-# More trade-offs, closer to each other, and more learning rates: whether the default sweep is what limits
-# ADAPT-GBRT.
-FINE = replace(DEFAULT, tradeoffs=tuple(np.geomspace(2e-3, 6e-2, 9)), rates=(0.15, 0.3, 0.5))
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,6 @@ class Found:
     code: dict[str, str]
     systems: dict[str, int]
     n_validation: int
-    levels: list[Dot] = field(default_factory=list)
 
     @property
     def validation_error(self) -> float:
@@ -249,8 +250,7 @@ def read(name: str) -> Found | None:
     plain = json.loads(path.read_text())
     curves = {method: [Dot(**dot) for dot in found] for method, found in plain["curves"].items()}
     done = {method: (count, of) for method, (count, of) in plain["done"].items()}
-    levels_of = [Dot(**dot) for dot in plain["levels"]]
-    more = plain["code"], plain["systems"], plain["n_validation"], levels_of
+    more = plain["code"], plain["systems"], plain["n_validation"]
     return Found(Dot(**plain["full"]), curves, plain["seconds"], done, *more)
 
 
@@ -298,12 +298,12 @@ def tree_settings(sweep: Sweep) -> list[dict[str, Any]]:
 
 def line_settings(sweep: Sweep) -> list[dict[str, Any]]:
     """Return the settings of ADAPT-LIN."""
-    return product(tradeoff=sweep.lin_tradeoffs, p_full=sweep.p_fulls)
+    return product(tradeoff=sweep.lin_tradeoffs, p_full=sweep.lin_p_fulls)
 
 
 def l1_settings(n_features: int, sweep: Sweep) -> list[dict[str, Any]]:
     """Return the supports of the L1 baseline; its gate moves by its threshold."""
-    return product(C=np.geomspace(1e-3, 1e1, sweep.n_supports).tolist(), n_features=range(1, n_features + 1))
+    return product(C=sweep.strengths, n_features=range(1, n_features + 1))
 
 
 def misers(task: Task, sweep: Sweep) -> Works:
@@ -320,19 +320,21 @@ def misers(task: Task, sweep: Sweep) -> Works:
         )
         return [Dot(p.spend, p.score, p.test_spend, p.test_score) for p in path]
 
-    tradeoffs = (0.0, *np.geomspace(1e-5, 1e-1, sweep.n_tradeoffs - 1).tolist())
     rounds = sweep.n_estimators * (2 if len(np.unique(task.train.y)) == 2 else 1)
     settings = product(
-        n_estimators=[rounds], tradeoff=tradeoffs, max_depth=sweep.depths, learning_rate=sweep.rates
+        n_estimators=[rounds],
+        learning_rate=sweep.miser_rates,
+        tradeoff=sweep.miser_tradeoffs,
+        max_depth=sweep.depths,
     )
     return {named(params): partial(work, **params) for params in settings}
 
 
-def prunings(task: Task, forests: dict[str, Callable[[], Any]]) -> Works:
-    """Return BudgetPrune from each forest, at up to 40 of its trade-offs, evenly by cost."""
+def prunings(task: Task, forest: BudgetForestClassifier) -> Works:
+    """Return BudgetPrune from a forest, at up to 40 of its trade-offs, evenly by cost."""
 
-    def work(make: Callable[[], Any]) -> list[Dot]:
-        path = prune_path(make(), task.validation.X, task.validation.y)
+    def work() -> list[Dot]:
+        path = prune_path(forest, task.validation.X, task.validation.y)
         goals = np.linspace(path.costs.max(), path.costs.min(), 40)
         found = []
         for entry in np.unique(np.abs(path.costs - goals[:, np.newaxis]).argmin(axis=1)):
@@ -344,29 +346,7 @@ def prunings(task: Task, forests: dict[str, Callable[[], Any]]) -> Works:
             found.append(Dot(*held, *test))
         return found
 
-    return {key: partial(work, make) for key, make in forests.items()}
-
-
-def levels(task: Task, model: BudgetForestClassifier) -> Works:
-    """Return f0 cut off below each of its first levels: what its rows look at so early."""
-    forest = model.forest_
-    begin = np.repeat(forest.offsets[:-1], np.diff(forest.offsets))
-    depth = np.zeros(len(forest.feature), dtype=np.int64)
-    for node in np.flatnonzero(forest.feature >= 0):  # a child comes after its parent
-        for child in (forest.left[node], forest.right[node]):
-            depth[begin[node] + child] = depth[node] + 1
-
-    def work(level: int) -> list[Dot]:
-        split = (forest.feature >= 0) & (depth < level)
-        ends: dict[str, Any] = {
-            name: np.where(split, getattr(forest, name), -1) for name in ("feature", "left", "right")
-        }
-        rows = task.validation
-        outputs, acquired = votes(model, replace(forest, **ends), rows.X)
-        right = model.classes_[outputs.argmax(axis=1)] == rows.y
-        return [Dot(float(model.costs_.total_rows(acquired).mean()), float(right.mean()), math.nan, math.nan)]
-
-    return {str(level): partial(work, level) for level in LEVELS}
+    return {"f0": work}
 
 
 def tuned_svm(task: Task) -> Any:
@@ -399,17 +379,20 @@ def found_of(systems: AdaptSweep, runs: dict[str, Run], n_validation: int) -> Fo
 
 
 def letters_with(name: str, make: Callable[[Task], Any], sweep: Sweep) -> Found:
-    """Figure 5.5: one expensive model, three ways to approximate it, and the Greedy Miser."""
+    """Figure 5.5: one expensive model, three ways to approximate it, and the Greedy Miser.
+
+    ADAPT-LIN starts as in A.2.3, from a gate of zeros and a logistic regression.
+    """
     task, pieces = shrunk(letters(), sweep.shrink), Pieces(name)
     systems = pieces.systems(lambda: trees_for(clone(make(task)), sweep), task)
-    line = AdaptLinClassifier(systems.expensive, n_alternations=50, n_folds=5, random_state=0)
+    line = AdaptLinClassifier(systems.expensive, n_alternations=50, n_starts=1, n_folds=5, random_state=0)
     l1 = L1GateClassifier(systems.expensive, random_state=0)
     return found_of(
         systems,
         {
             "ADAPT-GBRT": pieces.run("ADAPT-GBRT", fits(systems, None, tree_settings(sweep))),
-            "ADAPT-LIN": pieces.run("ADAPT-LIN", fits(systems, line, line_settings(sweep))),
             "L1 baseline": pieces.run("L1", fits(systems, l1, l1_settings(task.train.X.shape[1], sweep))),
+            "ADAPT-LIN": pieces.run("ADAPT-LIN", fits(systems, line, line_settings(sweep))),
             "Greedy Miser": Pieces("letters").run("miser", misers(task, sweep)),
         },
         len(task.validation.y),
@@ -423,56 +406,35 @@ def letters_svm(sweep: Sweep) -> Found:
 
 def letters_rf(sweep: Sweep) -> Found:
     """Return figure 5.5 with the forest of 500 trees."""
-    return letters_with(
-        "letters_rf",
-        lambda _: RandomForestClassifier(sweep.forest_trees, random_state=0, n_jobs=OPTIONS.jobs),
-        sweep,
-    )
+    return letters_with("letters_rf", lambda _: forest(sweep.forest_trees), sweep)
 
 
-def fine(name: str) -> Found:
-    """Return ADAPT-GBRT alone by the finer sweep, for an expensive model that `letters_with` has made."""
-    task, pieces = letters(), Pieces(name)
-    SETS[name](DEFAULT)  # what there is already is not done again
-    systems = pieces.systems(lambda: None, task)
-    run = pieces.run("ADAPT-GBRT", fits(systems, None, tree_settings(FINE)))
-    return found_of(systems, {"ADAPT-GBRT": run}, len(task.validation.y))
-
-
-def grown(task: Task, max_features: str | None) -> BudgetForestClassifier:
-    """Grow a forest of 40 trees that knows no prices."""
+def forest(n_estimators: int) -> BudgetForestClassifier:
+    """Return the forest of section 4.5: trees by entropy, each split among all features, blind to prices."""
     return BudgetForestClassifier(
         impurity="entropy",
         cost_rule="penalty",
         tradeoff=0.0,
-        max_features=max_features,
-        n_estimators=40,
+        max_features=None,
+        n_estimators=n_estimators,
         random_state=0,
         n_jobs=OPTIONS.jobs,
-    ).fit(task.train.X, task.train.y)
+    )
 
 
 def with_forest(name: str, task: Task, sweep: Sweep) -> Found:
-    """Figure 5.4: a forest of 40 trees, approximated and pruned.
-
-    BudgetPrune starts from f0, and from a forest that splits among all features, as in figure 4.3: in 40
-    trees whose features are drawn, a row looks at most of the features in the first few levels already, so
-    that no pruning of f0 saves much but the one that leaves nothing.
-    """
+    """Figure 5.4: a forest of 40 trees, approximated by ADAPT-GBRT and pruned by BudgetPrune."""
     pieces = Pieces(name)
-    systems = pieces.systems(lambda: trees_for(grown(task, "sqrt"), sweep), task)
-    forests = {"f0": lambda: systems.expensive, "all features": lambda: grown(task, None)}
-    seen = pieces.run("levels", levels(task, systems.expensive))
-    found = found_of(
+    systems = pieces.systems(lambda: trees_for(forest(40).fit(task.train.X, task.train.y), sweep), task)
+    return found_of(
         systems,
         {
-            "BudgetPrune": pieces.run("prune", prunings(task, forests)),
             "ADAPT-GBRT": pieces.run("ADAPT-GBRT", fits(systems, None, tree_settings(sweep))),
+            "BudgetPrune": pieces.run("prune", prunings(task, systems.expensive)),
             "Greedy Miser": pieces.run("miser", misers(task, sweep)),
         },
         len(task.validation.y),
     )
-    return replace(found, levels=seen.points)
 
 
 def holds(found: Found, dot: Dot) -> bool:
@@ -489,6 +451,16 @@ def near(found: Found, method: str, errors: float, loss: float = 0.01) -> Dot | 
     least = found.full.validation_score - loss + errors * found.validation_error
     kept = [dot for dot in found.curves[method] if dot.validation_score >= least]
     return min(kept, key=lambda dot: dot.validation_spend, default=None)
+
+
+def at_saving(found: Found, method: str, saving: float) -> Dot | None:
+    """Return the most accurate system on the validation rows of those that save a share of f0's cost there.
+
+    A hundredth more than the share, since the mean cost of the test rows differs a little.
+    """
+    most = (1 - saving - 0.01) * found.full.validation_spend
+    kept = [dot for dot in found.curves[method] if dot.validation_spend <= most]
+    return max(kept, key=lambda dot: dot.validation_score, default=None)
 
 
 def nest(sweep: Sweep) -> Found:
@@ -515,15 +487,25 @@ def nest(sweep: Sweep) -> Found:
     )
 
 
+# Where trade-offs are swept on the two sets of figure 5.4, closer to each other than on letters: from the
+# number of features that gate and f1 test at the saving of the thesis, by the validation rows.
+COVTYPE_TRADEOFFS = (1.3e-3, 1e-3, 1.7e-3, DEFAULT.tradeoffs[0])
+MINIBOONE_TRADEOFFS = (3e-3, 4e-3, 5e-3, 2e-3, 7e-3, 1e-2)
+
 SETS: dict[str, Callable[[Sweep], Found]] = {
+    # More rows support deeper trees, as a sample of 8,000 training and 6,000 validation rows showed.
+    "covtype": lambda sweep: with_forest(
+        "covtype", covtype(0, sweep.shrink), replace(denser(sweep, COVTYPE_TRADEOFFS), depths=(8,))
+    ),
+    "miniboone": lambda sweep: with_forest(
+        "miniboone", shrunk(by_split("miniboone_tiny"), sweep.shrink), denser(sweep, MINIBOONE_TRADEOFFS)
+    ),
     "letters_svm": letters_svm,
     "letters_rf": letters_rf,
-    "letters_svm_fine": lambda _: fine("letters_svm"),
-    "letters_rf_fine": lambda _: fine("letters_rf"),
     "letters_nest": nest,
-    "miniboone": lambda sweep: with_forest(
-        "miniboone", shrunk(by_split("miniboone_tiny"), sweep.shrink), sweep
-    ),
-    # More rows support deeper trees, as a sample of 8,000 training and 6,000 validation rows showed.
-    "covtype": lambda sweep: with_forest("covtype", covtype(0, sweep.shrink), replace(sweep, depths=(8,))),
 }
+
+
+def denser(sweep: Sweep, tradeoffs: tuple[float, ...]) -> Sweep:
+    """Return the default sweep with other trade-offs; other sweeps as they are."""
+    return replace(sweep, tradeoffs=tradeoffs) if sweep is DEFAULT else sweep

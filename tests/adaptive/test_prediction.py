@@ -16,11 +16,12 @@ import farthing
 from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, adapt_path
 from farthing.adaptive.adapt import sklearn_files
 from farthing.adaptive.adapt.expensive_trainer import MIN_PROBABILITY, ExpensiveModelTrainer
+from farthing.adaptive.adapt.sklearn_model import SklearnModel, treats_rows_alone
 from farthing.base import TrainingSet, load
 from farthing.boosting import AdaBoostRSClassifier, GreedyMiserClassifier
 from farthing.errors import BudgetError, FileError
 from farthing.forests import BudgetForestClassifier, ImportedLinearClassifier, from_model
-from farthing.learning.folds import stratified_folds
+from farthing.learning.folds import held_out_of_each_class, stratified_folds
 
 TREES = {"n_estimators": 5, "n_alternations": 2, "tradeoff": 1.0, "p_full": 0.6, "random_state": 0}
 
@@ -102,14 +103,42 @@ def test_a_large_budget_sends_everybody(halves, sheet):
     assert model.sent(fresh).all()
 
 
-def test_a_share_sends_the_top_scores_of_training_rows_or_of_those_held_out(halves, sheet):
+def test_a_share_sends_the_top_scores_of_validation_rows(halves, sheet):
     (X, y), (held, labels) = halves
     model = AdaptGbrtClassifier(GaussianNB(), costs=sheet, send_share=0.3, **TREES)
-    for rows, given in ((X, None), (held, (held, labels))):
-        gate = model.fit(X, y, validation=given).gate_scores(rows)
-        assert 0 < model.sent(rows).mean() <= 0.3
-        # One level of scores more would be too much.
-        assert np.mean(gate >= model.threshold_) > 0.3
+    gate = model.fit(X, y, validation=(held, labels)).gate_scores(held)
+    assert 0 < model.sent(held).mean() <= 0.3
+    # One level of scores more would be too much.
+    assert np.mean(gate >= model.threshold_) > 0.3
+
+
+def test_the_threshold_is_set_on_rows_that_the_gate_has_not_seen(halves, sheet):
+    (X, y), _ = halves
+    model = AdaptGbrtClassifier(GaussianNB(), costs=sheet, n_folds=None, **TREES).fit(X, y)
+    rows = model.training_set(X, y)
+    held = held_out_of_each_class(rows.values, rows.target, 0.2, np.random.RandomState(0))
+    assert held.sum() == sum(count // 5 for count in np.bincount(y))
+    again = clone(model).set_params(expensive=GaussianNB().fit(X, y))
+    again.fit(X[~held], y[~held], validation=(X[held], y[held]))
+    assert np.array_equal(again.gate_scores(X), model.gate_scores(X))
+    assert again.threshold_ == model.threshold_
+
+
+def test_a_class_of_few_rows_is_never_held_out():
+    values, target = np.arange(40.0)[:, np.newaxis], np.repeat([0, 1, 2], [33, 4, 3])
+    held = held_out_of_each_class(values, target, 0.3, np.random.RandomState(0))
+    assert np.bincount(target[held], minlength=3).tolist() == [9, 1, 0]
+
+
+@pytest.mark.parametrize("n_classes", [2, 7, 8])
+def test_naive_bayes_has_the_same_bits_for_a_row_alone_and_among_others(n_classes):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(80, 3)), np.arange(80) % n_classes
+    model = SklearnModel.wrap(GaussianNB().fit(X, y), np.arange(3), X)
+    together, alone = model.scores(X), np.concatenate([model.scores(X[[row]]) for row in range(80)])
+    assert np.array_equal(together, alone)
+    assert treats_rows_alone(model.model) == (n_classes < 8)
+    assert np.allclose(model.scores_at_once(X), together)
 
 
 @pytest.mark.parametrize("budget", [None, 4.0])
@@ -367,7 +396,7 @@ def test_the_path_judges_as_the_models_do(halves, sheet):
     assert path.reference.error == pytest.approx(rights.std() / np.sqrt(150))
     # Settings share the start, and are what they would be alone.
     last = path.points[-1].model
-    again = clone(last).fit(X, y)
+    again = clone(last).fit(X, y, validation=(fresh[:150], wanted[:150]))
     assert np.array_equal(again.gate_scores(fresh), last.gate_scores(fresh))
     # What is just within the loss is not so by a margin.
     loss = path.reference.score - scores[0]
@@ -382,7 +411,7 @@ def test_a_setting_of_a_path_is_the_model_of_that_setting(halves, sheet):
     (X, y), (fresh, wanted) = halves
     model = AdaptLinClassifier(GaussianNB(), costs=sheet, n_alternations=3, random_state=0)
     path = adapt_path(model, X, y, validation=(fresh, wanted), tradeoffs=[0.01], p_fulls=[0.4])
-    model.set_params(tradeoff=0.01, p_full=0.4).fit(X, y)
+    model.set_params(tradeoff=0.01, p_full=0.4).fit(X, y, validation=(fresh, wanted))
     assert np.array_equal(path.points[0].model.predict_proba(fresh), model.predict_proba(fresh))
     with pytest.raises(ValueError, match="learning_rate"):
         adapt_path(model, X, y, validation=(fresh, wanted), learning_rates=[0.1])

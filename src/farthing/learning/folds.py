@@ -58,19 +58,69 @@ def stratified_folds(
     >>> sorted(folds[:2].tolist()), sorted(folds[2:].tolist())
     ([0, 1], [0, 1])
     """
-    numbers = np.ascontiguousarray(target, dtype=np.float64)
-    contents = np.column_stack([numbers.view(np.uint64), content_keys(values)])
-    units, first, unit_of = np.unique(contents, axis=0, return_index=True, return_inverse=True)
-    n_folds = min(n_folds, len(units))
+    unit_of, of_unit = _units(values, target)
+    n_folds = min(n_folds, len(of_unit))
     if n_folds < 2:
         return None
-    # np.unique has put the units in an order that does not depend on that of the rows. Shuffle, then sort by
-    # target (stable), then assign in turn: each stratum is spread evenly over the folds.
-    shuffled = random_state.permutation(len(units))
-    by_target = shuffled[np.argsort(numbers[first][shuffled], kind="stable")]
-    folds = np.empty(len(units), dtype=np.int64)
-    folds[by_target] = np.arange(len(units)) % n_folds
-    return np.asarray(folds[unit_of.ravel()])
+    # By target, in random order within it, and assigned in turn: each stratum is spread over all folds.
+    by_target = _shuffled_by_target(of_unit, random_state)
+    folds = np.empty(len(of_unit), dtype=np.int64)
+    folds[by_target] = np.arange(len(of_unit)) % n_folds
+    return np.asarray(folds[unit_of])
+
+
+def held_out_of_each_class(
+    values: NDArray[np.floating], target: NDArray[Any], fraction: float, random_state: np.random.RandomState
+) -> NDArray[np.bool_]:
+    """Draw rows to hold out, the same fraction of each class; every class keeps rows to learn from.
+
+    As in `stratified_folds`, rows with the same content stay together, and the order of the rows does not
+    matter.
+
+    Parameters
+    ----------
+    values : ndarray of float, shape (n_rows, n_features)
+        The encoded table.
+    target : ndarray, shape (n_rows,)
+        Codes of classes.
+    fraction : float
+        Fraction of the distinct rows of each class to hold out, rounded down; above 0 and below 1.
+    random_state : RandomState
+        Shuffles the rows.
+
+    Returns
+    -------
+    ndarray of bool, shape (n_rows,)
+        Whether a row is held out; no row at all if every class has too few.
+
+    Examples
+    --------
+    >>> values, target = np.arange(9.0)[:, np.newaxis], np.array([0] * 8 + [1])
+    >>> held_out_of_each_class(values, target, 0.25, np.random.RandomState(0)).sum()
+    2
+    """
+    unit_of, of_unit = _units(values, target)
+    by_target = _shuffled_by_target(of_unit, random_state)
+    _, counts = np.unique(of_unit, return_counts=True)
+    place = np.concatenate([np.arange(count) for count in counts])
+    held = np.zeros(len(of_unit), dtype=np.bool_)
+    held[by_target] = place < np.repeat(np.floor(fraction * counts), counts)
+    return np.asarray(held[unit_of])
+
+
+def _units(values: NDArray[np.floating], target: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the unit of each row, and the target of each unit; units are the distinct rows."""
+    numbers = np.ascontiguousarray(target, dtype=np.float64)
+    contents = np.column_stack([numbers.view(np.uint64), content_keys(values)])
+    # np.unique puts the units in an order that does not depend on that of the rows.
+    _, first, unit_of = np.unique(contents, axis=0, return_index=True, return_inverse=True)
+    return unit_of.ravel(), numbers[first]
+
+
+def _shuffled_by_target(of_unit: NDArray[Any], random_state: np.random.RandomState) -> NDArray[np.int64]:
+    """Return the units sorted by target, in random order where it is the same."""
+    shuffled = random_state.permutation(len(of_unit))
+    return np.asarray(shuffled[np.argsort(of_unit[shuffled], kind="stable")])
 
 
 def folds_of(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Self
 
@@ -13,20 +13,21 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from farthing.adaptive.adapt.expensive_model import ExpensiveModel, answering
 from farthing.adaptive.adapt.expensive_trainer import ExpensiveModelTrainer, TrainedExpensiveModel
+from farthing.adaptive.adapt.gate_cut import GateCut
 from farthing.adaptive.adapt.gate_pairs import TreePair
 from farthing.adaptive.adapt.model import SEND_SHARES, AdaptModel
 from farthing.adaptive.adapt.objective import Problem
-from farthing.adaptive.adapt.projection import weighted_mean
 from farthing.adaptive.unlabelled_validation import UnlabelledValidationMixin
 from farthing.base import ContractClassifier, TrainingSet
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import FRACTION, SHARE, at_least
-from farthing.costs import CostsLike, spending_limit
+from farthing.costs import CostsLike
 from farthing.errors import BudgetError
+from farthing.learning.folds import held_out_of_each_class
 from farthing.learning.holdout import hold_out
 from farthing.learning.linear_scores import LinearScores
-from farthing.learning.thresholds import lowest_threshold, share_threshold
 from farthing.table import encode
 from farthing.typing import Floats
 
@@ -63,8 +64,10 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
     random_state: Any
 
     @abstractmethod
-    def _learn_pair(self, rows: TrainingSet, problem: Problem) -> tuple[LinearScores | TreePair, list[float]]:
-        """Learn gate and f1; return them, and the objective after each half step."""
+    def _learn_pairs(
+        self, rows: TrainingSet, problem: Problem
+    ) -> Sequence[tuple[LinearScores | TreePair, list[float]]]:
+        """Learn gate and f1 from each start; return them, and the objective after each half step."""
 
     # Learning.
 
@@ -80,28 +83,63 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         header = rows.header()
         # Where nothing costs anything, no budget binds.
         binds = budget is not None and rows.costs.total(rows.costs.features) > 0
-        # Gate scores of training rows are fitted to them, so a threshold that keeps the budget there need not
-        # keep it on new rows. Under a budget it is set on held-out rows.
+        # Gate scores of training rows are fitted to them, so a threshold that keeps a budget or a share there
+        # need not keep it on new rows. It is set on held-out rows.
         held_out = validation
         if binds and held_out is None:
             rows, held_out = hold_out(rows, self.validation_fraction, lambda n, k: rng.permutation(n)[:k])
         if expensive is None:
             expensive = self.train_expensive(rows, rng)
-        problem = Problem(rows.target, rows.weights, expensive.own_log_proba, rows.n_classes, expensive.cache)
-        pair, history = self._learn_pair(rows, problem)
-        model = AdaptModel(
-            **header,
-            expensive=expensive.model,
-            pair=pair,
-            threshold=0.0,
-            send_thresholds=np.zeros(len(SEND_SHARES)),
-            history=np.array(history, dtype=np.float64),
-        )
-        # No threshold, of any variant, may go below the lowest one that keeps the budget.
-        least = self._budget_threshold(model, held_out, budget) if binds and held_out is not None else -np.inf
-        return self._with_thresholds(
-            model, rows if held_out is None else held_out, least, default=least if binds else 0.0
-        )
+        own_log_proba, cache = expensive.own_log_proba, expensive.cache
+        # A share depends on gate scores alone, so only gate and f1 must not have seen these rows.
+        if held_out is None and self._default_share() not in (None, 0, 1):
+            held = held_out_of_each_class(rows.values, rows.target, self.validation_fraction, rng)
+            if held.any():
+                # The cache belongs to all rows.
+                own_log_proba, cache = own_log_proba[~held], {}
+                rows, held_out = rows.take(~held), rows.take(held)
+        problem = Problem(rows.target, rows.weights, own_log_proba, rows.n_classes, cache)
+        cut = self._cut(rows if held_out is None else held_out, budget if binds else None, expensive.model)
+        found: list[AdaptModel] = []
+        refusal: BudgetError | None = None
+        for pair, history in self._learn_pairs(rows, problem):
+            model = AdaptModel(
+                **header,
+                expensive=expensive.model,
+                pair=pair,
+                threshold=0.0,
+                send_thresholds=np.zeros(len(SEND_SHARES)),
+                history=np.array(history, dtype=np.float64),
+            )
+            try:
+                found.append(cut.apply(model))
+            except BudgetError as error:
+                refusal = error
+        if refusal is not None and not found:
+            raise refusal
+        best = self._best(found, rows, problem)
+        # After the choice, which must not depend on it: all shares of `variants` are of one model.
+        return best if self.send_share is None else replace(cut, share=self.send_share).apply(best)
+
+    def _cut(self, rows: TrainingSet, budget: float | None, expensive: ExpensiveModel) -> GateCut:
+        """Return how the threshold is set without a ``send_share``; no budget means that none binds."""
+        share, acquired = self._default_share(), None
+        if budget is not None:
+            share, acquired = None, answering(expensive).acquires(rows.values)
+        return GateCut(rows=rows, share=share, budget=budget, acquired=acquired, n_threads=self.n_threads())
+
+    def _best(
+        self,
+        found: list[AdaptModel],
+        rows: TrainingSet,  # noqa: ARG002 - one start, one system
+        problem: Problem,  # noqa: ARG002
+    ) -> AdaptModel:
+        """Return the best of the systems that were learned from several starts."""
+        return found[0]
+
+    def _default_share(self) -> float | None:
+        """Return the share of rows to send on without a budget or ``send_share``; None means even odds."""
+        return None
 
     def train_expensive(self, rows: TrainingSet, rng: np.random.RandomState) -> TrainedExpensiveModel:
         """Fit the expensive model unless it is fitted, and predict the rows out of fold.
@@ -121,35 +159,6 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         n_folds = self.n_folds if self.needs_expensive_proba else None
         trainer = ExpensiveModelTrainer(self.expensive_features)
         return trainer.train(self.expensive, rows, n_folds, rng)
-
-    def _budget_threshold(self, model: AdaptModel, rows: TrainingSet, budget: float | None) -> float:
-        """Return the lowest threshold at which the mean spend of the rows is within the budget."""
-        # Every row pays for the gate and f1; the threshold decides which rows pay the difference as well.
-        gate, cheap, whole = model.spends(rows.values, self.n_threads())
-        shares = rows.weights / rows.weights.sum()
-        least = weighted_mean(cheap, shares)
-        limit = spending_limit(budget)
-        if least > limit:
-            raise BudgetError(
-                f"gate and cheap model alone cost {least:g} on average, more than the budget of {budget:g}; "
-                "raise the budget, or tradeoff, so that they buy less"
-            )
-        return lowest_threshold(gate, (whole - cheap) * shares, limit - least)
-
-    def _with_thresholds(
-        self, model: AdaptModel, rows: TrainingSet, least: float, default: float
-    ) -> AdaptModel:
-        """Set the thresholds of the shares to send, none below ``least``; without a share, ``default``."""
-        gate, _ = model.gate(rows.values, self.n_threads())
-
-        def threshold_of(share: float) -> float:
-            return max(least, share_threshold(gate, rows.weights, share))
-
-        return replace(
-            model,
-            threshold=default if self.send_share is None else threshold_of(self.send_share),
-            send_thresholds=np.array([threshold_of(share) for share in SEND_SHARES]),
-        )
 
     # Other models of the same fit.
 

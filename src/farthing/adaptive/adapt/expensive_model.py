@@ -48,6 +48,10 @@ class Answering(Protocol):
         """Return probabilities of the model's classes, and what each row acquires, as if without a gate."""
         ...
 
+    def acquires(self, values: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Return what each row acquires, as if without a gate, shape (n_rows, n_features)."""
+        ...
+
     def outputs_within(
         self,
         values: NDArray[np.floating],
@@ -101,6 +105,10 @@ class FarthingAnswers:
             values, budget=caps, seeds=seeds, n_threads=self.estimator.n_threads()
         )
         return model.conclude(model.settle(outputs, acquired)), acquired
+
+    def acquires(self, values: NDArray[np.floating]) -> NDArray[np.bool_]:
+        """Return what each row acquires, as if without a gate, shape (n_rows, n_features)."""
+        return self.outputs(values)[1]
 
     def outputs_within(
         self,

@@ -78,12 +78,14 @@ class ExpensiveModelTrainer:
         folds = None
         if n_folds is not None and _can_refit(model):
             folds = stratified_folds(rows.values, rows.target, n_folds, rng)
-        scores = _scores(fitted, rows.values)
-        if folds is not None:
-            scores = np.zeros((len(rows), scores.shape[1]))
+        if folds is None:
+            scores = _scores(fitted, rows.values)
+        else:
+            n_scores = _scores(fitted, rows.values[:1]).shape[1]
+            scores = np.zeros((len(rows), n_scores))
             for fold in range(int(folds.max()) + 1):
                 held = folds == fold
-                scores[held] = self._fold_scores(model, rows.take(~held), rows.values[held], scores.shape[1])
+                scores[held] = self._fold_scores(model, rows.take(~held), rows.values[held], n_scores)
         assert rows.classes is not None
         if isinstance(fitted, SklearnModel):
             # Platt scaling uses the out-of-fold scores too, for the same reason.
@@ -200,7 +202,9 @@ def default_model(rng: np.random.RandomState) -> BudgetForestClassifier:
 
 def _scores(model: ExpensiveModel, values: NDArray[np.floating]) -> Floats:
     """Return probabilities, or the decisions of a scikit-learn model that gives none."""
-    return model.scores(values) if isinstance(model, SklearnModel) else answering(model).outputs(values)[0]
+    if isinstance(model, SklearnModel):
+        return model.scores_at_once(values)
+    return answering(model).outputs(values)[0]
 
 
 def _check_classifier(model: Any) -> None:

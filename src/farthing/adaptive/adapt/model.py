@@ -65,13 +65,6 @@ class AdaptModel(ClassifierModel):
         scores, acquired = self.pair.outputs(values, n_threads)
         return np.ascontiguousarray(scores[:, 0]), acquired
 
-    def spends(self, values: NDArray[np.floating], n_threads: int = 1) -> tuple[Floats, Floats, Floats]:
-        """Return gate scores, what each row pays with f1 alone, and what it pays if it is sent on."""
-        scores, acquired = self.gate(values, n_threads)
-        _, more = self.answering.outputs(values)
-        total = self.costs.total_rows
-        return scores, total(acquired), total(acquired | more)
-
     def cheap_probabilities(self, scores: Floats) -> Floats:
         """Return the probabilities of f1, (n_rows, n_classes), from the scores of gate and f1."""
         return scores_to_probabilities(scores[:, 1:], len(self.classes))

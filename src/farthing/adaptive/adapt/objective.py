@@ -88,4 +88,12 @@ class Problem:
         # loss of the whole system from above (section 5.2).
         cheap = self.loss.values(self.target, scores[1:])
         parts = (1 - q) * cheap - q * self.own_log_proba + soft_log_loss(q, scores) - entr(q) - entr(1 - q)
-        return weighted_mean(parts, self.shares)
+        return self.mean(parts)
+
+    def mean(self, values: Floats) -> float:
+        """Return the weighted mean over the rows."""
+        return weighted_mean(values, self.shares)
+
+    def system_loss(self, scores: Floats, sent: NDArray[np.bool_]) -> float:
+        """Return the mean loss of a system that sends some rows to f0 and leaves the others to f1."""
+        return self.mean(np.where(sent, -self.own_log_proba, self.loss.values(self.target, scores[1:])))

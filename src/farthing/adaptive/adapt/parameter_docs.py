@@ -26,14 +26,14 @@ _SHARED = """expensive_features : sequence of str or int, or mask, optional
         Prices of the features; None means 1 each.
     budget : float, optional
         What rows may spend on average. It sets the gate's threshold on validation rows: the largest set of
-        top gate scores, cut where scores differ, whose mean spend is within it. None means a threshold of 0.
+        top gate scores, cut where scores differ, whose mean spend is within it.
     send_share : float, optional
-        Share of the rows that the gate sends to the expensive model, 0 to 1, in place of the threshold of 0:
-        the largest set of top gate scores that is no larger. It is a share of the validation rows if there
-        are any, else of the training rows. A budget, if given, holds as well.
+        Share of the rows that the gate sends to the expensive model, 0 to 1: the largest set of top gate
+        scores of the validation rows that is no larger. A budget, if given, holds as well. None, without a
+        budget, means {default_share}.
     validation_fraction : float
-        Share of the rows held out to set the threshold, if there is a budget and `fit` is given no validation
-        rows.
+        Share of the rows held out to set the threshold, if `fit` is given no validation rows;
+        {held_out}.
     random_state : int, RandomState or None
         Seed of the folds and of the held-out rows."""
 
@@ -50,5 +50,26 @@ _ATTRIBUTES = """expensive_ : classifier
     classes_ : ndarray, shape (n_classes,)
         The labels."""
 
+_P_FULL = """p_full : float
+        Share of the rows to send to the expensive model, 0 to 1: the upper limit on the mean of q over the
+        training rows. Without a budget or ``send_share``, the gate is cut at this quantile of the validation
+        rows, so that no more than this share of them is sent on."""
+
 #: What `farthing.base.documented` puts in.
-TEXTS: Final = {"expensive": _EXPENSIVE, "shared": _SHARED, "attributes": _ATTRIBUTES}
+TEXTS: Final = {
+    "expensive": _EXPENSIVE,
+    "p_full": _P_FULL,
+    "shared": _SHARED.format(
+        default_share="``p_full``",
+        held_out="under a budget the expensive model is not fitted on them either",
+    ),
+    "attributes": _ATTRIBUTES,
+}
+#: The same for a gate without ``p_full``.
+L1_TEXTS: Final = {
+    **TEXTS,
+    "shared": _SHARED.format(
+        default_share="a threshold of 0, even odds",
+        held_out="without a budget none are held out, and the training rows set it",
+    ),
+}

@@ -85,6 +85,7 @@ class AdaptSweep:
         # comes from the estimator itself, since a clone of it would be unfitted.
         rng = check_random_state(clone(estimator).random_state)
         self._expensive = estimator.train_expensive(self._rows, rng)
+        self._held_out = estimator.validation_set(self._rows, validation)
         self._validation = self._evaluation_rows(*validation)
         self._test = self._validation if test is None else self._evaluation_rows(*test)
 
@@ -116,17 +117,18 @@ class AdaptSweep:
         Returns
         -------
         list of Point
-            One for each threshold: 0, and those of the shares.
+            One for each threshold: the model's own, and those of the shares.
         """
         model = clone(self._estimator if estimator is None else estimator).set_params(**params)
         if "n_jobs" in model.get_params(deep=False):
             model.set_params(n_jobs=1)  # settings run in parallel already
         # Another estimator, or another setting, may have prices of its own.
         costs = CostSheet.of(model.costs, self._rows.schema.names)
-        model.fit_rows(replace(self._rows, costs=costs), expensive=self._expensive)
+        rows, held_out = (replace(part, costs=costs) for part in (self._rows, self._held_out))
+        model.fit_rows(rows, validation=held_out, expensive=self._expensive)
         validation = _evaluate(model.fitted_, self._validation)
         test = validation if self._test is self._validation else _evaluate(model.fitted_, self._test)
-        thresholds = [0.0]
+        thresholds = [model.fitted_.threshold]
         if self._shares:
             # Rows at the threshold stay. Taking the next higher score that occurs sends at most the given
             # share, where an interpolated quantile could send more.

@@ -30,6 +30,7 @@ from farthing.costs import CostsLike
     auto=False,
     trials=[
         {
+            "expensive": GreedyMiserClassifier(n_estimators=5),
             "n_estimators": 5,
             "tradeoff": 0.2,
             "p_full": 0.8,
@@ -45,15 +46,14 @@ class AdaptGbrtClassifier(AdaptClassifier):
 
     It minimises (OPT) of the thesis, as `AdaptLinClassifier` does. Each alternation grows new trees of f1 and
     of the gate, one of each in turn, for the current q. Both buy from one ledger that is empty at first, so
-    that each pays only for what neither has bought (5.1, 5.2). The old pair is kept unless the objective
-    falls. The initial pair is a gate of zeros and a `GreedyMiserClassifier`; at ``p_full=0`` f1 stays that
-    model, and the gate buys nothing.
+    that each pays only for what neither has bought (5.1, 5.2). From the second alternation on the old pair is
+    kept unless the objective falls. The initial pair is a gate of zeros and a `GreedyMiserClassifier`; at
+    ``p_full=0`` f1 stays that model, and the gate buys nothing.
 
     Parameters
     ----------
     {expensive}
-    p_full : float
-        Upper limit on the mean of q over the training rows, 0 to 1.
+    {p_full}
     tradeoff : float
         Lambda of the Greedy Miser: weight of a unit of price against the loss summed over the rows.
     relative : bool
@@ -153,11 +153,14 @@ class AdaptGbrtClassifier(AdaptClassifier):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def _learn_pair(self, rows: TrainingSet, problem: Problem) -> tuple[TreePair, list[float]]:
+    def _default_share(self) -> float | None:
+        return self.p_full
+
+    def _learn_pairs(self, rows: TrainingSet, problem: Problem) -> list[tuple[TreePair, list[float]]]:
         grower = PairGrower(self.miser(), rows, problem)
         pair = grower.initial()
         history: list[float] = []
-        for _ in range(self.n_alternations):
+        for turn in range(self.n_alternations):
             q, _ = project(problem.excess(pair.scores), problem.shares, self.p_full)
             history.append(grower.objective(q, pair))
             # Only at p_full = 0. Nothing is left to gate, and the thesis recovers the Greedy Miser exactly
@@ -169,15 +172,18 @@ class AdaptGbrtClassifier(AdaptClassifier):
             grown = grower.grow(q)
             reached = grower.objective(q, grown)
             # New trees start from an empty ledger and an empty model, so they may end above the pair that
-            # they would replace. Keeping the better pair makes the objective monotone.
-            if not reached < history[-1]:
+            # they would replace. Keeping the better pair makes the objective monotone. The initial gate is no
+            # alternative: its zeros send nothing on, so the history starts after it if it has to.
+            if not reached < history[-1] and turn == 0:
+                history.clear()
+            elif not reached < history[-1]:
                 history.append(history[-1])
                 break
             pair = grown
             history.append(reached)
-            if history[-2] - reached <= TOLERANCE * abs(reached):
+            if turn and history[-2] - reached <= TOLERANCE * abs(reached):
                 break
-        return TreePair(pair.forest()), history
+        return [(TreePair(pair.forest()), history)]
 
     def miser(self) -> GreedyMiserClassifier:
         """Return a Greedy Miser of the same settings, not fitted: f1 if no row is sent on."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 from scipy.special import expit
-from sklearn.naive_bayes import GaussianNB
 
 from farthing.adaptive.adapt.base import TOLERANCE
-from farthing.adaptive.adapt.initial_pair import initial_pair
 from farthing.adaptive.adapt.linear_base import LinearAdapt
 from farthing.adaptive.adapt.objective import Problem, soft_log_loss
 from farthing.adaptive.adapt.parameter_docs import TEXTS
 from farthing.adaptive.adapt.projection import project
-from farthing.base import TrainingSet, documented, register
+from farthing.base import documented, register
+from farthing.boosting import GreedyMiserClassifier
 from farthing.learning.group_penalty import GroupPenalty
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
@@ -24,7 +23,14 @@ from farthing.typing import Floats
 @register(
     grid={"tradeoff": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
     auto=False,
-    trials=[{"expensive": GaussianNB(), "p_full": 0.9, "n_alternations": 3}],
+    trials=[
+        {
+            "expensive": GreedyMiserClassifier(n_estimators=5),
+            "p_full": 0.9,
+            "n_alternations": 3,
+            "n_starts": 2,
+        }
+    ],
 )
 @documented(TEXTS)
 class AdaptLinClassifier(LinearAdapt):
@@ -40,16 +46,19 @@ class AdaptLinClassifier(LinearAdapt):
     Parameters
     ----------
     {expensive}
-    p_full : float
-        Upper limit on the mean of q over the training rows, 0 to 1.
+    {p_full}
     tradeoff : float
         Weight of a unit of price against the mean loss.
     n_alternations : int
         Maximum number of alternations; they stop early when the objective no longer falls.
     start : tuple (gate, f1), optional
         Coefficients to start from, arrays of shape (n_features,) each, (n_classes, n_features) for the f1 of
-        more than two classes, in units of the columns. None means zeros for the gate, and logistic regression
-        with an L2 penalty for f1.
+        more than two classes, in units of the columns. None means ``n_starts`` of its own.
+    n_starts : int
+        Number of starts, 1 or more. The first has zeros for the gate, and logistic regression with an L2
+        penalty for f1; each of the others has a gate of one term, and the f1 of that term for the rows that
+        stay. Of the systems that are learned from them, the one of the least objective on the training rows
+        is kept: its mean loss, cut as it is, plus tradeoff times its mean spend.
     {shared}
 
     Attributes
@@ -71,11 +80,11 @@ class AdaptLinClassifier(LinearAdapt):
     True
     """
 
-    def _learn_pair(self, rows: TrainingSet, problem: Problem) -> tuple[LinearScores, list[float]]:
-        design = LinearDesign.of(rows.values, rows.schema, problem.shares, 1 + problem.n_scores)
-        penalty = GroupPenalty(rows.costs, float(self.tradeoff), design.zeros.columns)
+    def _alternate(
+        self, design: LinearDesign, problem: Problem, penalty: GroupPenalty, start: LinearScores
+    ) -> tuple[LinearScores, list[float]]:
         curvature = log_loss_curvature(problem.n_classes)
-        pair = initial_pair(design, problem, self.start)
+        pair = start
         history: list[float] = []
         for _ in range(self.n_alternations):
             scores = design.scores(pair)

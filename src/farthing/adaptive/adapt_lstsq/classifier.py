@@ -6,16 +6,16 @@ from dataclasses import replace
 
 import numpy as np
 from scipy.special import logit
-from sklearn.naive_bayes import GaussianNB
 
 from farthing.adaptive.adapt.base import TOLERANCE
-from farthing.adaptive.adapt.initial_pair import fit_f1, initial_pair
+from farthing.adaptive.adapt.initial_pair import fit_f1
 from farthing.adaptive.adapt.linear_base import LinearAdapt
 from farthing.adaptive.adapt.objective import Problem
 from farthing.adaptive.adapt.parameter_docs import TEXTS
 from farthing.adaptive.adapt.projection import weighted_mean
 from farthing.adaptive.adapt_lstsq import symmetric_divergence as symmetric
-from farthing.base import TrainingSet, documented, register
+from farthing.base import documented, register
+from farthing.boosting import GreedyMiserClassifier
 from farthing.learning.group_penalty import GroupPenalty
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.linear_scores import LinearScores
@@ -27,7 +27,14 @@ from farthing.typing import Floats
 @register(
     grid={"tradeoff": [1e-4, 1e-3, 1e-2, 1e-1], "p_full": [0.1, 0.3, 0.5, 0.7]},
     auto=False,
-    trials=[{"expensive": GaussianNB(), "p_full": 0.7, "n_alternations": 3}],
+    trials=[
+        {
+            "expensive": GreedyMiserClassifier(n_estimators=5),
+            "p_full": 0.7,
+            "n_alternations": 3,
+            "n_starts": 2,
+        }
+    ],
 )
 @documented(TEXTS)
 class AdaptLstsqClassifier(LinearAdapt):
@@ -42,13 +49,13 @@ class AdaptLstsqClassifier(LinearAdapt):
     Parameters
     ----------
     {expensive}
-    p_full : float
-        Upper limit on the mean of q over the training rows, 0 to 1.
+    {p_full}
     tradeoff : float
         Weight of a unit of price against the mean loss.
     n_alternations : int
         Maximum number of alternations; they stop early when the objective no longer falls.
     start : tuple (gate, f1), optional
+    n_starts : int
         As in `AdaptLinClassifier`.
     {shared}
 
@@ -69,11 +76,11 @@ class AdaptLstsqClassifier(LinearAdapt):
     0.3
     """
 
-    def _learn_pair(self, rows: TrainingSet, problem: Problem) -> tuple[LinearScores, list[float]]:
+    def _alternate(
+        self, design: LinearDesign, problem: Problem, penalty: GroupPenalty, start: LinearScores
+    ) -> tuple[LinearScores, list[float]]:
         shares = problem.shares
-        design = LinearDesign.of(rows.values, rows.schema, shares, 1 + problem.n_scores)
-        penalty = GroupPenalty(rows.costs, float(self.tradeoff), design.zeros.columns)
-        pair = initial_pair(design, problem, self.start)
+        pair = start
         # (OPT5) leaves out the mean loss of f0, which no step changes. With it the history is the objective
         # of (OPT).
         constant = weighted_mean(-problem.own_log_proba, shares)

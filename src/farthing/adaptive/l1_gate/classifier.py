@@ -7,11 +7,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.naive_bayes import GaussianNB
 
 from farthing.adaptive.adapt.base import ADAPT_CONSTRAINTS, AdaptClassifier
 from farthing.adaptive.adapt.initial_pair import fit_f1
 from farthing.adaptive.adapt.objective import Problem, soft_log_loss
-from farthing.adaptive.adapt.parameter_docs import TEXTS
+from farthing.adaptive.adapt.parameter_docs import L1_TEXTS
 from farthing.base import TrainingSet, documented, register
 from farthing.base.parameters import CLASS_WEIGHT, POSITIVE, SHARE, at_least
 from farthing.costs import CostSheet, CostsLike
@@ -27,8 +28,9 @@ from farthing.typing import Floats
 @register(
     grid={"C": [1e-3, 1e-2, 1e-1, 1.0], "send_weight": [0.3, 0.5, 0.7, 0.9]},
     auto=False,
+    trials=[{"expensive": GaussianNB(), "C": 0.1, "send_weight": 0.8}],
 )
-@documented(TEXTS)
+@documented(L1_TEXTS)
 class L1GateClassifier(AdaptClassifier):
     """The baseline: logistic regression with an L1 penalty selects the columns, without regard to the gate.
 
@@ -107,7 +109,7 @@ class L1GateClassifier(AdaptClassifier):
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def _learn_pair(self, rows: TrainingSet, problem: Problem) -> tuple[LinearScores, list[float]]:
+    def _learn_pairs(self, rows: TrainingSet, problem: Problem) -> list[tuple[LinearScores, list[float]]]:
         design = LinearDesign.of(rows.values, rows.schema, problem.shares, 1 + problem.n_scores)
         total = float(problem.weights.sum())
         # The baseline ignores prices. scikit-learn's C multiplies the summed loss, while the loss here is a
@@ -126,7 +128,7 @@ class L1GateClassifier(AdaptClassifier):
         shares = problem.shares * np.where(wrong == 1, self.send_weight, 1 - self.send_weight) * 2
         curvature = 2 * log_loss_curvature(problem.n_classes)
         gate_ridge = _GateRidge(ridge, pair)
-        return proximal_descent(narrow, pair, _gate_loss(wrong, shares), curvature, gate_ridge), []
+        return [(proximal_descent(narrow, pair, _gate_loss(wrong, shares), curvature, gate_ridge), [])]
 
     def _selected(self, sparse: LinearScores) -> NDArray[np.bool_]:
         """Return which columns the L1 penalty leaves, or the largest of them, shape (n_features,)."""

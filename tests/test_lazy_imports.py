@@ -5,6 +5,7 @@ import json
 import pickle
 import subprocess
 import sys
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -71,9 +72,17 @@ def test_a_name_is_that_of_its_module_and_is_kept():
     assert pickle.loads(pickle.dumps(farthing.BudgetedClassifier)) is farthing.BudgetedClassifier
 
 
+@cache
+def star():
+    """The names and the methods that are there after a star import."""
+    return fresh(
+        "import json\nfrom farthing import *\nnames = dir()\nfrom farthing.base import registry\n"
+        "print(json.dumps([names, sorted(registry._ENTRIES)]))"
+    )
+
+
 def test_star_imports_everything():
-    names = fresh("import json\nfrom farthing import *\nprint(json.dumps(dir()))")
-    assert set(farthing.__all__) <= set(names)
+    assert set(farthing.__all__) <= set(star()[0])
 
 
 def test_dir_lists_what_is_not_loaded_yet():
@@ -118,10 +127,7 @@ REGISTERED = "import json\nfrom farthing.base import registered\nprint(json.dump
 
 def test_the_registry_finds_every_method_by_itself():
     """Methods register when their module is loaded; nothing but farthing.base is imported here."""
-    eager = fresh(
-        "import json\nfrom farthing import *\nfrom farthing.base import registry\n"
-        "print(json.dumps(sorted(registry._ENTRIES)))"
-    )
+    eager = star()[1]
     assert len(eager) > 20
     assert fresh(REGISTERED) == eager
 

@@ -64,7 +64,7 @@ def test_text_labels_have_the_error_of_numbers_without_resampling_by_scikit_lear
     def refuse(*_):
         raise AssertionError("a sample was scored by scikit-learn, which is slow")
 
-    monkeypatch.setattr(ScikitLearnScore, "_score_of_sample", refuse)
+    monkeypatch.setattr(ScikitLearnScore, "_of_sample", refuse)
     assert positive_scorer(scoring, "yes", LABELS)(evaluation) == expected
 
 

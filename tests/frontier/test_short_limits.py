@@ -31,13 +31,18 @@ def table():
     return X, (X[:, 0] + 0.5 * X[:, 1] > 0).astype(int)
 
 
+def own(tried):
+    """The names of Farthing's methods: other tests register theirs."""
+    return [one.method for one in tried if type(one.estimator).__module__.startswith("farthing.")]
+
+
 @pytest.mark.parametrize(
     ("n_classes", "first"), [(2, "BudgetTreeClassifier"), (None, "GradientBoostingRegressor")]
 )
 def test_fast_methods_come_first(n_classes, first):
     context = SweepContext(1000, 10, n_classes, CostSheet([1.0] * 10), None, "mean", 0)
-    fast = [one.method for one in candidates("auto", context, fast_first=True)]
-    best = [one.method for one in candidates("auto", context)]
+    fast = own(candidates("auto", context, fast_first=True))
+    best = own(candidates("auto", context))
     assert fast[0] == first
     assert best[0].startswith("MiserCascade")
     assert sorted(fast) == sorted(best)

@@ -322,7 +322,7 @@ class TestOtherModelsOfTheFit:
         steps = farthing.pipeline(one_hot(), forest, costs=None if inside else PRICES).fit(FRAME, LABEL)
         with pytest.raises(TypeError, match=r"prune its model_ on transform\(X\).*with_model"):
             prune_path(steps, FRAME, LABEL)
-        path = prune_path(steps.model_, steps.transform(FRAME), LABEL)
+        path = prune_path(steps.model_, steps.transformed(FRAME), LABEL)
         cheap = steps.with_model(path.within(4).model)
         assert 0 < cheap.spend(FRAME).mean() <= 4 < steps.spend(FRAME).mean()
         walk = consult(cheap, FRAME.iloc[0].to_dict())

@@ -24,9 +24,9 @@ def _check_repeats(checked: CheckedEstimator, problem: Problem) -> None:
 @estimator_check("repeatable: any number of threads gives the same bits", "n_jobs")
 def _check_threads(checked: CheckedEstimator, problem: Problem) -> None:
     expected = outputs_of(checked.fit(problem, n_jobs=1), problem.fresh)
-    for n_jobs in (2, 3):
-        got = outputs_of(checked.fit(problem, n_jobs=n_jobs), problem.fresh)
-        assert_same(got, expected, f"between n_jobs=1 and n_jobs={n_jobs}")
+    # Three, since rows and columns do not divide evenly among them.
+    got = outputs_of(checked.fit(problem, n_jobs=3), problem.fresh)
+    assert_same(got, expected, "between n_jobs=1 and n_jobs=3")
 
 
 @estimator_check("repeatable: a variant is what a fit with its parameters gives")

@@ -96,7 +96,7 @@ def held_out_of_each_class(
     Examples
     --------
     >>> values, target = np.arange(9.0)[:, np.newaxis], np.array([0] * 8 + [1])
-    >>> held_out_of_each_class(values, target, 0.25, np.random.RandomState(0)).sum()
+    >>> int(held_out_of_each_class(values, target, 0.25, np.random.RandomState(0)).sum())
     2
     """
     unit_of, of_unit = _units(values, target)

@@ -114,7 +114,7 @@ class PipelineBase(BudgetedEstimator):
                     yield named, self._around(model, params)
         yield {}, self
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transformed(self, X: Any) -> NDArray[Any]:
         """Return the outputs of the transformer, the table that ``model_`` learned from.
 
         Parameters
@@ -153,7 +153,7 @@ class PipelineBase(BudgetedEstimator):
         >>> y = X[:, 0] + X[:, 1] > 0
         >>> forest = BudgetForestClassifier(n_estimators=4, max_depth=3, random_state=0)
         >>> steps = pipeline(StandardScaler(), forest).fit(X, y)
-        >>> path = prune_path(steps.model_, steps.transform(X), y)
+        >>> path = prune_path(steps.model_, steps.transformed(X), y)
         >>> bool(steps.with_model(path.within(1).model).spend(X).mean() <= 1)
         True
         """

@@ -77,7 +77,7 @@ def adapt_path(
     >>> held_out = (X[200:], y[200:])
     >>> path = adapt_path(model, X[:200], y[:200], validation=held_out, tradeoffs=[0.001, 0.1], p_fulls=[0.3])
     >>> [len(point.model.pair_.used) for point in path]
-    [3, 1]
+    [2, 1]
     """
     if not isinstance(estimator, AdaptClassifier):
         raise TypeError(f"adapt_path takes an Adapt model; got {type(estimator).__name__}")

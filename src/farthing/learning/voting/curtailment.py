@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import curtailed
-from farthing.costs import CostSheet, RowLedger, per_price
+from farthing.costs import CostSheet, RowLedger
+from farthing.costs.common_unit import in_unit, unit_of
 from farthing.learning.score_bounds import node_bounds
 from farthing.table.bins import plain
 from farthing.trees import Forest, Predictor
@@ -71,9 +72,13 @@ def _by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: Co
     ledger = RowLedger(sheet)
     left = columns.tolist()
     order: list[int] = []
+    unit: int | None = None
     while left:
         prices = np.array([ledger.price(column) for column in left])
-        worth = np.where(prices > 0, per_price(weight[left], prices), np.inf)
+        # In a unit of the first prices, and not by a bounded ratio: tiny prices keep their order.
+        unit = unit_of(prices) if unit is None else unit
+        with np.errstate(divide="ignore", invalid="ignore"):
+            worth = np.where(prices > 0, weight[left] / in_unit(prices, unit), np.inf)
         # Ties, such as those of free columns, go to the larger weight, then to the earlier column.
         best = int(np.lexsort((left, -weight[left], -worth))[0])
         order.append(left.pop(best))

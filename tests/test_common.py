@@ -39,24 +39,29 @@ FIT_ONCE = {
 # By default it is judged by NDCG, for which targets must be grades; the trial settings take any numbers.
 RANKS = {"BudgetedRanker"}
 
-# Linear scores and pipelines keep no account in words of 64 bits, so a table of 72 columns would show nothing
-# new.
+# Linear scores keep no account in words of 64 bits, and the others hand over the account of a model that is
+# checked on its own, so a table of 72 columns would show nothing new.
 NOT_WIDE = {
     "ASTCClassifier",
     "ASTCRegressor",
-    "CSTCClassifier",
-    "CSTCRegressor",
     "AdaptLinClassifier",
     "AdaptLstsqClassifier",
+    "BudgetedClassifier",
     "BudgetedRanker",
+    "BudgetedRegressor",
+    "CSTCClassifier",
+    "CSTCRegressor",
     "EdgeClassifier",
     "EdgeRegressor",
+    "OneVsRestClassifier",
     "PipelineClassifier",
     "PipelineRegressor",
 }
 
 # Dozens of trees or hundreds of stumps at their defaults: a small table there, all tables at the trials.
 SMALL_AT_DEFAULTS = {
+    "ASTCClassifier",
+    "ASTCRegressor",
     "BranchingCascadeClassifier",
     "CSTCClassifier",
     "CSTCRegressor",

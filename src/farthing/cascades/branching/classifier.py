@@ -46,10 +46,10 @@ from farthing.typing import Floats
             "min_samples_leaf": 1,
         },
         {
-            "n_branches": 4,
+            "n_branches": 3,
             "branch_share": 0.6,
             "min_samples_branch": 1,
-            "n_candidates": 3,
+            "n_candidates": 2,
             "n_estimators": 2,
             "min_samples_leaf": 1,
             "budget": 6.0,

@@ -15,7 +15,7 @@ from farthing.deadline import check_deadline
 # Steps of the quasi-Newton method between two updates of the bounds.
 _STEPS: Final = 25
 # Updates of the bounds when a node is fitted alone.
-_ALONE: Final = 30
+_ALONE: Final = 15
 
 
 @dataclass(frozen=True)

@@ -57,6 +57,18 @@ def test_the_walks_are_those_of_the_model(heart, model, summary):
         assert sum(step.price for step in trace.steps) == pytest.approx(trace.spent)
 
 
+def test_spends_over_the_budget_are_marked():
+    X = np.random.default_rng(0).normal(size=(80, 3))
+    y = (X[:, 0] > 0).astype(int)
+    model = BudgetedClassifier(budget=2, methods=[BudgetTreeClassifier(max_depth=1)], cv=2).fit(X, y)
+    summary = summarize(model, X, y)
+    page = render(summary)
+    # The tree pays 1 for every row; the lines are of budgets from 0.06 to 3.
+    assert [line.is_over for line in summary.lines] == [line.budget < 1 for line in summary.lines]
+    assert page.count(" (over)") == 4
+    assert "fit again with that budget" in page
+
+
 def test_larger_budgets_score_no_less(summary):
     scores = [line.point.score for line in summary.lines if line.point]
     assert scores == sorted(scores)

@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base.score_words import ScoreWords
+from farthing.costs import spending_limit
 from farthing.errors import BudgetWarning
 from farthing.frontier import Frontier, Point
 from farthing.frontier.budgeted_base import BudgetedBase
@@ -47,6 +48,11 @@ class BudgetLine:
     budget: float
     point: Point  # the score is NaN if it was not measured
     shares: tuple[float, ...]  # of rows that buy each feature, in the order of the price list
+
+    @property
+    def is_over(self) -> bool:
+        """Whether even the cheapest variant of the fit spends more than the budget."""
+        return bool(self.point.spend > spending_limit(self.budget))
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def test_the_greedy_guarantee(seed: int) -> None:
 
 def test_one_node_is_least_squares_on_the_selected_columns() -> None:
     X, y = correlated(80, 5, seed=5)
-    model = ASTCRegressor(budget=3, depth=1).fit(X, y)
+    model = ASTCRegressor(budget=3, depth=1, l2_regularization=0).fit(X, y)
     columns = model.tree_.columns(0)
     np.testing.assert_allclose(
         model.predict(X), LinearRegression().fit(X[:, columns], y).predict(X[:, columns])
@@ -138,7 +138,7 @@ def test_equal_scores_stay_together() -> None:
 def test_four_quadrants_cost_twelve(routing: str) -> None:
     X, y = quadrants(1200, seed=0)
     costs = [1.0, 1.0, 10.0, 10.0, 10.0, 10.0]
-    model = ASTCRegressor(costs, 12, depth=3, routing=routing).fit(X, y)
+    model = ASTCRegressor(costs, 12, depth=3, routing=routing, l2_regularization=0).fit(X, y)
     new, target = quadrants(600, seed=1)
     np.testing.assert_array_equal(model.spend(new), 12)
     # One node cannot do it for 12. Soft rows of other quadrants blur the last node.
@@ -189,3 +189,16 @@ def test_a_root_that_could_buy_nothing_gets_more() -> None:
     # A third of the budget buys nothing, two thirds buy one column; the children have the other.
     assert [len(model.tree_.columns(node)) for node in range(3)] == [1, 1, 1]
     assert len(model.tree_.columns(3)) == 2
+
+
+def test_collinear_columns_do_not_cancel_each_other() -> None:
+    random = np.random.default_rng(12)
+    X = random.normal(size=(300, 3))
+    X[:, 2] = X[:, 0] + 0.001 * random.normal(size=300)
+    y = X[:, 0] + X[:, 1] + random.normal(size=300)
+
+    def error(penalty: float) -> float:
+        model = ASTCRegressor(depth=1, l2_regularization=penalty).fit(X, y)
+        return float(np.mean((model.predict(X, refused=["x2"]) - y) ** 2))
+
+    assert error(1.0) < 2 < error(0.0)

@@ -39,6 +39,7 @@ _CONSTRAINTS: Final[dict[str, Any]] = {
     "budget_share": [SHARE],
     "depth": [between(1, 10)],
     "min_gain": [NON_NEGATIVE],
+    "l2_regularization": [NON_NEGATIVE],
     "min_samples_node": [at_least(1)],
     "routing": [one_of("hard", "soft")],
 }
@@ -56,6 +57,9 @@ depth : int
     Number of nodes on a path; the tree has up to 2^depth - 1.
 min_gain : float
     The least rise of a node's R squared for which it buys a feature.
+l2_regularization : float
+    Weight of the squared coefficients against the sum of squared errors, on standardised columns. Without it
+    collinear columns get large coefficients that cancel, and a row that lacks one of them is far off.
 min_samples_node : float
     The least number of rows of a node, or their total weight.
 routing : {{"hard", "soft"}}
@@ -89,6 +93,7 @@ class ASTCBase(BudgetedEstimator):
     budget_share: float
     depth: int
     min_gain: float
+    l2_regularization: float
     min_samples_node: float
     routing: str
 
@@ -157,6 +162,7 @@ class ASTCBase(BudgetedEstimator):
             budget=budget,
             min_gain=self.min_gain,
             min_samples_node=self.min_samples_node,
+            ridge=self.l2_regularization,
             # The targets of two classes are -1 and 1, so there it is about 1.
             unit=(float(spread.max()) or 1.0) if self.routing == "soft" else None,
         )
@@ -228,6 +234,7 @@ class ASTCClassifier(ASTCBase, ContractClassifier):
         budget_share: float = 1.0,
         depth: int = 3,
         min_gain: float = 0.0,
+        l2_regularization: float = 1.0,
         min_samples_node: float = 20,
         routing: str = "hard",
         class_weight: Any = None,
@@ -237,6 +244,7 @@ class ASTCClassifier(ASTCBase, ContractClassifier):
         self.budget_share = budget_share
         self.depth = depth
         self.min_gain = min_gain
+        self.l2_regularization = l2_regularization
         self.min_samples_node = min_samples_node
         self.routing = routing
         self.class_weight = class_weight
@@ -297,7 +305,7 @@ class ASTCRegressor(ASTCBase, ContractRegressor):
     Examples
     --------
     >>> X = np.array([[0.0, 5.0], [1.0, 3.0], [2.0, 4.0], [3.0, 1.0]])
-    >>> model = ASTCRegressor([1.0, 10.0], 1, depth=1).fit(X, 2 * X[:, 0])
+    >>> model = ASTCRegressor([1.0, 10.0], 1, depth=1, l2_regularization=0).fit(X, 2 * X[:, 0])
     >>> model.predict(X).round(6), model.spend(X)
     (array([0., 2., 4., 6.]), array([1., 1., 1., 1.]))
     """
@@ -312,6 +320,7 @@ class ASTCRegressor(ASTCBase, ContractRegressor):
         budget_share: float = 1.0,
         depth: int = 3,
         min_gain: float = 0.0,
+        l2_regularization: float = 1.0,
         min_samples_node: float = 20,
         routing: str = "hard",
     ) -> None:
@@ -320,6 +329,7 @@ class ASTCRegressor(ASTCBase, ContractRegressor):
         self.budget_share = budget_share
         self.depth = depth
         self.min_gain = min_gain
+        self.l2_regularization = l2_regularization
         self.min_samples_node = min_samples_node
         self.routing = routing
 

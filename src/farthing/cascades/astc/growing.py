@@ -47,6 +47,8 @@ class GrowthProblem:
         The least total weight of a node.
     unit : float or None
         The scale of soft routing; None sends each row to one child.
+    ridge : float
+        The penalty of the coefficients.
     """
 
     design: LinearDesign
@@ -58,6 +60,7 @@ class GrowthProblem:
     min_gain: float
     min_samples_node: float
     unit: float | None
+    ridge: float
 
     def ledgers(self, place: int, share: float = 1.0) -> Iterator[RowLedger]:
         """Yield empty ledgers with what a row may have spent after a node: as much more at each level.
@@ -91,7 +94,7 @@ def grow_lists(problem: GrowthProblem) -> Lists:
         check_deadline()
         place, rows = queue.popleft()
         lists[place] = _extended(problem, lists.get(place // 2, []), place, rows)
-        node = fit_node(problem.design, problem.target, rows, lists[place])
+        node = fit_node(problem.design, problem.target, rows, lists[place], problem.ridge)
         queue.extend(problem.children(place, rows, node))
     return lists
 
@@ -128,7 +131,7 @@ def grow_tree(problem: GrowthProblem, lists: Lists, share: float) -> ScoreTree:
         place, rows, above, owned = queue.popleft()
         # Both begin the same list; that of the parent is longer if the root has used more than its part.
         columns = max(above, _beginning(lists[place], problem.ledgers(place, share)), key=len)
-        node = fit_node(problem.design, problem.target, rows, columns)
+        node = fit_node(problem.design, problem.target, rows, columns, problem.ridge)
         used = set(problem.design.zeros.columns[(node.coef != 0).any(axis=1)].tolist()) | set(owned)
         below = [(child, part) for child, part in problem.children(place, rows, node) if child in lists]
         nodes.append(node)

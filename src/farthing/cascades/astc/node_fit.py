@@ -74,7 +74,9 @@ class FittedNode:
         return 1 - up, up
 
 
-def fit_node(design: LinearDesign, target: Floats, rows: NodeRows, columns: list[int]) -> FittedNode:
+def fit_node(
+    design: LinearDesign, target: Floats, rows: NodeRows, columns: list[int], ridge: float = 0.0
+) -> FittedNode:
     """Fit the scores of a node by least squares, and divide its rows in halves of equal weight.
 
     Parameters
@@ -87,6 +89,8 @@ def fit_node(design: LinearDesign, target: Floats, rows: NodeRows, columns: list
         The rows of the node.
     columns : list of int
         The columns that the node may use.
+    ridge : float
+        Weight of the squared coefficients against the sum of squared errors; the intercept is free.
 
     Examples
     --------
@@ -100,10 +104,13 @@ def fit_node(design: LinearDesign, target: Floats, rows: NodeRows, columns: list
     places = np.flatnonzero(np.isin(design.zeros.columns, columns))
     roots = np.sqrt(rows.weights)[:, np.newaxis]
     terms = design.terms[np.ix_(rows.numbers, places)]
-    # Dependent columns share their coefficients by the least norm, so nothing has to be dropped.
-    solved = np.linalg.lstsq(
-        np.column_stack([roots, terms * roots]), target[rows.numbers] * roots, rcond=1e-10
-    )[0]
+    weighed = np.column_stack([roots, terms * roots])
+    # The penalty as further rows. Dependent columns share their coefficients by the least norm, even without
+    # one, so nothing has to be dropped.
+    penalty = np.sqrt(ridge) * np.eye(len(places) + 1)[1:]
+    left = np.vstack([weighed, penalty])
+    right = np.vstack([target[rows.numbers] * roots, np.zeros((len(places), target.shape[1]))])
+    solved = np.linalg.lstsq(left, right, rcond=1e-10)[0]
     coef = np.zeros((len(design.zeros.columns), target.shape[1]))
     coef[places] = _without_rounding(solved[1:])
     scores = np.tile(solved[0], (len(terms), 1))

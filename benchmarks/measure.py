@@ -120,13 +120,13 @@ def standing(lines: str) -> str:
     Goals met: 1 of 1. The ratio is not in our favour at: grow (2.00, LightGBM).
     """
     missed, behind, n_goals = [], [], 0
-    for what, _, _, rival, ratio, goal, _ in tables(lines)[0].rows:
-        at_least, limit = goal.startswith(">="), float(goal.split()[-1]) if goal else None
+    for what, _, _, rival, ratio, goal, verdict in tables(lines)[0].rows:
         shown = f"{what} ({ratio}, {rival})"
-        if limit is not None:
-            n_goals += 1
-            missed += [shown] if (float(ratio) < limit if at_least else float(ratio) > limit) else []
-        behind += [shown] if (float(ratio) < 1 if at_least else float(ratio) > 1) else []
+        n_goals += bool(goal)
+        missed += [shown] if verdict == "missed" else []
+        # A goal with two ends has no side that is ours.
+        if " to " not in goal:
+            behind += [shown] if (float(ratio) < 1 if goal.startswith(">=") else float(ratio) > 1) else []
     text = f"Goals met: {n_goals - len(missed)} of {n_goals}."
     if missed:
         text += f" Missed: {'; '.join(missed)}."

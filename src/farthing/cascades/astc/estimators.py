@@ -172,8 +172,14 @@ class ASTCBase(BudgetedEstimator):
     grid=_grid,
     auto=False,
     trials=[
-        {"depth": 2, "routing": "soft", "min_samples_node": 2},
-        {"budget": 4.0, "budget_share": 0.55, "min_samples_node": 2, "min_gain": 0.01},
+        {
+            "depth": 2,
+            "routing": "soft",
+            "budget": 4.0,
+            "budget_share": 0.55,
+            "min_samples_node": 2,
+            "min_gain": 0.01,
+        }
     ],
 )
 @documented(_TEXTS)

@@ -132,3 +132,14 @@ def test_nodes_that_do_not_help_are_pruned() -> None:
     kept = pruned(same, learners, objective.shares, objective.loss)
     assert list(kept) == [1]
     assert set(routed(kept, learners)) == {1}
+
+
+def test_probabilities_are_no_surer_than_held_out_rows_allow() -> None:
+    random = np.random.default_rng(8)
+    X = random.normal(size=(400, 3))
+    y = (X[:, 0] + random.normal(size=400) > 0).astype(int)
+    new = random.normal(size=(2000, 3))
+    truth = new[:, 0] + random.normal(size=2000) > 0
+    p = CSTCClassifier(tradeoff=0.0, max_cycles=2, random_state=0).fit(X, y).predict_proba(new)[:, 1]
+    sure = np.maximum(p, 1 - p).mean()
+    assert abs(sure - np.mean((p > 0.5) == truth)) < 0.06

@@ -21,15 +21,13 @@ from farthing.base.inputs import check_cap
 from farthing.base.parameters import CLASS_WEIGHT, NON_NEGATIVE, SHARE, at_least, between, one_of
 from farthing.cascades.astc.growing import GrowthProblem, grow_lists, grow_tree
 from farthing.cascades.score_tree import (
-    ScoreTree,
     ScoreTreeClassifierModel,
     ScoreTreeRegressorModel,
+    tree_temperature,
 )
 from farthing.costs import CostsLike, within_budget
 from farthing.learning.blas_threads import one_blas_thread
-from farthing.learning.calibration import temperature_of
 from farthing.learning.linear_design import LinearDesign
-from farthing.learning.losses import scores_to_probabilities
 from farthing.typing import Floats
 
 # Shares of the budget whose trees a fit holds, besides the one asked for.
@@ -257,7 +255,7 @@ class ASTCClassifier(ASTCBase, ContractClassifier):
 
     def _learn(self, rows: TrainingSet) -> ScoreTreeClassifierModel:
         fields = self._grow(rows, _coded(rows))
-        temperatures = np.array([_temperature(tree, rows) for tree in fields["trees"]])
+        temperatures = np.array([tree_temperature(tree, rows) for tree in fields["trees"]])
         logs = np.log(np.maximum(rows.prior(), np.finfo(np.float64).tiny))
         prior = logs[1:] - logs[:1] if rows.n_classes == 2 else logs
         cap = self.hard_cap()
@@ -275,14 +273,6 @@ def _coded(rows: TrainingSet) -> Floats:
     if rows.n_classes == 2:
         return np.asarray((2.0 * rows.target - 1.0)[:, np.newaxis])
     return np.asarray(np.eye(rows.n_classes)[rows.target])
-
-
-def _temperature(tree: ScoreTree, rows: TrainingSet) -> float:
-    """Return the divisor of a tree's scores that gives training rows the best probabilities."""
-    if rows.n_classes == 1:
-        return 1.0
-    probabilities = scores_to_probabilities(tree.outputs(rows.values), rows.n_classes)
-    return temperature_of(probabilities, rows.target, rows.weights)
 
 
 @register(

@@ -32,7 +32,12 @@ from farthing.cascades.cstc.mixed_norm import MixedNorm
 from farthing.cascades.cstc.objective import CSTCObjective
 from farthing.cascades.cstc.row_losses import LogRowLoss, SquaredRowLoss
 from farthing.cascades.cstc.training import train_tree
-from farthing.cascades.score_tree import ScoreTree, ScoreTreeClassifierModel, ScoreTreeRegressorModel
+from farthing.cascades.score_tree import (
+    ScoreTree,
+    ScoreTreeClassifierModel,
+    ScoreTreeRegressorModel,
+    tree_temperature,
+)
 from farthing.costs import CostsLike
 from farthing.learning.blas_threads import one_blas_thread
 from farthing.learning.holdout import hold_out
@@ -68,7 +73,8 @@ max_cycles : int
 tol : float
     A cycle that lowers the objective by less than this share of it is the last.
 validation_fraction : float or None
-    Share of the rows that decide which nodes are pruned, and are not learned from; None prunes nothing.
+    Share of the rows that decide which nodes are pruned and how sharp probabilities are; they are not learned
+    from. None prunes nothing.
 random_state : int, RandomState or None
     Draws these rows.""",
     "attributes": """trees_ : tuple of ScoreTree
@@ -103,8 +109,8 @@ class CSTCBase(BudgetedEstimator):
     def _loss(self, rows: TrainingSet) -> LogRowLoss | SquaredRowLoss:
         """Return the loss of rows."""
 
-    def _tree(self, rows: TrainingSet, n_outputs: int) -> ScoreTree:
-        """Optimise, prune and tune the tree of all rows."""
+    def _tree(self, rows: TrainingSet, n_outputs: int) -> tuple[ScoreTree, TrainingSet]:
+        """Optimise, prune and tune the tree; return it with the rows that it did not learn from, if any."""
         learned, held = rows, None
         if self.validation_fraction is not None and self.depth > 1:
             random = check_random_state(self.random_state)
@@ -121,9 +127,8 @@ class CSTCBase(BudgetedEstimator):
             nodes = {place: node.without_small() for place, node in nodes.items()}
             if held is not None:
                 nodes = pruned(nodes, design.zeros.terms(held.values), held.weights, self._loss(held))
-            every = design.zeros.terms(rows.values)
-            nodes = fine_tuned(nodes, every, rows.weights, self._loss(rows))
-        return as_score_tree(nodes, design.zeros)
+            nodes = fine_tuned(nodes, design.terms, learned.weights, self._loss(learned))
+        return as_score_tree(nodes, design.zeros), learned if held is None else held
 
     def _objective(self, rows: TrainingSet, design: LinearDesign, shares: Floats) -> CSTCObjective:
         columns = design.zeros.columns
@@ -175,7 +180,8 @@ class CSTCClassifier(CSTCBase, ContractClassifier):
     -----
     The paper minimises the squared loss; for classes this is the log loss. Rows of several classes are routed
     along the direction in which the scores of the node vary most at the start. A start from the root down
-    halves the rows of each node, where the paper says nothing.
+    halves the rows of each node, where the paper says nothing. The last nodes are fitted again on the
+    training rows that end there, without the L1 norm; probabilities get a temperature from validation rows.
 
     References
     ----------
@@ -224,8 +230,11 @@ class CSTCClassifier(CSTCBase, ContractClassifier):
     def _learn(self, rows: TrainingSet) -> ScoreTreeClassifierModel:
         logs = np.log(np.maximum(rows.prior(), np.finfo(np.float64).tiny))
         prior = logs[1:] - logs[:1] if rows.n_classes == 2 else logs
-        tree = self._tree(rows, n_class_scores(rows.n_classes))
-        return ScoreTreeClassifierModel(**rows.header(prior), **_fields(tree), temperatures=np.ones(1))
+        tree, held = self._tree(rows, n_class_scores(rows.n_classes))
+        temperature = tree_temperature(tree, held)
+        return ScoreTreeClassifierModel(
+            **rows.header(prior * temperature), **_fields(tree), temperatures=np.array([temperature])
+        )
 
 
 @register(
@@ -292,5 +301,5 @@ class CSTCRegressor(CSTCBase, ContractRegressor):
         target = np.ascontiguousarray(rows.target, dtype=np.float64)
         mean = float(np.average(target, weights=rows.weights))
         spread = float(np.sqrt(np.average((target - mean) ** 2, weights=rows.weights))) or 1.0
-        tree = self._tree(replace(rows, target=(target - mean) / spread), 1)
+        tree, _ = self._tree(replace(rows, target=(target - mean) / spread), 1)
         return ScoreTreeRegressorModel(**rows.header(), **_fields(tree.rescaled(spread, mean)))

@@ -4,7 +4,14 @@ from farthing.cascades.score_tree.model import (
     ScoreTreeClassifierModel,
     ScoreTreeModel,
     ScoreTreeRegressorModel,
+    tree_temperature,
 )
 from farthing.cascades.score_tree.tree import ScoreTree
 
-__all__ = ["ScoreTree", "ScoreTreeClassifierModel", "ScoreTreeModel", "ScoreTreeRegressorModel"]
+__all__ = [
+    "ScoreTree",
+    "ScoreTreeClassifierModel",
+    "ScoreTreeModel",
+    "ScoreTreeRegressorModel",
+    "tree_temperature",
+]

@@ -8,10 +8,11 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import ClassifierModel, FittedModel, RegressorModel
+from farthing.base import ClassifierModel, FittedModel, RegressorModel, TrainingSet
 from farthing.cascades.score_tree.policy import ScoreTreePolicy
 from farthing.cascades.score_tree.tree import ScoreTree
 from farthing.learning.affordable import affordable
+from farthing.learning.calibration import temperature_of
 from farthing.learning.losses import scores_to_probabilities
 from farthing.typing import Floats
 from farthing.walks import Policy
@@ -147,3 +148,11 @@ class ScoreTreeClassifierModel(ScoreTreeModel, ClassifierModel):
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ScoreTreeRegressorModel(ScoreTreeModel, RegressorModel):
     """A tree of scores for numbers: the score of the last node is the prediction."""
+
+
+def tree_temperature(tree: ScoreTree, rows: TrainingSet) -> float:
+    """Return the divisor of a tree's scores that gives rows the probabilities of the least log loss."""
+    if rows.n_classes == 1:
+        return 1.0
+    probabilities = scores_to_probabilities(tree.outputs(rows.values), rows.n_classes)
+    return temperature_of(probabilities, rows.target, rows.weights)

@@ -163,12 +163,11 @@ template <class T>
 void predict_curtailed(const ForestView& forest, const CurtailPlan& plan, const CostSheet& sheet, const Matrix<T>& X,
                        Span<const double> budgets, double* outputs, std::uint64_t* touched, int n_threads) {
     const index_t n_words = Bitset::n_words(forest.n_features);
-    #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
-    {
+    Chunks chunks(X.n_rows, 64);
+    on_threads(threads_for(n_threads, X.n_rows), [&](int) {
         OwnedFeatures owned(sheet);
         CurtailedVote vote(forest, plan);
-        #pragma omp for schedule(dynamic, 64)
-        for (index_t row = 0; row < X.n_rows; ++row) {
+        chunks.for_each([&](index_t row) {
             owned.clear();
             vote.reset();
             const auto value_of = [&](index_t feature) {
@@ -181,8 +180,8 @@ void predict_curtailed(const ForestView& forest, const CurtailPlan& plan, const 
             }
             outputs[row] = vote.decided();
             std::copy(owned.feature_words(), owned.feature_words() + n_words, touched + row * n_words);
-        }
-    }
+        });
+    });
 }
 
 }  // namespace farthing

@@ -48,9 +48,9 @@ public:
         root_counts_.resize(static_cast<std::size_t>(table.n_all_bins()));
         const Node root = root_node();
         const std::vector<std::int64_t> nothing(all_rows_.size(), 0);
-        #pragma omp parallel for schedule(dynamic) num_threads(threads(root.n))
-        for (index_t j = 0; j < table_.n_columns(); ++j)
+        parallel_for(table_.n_columns(), threads(root.n), 1, [&](index_t j) {
             fill(RowCount{}, &j, 1, root, nothing.data(), root_counts_.data());
+        });
         bit_planes_ = std::make_unique<BitPlanes>(table, root_counts_.data());
         for (index_t j = 0; j < table_.n_columns(); ++j) {
             all_columns_.push_back(j);
@@ -140,12 +140,11 @@ private:
         const int threads = this->threads(node.n, n_columns);
         const index_t together = std::max<index_t>(1, std::min(kColumnsPerPass, n_columns / threads));
         const index_t n_tasks = (n_columns + together - 1) / together;
-        #pragma omp parallel for schedule(dynamic) num_threads(threads)
-        for (index_t task = 0; task < n_tasks; ++task) {
+        parallel_for(n_tasks, threads, 1, [&](index_t task) {
             const index_t begin = task * together;
             fill(target, columns.data() + begin, std::min(together, n_columns - begin), node, targets.data(),
                  cells.data());
-        }
+        });
     }
 
     StumpSearch stumps_of(index_t column, const std::int64_t* sums, const std::int64_t* counts) const {

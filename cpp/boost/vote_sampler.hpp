@@ -95,11 +95,10 @@ void predict_sampled(const VotePlan& plan, const Votes& votes, const CostSheet& 
                      Span<const double> budgets, Span<const std::int64_t> seeds, double* outputs,
                      std::uint64_t* acquired, index_t* samples, int n_threads) {
     const index_t n_words = Bitset::n_words(sheet.n_features());
-    #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
-    {
+    Chunks chunks(X.n_rows, 64);
+    on_threads(threads_for(n_threads, X.n_rows), [&](int) {
         RowAccount account(sheet);
-        #pragma omp for schedule(dynamic, 64)
-        for (index_t row = 0; row < X.n_rows; ++row) {
+        chunks.for_each([&](index_t row) {
             account.open(budgets[row]);
             std::uint64_t key = seed_key(static_cast<std::uint64_t>(seeds[row]));
             const auto read = [&](index_t feature) {
@@ -113,8 +112,8 @@ void predict_sampled(const VotePlan& plan, const Votes& votes, const CostSheet& 
             samples[row] = result.samples;
             std::copy(account.owned().feature_words(), account.owned().feature_words() + n_words,
                       acquired + row * n_words);
-        }
-    }
+        });
+    });
 }
 
 }  // namespace farthing

@@ -124,8 +124,7 @@ public:
         const int threads = worth_threads ? threads_for(options_.n_threads, n_varying) : 1;
         column_tasks_.make_tasks(threads);
         const auto n_tasks = static_cast<index_t>(column_tasks_.tasks().size());
-        #pragma omp parallel for schedule(dynamic) num_threads(threads)
-        for (index_t t = 0; t < n_tasks; ++t) {
+        parallel_for(n_tasks, threads, 1, [&](index_t t) {
             const ColumnTasks::Task& task = column_tasks_.tasks()[static_cast<std::size_t>(t)];
             if (fill_small) fill(small, task, small_cells);
             if (fill_large) fill(*large, task, large_cells);
@@ -147,7 +146,7 @@ public:
                 if (finish_small) add_to_next_root(small, place, small_cells);
                 if (finish_large) add_to_next_root(*large, place, large_cells);
             }
-        }
+        });
         if (finish_small) finish_leaf(small);
         if (finish_large) finish_leaf(*large);
         for (index_t c = 0; c < n_varying; ++c) {
@@ -293,8 +292,9 @@ private:
 
     void gather_targets(const Leaf& leaf) {
         const int threads = threads_for(options_.n_threads, leaf.n() / 8192);
-        #pragma omp parallel for schedule(static) num_threads(threads)
-        for (index_t i = leaf.begin; i < leaf.end; ++i) targets_[i] = target_.row(rows_[i]);
+        parallel_ranges(leaf.n(), threads, [&](index_t begin, index_t end) {
+            for (index_t i = leaf.begin + begin; i < leaf.begin + end; ++i) targets_[i] = target_.row(rows_[i]);
+        });
     }
 
     void fill(const Leaf& leaf, const ColumnTasks::Task& task, std::int64_t* cells) const {

@@ -59,7 +59,7 @@ def check_scale(checked: CheckedEstimator, problem: Problem) -> None:
             budget=budget_parameter(problem, s) if capped else None,
             **{name: value / s for name, value in setting.items()},
         )
-        for cap in problem.budgets():
+        for cap in (None, problem.mixed_budgets):
             expected = outputs_of(model, problem.fresh, budget=cap)
             expected["spend"] = expected["spend"] * s
             got = outputs_of(scaled, problem.fresh, budget=None if cap is None else cap * s)

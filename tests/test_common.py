@@ -94,11 +94,12 @@ def cases() -> Iterator[Any]:
             tables = "all" if estimator is settings[-1] and method not in NOT_WIDE else "narrow"
             if method in ALWAYS_SMALL or (method in SMALL_AT_DEFAULTS and estimator is settings[0]):
                 tables = "small"
+            shown = repr(estimator)  # once: it takes longer than to make all checks
             for name, check in yield_checks(estimator, tables=tables):
                 if name != OF_THE_CLASS or estimator is settings[0]:
                     fails = KNOWN_FAILURES.get(method) if name == OF_THE_CLASS else None
                     marks = () if fails is None else pytest.mark.xfail(strict=True, reason=fails)
-                    yield pytest.param(check, id=f"{estimator!r}: {name}", marks=marks)
+                    yield pytest.param(check, id=f"{shown}: {name}", marks=marks)
         if method in KNOWN_FAILURES:
             check = dict(yield_checks(settings[1]))[OF_THE_CLASS]
             yield pytest.param(check, id=f"{settings[1]!r}: {OF_THE_CLASS}")

@@ -20,7 +20,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from benchmarks.measure import Line, race
 from farthing.boosting import GradientBoostingRegressor
-from farthing.boosting.gradient_boosting.regressor import boost
+from farthing.learning.least_squares_boosting import boost
 from farthing.costs import CostSheet
 from farthing.table import Bins, Schema
 from farthing.trees import Grower, Predictor

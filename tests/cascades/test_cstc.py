@@ -10,11 +10,11 @@ from tests.quadrants import quadrants
 
 from farthing.cascades import CSTCClassifier, CSTCRegressor
 from farthing.cascades.cstc.finishing import pruned, routed
-from farthing.cascades.cstc.mixed_norm import MixedNorm
 from farthing.cascades.cstc.objective import CSTCObjective, NodeObjective, NodeWeights
 from farthing.cascades.cstc.row_losses import LogRowLoss, SquaredRowLoss
 from farthing.cascades.cstc.training import train_tree
 from farthing.costs import CostSheet
+from farthing.learning.mixed_norm import MixedNorm
 
 
 def problem(seed: int, n_outputs: int, depth: int = 3) -> tuple[CSTCObjective, dict[int, NodeWeights]]:

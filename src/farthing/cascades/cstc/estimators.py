@@ -28,7 +28,6 @@ from farthing.base.parameters import (
     between,
 )
 from farthing.cascades.cstc.finishing import as_score_tree, fine_tuned, pruned
-from farthing.cascades.cstc.mixed_norm import MixedNorm
 from farthing.cascades.cstc.objective import CSTCObjective
 from farthing.cascades.cstc.row_losses import LogRowLoss, SquaredRowLoss
 from farthing.cascades.cstc.training import train_tree
@@ -43,6 +42,7 @@ from farthing.learning.blas_threads import one_blas_thread
 from farthing.learning.holdout import hold_out
 from farthing.learning.linear_design import LinearDesign
 from farthing.learning.logistic import n_class_scores
+from farthing.learning.mixed_norm import MixedNorm
 from farthing.typing import Floats
 
 _CONSTRAINTS: Final[dict[str, Any]] = {

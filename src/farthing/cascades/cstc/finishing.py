@@ -7,15 +7,17 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from farthing.cascades.cstc.objective import NodeWeights, RowLoss
 from farthing.cascades.score_tree.tree import NO_CHILD, ScoreTree
-from farthing.learning.linear_scores import LinearScores
+from farthing.learning.scaled_descent import Metric, descend, sampled_gram
+from farthing.learning.terms import Terms
 from farthing.typing import Floats
 
 # Keeps the coefficients of fine tuning finite where the classes of a node can be separated.
 _RIDGE: Final = 1e-6
+# Most steps of fine tuning.
+_STEPS: Final = 200
 
 Nodes = dict[int, NodeWeights]
 
@@ -76,11 +78,11 @@ def fine_tuned(nodes: Nodes, learners: Floats, weights: Floats, loss: RowLoss) -
     ends = routed(nodes, learners)
     tuned = dict(nodes)
     for place, node in nodes.items():
-        used = np.flatnonzero(node.squares > 0)
-        if 2 * place in nodes or np.count_nonzero(ends == place) <= 2 * len(used):
+        used, inside = np.flatnonzero(node.squares > 0), np.flatnonzero(ends == place)
+        if 2 * place in nodes or len(inside) <= 2 * len(used):
             continue  # it routes, or has too few rows
-        inside = np.where(ends == place, weights, 0.0)
-        tuned[place] = _refitted(node, used, learners[:, used], inside / inside.sum(), loss)
+        shares = weights[inside] / weights[inside].sum()
+        tuned[place] = _refitted(node, used, learners[np.ix_(inside, used)], shares, loss.take(inside))
     return tuned
 
 
@@ -99,26 +101,21 @@ def _refitted(
             np.concatenate([slope.ravel(), by_score.sum(axis=0)]),
         )
 
+    gram = loss.curvature * sampled_gram(learners, shares) + _RIDGE * np.eye(len(used) + 1)
+    places = np.arange(len(used) + 1) * n_outputs
+    metric = Metric.of([(places + output, gram) for output in range(n_outputs)])
     start = np.concatenate([node.coef[used].ravel(), node.intercept])
-    found = minimize(
-        risk, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000, "ftol": 1e-16, "gtol": 1e-10}
-    )
+    found = descend(risk, start, metric, max_steps=_STEPS, tol=1e-10)
     coef = np.zeros_like(node.coef)
-    coef[used] = found.x[:-n_outputs].reshape(len(used), n_outputs)
-    return replace(node, coef=coef, intercept=found.x[-n_outputs:])
+    coef[used] = found[:-n_outputs].reshape(len(used), n_outputs)
+    return replace(node, coef=coef, intercept=found[-n_outputs:])
 
 
-def as_score_tree(nodes: Nodes, terms: LinearScores) -> ScoreTree:
-    """Return the tree that predicts; each node buys the columns of its own terms and those above it."""
+def as_score_tree(nodes: Nodes, terms: Terms) -> ScoreTree:
+    """Return the tree that predicts; each node buys what its own learners and those above it read."""
     places = sorted(nodes)
     number = {place: row for row, place in enumerate(places)}
-    bought: dict[int, list[int]] = {}
-    for place in places:
-        above = bought.get(place >> 1, [])
-        own = np.unique(terms.columns[nodes[place].squares > 0]).tolist()
-        bought[place] = above + [column for column in own if column not in above]
-    width = max(map(len, bought.values()))
-    return ScoreTree(
+    return ScoreTree.of(
         terms=terms,
         coef=np.array([nodes[place].coef for place in places]),
         intercept=np.array([nodes[place].intercept for place in places]),
@@ -127,5 +124,4 @@ def as_score_tree(nodes: Nodes, terms: LinearScores) -> ScoreTree:
         children=np.array(
             [[number.get(2 * place + side, NO_CHILD) for side in (0, 1)] for place in places], dtype=np.int64
         ),
-        bought=np.array([own + [-1] * (width - len(own)) for own in bought.values()], dtype=np.int64),
     )

@@ -12,7 +12,8 @@ from farthing.typing import Floats
 class ScoreTreePolicy:
     """Ask for the columns of a node in the order of purchase, then move to a child.
 
-    A value that is missing or refused counts as the column's mean, and the row goes on.
+    Where a value is missing or refused the row goes on: a column counts as its mean, a tree sends the row its
+    way of such values.
 
     Parameters
     ----------
@@ -27,6 +28,7 @@ class ScoreTreePolicy:
         self._values = np.full((1, tree.terms.n_features), np.nan)
         self._output = prior
         self._heard: set[int] = set()
+        self._refused: frozenset[int] = frozenset()
         self._node: int = 0
         self._done = False
         self._enter(0)
@@ -34,7 +36,7 @@ class ScoreTreePolicy:
     def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the walk itself keeps the budget
         """Return the next column of the node, moving down when the node has all of its columns."""
         while not self._pending and not self._done:
-            scores = self._tree.scores(self._node, self._values)
+            scores = self._tree.scores(self._node, self._values, self._refused)
             self._output = scores[0]
             child = int(self._tree.next_nodes(self._node, scores)[0])
             self._done = child == NO_CHILD
@@ -47,6 +49,11 @@ class ScoreTreePolicy:
         self._pending.pop(0)
         self._heard.add(column)
         self._values[0, column] = value
+
+    def refuse(self, column: int) -> None:
+        """Go on without the column just asked for."""
+        self._refused |= {column}
+        self.hear(column, np.nan)
 
     def output(self) -> Floats:
         """Return the scores of the last node that had all of its answers, shape (n_outputs,)."""

@@ -129,7 +129,7 @@ def test_nodes_that_do_not_help_are_pruned() -> None:
     learners = objective.learners
     # Children like their parents change nothing, so all of them go.
     same = dict.fromkeys(nodes, nodes[1])
-    kept = pruned(same, learners, objective.shares, objective.loss)
+    kept = pruned(same, learners, lambda scores: float(objective.shares @ objective.loss(scores)[0]))
     assert list(kept) == [1]
     assert set(routed(kept, learners)) == {1}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
@@ -34,8 +35,8 @@ def routed(nodes: Nodes, learners: Floats) -> NDArray[np.int64]:
     return at
 
 
-def pruned(nodes: Nodes, learners: Floats, weights: Floats, loss: RowLoss) -> Nodes:
-    """Cut off children that do not lower the loss of validation rows, from the last level up.
+def pruned(nodes: Nodes, learners: Floats, risk: Callable[[Floats], float]) -> Nodes:
+    """Cut off children that do not lower the risk of validation rows, from the last level up.
 
     Parameters
     ----------
@@ -43,31 +44,29 @@ def pruned(nodes: Nodes, learners: Floats, weights: Floats, loss: RowLoss) -> No
         The tree.
     learners : ndarray of float64, shape (n_rows, n_learners)
         The validation rows.
-    weights : ndarray of float64, shape (n_rows,)
-        Their weights.
-    loss : RowLoss
-        Their loss.
+    risk : callable
+        From their scores, shape (n_rows, n_outputs), to the risk.
     """
-    kept = dict(nodes)
+    kept, least = dict(nodes), risk(last_scores(nodes, learners))
     for place in sorted(nodes, reverse=True):
         children = [2 * place, 2 * place + 1]
         if children[0] not in kept or 2 * children[0] in kept or 2 * children[1] in kept:
             continue
         smaller = {other: node for other, node in kept.items() if other not in children}
-        if weights @ _losses(smaller, learners, loss) <= weights @ _losses(kept, learners, loss):
-            kept = smaller
+        if (reached := risk(last_scores(smaller, learners))) <= least:
+            kept, least = smaller, reached
     return kept
 
 
-def _losses(nodes: Nodes, learners: Floats, loss: RowLoss) -> Floats:
-    """Return the loss of each row at the node where it ends."""
+def last_scores(nodes: Nodes, learners: Floats) -> Floats:
+    """Return the scores of each row at the node where it ends, shape (n_rows, n_outputs)."""
     ends = routed(nodes, learners)
     n_outputs = len(next(iter(nodes.values())).intercept)
     scores = np.zeros((len(learners), n_outputs))
     for place in np.unique(ends).tolist():
         rows = ends == place
         scores[rows] = learners[rows] @ nodes[place].coef + nodes[place].intercept
-    return loss(scores)[0]
+    return scores
 
 
 def fine_tuned(nodes: Nodes, learners: Floats, weights: Floats, loss: RowLoss) -> Nodes:

@@ -35,12 +35,15 @@ learning_rate : float
 max_depth : int
     Depth of a tree.
 tree_cost : float
-    Price of evaluating a tree, in the unit of the costs.""",
+    Price of evaluating a tree, in the unit of the costs; a row pays it once for each tree that it evaluates,
+    as entries of the sheet after the columns.""",
 }
 
 
 class LearnerMixin(BudgetedEstimator):
     """An estimator with these parameters."""
+
+    price_parameters = ("tree_cost",)
 
     learners: str
     n_estimators: int

@@ -19,6 +19,26 @@ _JITTER: Final = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
+class QuadraticBound:
+    """A quadratic in the coefficients: constant + the sum of curvature * square / 2.
+
+    Parameters
+    ----------
+    curvature : ndarray of float64, shape (n_learners,)
+        The second derivative by the coefficient of each learner.
+    constant : float
+        The value at coefficients of zero.
+    """
+
+    curvature: Floats
+    constant: float
+
+    def __call__(self, squares: Floats) -> float:
+        """Return the bound for squared coefficients, shape (n_learners,)."""
+        return self.constant + float(self.curvature @ squares) / 2
+
+
+@dataclass(frozen=True, eq=False)
 class MixedNorm:
     """Sum over blocks of price times the Euclidean norm of the block's coefficients.
 
@@ -79,16 +99,15 @@ class MixedNorm:
         return float(self.prices @ self.roots(squares))
 
     def roots(self, squares: Floats) -> Floats:
-        """Return the norm of each block, which is also the best z, shape (n_blocks,)."""
+        """Return the norm of each block, which is also the best z: the papers' kappa and eta, (n_blocks,)."""
         return np.asarray(np.sqrt(self.members @ squares + self.eps**2))
 
-    def bound(self, squares: Floats, z: Floats) -> float:
-        """Return the quadratic bound for fixed z; it is at least `value`, and equal at the best z."""
-        return float(self.prices @ ((self.members @ squares + self.eps**2) / z + z)) / 2
-
-    def curvature(self, z: Floats) -> Floats:
-        """Return the factor of each learner's square in twice the bound, shape (n_learners,)."""
-        return np.asarray((self.prices / z) @ self.members)
+    def bound(self, squares: Floats) -> QuadraticBound:
+        """Return the quadratic that touches the norm at squared coefficients, and is above it elsewhere."""
+        z = self.roots(squares)
+        return QuadraticBound(
+            np.asarray((self.prices / z) @ self.members), float(self.prices @ (self.eps**2 / z + z)) / 2
+        )
 
 
 def reweighted_ridge(

@@ -13,10 +13,11 @@ from farthing.cascades.cstc.objective import CSTCObjective
 from farthing.cascades.cstc.parameters import CONSTRAINTS
 from farthing.cascades.cstc.tasks import Numbers, Task
 from farthing.cascades.cstc.training import train_tree
-from farthing.cascades.score_tree import ScoreTree, ScoreTreeRegressorModel
+from farthing.cascades.score_tree import ScoreTree, ScoreTreeRegressorModel, with_tree_calls
 from farthing.learning.blas_threads import one_blas_thread
 from farthing.learning.holdout import hold_out
 from farthing.learning.learner_terms import LearnerMixin
+from farthing.typing import Floats
 
 
 class CSTCBase(LearnerMixin):
@@ -69,9 +70,16 @@ class CSTCBase(LearnerMixin):
     def _model_of_numbers(self, rows: TrainingSet, task: Numbers) -> ScoreTreeRegressorModel:
         """Learn a tree of regressions."""
         tree, _ = self._tree(rows, task)
-        return ScoreTreeRegressorModel(**rows.header(), **single_tree(tree.rescaled(task.spread, task.mean)))
+        return ScoreTreeRegressorModel(**self._fields(rows, tree.rescaled(task.spread, task.mean)))
 
-
-def single_tree(tree: ScoreTree) -> dict[str, Any]:
-    """Return the fields of a model with one tree, which no budget limits."""
-    return {"trees": (tree,), "shares": np.ones(1), "caps": np.array([np.inf]), "level": 0}
+    def _fields(self, rows: TrainingSet, tree: ScoreTree, prior: Floats | None = None) -> dict[str, Any]:
+        """Return the fields of a model with one tree, which no budget limits."""
+        tree_cost = self.tree_cost if self.learners == "trees" else 0.0
+        return {
+            **rows.header(prior),
+            "costs": with_tree_calls(rows.costs, tree, tree_cost),
+            "trees": (tree,),
+            "shares": np.ones(1),
+            "caps": np.array([np.inf]),
+            "level": 0,
+        }

@@ -8,15 +8,15 @@ import numpy as np
 
 from farthing.base import ContractClassifier, TrainingSet, documented, register
 from farthing.base.parameters import CLASS_WEIGHT
-from farthing.cascades.cstc.base import CSTCBase, single_tree
-from farthing.cascades.cstc.parameters import CONSTRAINTS, TEXTS, TRIALS, grid
+from farthing.cascades.cstc.base import CSTCBase
+from farthing.cascades.cstc.parameters import CONSTRAINTS, OVER_COLUMNS, OVER_TREES, TEXTS, grid
 from farthing.cascades.cstc.tasks import Classes
 from farthing.cascades.score_tree import ScoreTreeClassifierModel, tree_temperature
 from farthing.costs import CostsLike
 from farthing.learning.merged_rows import merged_rows
 
 
-@register(grid=grid, auto=False, trials=TRIALS)
+@register(grid=grid, auto=False, trials=[OVER_COLUMNS, OVER_TREES])
 @documented(TEXTS)
 class CSTCClassifier(CSTCBase, ContractClassifier):
     """A tree of linear classifiers that are optimised together, under the expected price of their paths.
@@ -105,5 +105,5 @@ class CSTCClassifier(CSTCBase, ContractClassifier):
         tree, held = self._tree(rows, Classes(rows.n_classes))
         temperature = tree_temperature(tree, held)
         return ScoreTreeClassifierModel(
-            **rows.header(prior * temperature), **single_tree(tree), temperatures=np.array([temperature])
+            **self._fields(rows, tree, prior * temperature), temperatures=np.array([temperature])
         )

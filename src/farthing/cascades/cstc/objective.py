@@ -198,7 +198,7 @@ class NodeObjective:
             others += [nodes[end].squares] if end != place else []
             self._others.append(np.sum([np.zeros(len(node.coef)), *others], axis=0))
         norm = objective.norm
-        self._z = [norm.roots(others + node.squares) for others in self._others]
+        self._bounds = [norm.bound(others + node.squares) for others in self._others]
         self._absolute = np.sqrt(node.coef**2 + norm.eps**2)
 
     def _risk_of(self, side: dict[int, Floats], nodes: dict[int, NodeWeights]) -> Floats:
@@ -217,9 +217,7 @@ class NodeObjective:
         value = float(self._reached @ losses)
         by_score = self._reached[:, np.newaxis] * slopes
         squares = node.squares
-        prices = [
-            objective.norm.bound(others + squares, z) for others, z in zip(self._others, self._z, strict=True)
-        ]
+        prices = [bound(others + squares) for others, bound in zip(self._others, self._bounds, strict=True)]
         threshold = 0.0
         up = np.empty(0)
         if not self._lasts:
@@ -268,7 +266,7 @@ class NodeObjective:
 
     def _pull(self, chances: list[float]) -> Floats:
         """Return the second derivative of the expected price for each learner, shape (n_learners,)."""
-        pulls = [c * self._objective.norm.curvature(z) for c, z in zip(chances, self._z, strict=True)]
+        pulls = [c * bound.curvature for c, bound in zip(chances, self._bounds, strict=True)]
         return np.asarray(np.sum(pulls, axis=0))
 
     def _tolls(self, prices: list[float]) -> list[Floats]:

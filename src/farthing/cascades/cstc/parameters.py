@@ -47,19 +47,23 @@ random_state : int, RandomState or None
     "references": """Xu, Kusner, Weinberger, Chen: Cost-Sensitive Tree of Classifiers. ICML 2013.""",
 }
 
-# Settings at which the contract is checked: a small tree over columns, and one over trees.
-TRIALS: Final[list[dict[str, Any]]] = [
-    {"depth": 2, "tradeoff": 0.02, "max_cycles": 1, "validation_fraction": None},
-    {
-        "depth": 2,
-        "tradeoff": 0.02,
-        "max_cycles": 1,
-        "learners": "trees",
-        "n_estimators": 6,
-        "max_depth": 2,
-        "learning_rate": 0.5,
-    },
-]
+# Settings at which the contract is checked: a small tree over columns, and one over trees that are paid for.
+OVER_COLUMNS: Final[dict[str, Any]] = {
+    "depth": 2,
+    "tradeoff": 0.02,
+    "max_cycles": 1,
+    "validation_fraction": None,
+}
+OVER_TREES: Final[dict[str, Any]] = {
+    "depth": 2,
+    "tradeoff": 0.02,
+    "max_cycles": 1,
+    "learners": "trees",
+    "n_estimators": 4,
+    "max_depth": 2,
+    "learning_rate": 0.5,
+    "tree_cost": 0.05,
+}
 
 
 def grid(context: SweepContext) -> dict[str, list[Any]]:

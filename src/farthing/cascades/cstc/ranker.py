@@ -8,14 +8,14 @@ from farthing.base import ContractRegressor, RankerMixin, TrainingSet, documente
 from farthing.base.parameters import at_least
 from farthing.base.ranker import query_ids
 from farthing.cascades.cstc.base import CSTCBase
-from farthing.cascades.cstc.parameters import CONSTRAINTS, TEXTS, TRIALS, grid
+from farthing.cascades.cstc.parameters import CONSTRAINTS, OVER_TREES, TEXTS, grid
 from farthing.cascades.cstc.tasks import Grades, Numbers
 from farthing.cascades.score_tree import ScoreTreeRegressorModel
 from farthing.costs import CostsLike
 from farthing.learning.merged_rows import merged_rows
 
 
-@register(grid=grid, auto=False, trials=TRIALS)
+@register(grid=grid, auto=False, trials=[OVER_TREES])
 @documented(TEXTS)
 class CSTCRanker(RankerMixin, CSTCBase, ContractRegressor):
     """A tree of linear regressions that score documents, optimised under the expected price of their paths.

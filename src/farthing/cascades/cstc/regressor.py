@@ -6,14 +6,14 @@ from typing import Any, Literal
 
 from farthing.base import ContractRegressor, TrainingSet, documented, register
 from farthing.cascades.cstc.base import CSTCBase
-from farthing.cascades.cstc.parameters import TEXTS, TRIALS, grid
+from farthing.cascades.cstc.parameters import OVER_COLUMNS, TEXTS, grid
 from farthing.cascades.cstc.tasks import Numbers
 from farthing.cascades.score_tree import ScoreTreeRegressorModel
 from farthing.costs import CostsLike
 from farthing.learning.merged_rows import merged_rows
 
 
-@register(grid=grid, auto=False, trials=TRIALS)
+@register(grid=grid, auto=False, trials=[OVER_COLUMNS])
 @documented(TEXTS)
 class CSTCRegressor(CSTCBase, ContractRegressor):
     """A tree of linear regressions that are optimised together, under the expected price of their paths.

@@ -138,6 +138,17 @@ class ScoreTree:
         """Which columns some node buys, shape (n_features,)."""
         return np.isin(np.arange(self.terms.n_features), self.bought)
 
+    @cached_property
+    def n_new_terms(self) -> NDArray[np.int64]:
+        """How many terms that read a column each node uses, and none of its ancestors, shape (n_nodes,)."""
+        active = (self.coef != 0).any(axis=2) & self.terms.reads.any(axis=1)
+        paid = active.copy()
+        for node in range(1, len(active)):
+            paid[node] |= paid[self._parents[node]]
+        first = np.maximum(self._parents, 0)
+        new = active & ~np.where(self._parents[:, np.newaxis] >= 0, paid[first], False)
+        return np.asarray(np.count_nonzero(new, axis=1))
+
     def columns(self, node: int) -> list[int]:
         """Return the columns of a node in the order of purchase."""
         row = self.bought[node]

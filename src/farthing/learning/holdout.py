@@ -46,7 +46,7 @@ def hold_out(rows: TrainingSet, fraction: float, draw: Draw) -> tuple[TrainingSe
         what = "rows" if rows.qid is None else "queries"
         raise ValueError(
             f"validation_fraction={fraction} leaves no {what} on one side of {n_units}; "
-            "give more, or validation rows of their own"
+            f"give more than n_samples={len(rows)}, or validation rows of their own"
         )
     held = np.isin(units, draw(n_units, n_held))
     return rows.take(~held), rows.take(held)

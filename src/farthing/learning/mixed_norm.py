@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse import csr_array
 
 from farthing.costs import CostSheet
 from farthing.typing import Floats
 
-# Added to the diagonal of a Gram matrix, as a share of its mean: learners may depend on each other linearly.
-_JITTER: Final = 1e-10
 # Learners with less than this share of the largest coefficient are zero: smooth norms only come near it.
 _ZERO: Final = 1e-2
 # So are coefficients below this, where all of them are small; learners have a scale of about 1.
@@ -125,77 +121,3 @@ def without_small(coef: Floats) -> Floats:
     sizes = np.sqrt(np.square(coef.reshape(len(coef), -1)).sum(axis=1))
     kept = sizes > np.maximum(_ZERO * sizes.max(initial=0.0), _LEAST)
     return np.asarray(coef * kept.reshape(-1, *[1] * (coef.ndim - 1)))
-
-
-def reweighted_ridge(
-    gram: Floats,
-    moment: Floats,
-    start: Floats,
-    value: Callable[[Floats], float],
-    curvature: Callable[[Floats], Floats],
-    *,
-    tol: float,
-    max_iter: int,
-) -> Floats:
-    """Minimise a squared loss under norms, each bounded by a quadratic: one linear system after another.
-
-    The loss is w' G w / 2 - m' w, where the last of the coefficients w is the intercept, which has no price.
-    The quadratic bounds touch the norms at the present coefficients, so no step raises the objective.
-
-    Parameters
-    ----------
-    gram : ndarray of float64, shape (n_learners + 1, n_learners + 1)
-        The weighted products G of the learners and the constant 1.
-    moment : ndarray of float64, shape (n_learners + 1,)
-        Their weighted products m with the target.
-    start : ndarray of float64, shape (n_learners + 1,)
-        Where to start; a learner whose coefficient is 0 hardly ever gets another.
-    value : callable
-        From the coefficients without the intercept to the value of the norms.
-    curvature : callable
-        From these coefficients to the second derivative of the bounds for each learner, shape (n_learners,).
-    tol : float
-        A step that lowers the objective by less than this share of the first value is the last.
-    max_iter : int
-        Most steps.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_learners + 1,)
-
-    Examples
-    --------
-    >>> gram, moment = np.diag([2.0, 1.0]), np.array([3.0, 0.5])
-    >>> free = reweighted_ridge(
-    ...     gram, moment, np.zeros(2), lambda w: 0.0, np.zeros_like, tol=1e-9, max_iter=9
-    ... )
-    >>> free.round(6)
-    array([1.5, 0.5])
-    """
-
-    def objective(w: Floats) -> float:
-        return float(w @ (gram @ w)) / 2 - float(moment @ w) + value(w[:-1])
-
-    w, least = start, objective(start)
-    unit = float(np.sqrt(np.square(moment).sum())) or 1.0
-    for _ in range(max_iter):
-        moved = ridge(gram, moment, np.append(curvature(w[:-1]), 0.0))
-        reached = objective(moved)
-        if not reached < least:
-            break
-        fell, w, least = least - reached, moved, reached
-        if fell <= tol * unit:
-            break
-    return w
-
-
-def ridge(gram: Floats, moment: Floats, curvature: Floats) -> Floats:
-    """Return the minimum of w' G w / 2 - m' w + the sum of curvature w^2 / 2, by a Cholesky factorisation.
-
-    Examples
-    --------
-    >>> ridge(np.eye(2), np.array([2.0, 3.0]), np.array([1.0, 0.0])).round(6)
-    array([1., 3.])
-    """
-    jitter = _JITTER * max(float(np.diagonal(gram).mean()), np.finfo(np.float64).tiny)
-    return np.asarray(cho_solve(cho_factor(gram + np.diag(curvature + jitter), lower=True), moment))

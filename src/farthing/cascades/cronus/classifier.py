@@ -12,7 +12,7 @@ from farthing.base.parameters import CLASS_WEIGHT, FRACTION, RANDOM_STATE
 from farthing.cascades.cronus.base import CronusBase, Weighed
 from farthing.cascades.cronus.calibration import ExitOdds
 from farthing.cascades.cronus.model import CronusClassifierModel
-from farthing.cascades.cronus.parameters import CONSTRAINTS, OVER_COLUMNS, OVER_TREES, TEXTS, grid
+from farthing.cascades.cronus.parameters import CONSTRAINTS, SMALL, TEXTS, grid
 from farthing.cascades.score_tree import single_tree
 from farthing.costs import CostsLike
 from farthing.learning.holdout import hold_out_at_random
@@ -20,7 +20,7 @@ from farthing.learning.merged_rows import merged_rows
 from farthing.typing import Floats
 
 
-@register(grid=grid, auto=False, trials=[{**OVER_COLUMNS, "validation_fraction": None}, OVER_TREES])
+@register(grid=grid, auto=False, trials=[SMALL])
 @documented(TEXTS)
 class CronusClassifier(CronusBase, ContractClassifier):
     """A cascade that rejects rows of the first class stage by stage, over boosted trees at their prices.

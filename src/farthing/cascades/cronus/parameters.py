@@ -57,14 +57,8 @@ tol : float
     Evaluation Cost. AISTATS 2012.""",
 }
 
-# Settings at which the contract is checked: over columns, and over trees that are paid for.
-OVER_COLUMNS: Final[dict[str, Any]] = {
-    "learners": "columns",
-    "n_stages": 2,
-    "tradeoff": 0.02,
-    "max_cycles": 1,
-}
-OVER_TREES: Final[dict[str, Any]] = {
+# Settings at which the contract is checked: few trees, which are paid for.
+SMALL: Final[dict[str, Any]] = {
     "n_stages": 2,
     "tradeoff": 0.02,
     "max_cycles": 1,

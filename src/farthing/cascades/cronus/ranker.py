@@ -12,14 +12,14 @@ from farthing.base.parameters import POSITIVE, Interval, at_least
 from farthing.base.ranker import query_ids
 from farthing.cascades.cronus.base import CronusBase, Weighed
 from farthing.cascades.cronus.model import CronusRankerModel, rank_places
-from farthing.cascades.cronus.parameters import CONSTRAINTS, OVER_TREES, TEXTS, grid
+from farthing.cascades.cronus.parameters import CONSTRAINTS, SMALL, TEXTS, grid
 from farthing.cascades.score_tree import single_tree
 from farthing.costs import CostsLike
 from farthing.learning.merged_rows import merged_rows
 from farthing.typing import Floats
 
 
-@register(grid=grid, auto=False, trials=[OVER_TREES])
+@register(grid=grid, auto=False, trials=[SMALL])
 @documented(TEXTS)
 class CronusRanker(RankerMixin, CronusBase, ContractRegressor):
     """A cascade that rejects documents stage by stage, and ranks those that stay longer before the others.

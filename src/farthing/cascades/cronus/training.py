@@ -11,12 +11,10 @@ from scipy.special import expit
 
 from farthing.cascades.cronus.objective import CronusObjective, Stage, StageObjective, weighed_squares
 from farthing.deadline import check_deadline
-from farthing.learning.mixed_norm import reweighted_ridge, ridge
-from farthing.learning.scaled_descent import descend, weighted_gram
+from farthing.learning.priced_regression import priced_regression
+from farthing.learning.scaled_descent import descend
 from farthing.typing import Floats
 
-# Most linear systems when a stage is solved in closed form.
-_SYSTEMS: Final = 100
 # Of a stage within a cycle: updates of the bounds, and steps of the quasi-Newton method between two of them.
 _UPDATES: Final = 3
 _STEPS: Final = 25
@@ -116,24 +114,20 @@ def solve_last(
     now : Stage or None
         Where to start; None means the solution without prices.
     """
-    weights = objective.omega * reached
-    gram = weighted_gram(objective.learners, weights)
-    moment = np.append((weights * objective.target) @ objective.learners, weights @ objective.target)
     squares = np.zeros(objective.learners.shape[1])
     if before:
         squares = weighed_squares(before, mass[:-1]).sum(axis=0)
-    own, rho, norm = float(mass[-1]) ** 2, float(objective.sparsity[len(before)]), objective.norm
-
-    def value(coef: Floats) -> float:
-        absolute = float(np.sqrt(coef**2 + norm.eps**2).sum())
-        return rho * absolute + objective.tradeoff * norm.value(squares + own * coef**2)
-
-    def curvature(coef: Floats) -> Floats:
-        price = norm.bound(squares + own * coef**2).curvature
-        return np.asarray(rho / np.sqrt(coef**2 + norm.eps**2) + objective.tradeoff * own * price)
-
-    first = np.append(now.coef, now.intercept) if now is not None else ridge(gram, moment, 0 * moment)
-    found = reweighted_ridge(gram, moment, first, value, curvature, tol=1e-9, max_iter=_SYSTEMS)
+    found = priced_regression(
+        objective.learners,
+        objective.target,
+        objective.omega * reached,
+        objective.norm,
+        tradeoff=objective.tradeoff,
+        sparsity=float(objective.sparsity[len(before)]),
+        before=squares,
+        factor=float(mass[-1]) ** 2,
+        start=None if now is None else np.append(now.coef, now.intercept),
+    )
     return Stage(found[:-1], float(found[-1]), 0.0)
 
 

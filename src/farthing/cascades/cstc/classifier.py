@@ -9,14 +9,14 @@ import numpy as np
 from farthing.base import ContractClassifier, TrainingSet, documented, register
 from farthing.base.parameters import CLASS_WEIGHT
 from farthing.cascades.cstc.base import CSTCBase
-from farthing.cascades.cstc.parameters import CONSTRAINTS, OVER_COLUMNS, OVER_TREES, TEXTS, grid
+from farthing.cascades.cstc.parameters import CONSTRAINTS, OVER_COLUMNS, TEXTS, grid
 from farthing.cascades.cstc.tasks import Classes
 from farthing.cascades.score_tree import ScoreTreeClassifierModel, single_tree, tree_temperature
 from farthing.costs import CostsLike
 from farthing.learning.merged_rows import merged_rows
 
 
-@register(grid=grid, auto=False, trials=[OVER_COLUMNS, OVER_TREES])
+@register(grid=grid, auto=False, trials=[OVER_COLUMNS])
 @documented(TEXTS)
 class CSTCClassifier(CSTCBase, ContractClassifier):
     """A tree of linear classifiers that are optimised together, under the expected price of their paths.

@@ -70,8 +70,6 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     price_parameters: tuple[str, ...] = ()
     #: Whether the prediction of a row depends on this row alone; False where the rows of a query are ranked.
     rows_are_independent: ClassVar[bool] = True
-    #: Whether it descends an objective that is not convex, where rounding may change more than last digits.
-    descent_is_approximate: ClassVar[bool] = False
 
     fitted_: FittedModel
     # What the parameters were at the fit; that of the class, for a model from an older pickle, has none.

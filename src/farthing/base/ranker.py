@@ -6,9 +6,24 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import column_or_1d
 
 from farthing.base.estimator import BudgetedEstimator
-from farthing.metrics import ndcg
+from farthing.metrics import ndcg, query_codes
+
+
+def query_ids(qid: Any) -> NDArray[np.int64] | None:
+    """Return queries as integers from 0; None, a single query of all rows, stays None.
+
+    Examples
+    --------
+    >>> query_ids(["b", "a", "b"])
+    array([1, 0, 1])
+    """
+    if qid is None:
+        return None
+    ids = column_or_1d(qid)
+    return query_codes(ids, len(ids))
 
 
 class RankerMixin(BudgetedEstimator):

@@ -6,17 +6,17 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
 
 from farthing.base import ContractRegressor, RankerMixin, TrainingSet, documented, register
 from farthing.base.parameters import at_least, one_of
+from farthing.base.ranker import query_ids
 from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
 from farthing.boosting.greedy_miser.model import GreedyMiserRegressorModel
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, SHARED, Charge, Leaf
 from farthing.costs import CostsLike
 from farthing.learning.losses import SQUARED, Loss, lambdamart
-from farthing.metrics import ndcg_by_query, query_codes
+from farthing.metrics import ndcg_by_query
 
 
 @register(
@@ -139,7 +139,7 @@ class GreedyMiserRanker(RankerMixin, GreedyMiser, ContractRegressor):
         -------
         self
         """
-        rows = self.training_set(X, y, sample_weight, qid=_codes(qid))
+        rows = self.training_set(X, y, sample_weight, qid=query_ids(qid))
         given = None if validation is None else self.validation_set(rows, validation)
         return self.fit_rows(rows, validation=given)
 
@@ -162,7 +162,7 @@ class GreedyMiserRanker(RankerMixin, GreedyMiser, ContractRegressor):
                 f"got {type(validation).__name__}"
             )
         X, y, qid, weights = (*validation, None, None)[:4]
-        return self._validation_rows(rows, X, y, weights, qid=_codes(qid))
+        return self._validation_rows(rows, X, y, weights, qid=query_ids(qid))
 
     def _loss(self, rows: TrainingSet) -> Loss:
         if self.loss == "squared":
@@ -184,11 +184,3 @@ def _query_weights(weights: NDArray[np.float64], qid: NDArray[np.int64] | None) 
     # Means rather than sums, so that equal weights are no weights: a long query counts like a short one.
     query = np.unique(qid, return_inverse=True)[1]
     return np.bincount(query, weights=weights) / np.bincount(query)
-
-
-def _codes(qid: Any) -> NDArray[np.int64] | None:
-    """Return queries as integers from 0; None, a single query of all rows, stays None."""
-    if qid is None:
-        return None
-    ids = column_or_1d(qid)
-    return query_codes(ids, len(ids))

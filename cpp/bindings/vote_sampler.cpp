@@ -29,9 +29,12 @@ public:
             Vector<index_t> all_features, double steps, Vector<std::uint64_t> cumulative, Vector<double> weights,
             Vector<index_t> exact, double scale, Vector<index_t> costly, Vector<double> costly_prices, bool full_vote,
             index_t max_samples, bool top, Vector<index_t> order, Vector<double> reach, bool curtail,
+            bool free_rider, Vector<index_t> unit_offsets, Vector<index_t> unit_members, Vector<index_t> constants,
+            Vector<double> spreads, Vector<double> means, double mean_total, int price_exponent, bool additive,
             Vector<double> own, Vector<double> shared, Vector<index_t> group_of)
-        : kept_{alphas, weights, costly_prices, reach, own, shared},
-          kept_indices_{set_offsets, set_features, all_features, exact, costly, order, group_of},
+        : kept_{alphas, weights, costly_prices, reach, spreads, means, own, shared},
+          kept_indices_{set_offsets, set_features, all_features, exact,    costly,
+                        order,       unit_offsets, unit_members, constants, group_of},
           kept_cumulative_(cumulative) {
         plan_.alphas = span(alphas);
         plan_.set_offsets = span(set_offsets);
@@ -50,12 +53,32 @@ public:
         plan_.order = span(order);
         plan_.reach = span(reach);
         plan_.curtail = curtail;
+        plan_.free_rider = free_rider;
+        VoteUnits& units = plan_.units;
+        units.offsets = span(unit_offsets);
+        units.members = span(unit_members);
+        units.constants = span(constants);
+        units.spreads = span(spreads);
+        units.means = span(means);
+        units.mean_total = mean_total;
+        units.price_exponent = price_exponent;
         const index_t n = plan_.n_learners();
         require(plan_.set_offsets.size == n + 1, "set_offsets has one entry more than alphas");
         require(plan_.weights.size == n && plan_.distribution.cumulative.size == n,
                 "weights, cumulative: one for each learner");
         require(plan_.descending_prices.size == plan_.by_price.size, "costly_prices: one for each of costly");
         require(plan_.reach.size == plan_.order.size + 1, "reach has one entry more than order");
+        if (free_rider) {
+            require(units.offsets.size == units.size() + 1, "unit_offsets has one entry more than spreads");
+            require(units.means.size == n, "means: one for each learner");
+            units.additive = additive;
+            units.single = true;
+            for (index_t unit = 0; unit < units.size(); ++unit) {
+                require(units.learners(unit).size > 0, "a unit has a learner");
+                units.single = units.single && units.features(plan_, unit).size == 1;
+            }
+            require(units.single || !additive, "additive units have one feature each");
+        }
         sheet_ = cost_sheet_of(own, shared, group_of, static_cast<index_t>(own.shape(0)));
     }
 
@@ -124,10 +147,13 @@ void bind_sampler(nb::module_& m) {
     nb::class_<Sampler>(m, "Sampler")
         .def(nb::init<Vector<double>, Vector<index_t>, Vector<index_t>, Vector<index_t>, double, Vector<std::uint64_t>,
                       Vector<double>, Vector<index_t>, double, Vector<index_t>, Vector<double>, bool, index_t, bool,
-                      Vector<index_t>, Vector<double>, bool, Vector<double>, Vector<double>, Vector<index_t>>(),
+                      Vector<index_t>, Vector<double>, bool, bool, Vector<index_t>, Vector<index_t>, Vector<index_t>,
+                      Vector<double>, Vector<double>, double, int, bool, Vector<double>, Vector<double>,
+                      Vector<index_t>>(),
              nb::kw_only(), "alphas"_a, "set_offsets"_a, "set_features"_a, "all_features"_a, "steps"_a, "cumulative"_a,
              "weights"_a, "exact"_a, "scale"_a, "costly"_a, "costly_prices"_a, "full_vote"_a, "max_samples"_a, "top"_a,
-             "order"_a, "reach"_a, "curtail"_a, "own"_a, "shared"_a, "group_of"_a)
+             "order"_a, "reach"_a, "curtail"_a, "free_rider"_a, "unit_offsets"_a, "unit_members"_a, "constants"_a,
+             "spreads"_a, "means"_a, "mean_total"_a, "price_exponent"_a, "additive"_a, "own"_a, "shared"_a, "group_of"_a)
         .def("trees", &Sampler::trees<double>, "predictor"_a, "X"_a.noconvert(), "budgets"_a, "seeds"_a, "n_threads"_a)
         .def("trees", &Sampler::trees<float>, "predictor"_a, "X"_a.noconvert(), "budgets"_a, "seeds"_a, "n_threads"_a)
         .def("linear", &Sampler::linear<double>, "feature"_a, "factor"_a, "missing"_a, "X"_a.noconvert(), "budgets"_a,

@@ -1,7 +1,7 @@
 // vote_sampler: the weighted vote of the learners that each row can pay for (AdaBoostRS, Reyzin 2011).
 //
-// A row samples learners until the most expensive one might exceed its budget, or takes them from the top of a list.
-// A learner reads its features one by one and the row buys them. If all remaining features are affordable, all
+// A row samples learners until the most expensive one might exceed its budget, draws sets of features without
+// replacement (free_rider_vote), or takes learners from the top of a list. A learner reads its features one by one and the row buys them. If all remaining features are affordable, all
 // learners vote.
 #pragma once
 
@@ -11,6 +11,7 @@
 
 #include "account/cost_sheet.hpp"
 #include "account/row_account.hpp"
+#include "boost/free_rider_vote.hpp"
 #include "boost/vote_plan.hpp"
 #include "common/bitset.hpp"
 #include "common/keyed_sampling.hpp"
@@ -89,6 +90,25 @@ VoteResult take_top_votes(const VotePlan& plan, const Votes& votes, RowAccount& 
     return result;
 }
 
+// `read` as in sample_votes; `plain_read` reads without an account, where the purchases are known.
+template <class Votes, class Read, class PlainRead>
+VoteResult estimate_votes(const VotePlan& plan, const Votes& votes, FreeRiderDraws& draws, FreeRiderPath& path,
+                          const std::uint64_t& key, Read&& read, PlainRead&& plain_read) {
+    FreeRiderSum sum(plan);
+    if (path.valid) {
+        for (const auto& [learner, weight] : path.voters) sum.add(learner, weight, votes.vote(learner, plain_read));
+        return {sum.total(), path.draws};
+    }
+    draws.reset();
+    path.voters.clear();
+    for (WeightedLearners voters; draws.next(key, voters);) {
+        for (const auto& [learner, weight] : voters) sum.add(learner, weight, votes.vote(learner, read));
+        path.voters.insert(path.voters.end(), voters.begin(), voters.end());
+    }
+    path.draws = draws.draws();
+    return {sum.total(), path.draws};
+}
+
 // IN  X (n, n_features), budgets (n,), seeds (n,).   OUT outputs (n,), acquired (n, words), samples (n,).
 template <class T, class Votes>
 void predict_sampled(const VotePlan& plan, const Votes& votes, const CostSheet& sheet, const Matrix<T>& X,
@@ -98,6 +118,8 @@ void predict_sampled(const VotePlan& plan, const Votes& votes, const CostSheet& 
     #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
     {
         RowAccount account(sheet);
+        FreeRiderDraws draws(plan, account);
+        FreeRiderPath path;
         #pragma omp for schedule(dynamic, 64)
         for (index_t row = 0; row < X.n_rows; ++row) {
             account.open(budgets[row]);
@@ -107,12 +129,21 @@ void predict_sampled(const VotePlan& plan, const Votes& votes, const CostSheet& 
                 return account.owns(feature) ? static_cast<double>(X(row, feature))
                                              : std::numeric_limits<double>::quiet_NaN();
             };
-            const VoteResult result =
-                plan.top ? take_top_votes(plan, votes, account, read) : sample_votes(plan, votes, account, key, read);
+            VoteResult result;
+            if (plan.free_rider) {
+                path.valid = plan.units.single && path.has(seeds[row], budgets[row]);
+                const auto plain_read = [&](index_t feature) { return static_cast<double>(X(row, feature)); };
+                result = estimate_votes(plan, votes, draws, path, key, read, plain_read);
+                if (!path.valid) path.keep(seeds[row], budgets[row], account.owned().feature_words(), n_words);
+            } else if (plan.top) {
+                result = take_top_votes(plan, votes, account, read);
+            } else {
+                result = sample_votes(plan, votes, account, key, read);
+            }
             outputs[row] = result.output;
             samples[row] = result.samples;
-            std::copy(account.owned().feature_words(), account.owned().feature_words() + n_words,
-                      acquired + row * n_words);
+            const std::uint64_t* owned = plan.free_rider ? path.owned.data() : account.owned().feature_words();
+            std::copy(owned, owned + n_words, acquired + row * n_words);
         }
     }
 }

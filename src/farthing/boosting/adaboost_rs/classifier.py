@@ -15,6 +15,7 @@ from farthing.base.inputs import check_caps, check_seeds
 from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, RANDOM_STATE, at_least, between, one_of
 from farthing.boosting.adaboost import AdaBoostClassifier
 from farthing.boosting.adaboost_rs import margin_bounds as bounds
+from farthing.boosting.adaboost_rs.free_rider import vote_moments
 from farthing.boosting.adaboost_rs.model import MAX_SAMPLES, AdaBoostRSModel
 from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, Sampling, full_vote
 from farthing.costs import CostsLike
@@ -26,10 +27,12 @@ _BLOCK: Final = 1024
 
 
 @register(
-    grid={"sampling": ["weight", "cost", "top"], "n_estimators": [100, 500]},
+    grid={"sampling": ["weight", "cost", "free_rider", "top"], "n_estimators": [100, 500]},
     auto=False,
     trials=[
         {"sampling": "cost", "n_estimators": 25},
+        {"sampling": "free_rider", "n_estimators": 15},
+        {"sampling": "free_rider", "estimator": AdaBoostClassifier(n_estimators=8, max_depth=2)},
         {"sampling": "top", "n_estimators": 25},
         {"sampling": "top", "n_estimators": 25, "curtail": True},
         {"n_estimators": 25, "n_samples": 9},
@@ -46,30 +49,33 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     If a row can afford everything that it has not bought, it takes the full weighted vote. Otherwise it draws
     while its spend plus the largest unpaid price of any learner is within the budget. So with a budget below
     the price of the most expensive learner it draws nothing, and gets the class prior; this rule does not
-    apply to "top".
+    apply to "free_rider" and "top".
 
-    The estimate is unbiased if the number of draws is fixed: with ``n_samples``, and a budget, if any, that
-    covers every one of these draws (theorem 5). Within a budget that ends the draws, their number depends on
-    what was drawn. The sum of the drawn votes still has the sign of the full vote in expectation: that is the
-    expected number of draws times the mean of a single one (Wald's identity). Their mean, which is the
-    output, is biased, and even its expected sign may differ from that of the full vote. "top" is no estimate
-    of the full vote.
+    The estimate of "weight" and "cost" is unbiased if the number of draws is fixed: with ``n_samples``, and a
+    budget, if any, that covers every one of these draws (theorem 5). Within a budget that ends the draws,
+    their number depends on what was drawn. The sum of the drawn votes still has the sign of the full vote in
+    expectation: that is the expected number of draws times the mean of a single one (Wald's identity). Their
+    mean, which is the output, is biased, and even its expected sign may differ from that of the full vote.
+    "free_rider" is unbiased within any budget that covers each learner by itself. "top" is no estimate of the
+    full vote.
 
     Parameters
     ----------
     budget : float, optional
         Hard: no row spends more. None for no limit; then every row takes the full vote.
-    sampling : {"weight", "cost", "top"}
+    sampling : {"weight", "cost", "free_rider", "top"}
         "weight" draws learners in proportion to their weight alpha and counts their votes (AdaBoostRS,
         algorithm 2). "cost" draws in proportion to alpha over cost and weighs votes by cost (AdaBoostRS_AC,
         algorithm 3), where a learner's cost is the total of its features; learners that cost nothing are
-        not drawn, but vote with their alpha. "top" is deterministic: it takes learners by descending alpha
+        not drawn, but vote with their alpha. "free_rider" draws sets of features without replacement; all
+        learners on what is bought vote, weighted by the inverse of their probability to do so; see
+        `farthing.boosting.adaboost_rs.free_rider`. "top" is deterministic: it takes learners by descending alpha
         over cost, skips those that the budget cannot afford, and weighs votes by alpha (section 6).
     n_estimators : int
         Rounds of boosting, if there is no ``estimator``.
     n_samples : int, optional
-        Number of learners to draw within the budget; the full vote is then never taken. With "top", the
-        maximum number of learners.
+        Number of learners to draw within the budget; the full vote is then never taken. With "free_rider",
+        the maximum number of sets of features, with "top" of learners.
     max_samples : int, optional
         Maximum number of draws per row; None means 100 times ``n_estimators``.
     estimator : object, optional
@@ -155,7 +161,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     def samples_taken(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.int64]:
         """Count the learners that each row draws, or takes from the top; parameters as in `predict`.
 
-        For a row that takes the full vote, only the draws before it are counted.
+        With "free_rider", the sets of features that it draws. For a row that takes the full vote, only the draws before it are counted.
 
         Returns
         -------
@@ -220,6 +226,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         model, threads = self.fitted_, self.n_threads()
         if model.sampling == "top":
             raise ValueError("sampling='top' is deterministic, so there is no bound on its disagreement")
+        if model.sampling == "free_rider":
+            raise ValueError("the bound is of draws with replacement, not of sampling='free_rider'")
         encoded = encode(model.schema, X, type(self).__name__)
         votes, acquired = full_vote(model.votes, model.costs, encoded.values, threads)
         encoded.check(acquired)
@@ -264,6 +272,9 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         most = 100 * self.n_estimators if self.max_samples is None else self.max_samples
         signs = np.where(rows.target == 1, 1.0, -1.0)
         outputs, _ = full_vote(votes, rows.costs, rows.values, self.n_threads())
+        mean_votes = spreads = None
+        if self.sampling == "free_rider":
+            mean_votes, spreads = vote_moments(votes, rows.values, rows.weights, self.n_threads())
         return AdaBoostRSModel(
             **rows.header(prior=vote_prior(rows), budget=self.hard_cap()),
             votes=votes,
@@ -276,6 +287,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
             # The margin of section 3.2: between -1 and 1 if all votes are.
             margins=signs * outputs / math.fsum(votes.alphas.tolist()),
             margin_weights=rows.weights.copy(),
+            mean_votes=mean_votes,
+            spreads=spreads,
         )
 
     def file_params(self) -> dict[str, Any]:

@@ -9,8 +9,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.boosting.adaboost_rs.free_rider import units_of
 from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, PlanSampler, Sampling, SamplingPlan
-from farthing.boosting.adaboost_rs.vote_policies import SampledVotePolicy, TopVotePolicy
+from farthing.boosting.adaboost_rs.vote_policies import (
+    FreeRiderVotePolicy,
+    SampledVotePolicy,
+    TopVotePolicy,
+)
 from farthing.learning.voting import LinearVotes, TreeVotes, VoteModel
 from farthing.walks import Policy
 
@@ -32,6 +37,10 @@ class AdaBoostRSModel(VoteModel):
         The seed of rows without a seed of their own.
     margins, margin_weights : ndarray of float64, shape (n_rows,)
         The margins of the full vote on the training rows, and the weights of the rows.
+    mean_votes : ndarray of float64, shape (n_learners,), or None
+        For "free_rider": the mean vote of each learner on the training rows.
+    spreads : ndarray of float64, shape (n_units,), or None
+        For "free_rider": how far the votes of each distinct set of columns are from their means.
     """
 
     votes: TreeVotes | LinearVotes
@@ -42,6 +51,8 @@ class AdaBoostRSModel(VoteModel):
     seed: int
     margins: NDArray[np.float64]
     margin_weights: NDArray[np.float64]
+    mean_votes: NDArray[np.float64] | None
+    spreads: NDArray[np.float64] | None
 
     @cached_property
     def sampler(self) -> PlanSampler:
@@ -54,15 +65,22 @@ class AdaBoostRSModel(VoteModel):
                 n_samples=self.n_samples,
                 max_samples=self.max_samples,
                 curtail=self.curtail,
+                moments=self._moments(),
             )
         )
+
+    def _moments(self) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        if self.mean_votes is None or self.spreads is None:
+            return None
+        return self.mean_votes, self.spreads
 
     def policy(self, seed: int | None = None) -> Policy:
         """Return the policy that draws learners, or takes them from the top of the list."""
         plan = self.sampler.plan
         if plan.top:
             return TopVotePolicy(plan, self.prior)
-        return SampledVotePolicy(plan, self.prior, self.seed if seed is None else seed)
+        kind = SampledVotePolicy if plan.units is None else FreeRiderVotePolicy
+        return kind(plan, self.prior, self.seed if seed is None else seed)
 
     def outputs(
         self,
@@ -75,7 +93,7 @@ class AdaBoostRSModel(VoteModel):
         """Sample the votes of many rows in the compiled core; see `FittedModel.outputs`."""
         outputs, acquired, samples = self.sample(values, budget=budget, seeds=seeds, n_threads=n_threads)
         has_voted: NDArray[np.bool_] = np.asarray(acquired.any(axis=1))
-        if not self.sampler.plan.top:
+        if self.sampler.plan.counts_constants:
             # The budget covers whatever is drawn, so a row without a purchase drew nothing but constants.
             has_voted |= samples > 0
         return np.where(has_voted[:, np.newaxis], outputs, self.prior), acquired
@@ -125,4 +143,19 @@ class AdaBoostRSModel(VoteModel):
                 raise ValueError(f"{name} must be a list of finite floats")
         if len(self.margins) != len(self.margin_weights) or not (self.margin_weights > 0).all():
             raise ValueError("margins must have a positive weight each")
+        self._check_moments()
         SamplingPlan.make(self.votes, self.costs, self.sampling)  # raises if votes and prices make no plan
+
+    def _check_moments(self) -> None:
+        drawn = self.sampling == "free_rider"
+        columns = self.votes.columns()
+        for name, length in (("mean_votes", len(columns)), ("spreads", len(units_of(columns)))):
+            array = getattr(self, name)
+            if (array is not None) != drawn:
+                raise ValueError(f"{name} belongs to sampling='free_rider', and to no other")
+            if array is None:
+                continue
+            if array.dtype != np.float64 or array.shape != (length,) or not np.isfinite(array).all():
+                raise ValueError(f"{name} must be {length} finite floats")
+            if name == "spreads" and not (array > 0).all():
+                raise ValueError("spreads must be above zero")

@@ -58,7 +58,7 @@ public:
         if (take_free(voters)) return true;
         add_up();
         if (take_all(voters)) return true;
-        const std::size_t best = static_cast<std::size_t>(std::max_element(scores_.begin(), scores_.end()) - scores_.begin());
+        const auto best = static_cast<std::size_t>(std::max_element(scores_.begin(), scores_.end()) - scores_.begin());
         if (!take_certain(best, voters)) take_drawn(chosen(key), voters);
         ++draws_;
         return true;
@@ -78,7 +78,6 @@ private:
     std::vector<double> unit_prices_, unit_scores_;  // of all units, if they are additive
     double total_ = 0, worth_ = 0, spread_ = 0, drawn_spread_ = 0, cost_ = 0;  // sums over the open units
     std::vector<index_t> both_;
-    std::vector<char> unlocked_;
 
     const VoteUnits& units() const { return plan_.units; }
     double left() const { return account_.budget() - account_.spent(); }
@@ -178,7 +177,8 @@ private:
         if (account_.spent() + (prices_[u] + prices_[i]) <= limit) return true;
         if (units().additive) return false;
         both_.clear();
-        std::set_union(lacks_[u].begin(), lacks_[u].end(), lacks_[i].begin(), lacks_[i].end(), std::back_inserter(both_));
+        std::set_union(lacks_[u].begin(), lacks_[u].end(), lacks_[i].begin(), lacks_[i].end(),
+                       std::back_inserter(both_));
         const double price = account_.unpaid_price({both_.data(), static_cast<index_t>(both_.size())});
         return account_.spent() + price <= limit;
     }
@@ -201,8 +201,8 @@ private:
     }
 
     std::size_t chosen(std::uint64_t key) const {
-        const double uniform = static_cast<double>(random_bits(key, static_cast<std::uint64_t>(draws_)) >> 11) * 0x1p-53;
-        const double place = uniform * total_;
+        const std::uint64_t bits = random_bits(key, static_cast<std::uint64_t>(draws_));
+        const double place = static_cast<double>(bits >> 11) * 0x1p-53 * total_;
         double sum = 0.0;
         for (std::size_t i = 0; i + 1 < open_.size(); ++i) {
             sum += scores_[i];

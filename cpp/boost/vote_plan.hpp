@@ -55,7 +55,9 @@ struct VotePlan {
     bool top = false;
     Span<const index_t> order;  // (learners,)
     Span<const double> reach;   // (learners + 1,): how far the votes from this position on can move the sum
-    bool curtail = false;       // stop when the remaining votes cannot change the label
+    bool curtail = false;       // stop when the remaining votes cannot change the label,
+    Span<const double> stop_low;   // (learners,), or empty: or when they are unlikely to, since the sum before a
+    Span<const double> stop_high;  // position is at most the first or above the second
 
     index_t n_learners() const { return alphas.size; }
     Span<const index_t> features(index_t learner) const {

@@ -1,8 +1,8 @@
 // vote_sampler: the weighted vote of the learners that each row can pay for (AdaBoostRS, Reyzin 2011).
 //
 // A row samples learners until the most expensive one might exceed its budget, draws sets of features without
-// replacement (free_rider_vote), or takes learners from the top of a list. A learner reads its features one by one and the row buys them. If all remaining features are affordable, all
-// learners vote.
+// replacement (free_rider_vote), or takes learners from the top of a list. A learner reads its features one by one and
+// the row buys them. If all remaining features are affordable, all learners vote.
 #pragma once
 
 #include <algorithm>
@@ -73,15 +73,22 @@ VoteResult sample_votes(const VotePlan& plan, const Votes& votes, RowAccount& ac
     return result;
 }
 
+// OUT trace (learners,), if given: the sum before each position, NaN before the first purchase.
 template <class Votes, class Read>
-VoteResult take_top_votes(const VotePlan& plan, const Votes& votes, RowAccount& account, Read&& read) {
+VoteResult take_top_votes(const VotePlan& plan, const Votes& votes, RowAccount& account, Read&& read,
+                          double* trace = nullptr) {
     VoteResult result;
+    const bool stops = plan.stop_low.size > 0;
     for (index_t place = 0; place < plan.order.size && result.samples < plan.max_samples; ++place) {
         const double reach = plan.reach[place];
         // A sum of zero is the first class, as is a negative one. Not before the first purchase: a row that bought
         // nothing gets the prior, which may be the other label.
         const bool has_bought = account.version() > account.refusals();
+        if (trace) trace[place] = has_bought ? result.output : std::numeric_limits<double>::quiet_NaN();
         if (plan.curtail && has_bought && (result.output > reach || result.output <= -reach)) break;
+        if (stops && has_bought && (result.output <= plan.stop_low[place] || result.output > plan.stop_high[place])) {
+            break;
+        }
         const index_t learner = plan.order[place];
         if (!account.affords(plan.features(learner))) continue;
         result.output += plan.grid_vote(learner, votes.vote(learner, read));
@@ -109,11 +116,12 @@ VoteResult estimate_votes(const VotePlan& plan, const Votes& votes, FreeRiderDra
     return {sum.total(), path.draws};
 }
 
-// IN  X (n, n_features), budgets (n,), seeds (n,).   OUT outputs (n,), acquired (n, words), samples (n,).
+// IN  X (n, n_features), budgets (n,), seeds (n,).   OUT outputs (n,), acquired (n, words), samples (n,); traces
+// (n, learners) of votes from the top, or null.
 template <class T, class Votes>
 void predict_sampled(const VotePlan& plan, const Votes& votes, const CostSheet& sheet, const Matrix<T>& X,
                      Span<const double> budgets, Span<const std::int64_t> seeds, double* outputs,
-                     std::uint64_t* acquired, index_t* samples, int n_threads) {
+                     std::uint64_t* acquired, index_t* samples, int n_threads, double* traces = nullptr) {
     const index_t n_words = Bitset::n_words(sheet.n_features());
     #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
     {
@@ -136,7 +144,8 @@ void predict_sampled(const VotePlan& plan, const Votes& votes, const CostSheet& 
                 result = estimate_votes(plan, votes, draws, path, key, read, plain_read);
                 if (!path.valid) path.keep(seeds[row], budgets[row], account.owned().feature_words(), n_words);
             } else if (plan.top) {
-                result = take_top_votes(plan, votes, account, read);
+                double* trace = traces ? traces + row * plan.order.size : nullptr;
+                result = take_top_votes(plan, votes, account, read, trace);
             } else {
                 result = sample_votes(plan, votes, account, key, read);
             }

@@ -12,7 +12,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import BudgetKind, TrainingSet, register
 from farthing.base.inputs import check_caps, check_seeds
-from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, RANDOM_STATE, at_least, between, one_of
+from farthing.base.parameters import (
+    BOOLEAN,
+    CLASS_WEIGHT,
+    FRACTION,
+    RANDOM_STATE,
+    SHARE,
+    at_least,
+    between,
+    one_of,
+)
 from farthing.boosting.adaboost import AdaBoostClassifier
 from farthing.boosting.adaboost_rs import margin_bounds as bounds
 from farthing.boosting.adaboost_rs.free_rider import vote_moments
@@ -20,6 +29,7 @@ from farthing.boosting.adaboost_rs.model import MAX_SAMPLES, AdaBoostRSModel
 from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, Sampling, full_vote
 from farthing.costs import CostsLike
 from farthing.learning.voting import BinaryVoteClassifier, learn_votes, vote_prior
+from farthing.learning.voting.stochastic_curtailment import split_rows
 from farthing.table import encode
 
 # Rows whose votes are held at one time.
@@ -34,7 +44,7 @@ _BLOCK: Final = 1024
         {"sampling": "free_rider", "n_estimators": 15},
         {"sampling": "free_rider", "estimator": AdaBoostClassifier(n_estimators=8, max_depth=2)},
         {"sampling": "top", "n_estimators": 25},
-        {"sampling": "top", "n_estimators": 25, "curtail": True},
+        {"sampling": "top", "n_estimators": 25, "curtail": True, "curtailment_error": 0.2},
         {"n_estimators": 25, "n_samples": 9},
         {"sampling": "cost", "n_samples": 9, "estimator": AdaBoostClassifier(n_estimators=15, max_depth=2)},
     ],
@@ -67,10 +77,10 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         "weight" draws learners in proportion to their weight alpha and counts their votes (AdaBoostRS,
         algorithm 2). "cost" draws in proportion to alpha over cost and weighs votes by cost (AdaBoostRS_AC,
         algorithm 3), where a learner's cost is the total of its features; learners that cost nothing are
-        not drawn, but vote with their alpha. "free_rider" draws sets of features without replacement; all
-        learners on what is bought vote, weighted by the inverse of their probability to do so; see
-        `farthing.boosting.adaboost_rs.free_rider`. "top" is deterministic: it takes learners by descending alpha
-        over cost, skips those that the budget cannot afford, and weighs votes by alpha (section 6).
+        not drawn, but vote with their alpha. "free_rider" draws sets of features without replacement, and
+        all learners on what is bought vote, weighted by the inverse of their probability to do so; see
+        `farthing.boosting.adaboost_rs.free_rider`. "top" is deterministic: it takes learners by descending
+        alpha over cost, skips those that the budget cannot afford, and weighs votes by alpha (section 6).
     n_estimators : int
         Rounds of boosting, if there is no ``estimator``.
     n_samples : int, optional
@@ -89,6 +99,14 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     curtail : bool
         For "top": stop as soon as the remaining votes cannot change the label. The labels are the same at a
         lower spend; probabilities come from the votes so far.
+    curtailment_error : float
+        With ``curtail``, also stop when the remaining votes are unlikely to change the label: the probability
+        that it is not the label without curtailment is at most this, for a row exchangeable with those of the
+        fit, over the draw of both; without another budget at prediction or refusals. Zero, the default,
+        changes no label. See `farthing.learning.voting.stochastic_curtailment`.
+    validation_fraction : float
+        The share of rows held out to calibrate a ``curtailment_error`` above zero. A fitted ``estimator``
+        should not have learned from the rows of this fit, since they are then not exchangeable with others.
     class_weight : dict, "balanced" or None
         Factors of the row weights by label; "balanced" gives each class the same total weight.
     costs : CostSheet, mapping, array, Series, path or None
@@ -127,6 +145,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         "max_samples": [between(1, MAX_SAMPLES), None],
         "random_state": [RANDOM_STATE],
         "curtail": [BOOLEAN],
+        "curtailment_error": [SHARE],
+        "validation_fraction": [FRACTION],
     }
 
     def __init__(
@@ -140,6 +160,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         estimator: Any = None,
         random_state: Any = None,
         curtail: bool = False,
+        curtailment_error: float = 0.0,
+        validation_fraction: float = 0.2,
         class_weight: Any = None,
         costs: CostsLike = None,
         n_jobs: int | None = None,
@@ -152,6 +174,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         self.estimator = estimator
         self.random_state = random_state
         self.curtail = curtail
+        self.curtailment_error = curtailment_error
+        self.validation_fraction = validation_fraction
         self.class_weight = class_weight
         self.costs = costs
         self.n_jobs = n_jobs
@@ -161,7 +185,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     def samples_taken(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.int64]:
         """Count the learners that each row draws, or takes from the top; parameters as in `predict`.
 
-        With "free_rider", the sets of features that it draws. For a row that takes the full vote, only the draws before it are counted.
+        With "free_rider", the sets of features that it draws. For a row that takes the full vote, only the
+        draws before it are counted.
 
         Returns
         -------
@@ -260,6 +285,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
                 f"curtail=True has no meaning with sampling={self.sampling!r}, where votes have no fixed "
                 "order; set sampling='top' or leave it out"
             )
+        rows, held_out = split_rows(rows, self.curtail, self.curtailment_error, self.validation_fraction)
         given = self.estimator
         if given is None:
             given = AdaBoostClassifier(n_estimators=self.n_estimators, n_jobs=self.n_jobs)
@@ -275,7 +301,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         mean_votes = spreads = None
         if self.sampling == "free_rider":
             mean_votes, spreads = vote_moments(votes, rows.values, rows.weights, self.n_threads())
-        return AdaBoostRSModel(
+        model = AdaBoostRSModel(
             **rows.header(prior=vote_prior(rows), budget=self.hard_cap()),
             votes=votes,
             sampling=self.sampling,
@@ -290,6 +316,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
             mean_votes=mean_votes,
             spreads=spreads,
         )
+        return model.curtailed_with(self.curtailment_error, rows, held_out, self.n_threads())
 
     def file_params(self) -> dict[str, Any]:
         """Return the constructor parameters to save."""

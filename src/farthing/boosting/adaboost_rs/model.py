@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Final
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.base import TrainingSet
 from farthing.boosting.adaboost_rs.free_rider import units_of
 from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, PlanSampler, Sampling, SamplingPlan
 from farthing.boosting.adaboost_rs.vote_policies import (
@@ -17,6 +18,7 @@ from farthing.boosting.adaboost_rs.vote_policies import (
     TopVotePolicy,
 )
 from farthing.learning.voting import LinearVotes, TreeVotes, VoteModel
+from farthing.learning.voting.stochastic_curtailment import check_stops, stopping_thresholds
 from farthing.walks import Policy
 
 MAX_SAMPLES: Final = 2**31
@@ -41,6 +43,8 @@ class AdaBoostRSModel(VoteModel):
         For "free_rider": the mean vote of each learner on the training rows.
     spreads : ndarray of float64, shape (n_units,), or None
         For "free_rider": how far the votes of each distinct set of columns are from their means.
+    stops : ndarray of float64, shape (2, n_learners), or None
+        For "top" with a ``curtailment_error``: the votes at which a row stops before each learner.
     """
 
     votes: TreeVotes | LinearVotes
@@ -51,8 +55,9 @@ class AdaBoostRSModel(VoteModel):
     seed: int
     margins: NDArray[np.float64]
     margin_weights: NDArray[np.float64]
-    mean_votes: NDArray[np.float64] | None
-    spreads: NDArray[np.float64] | None
+    mean_votes: NDArray[np.float64] | None = None
+    spreads: NDArray[np.float64] | None = None
+    stops: NDArray[np.float64] | None = None
 
     @cached_property
     def sampler(self) -> PlanSampler:
@@ -66,6 +71,7 @@ class AdaBoostRSModel(VoteModel):
                 max_samples=self.max_samples,
                 curtail=self.curtail,
                 moments=self._moments(),
+                stops=self.stops,
             )
         )
 
@@ -115,6 +121,19 @@ class AdaBoostRSModel(VoteModel):
         own = np.full(len(values), self.seed, dtype=np.int64) if seeds is None else seeds
         return self.sampler.sample(values, budget, own, n_threads)
 
+    def curtailed_with(
+        self, error: float, learned: TrainingSet, held_out: TrainingSet | None, n_threads: int = 1
+    ) -> Self:
+        """Return the vote that stops with this error probability, calibrated on rows that were held out.
+
+        The vote itself if no rows were; see `farthing.learning.voting.stochastic_curtailment`.
+        """
+        if held_out is None:
+            return self
+        whole = replace(self, curtail=False)
+        trace = partial(whole.sampler.trace, budget=self.budget, n_threads=n_threads)
+        return replace(self, stops=stopping_thresholds(trace, learned.values, held_out.values, error))
+
     def may_buy(self) -> NDArray[np.bool_]:
         """Return which columns the learners read, shape (n_features,)."""
         return np.isin(
@@ -132,6 +151,9 @@ class AdaBoostRSModel(VoteModel):
             raise ValueError(f"sampling must be one of {SAMPLINGS}; got {self.sampling!r}")
         if self.curtail and (self.sampling != "top" or not np.isfinite(self.votes.reach()).all()):
             raise ValueError("curtail needs sampling='top' and votes with a bound")
+        if self.stops is not None and not self.curtail:
+            raise ValueError("stops belong to a vote with curtail=True")
+        check_stops(self.stops, len(self.votes.alphas))
         samples = (self.max_samples, 1 if self.n_samples is None else self.n_samples)
         if not all(1 <= count <= MAX_SAMPLES for count in samples):
             raise ValueError(f"max_samples and n_samples must lie between 1 and {MAX_SAMPLES}")

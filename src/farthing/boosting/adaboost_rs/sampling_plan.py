@@ -73,6 +73,8 @@ class SamplingPlan:
         How far the votes from each position on can move the sum.
     curtail : bool
         Whether a row stops when the remaining votes cannot change its label.
+    stops : ndarray of float64, shape (2, n_learners), or None
+        The votes at which a row stops before each learner of the list, if it may stop with some error.
     units : VoteUnits or None
         What is drawn without replacement, if free riders vote.
     """
@@ -93,6 +95,7 @@ class SamplingPlan:
     order: NDArray[np.int64]
     reach: NDArray[np.float64]
     curtail: bool
+    stops: NDArray[np.float64] | None
     units: VoteUnits | None
 
     @property
@@ -120,11 +123,13 @@ class SamplingPlan:
         max_samples: int = 50_000,
         curtail: bool = False,
         moments: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+        stops: NDArray[np.float64] | None = None,
     ) -> SamplingPlan:
         """Make the plan of a model.
 
         The arguments are those of `AdaBoostRSClassifier`; ``moments`` of "free_rider" come from
-        `farthing.boosting.adaboost_rs.free_rider.vote_moments`.
+        `farthing.boosting.adaboost_rs.free_rider.vote_moments`, ``stops`` of "top" from
+        `farthing.learning.voting.stochastic_curtailment.stopping_thresholds`.
         """
         columns = votes.columns()
         costs = _costs(columns, sheet)
@@ -162,6 +167,7 @@ class SamplingPlan:
             order=np.array(order, dtype=np.int64),
             reach=_reach(votes, order, steps),
             curtail=curtail,
+            stops=stops,
             units=units,
         )
 
@@ -177,6 +183,7 @@ class PlanSampler:
 
     def __init__(self, plan: SamplingPlan) -> None:
         self.plan = plan
+        stop_low, stop_high = np.zeros((2, 0)) if plan.stops is None else plan.stops
         sizes = [len(columns) for columns in plan.columns]
         self._core = Sampler(
             alphas=plan.votes.alphas,
@@ -196,6 +203,8 @@ class PlanSampler:
             order=plan.order,
             reach=plan.reach,
             curtail=plan.curtail,
+            stop_low=stop_low,
+            stop_high=stop_high,
             **_unit_arrays(plan.units),
             own=plan.sheet.own,
             shared=plan.sheet.shared,
@@ -243,6 +252,22 @@ class PlanSampler:
             assert self._predictor is not None
             outputs, words, samples = self._core.trees(self._predictor.core, table, caps, seeds, n_threads)
         return outputs, unpack(words, votes.n_features), samples
+
+    def trace(
+        self, values: NDArray[np.floating], budget: float | None = None, n_threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the votes of trees from the top of the list as they grow, without curtailment.
+
+        Returns
+        -------
+        sums : ndarray of float64, shape (n_rows, n_learners)
+            The vote before each learner of the list; NaN before the first purchase.
+        votes : ndarray of float64, shape (n_rows,)
+        """
+        assert self._predictor is not None
+        caps = np.full(len(values), np.inf if budget is None else budget)
+        votes, sums = self._core.trace_trees(self._predictor.core, plain(values), caps, n_threads)
+        return sums, votes
 
 
 def full_vote(

@@ -299,6 +299,10 @@ class TopVotePolicy(VotePolicy):
             # gets the prior, which may be the other label.
             if plan.curtail and self._has_read and (self._sum > reach or self._sum <= -reach):
                 return None
+            if plan.stops is not None and self._has_read:
+                low, high = plan.stops[:, self._place]
+                if self._sum <= low or self._sum > high:
+                    return None
             learner = int(plan.order[self._place])
             self._place += 1
             # All columns of the learner or none, so that nothing is paid for a vote that is cut short.

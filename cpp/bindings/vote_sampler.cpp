@@ -32,8 +32,9 @@ public:
             Vector<index_t> exact, double scale, Vector<index_t> costly, Vector<double> costly_prices, bool full_vote,
             index_t max_samples, bool top, Vector<index_t> order, Vector<double> reach, bool curtail,
             Vector<double> stop_low, Vector<double> stop_high, bool free_rider, Vector<index_t> unit_offsets,
-            Vector<index_t> unit_members, Vector<index_t> constants, Vector<double> spreads, Vector<double> means, double mean_total, int price_exponent, bool additive,
-            Vector<double> own, Vector<double> shared, Vector<index_t> group_of)
+            Vector<index_t> unit_members, Vector<index_t> constants, Vector<double> spreads, Vector<double> means,
+            double mean_total, int price_exponent, bool additive, Vector<double> own, Vector<double> shared,
+            Vector<index_t> group_of)
         : kept_{alphas, weights, costly_prices, reach, stop_low, stop_high, spreads, means, own, shared},
           kept_indices_{set_offsets, set_features, all_features, exact,    costly,
                         order,       unit_offsets, unit_members, constants, group_of},
@@ -184,11 +185,11 @@ void bind_sampler(nb::module_& m) {
     m.def("purchase_bits", &purchase_bits, "feature"_a, "What the purchase of a feature flips in the key.");
     m.def("draw_index", &draw_from, "cumulative"_a, "key"_a, "counter"_a, "The thing that a draw of this number gives.");
     nb::class_<Sampler>(m, "Sampler")
-        .def(nb::init<Vector<double>, Vector<index_t>, Vector<index_t>, Vector<index_t>, double, Vector<std::uint64_t>,
-                      Vector<double>, Vector<index_t>, double, Vector<index_t>, Vector<double>, bool, index_t, bool,
-                      Vector<index_t>, Vector<double>, bool, Vector<double>, Vector<double>, bool, Vector<index_t>,
-                      Vector<index_t>, Vector<index_t>, Vector<double>, Vector<double>, double, int, bool, Vector<double>, Vector<double>,
-                      Vector<index_t>>(),
+        .def(nb::init<Vector<double>, Vector<index_t>, Vector<index_t>, Vector<index_t>, double,
+                      Vector<std::uint64_t>, Vector<double>, Vector<index_t>, double, Vector<index_t>, Vector<double>,
+                      bool, index_t, bool, Vector<index_t>, Vector<double>, bool, Vector<double>, Vector<double>,
+                      bool, Vector<index_t>, Vector<index_t>, Vector<index_t>, Vector<double>, Vector<double>, double,
+                      int, bool, Vector<double>, Vector<double>, Vector<index_t>>(),
              nb::kw_only(), "alphas"_a, "set_offsets"_a, "set_features"_a, "all_features"_a, "steps"_a, "cumulative"_a,
              "weights"_a, "exact"_a, "scale"_a, "costly"_a, "costly_prices"_a, "full_vote"_a, "max_samples"_a, "top"_a,
              "order"_a, "reach"_a, "curtail"_a, "stop_low"_a, "stop_high"_a, "free_rider"_a, "unit_offsets"_a,

@@ -170,8 +170,8 @@ class AdaBoostClassifier(TreeVoteClassifier):
         yield {}, self
 
     def _learn(self, rows: TrainingSet) -> AdaBoostModel:
-        rows, held_out = split_rows(rows, self.curtail, self.curtailment_error, self.validation_fraction)
         threads, prior = self.n_threads(), vote_prior(rows)
+        rows, held_out = split_rows(rows, self.curtail, self.curtailment_error, self.validation_fraction)
         labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
         rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
         rounds.run(

@@ -255,8 +255,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         yield {}, self
 
     def _learn(self, rows: TrainingSet) -> AdaBoostBTModel:
-        rows, held_out = split_rows(rows, self.curtail, self.curtailment_error, self.validation_fraction)
         threads, prior, cap = self.n_threads(), vote_prior(rows), self.hard_cap()
+        rows, held_out = split_rows(rows, self.curtail, self.curtailment_error, self.validation_fraction)
         labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
         rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
         purchases = self._purchases(rows.costs, cap)

@@ -285,6 +285,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
                 f"curtail=True has no meaning with sampling={self.sampling!r}, where votes have no fixed "
                 "order; set sampling='top' or leave it out"
             )
+        prior = vote_prior(rows)
         rows, held_out = split_rows(rows, self.curtail, self.curtailment_error, self.validation_fraction)
         given = self.estimator
         if given is None:
@@ -302,7 +303,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         if self.sampling == "free_rider":
             mean_votes, spreads = vote_moments(votes, rows.values, rows.weights, self.n_threads())
         model = AdaBoostRSModel(
-            **rows.header(prior=vote_prior(rows), budget=self.hard_cap()),
+            **rows.header(prior=prior, budget=self.hard_cap()),
             votes=votes,
             sampling=self.sampling,
             n_samples=None if self.n_samples is None else int(self.n_samples),

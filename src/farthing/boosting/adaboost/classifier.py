@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import TrainingSet, ladder, register
-from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, at_least, between
+from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, FRACTION, SHARE, at_least, between
 from farthing.costs import CostsLike
 from farthing.learning.voting import vote_prior
+from farthing.learning.voting.stochastic_curtailment import split_rows
 from farthing.learning.voting.stump_rounds import StumpRounds
 from farthing.learning.voting.tree_vote_model import TreeVoteClassifier, TreeVoteModel, vote_fields
 
@@ -48,7 +49,7 @@ class AdaBoostModel(TreeVoteModel):
     trials=[
         {"n_estimators": 12, "max_depth": 3, "intercept": False},
         {"n_estimators": 30, "curtail": True},
-        {"n_estimators": 15, "max_depth": 2, "curtail": True},
+        {"n_estimators": 15, "max_depth": 2, "curtail": True, "curtailment_error": 0.2},
     ],
 )
 class AdaBoostClassifier(TreeVoteClassifier):
@@ -77,6 +78,14 @@ class AdaBoostClassifier(TreeVoteClassifier):
     curtail : bool
         Whether a prediction stops as soon as the remaining votes cannot change the label: the same labels at
         a lower spend. Features are asked for in the order ``order_``; probabilities use the votes so far.
+    curtailment_error : float
+        With ``curtail``, also stop when the remaining votes are unlikely to change the label: the probability
+        that it is not the label of the full vote is at most this, for a row exchangeable with those of the
+        fit, over the draw of both; without a budget at prediction or refusals. Zero, the default, changes no
+        label. See `farthing.learning.voting.stochastic_curtailment`.
+    validation_fraction : float
+        The share of rows held out to calibrate a ``curtailment_error`` above zero; the vote does not learn
+        from them. With fewer than 1 / error - 1 of them no row stops that is not certain.
     intercept : bool
         Whether the constant vote is among the learners.
     max_bins : int
@@ -118,6 +127,8 @@ class AdaBoostClassifier(TreeVoteClassifier):
         "n_estimators": [at_least(1)],
         "max_depth": [between(1, 3)],
         "curtail": [BOOLEAN],
+        "curtailment_error": [SHARE],
+        "validation_fraction": [FRACTION],
         "intercept": [BOOLEAN],
         "max_bins": [between(2, 255)],
     }
@@ -128,6 +139,8 @@ class AdaBoostClassifier(TreeVoteClassifier):
         n_estimators: int = 500,
         max_depth: int = 1,
         curtail: bool = False,
+        curtailment_error: float = 0.0,
+        validation_fraction: float = 0.2,
         intercept: bool = True,
         max_bins: int = 255,
         class_weight: Any = None,
@@ -137,6 +150,8 @@ class AdaBoostClassifier(TreeVoteClassifier):
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.curtail = curtail
+        self.curtailment_error = curtailment_error
+        self.validation_fraction = validation_fraction
         self.intercept = intercept
         self.max_bins = max_bins
         self.class_weight = class_weight
@@ -149,13 +164,14 @@ class AdaBoostClassifier(TreeVoteClassifier):
         edges = self.fitted_.edges
         # A round depends only on the rounds before it, so the first rounds of this fit are the fit of fewer
         # rounds.
-        for n_rounds in ladder(len(edges))[:-1]:
+        for n_rounds in ladder(len(edges))[:-1] if self.fitted_.stops is None else ():
             params = {"n_estimators": n_rounds}
             yield params, self.variant(params, self.fitted_.first_rounds(n_rounds, edges=edges[:n_rounds]))
         yield {}, self
 
     def _learn(self, rows: TrainingSet) -> AdaBoostModel:
         threads, prior = self.n_threads(), vote_prior(rows)
+        rows, held_out = split_rows(rows, self.curtail, self.curtailment_error, self.validation_fraction)
         labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
         rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
         rounds.run(
@@ -173,4 +189,5 @@ class AdaBoostClassifier(TreeVoteClassifier):
             prior=prior,
             curtail=self.curtail,
         )
-        return AdaBoostModel(**rows.header(prior=prior), **ensemble, edges=np.array(rounds.edges))
+        model = AdaBoostModel(**rows.header(prior=prior), **ensemble, edges=np.array(rounds.edges))
+        return model.curtailed_with(self.curtailment_error, rows, held_out, threads)

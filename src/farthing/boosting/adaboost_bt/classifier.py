@@ -13,11 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import BudgetKind, SweepContext, TrainingSet, register
 from farthing.base.inputs import check_cap
-from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, SHARE, at_least, between, one_of
+from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, FRACTION, SHARE, at_least, between, one_of
 from farthing.boosting.adaboost_bt.purchases import PATH_COLUMNS, HybridPurchases, Purchases
 from farthing.boosting.adaboost_bt.selection_rules import RULES, Rule, greedy, smoothed
 from farthing.costs import CostSheet, CostsLike, RowLedger
 from farthing.learning.voting import vote_prior
+from farthing.learning.voting.stochastic_curtailment import split_rows
 from farthing.learning.voting.stump_rounds import StumpRounds
 from farthing.learning.voting.tree_vote_model import TreeVoteClassifier, TreeVoteModel, vote_fields
 
@@ -108,6 +109,14 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
     curtail : bool
         Whether a prediction stops as soon as the remaining votes cannot change the label: the same labels at
         a lower spend. Features are asked for in the order ``order_``; probabilities use the votes so far.
+    curtailment_error : float
+        With ``curtail``, also stop when the remaining votes are unlikely to change the label: the probability
+        that it is not the label of the full vote is at most this, for a row exchangeable with those of the
+        fit, over the draw of both; without a budget at prediction or refusals. Zero, the default, changes no
+        label. See `farthing.learning.voting.stochastic_curtailment`.
+    validation_fraction : float
+        The share of rows held out to calibrate a ``curtailment_error`` above zero; the vote does not learn
+        from them. With fewer than 1 / error - 1 of them no row stops that is not certain.
     intercept : bool
         Whether a constant vote, which is free, is among the learners.
     max_bins : int
@@ -155,6 +164,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         "n_estimators": [at_least(1)],
         "exhaust": [BOOLEAN],
         "curtail": [BOOLEAN],
+        "curtailment_error": [SHARE],
+        "validation_fraction": [FRACTION],
         "intercept": [BOOLEAN],
         "max_bins": [between(2, 255)],
     }
@@ -169,6 +180,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         n_estimators: int = 500,
         exhaust: bool = True,
         curtail: bool = False,
+        curtailment_error: float = 0.0,
+        validation_fraction: float = 0.2,
         intercept: bool = True,
         max_bins: int = 255,
         class_weight: Any = None,
@@ -182,6 +195,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         self.n_estimators = n_estimators
         self.exhaust = exhaust
         self.curtail = curtail
+        self.curtailment_error = curtailment_error
+        self.validation_fraction = validation_fraction
         self.intercept = intercept
         self.max_bins = max_bins
         self.class_weight = class_weight
@@ -208,7 +223,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         Raises
         ------
         ValueError
-            If the budget is larger, or the rule is a callable.
+            If the budget is larger, the rule is a callable, or there is a ``curtailment_error``.
         """
         check_is_fitted(self)
         model, cap = self.fitted_, check_cap(budget)
@@ -230,7 +245,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         """Yield the models of smaller budgets, see `at`; the model itself comes last."""
         check_is_fitted(self)
         model = self.fitted_
-        if model.n_nested is not None:
+        if model.n_nested is not None and model.stops is None:
             # Geometric steps of sqrt(2), from 1/1024 of the cost of all features: budgets of interest span
             # orders of magnitude.
             whole = model.costs.total(model.costs.features)
@@ -241,6 +256,7 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
 
     def _learn(self, rows: TrainingSet) -> AdaBoostBTModel:
         threads, prior, cap = self.n_threads(), vote_prior(rows), self.hard_cap()
+        rows, held_out = split_rows(rows, self.curtail, self.curtailment_error, self.validation_fraction)
         labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
         rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
         purchases = self._purchases(rows.costs, cap)
@@ -255,12 +271,13 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
             prior=prior,
             curtail=self.curtail,
         )
-        return AdaBoostBTModel(
+        model = AdaBoostBTModel(
             **rows.header(prior=prior, budget=cap),
             **ensemble,
             path=purchases.path(rounds.edges),
             n_nested=self._n_nested(purchases, len(rounds.edges)),
         )
+        return model.curtailed_with(self.curtailment_error, rows, held_out, threads)
 
     def _n_nested(self, purchases: Purchases, n_rounds: int) -> int | None:
         if callable(self.rule):  # it may have a state of its own

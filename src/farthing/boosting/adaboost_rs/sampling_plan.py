@@ -10,12 +10,13 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import Sampler
+from farthing.boosting.adaboost_rs.free_rider import VoteUnits
 from farthing.costs import CostSheet
 from farthing.costs.common_unit import in_unit, unit_of
 from farthing.learning.voting.votes import LinearVotes, TreeVotes
@@ -23,8 +24,8 @@ from farthing.table.bins import plain
 from farthing.trees import Predictor
 from farthing.trees.progress import unpack
 
-Sampling: TypeAlias = Literal["weight", "cost", "top"]
-SAMPLINGS: Final = ("weight", "cost", "top")
+Sampling: TypeAlias = Literal["weight", "cost", "free_rider", "top"]
+SAMPLINGS: Final = ("weight", "cost", "free_rider", "top")
 
 # Sums of weighted votes below 2**52 steps of the grid are exact.
 _SUM_BITS: Final = 52
@@ -72,6 +73,10 @@ class SamplingPlan:
         How far the votes from each position on can move the sum.
     curtail : bool
         Whether a row stops when the remaining votes cannot change its label.
+    stops : ndarray of float64, shape (2, n_learners), or None
+        The votes at which a row stops before each learner of the list, if it may stop with some error.
+    units : VoteUnits or None
+        What is drawn without replacement, if free riders vote.
     """
 
     votes: TreeVotes | LinearVotes
@@ -90,6 +95,8 @@ class SamplingPlan:
     order: NDArray[np.int64]
     reach: NDArray[np.float64]
     curtail: bool
+    stops: NDArray[np.float64] | None
+    units: VoteUnits | None
 
     @property
     def top(self) -> bool:
@@ -99,6 +106,11 @@ class SamplingPlan:
     def weighted(self, learner: int, vote: float) -> float:
         """Return a vote times its alpha, on the grid."""
         return float(np.rint(self.votes.alphas[learner] * vote * self.steps)) / self.steps
+
+    @property
+    def counts_constants(self) -> bool:
+        """Whether a row that bought nothing but drew constant learners has a vote of its own."""
+        return not self.top and self.units is None
 
     @classmethod
     def make(
@@ -110,8 +122,15 @@ class SamplingPlan:
         n_samples: int | None = None,
         max_samples: int = 50_000,
         curtail: bool = False,
+        moments: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+        stops: NDArray[np.float64] | None = None,
     ) -> SamplingPlan:
-        """Make the plan of a model; the arguments are those of `AdaBoostRSClassifier`."""
+        """Make the plan of a model.
+
+        The arguments are those of `AdaBoostRSClassifier`; ``moments`` of "free_rider" come from
+        `farthing.boosting.adaboost_rs.free_rider.vote_moments`, ``stops`` of "top" from
+        `farthing.learning.voting.stochastic_curtailment.stopping_thresholds`.
+        """
         columns = votes.columns()
         costs = _costs(columns, sheet)
         # Algorithm 3 draws in proportion to alpha / cost. Where the cost is zero, learners vote exactly
@@ -125,6 +144,12 @@ class SamplingPlan:
         steps = _steps(votes)
         order = _order(votes.alphas, costs) if sampling == "top" else []
         limit = max_samples if sampling != "top" else len(costs)
+        units = None
+        if moments is not None:
+            means, spreads = moments
+            # On the grid, so that the mean votes of learners that are known leave their sum exactly.
+            on_grid = np.rint(votes.alphas * means * steps) / steps
+            units = VoteUnits.make(columns, sheet, on_grid, spreads)
         return cls(
             votes=votes,
             sheet=sheet,
@@ -142,6 +167,8 @@ class SamplingPlan:
             order=np.array(order, dtype=np.int64),
             reach=_reach(votes, order, steps),
             curtail=curtail,
+            stops=stops,
+            units=units,
         )
 
 
@@ -156,6 +183,7 @@ class PlanSampler:
 
     def __init__(self, plan: SamplingPlan) -> None:
         self.plan = plan
+        stop_low, stop_high = np.zeros((2, 0)) if plan.stops is None else plan.stops
         sizes = [len(columns) for columns in plan.columns]
         self._core = Sampler(
             alphas=plan.votes.alphas,
@@ -175,6 +203,9 @@ class PlanSampler:
             order=plan.order,
             reach=plan.reach,
             curtail=plan.curtail,
+            stop_low=stop_low,
+            stop_high=stop_high,
+            **_unit_arrays(plan.units),
             own=plan.sheet.own,
             shared=plan.sheet.shared,
             group_of=plan.sheet.group_of,
@@ -222,6 +253,22 @@ class PlanSampler:
             outputs, words, samples = self._core.trees(self._predictor.core, table, caps, seeds, n_threads)
         return outputs, unpack(words, votes.n_features), samples
 
+    def trace(
+        self, values: NDArray[np.floating], budget: float | None = None, n_threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the votes of trees from the top of the list as they grow, without curtailment.
+
+        Returns
+        -------
+        sums : ndarray of float64, shape (n_rows, n_learners)
+            The vote before each learner of the list; NaN before the first purchase.
+        votes : ndarray of float64, shape (n_rows,)
+        """
+        assert self._predictor is not None
+        caps = np.full(len(values), np.inf if budget is None else budget)
+        votes, sums = self._core.trace_trees(self._predictor.core, plain(values), caps, n_threads)
+        return sums, votes
+
 
 def full_vote(
     votes: TreeVotes | LinearVotes, sheet: CostSheet, values: NDArray[np.floating], n_threads: int = 1
@@ -248,6 +295,23 @@ def full_vote(
     sampler = PlanSampler(SamplingPlan.make(votes, sheet, "weight"))
     outputs, acquired, _ = sampler.sample(values, None, np.zeros(len(values), dtype=np.int64), n_threads)
     return outputs[:, 0], acquired
+
+
+def _unit_arrays(units: VoteUnits | None) -> dict[str, Any]:
+    """Return the units as the compiled sampler takes them."""
+    learners = () if units is None else units.learners
+    none: NDArray[np.float64] = np.zeros(0)
+    return {
+        "free_rider": units is not None,
+        "unit_offsets": np.cumsum([0, *map(len, learners)], dtype=np.int64),
+        "unit_members": np.array([t for members in learners for t in members], dtype=np.int64),
+        "constants": np.array(() if units is None else units.constants, dtype=np.int64),
+        "spreads": none if units is None else units.spreads,
+        "means": none if units is None else units.means,
+        "mean_total": 0.0 if units is None else units.mean_total,
+        "price_exponent": 0 if units is None else units.price_exponent,
+        "additive": units is not None and units.additive,
+    }
 
 
 def _costs(columns: tuple[tuple[int, ...], ...], sheet: CostSheet) -> NDArray[np.float64]:

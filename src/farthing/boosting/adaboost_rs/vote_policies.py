@@ -5,19 +5,23 @@ They draw and add in the same order as the compiled sampler, so that both give t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import draw_index, purchase_bits, seed_key
+from farthing.boosting.adaboost_rs.free_rider import FreeRiderDraws, Voter
 from farthing.boosting.adaboost_rs.sampling_plan import SamplingPlan
 from farthing.costs import RowLedger
+from farthing.learning.random_numbers import random_bits
 from farthing.learning.voting.votes import LazyVote
 
 
 class VotePolicy:
-    """Evaluate one learner after another; the base of the two ways to choose them.
+    """Evaluate one learner after another; the base of the three ways to choose them.
 
     Parameters
     ----------
@@ -192,11 +196,7 @@ class SampledVotePolicy(VotePolicy):
         if state == self._seen:
             return False
         self._seen = state
-        # Only purchases enter the key, so what was not acquired cannot change a draw (blindness); XOR makes
-        # their order irrelevant.
-        self._key = self._seed_key
-        for column in bought.tolist():
-            self._key ^= purchase_bits(column)
+        self._key = draw_key(self._seed_key, bought)
         self._largest_unpaid = self._largest_unpaid_price(ledger)
         return True
 
@@ -207,6 +207,64 @@ class SampledVotePolicy(VotePolicy):
                 break  # the unpaid part is never more than the cost from an empty ledger
             largest = max(largest, ledger.price_all(self._obtainable(plan.columns[learner], ledger)))
         return largest
+
+
+class FreeRiderVotePolicy(VotePolicy):
+    """Draw sets of columns; all learners that have their columns vote.
+
+    See `farthing.boosting.adaboost_rs.free_rider` for the estimate.
+
+    Parameters
+    ----------
+    plan : SamplingPlan
+        The units that are drawn.
+    prior : ndarray of float64, shape (1,)
+        See `VotePolicy`.
+    seed : int
+        The row's seed.
+    """
+
+    def __init__(self, plan: SamplingPlan, prior: NDArray[np.float64], seed: int) -> None:
+        super().__init__(plan, prior)
+        assert plan.units is not None
+        self._seed_key = seed_key(seed)
+        self._draw = FreeRiderDraws(plan.units, plan.max_samples, plan.full_vote)
+        self._queue: deque[Voter] = deque()
+        self._weight = 0.0
+        self._means = plan.units.means
+        self._known = 0.0
+        self._unknown = plan.units.mean_total  # the mean votes of the learners that are not known exactly
+        self._estimate = 0.0
+
+    @property
+    def _draws(self) -> int:
+        return 0  # constants are not drawn
+
+    def _total(self) -> float:
+        """Return the votes that are known, the means of the others and their estimated difference."""
+        return self._known + self._unknown + self._estimate
+
+    def _next(self, ledger: RowLedger) -> int | None:
+        while not self._queue:
+            owned = ledger.owned
+            refused = {column for column in self._heard if not owned[column]}
+            key = draw_key(self._seed_key, np.flatnonzero(ledger.bought))
+            choose = partial(draw_by_score, key=key, counter=self.samples)
+            voters = self._draw.next(ledger, refused, choose)
+            if voters is None:
+                return None
+            self._queue.extend(voters)
+            self.samples = self._draw.draws
+        learner, self._weight = self._queue.popleft()
+        return learner
+
+    def _count(self, learner: int, vote: float) -> None:
+        weighted, mean = self._plan.weighted(learner, vote), float(self._means[learner])
+        if self._weight == 1.0:
+            self._known += weighted
+            self._unknown -= mean
+        else:
+            self._estimate += self._weight * (weighted - mean)
 
 
 class TopVotePolicy(VotePolicy):
@@ -241,6 +299,10 @@ class TopVotePolicy(VotePolicy):
             # gets the prior, which may be the other label.
             if plan.curtail and self._has_read and (self._sum > reach or self._sum <= -reach):
                 return None
+            if plan.stops is not None and self._has_read:
+                low, high = plan.stops[:, self._place]
+                if self._sum <= low or self._sum > high:
+                    return None
             learner = int(plan.order[self._place])
             self._place += 1
             # All columns of the learner or none, so that nothing is paid for a vote that is cut short.
@@ -251,3 +313,32 @@ class TopVotePolicy(VotePolicy):
     def _count(self, learner: int, vote: float) -> None:
         self._sum += self._plan.weighted(learner, vote)
         self.samples += 1
+
+
+def draw_key(key: int, bought: NDArray[np.int64]) -> int:
+    """Return the key of the draws of a row that bought these columns."""
+    # Only purchases enter the key, so what was not acquired cannot change a draw (blindness); XOR makes
+    # their order irrelevant.
+    for column in bought.tolist():
+        key ^= purchase_bits(column)
+    return key
+
+
+def draw_by_score(scores: Sequence[float], key: int, counter: int) -> int:
+    """Draw a place in proportion to the scores, all above zero.
+
+    Examples
+    --------
+    >>> sum(draw_by_score([1.0, 3.0], 7, counter) for counter in range(1000))
+    739
+    """
+    bits = int(random_bits(key, np.array([counter], dtype=np.uint64))[0])
+    total = 0.0
+    for score in scores:
+        total += score
+    place, upto = (bits >> 11) * 2.0**-53 * total, 0.0
+    for index, score in enumerate(scores[:-1]):
+        upto += score
+        if upto > place:
+            return index
+    return len(scores) - 1

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import TreeModel
+from farthing.base import TrainingSet, TreeModel
 from farthing.costs import CostSheet
 from farthing.learning.voting.curtailment import CurtailedPolicy, Curtailment, ask_order, check_order
+from farthing.learning.voting.stochastic_curtailment import check_stops, stopping_thresholds
 from farthing.learning.voting.vote_model import BinaryVoteClassifier, VoteModel
 from farthing.table import Schema, encode
 from farthing.trees import Forest, Predictor
@@ -41,10 +42,14 @@ class TreeVoteModel(TreeModel, VoteModel):
         The voting weight alpha_t of each tree, a multiple of 2**-32.
     order : ndarray of int64 or None
         The columns in the order in which a curtailed vote asks for them; None if it is not curtailed.
+    stops : ndarray of float64, shape (2, n_tested), or None
+        The sums at which a vote stops that is curtailed with some error probability, before each question;
+        see `farthing.learning.voting.stochastic_curtailment`.
     """
 
     estimator_weights: NDArray[np.float64]
     order: NDArray[np.int64] | None
+    stops: NDArray[np.float64] | None = None
 
     def node_scores(self) -> NDArray[np.float64]:
         """Return the vote of each node times the weight of its tree, shape (n_nodes, 1)."""
@@ -56,7 +61,7 @@ class TreeVoteModel(TreeModel, VoteModel):
         """The bounds of a curtailed vote."""
         if self.order is None:
             raise ValueError("the vote is not curtailed")
-        return Curtailment(self.predictor, self.order)
+        return Curtailment(self.predictor, self.order, self.stops)
 
     def policy(self, seed: int | None = None) -> Policy:
         """Return a policy that walks the trees in order, or the columns in the order of a curtailed vote."""
@@ -101,8 +106,28 @@ class TreeVoteModel(TreeModel, VoteModel):
             votes[block], acquired[block] = predictor.predict(values[block], n_threads=n_threads)
         return votes, acquired
 
+    def curtailed_with(
+        self, error: float, learned: TrainingSet, held_out: TrainingSet | None, n_threads: int = 1
+    ) -> Self:
+        """Return the vote that stops with this error probability, calibrated on rows that were held out.
+
+        The vote itself if no rows were; see `farthing.learning.voting.stochastic_curtailment`.
+        """
+        if held_out is None:
+            return self
+        trace = partial(self.curtailment.trace, n_threads=n_threads)
+        return replace(self, stops=stopping_thresholds(trace, learned.values, held_out.values, error))
+
     def first_rounds(self, n_rounds: int, **learned: Any) -> Self:
-        """Return the vote of the first rounds only; ``learned`` are other fields to replace."""
+        """Return the vote of the first rounds only; ``learned`` are other fields to replace.
+
+        Raises
+        ------
+        ValueError
+            If the vote is curtailed with some error probability, which would have to be calibrated again.
+        """
+        if self.stops is not None:
+            raise ValueError("a vote with a curtailment_error has no shorter ones: fit again")
         ensemble = vote_fields(
             self.forest.trees(0, n_rounds) if n_rounds else None,
             self.estimator_weights[:n_rounds].copy(),
@@ -120,6 +145,9 @@ class TreeVoteModel(TreeModel, VoteModel):
             raise ValueError(f"a vote has one output; got {self.forest.n_outputs}")
         check_estimator_weights(self.estimator_weights, self.forest)
         check_order(self.order, self.forest)
+        if self.stops is not None and self.order is None:
+            raise ValueError("stops belong to a curtailed vote, which has an order")
+        check_stops(self.stops, 0 if self.order is None else len(self.order))
 
 
 class TreeVoteClassifier(BinaryVoteClassifier):
@@ -135,6 +163,8 @@ class TreeVoteClassifier(BinaryVoteClassifier):
         The voting weight of each tree, a multiple of 2**-32.
     order_ : ndarray of int64 or None
         The columns in the order in which a curtailed vote asks for them; None if it is not curtailed.
+    stops_ : ndarray of float64, shape (2, n_tested), or None
+        With ``curtailment_error``, the votes at which a row stops before each question.
     """
 
     fitted_: TreeVoteModel

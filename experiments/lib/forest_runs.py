@@ -170,7 +170,7 @@ def votes(model: Any, trees: Forest, X: NDArray[np.float64]) -> tuple[NDArray[np
     acquired : ndarray of bool, shape (n_rows, n_features)
     """
     scores = normalise(trees.value)
-    if getattr(model, "votes_", False):
+    if getattr(model, "aggregation_", None) == "vote":
         scores = np.asarray(np.eye(trees.n_outputs)[trees.value.argmax(axis=1)])
     return Predictor(trees, scores).predict(X, n_threads=2)
 

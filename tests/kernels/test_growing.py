@@ -179,7 +179,7 @@ def test_cuts_are_drawn_in_large_nodes_only() -> None:
 
 
 def test_the_number_of_cuts_follows_the_weight_of_the_node() -> None:
-    """80, 40 and 20 of the thesis, scaled down: the best of more cuts drawn is nearer to the class boundary."""
+    """80, 40 and 20 of the thesis, scaled down: the best of more cuts drawn is nearer to the boundary."""
     labels = (np.arange(200) >= 77).astype(np.int64)
     grower = Grower(Table(np.arange(200.0)[:, None], (0,)).fast(), CostSheet([1.0]), max_leaf_nodes=2)
     schedule = [(20, 2), (100, 8)]

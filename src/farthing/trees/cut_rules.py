@@ -52,9 +52,7 @@ def cut_rules(max_cuts: MaxCuts, cuts_above: float = 0.0) -> list[tuple[float, i
 def _pair(pair: object, given: object) -> tuple[object, object]:
     entries = tuple(pair) if isinstance(pair, Sequence | np.ndarray) else ()
     if len(entries) != 2:
-        raise ValueError(
-            f"max_cuts must be a number, pairs of a weight and a number, or None; got {given!r}"
-        )
+        raise ValueError(f"max_cuts must be a number, pairs of a weight and a number, or None; got {given!r}")
     return entries[0], entries[1]
 
 
@@ -63,7 +61,6 @@ def _rule(above: object, cuts: object, given: object) -> tuple[float, int]:
     number = isinstance(above, int | float | np.number) and 0 <= float(above) < np.inf
     if not whole or not number or int(cuts) < 1:  # type: ignore[call-overload]
         raise ValueError(
-            "max_cuts must be at least 1 threshold, in nodes above a weight of zero or more; "
-            f"got {given!r}"
+            f"max_cuts must be at least 1 threshold, in nodes above a weight of zero or more; got {given!r}"
         )
     return float(above), int(cuts)  # type: ignore[arg-type, call-overload]

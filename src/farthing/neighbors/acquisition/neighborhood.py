@@ -36,7 +36,7 @@ NEIGHBORS: Final = TEXTS | {
         All rows within this distance are neighbours as well, however many there are (the thresholded distance
         of footnote 2 of the thesis's chapter 2); where fewer than ``n_neighbors`` are, the nearest make up
         the number. With ``n_neighbors=1`` the radius alone decides, unless it holds no row. Distances grow
-        with each measured feature, so that a neighbourhood shrinks to ``n_neighbors`` rows. None means none.""",
+        with each measured feature, so a neighbourhood shrinks to ``n_neighbors`` rows. None: no radius.""",
     "rows": """standardize : bool
         Whether numbers are divided by their standard deviation before they are compared, so that units do
         not matter; the thesis compares them as they are.

@@ -10,11 +10,11 @@ from tests.quadrants import quadrants
 
 from farthing.cascades import CSTCClassifier, CSTCRegressor
 from farthing.cascades.cstc.finishing import pruned, routed
-from farthing.cascades.cstc.mixed_norm import MixedNorm
 from farthing.cascades.cstc.objective import CSTCObjective, NodeObjective, NodeWeights
 from farthing.cascades.cstc.row_losses import LogRowLoss, SquaredRowLoss
 from farthing.cascades.cstc.training import train_tree
 from farthing.costs import CostSheet
+from farthing.learning.mixed_norm import MixedNorm
 
 
 def problem(seed: int, n_outputs: int, depth: int = 3) -> tuple[CSTCObjective, dict[int, NodeWeights]]:
@@ -129,7 +129,7 @@ def test_nodes_that_do_not_help_are_pruned() -> None:
     learners = objective.learners
     # Children like their parents change nothing, so all of them go.
     same = dict.fromkeys(nodes, nodes[1])
-    kept = pruned(same, learners, objective.shares, objective.loss)
+    kept = pruned(same, learners, lambda scores: float(objective.shares @ objective.loss(scores)[0]))
     assert list(kept) == [1]
     assert set(routed(kept, learners)) == {1}
 

@@ -14,6 +14,20 @@ from farthing.base.validated import ValidatedMixin
 from farthing.metrics import ndcg, query_codes
 
 
+def query_ids(qid: Any) -> NDArray[np.int64] | None:
+    """Return queries as integers from 0; None, a single query of all rows, stays None.
+
+    Examples
+    --------
+    >>> query_ids(["b", "a", "b"])
+    array([1, 0, 1])
+    """
+    if qid is None:
+        return None
+    ids = column_or_1d(qid)
+    return query_codes(ids, len(ids))
+
+
 class RankerMixin(BudgetedEstimator):
     """A regressor of grades whose rows are documents of queries; `score` is the mean NDCG."""
 
@@ -78,7 +92,7 @@ class ValidatedRankerMixin(RankerMixin, ValidatedMixin):
         -------
         self
         """
-        rows = self.training_set(X, y, sample_weight, qid=_codes(qid))
+        rows = self.training_set(X, y, sample_weight, qid=query_ids(qid))
         given = None if validation is None else self.validation_set(rows, validation)
         return self.fit_rows(rows, validation=given)
 
@@ -101,12 +115,4 @@ class ValidatedRankerMixin(RankerMixin, ValidatedMixin):
                 f"got {type(validation).__name__}"
             )
         X, y, qid, weights = (*validation, None, None)[:4]
-        return self._validation_rows(rows, X, y, weights, qid=_codes(qid))
-
-
-def _codes(qid: Any) -> NDArray[np.int64] | None:
-    """Return queries as integers from 0; None, a single query of all rows, stays None."""
-    if qid is None:
-        return None
-    ids = column_or_1d(qid)
-    return query_codes(ids, len(ids))
+        return self._validation_rows(rows, X, y, weights, qid=query_ids(qid))

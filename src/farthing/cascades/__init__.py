@@ -2,7 +2,7 @@
 
 from farthing.cascades.astc import ASTCClassifier, ASTCRegressor
 from farthing.cascades.branching import BranchingCascadeClassifier
-from farthing.cascades.cstc import CSTCClassifier, CSTCRegressor
+from farthing.cascades.cstc import CSTCClassifier, CSTCRanker, CSTCRegressor
 from farthing.cascades.early_exit import EarlyExitClassifier, EarlyExitRanker, QueryAsk, QueryWalk
 from farthing.cascades.miser_cascade import MiserCascadeClassifier, MiserCascadeRegressor
 
@@ -11,6 +11,7 @@ __all__ = [
     "ASTCRegressor",
     "BranchingCascadeClassifier",
     "CSTCClassifier",
+    "CSTCRanker",
     "CSTCRegressor",
     "EarlyExitClassifier",
     "EarlyExitRanker",

@@ -42,7 +42,7 @@ def purchase_order(
         The features of a row.
     """
     for entries, bought in zip(values, acquired, strict=True):
-        columns = np.flatnonzero(bought)
+        columns = np.flatnonzero(bought[: sheet.n_columns])
         # A single purchase needs no walk.
         order = columns.tolist()
         if len(columns) > 1:

@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from scipy.optimize import minimize
 
 from farthing.cascades.cstc.objective import CSTCObjective, NodeObjective, NodeWeights
 from farthing.cascades.score_tree.routing import halving_threshold, leading_direction
 from farthing.deadline import check_deadline
+from farthing.learning.scaled_descent import descend
 
 # Steps of the quasi-Newton method between two updates of the bounds.
 _STEPS: Final = 25
+# A step that lowers a bound by less than this share ends the steps: the bound itself is updated next.
+_TOL: Final = 1e-6
 # Updates of the bounds when a node is fitted alone.
 _ALONE: Final = 15
 
@@ -92,9 +94,8 @@ def _start(objective: CSTCObjective, n_outputs: int, steepness: float) -> dict[i
 def _lowered(node: NodeWeights, bound: NodeObjective) -> NodeWeights:
     """Return the node after some steps down its bound; the node itself if there is no way down."""
     start = node.vector()
-    before = bound(start)[0]
-    found = minimize(bound, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
-    return node.moved(found.x) if found.fun < before else node
+    moved = descend(bound, start, bound.metric(), max_steps=_STEPS, tol=_TOL)
+    return node if moved is start else node.moved(moved)
 
 
 def _halved(

@@ -47,7 +47,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
     time_rank=4,
     trials=[
         {
-            "estimator": GreedyMiserClassifier(n_estimators=8, max_depth=2),
+            "estimator": GreedyMiserClassifier(n_estimators=8, max_depth=2, tree_cost=0.1),
             "threshold": 0.5,
             "rounds_per_exit": 1,
         }
@@ -82,8 +82,6 @@ class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
         As given.
     rounds_per_exit_ : int
         As given.
-    evaluation_cost_ : float
-        The cost of all trees, which a row pays that never leaves early; see `evaluation_costs`.
     classes_ : ndarray, shape (n_classes,)
         The labels.
 
@@ -141,24 +139,6 @@ class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
         self
         """
         return self.wrap(self._unfitted().fit(X, y, sample_weight, **options))
-
-    def evaluation_costs(self, X: Any, *, budget: Any = None) -> NDArray[np.float64]:
-        """Return the cost of the trees that each row walked; parameters as in `predict`.
-
-        It is beside the spend, which is about features alone: ``tree_cost`` of the estimator for each tree up
-        to the exit that has a split.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_rows,)
-        """
-        self.check_ready()
-        model = self.fitted_
-        encoded = encode(model.schema, X, type(self).__name__, needed=model.may_buy(), min_rows=0)
-        caps = check_caps(model.budget if budget is None else budget, len(encoded.values))
-        found = model.leave(encoded.values, caps, self.n_threads())
-        encoded.check(found.acquired)
-        return model.evaluation_costs(found.n_trees)
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield other thresholds and fewer rounds, see `BudgetedEstimator.variants`; itself comes last."""

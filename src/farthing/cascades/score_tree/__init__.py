@@ -5,6 +5,7 @@ from farthing.cascades.score_tree.model import (
     ScoreTreeModel,
     ScoreTreeRegressorModel,
     tree_temperature,
+    with_tree_calls,
 )
 from farthing.cascades.score_tree.tree import ScoreTree
 
@@ -14,4 +15,5 @@ __all__ = [
     "ScoreTreeModel",
     "ScoreTreeRegressorModel",
     "tree_temperature",
+    "with_tree_calls",
 ]

@@ -1,0 +1,184 @@
+"""The mixed norm: the convex relaxation of what learners cost that are evaluated one after another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve
+from scipy.sparse import csr_array
+
+from farthing.costs import CostSheet
+from farthing.typing import Floats
+
+# Added to the diagonal of a Gram matrix, as a share of its mean: learners may depend on each other linearly.
+_JITTER: Final = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticBound:
+    """A quadratic in the coefficients: constant + the sum of curvature * square / 2.
+
+    Parameters
+    ----------
+    curvature : ndarray of float64, shape (n_learners,)
+        The second derivative by the coefficient of each learner.
+    constant : float
+        The value at coefficients of zero.
+    """
+
+    curvature: Floats
+    constant: float
+
+    def __call__(self, squares: Floats) -> float:
+        """Return the bound for squared coefficients, shape (n_learners,)."""
+        return self.constant + float(self.curvature @ squares) / 2
+
+
+@dataclass(frozen=True, eq=False)
+class MixedNorm:
+    """Sum over blocks of price times the Euclidean norm of the block's coefficients.
+
+    A block is a learner (with the price of its evaluation), a feature (with its own price, and all learners
+    that read it) or a cost group (with its shared price, and all learners that read a member). A block of
+    zeros costs nothing, as in the exact price.
+
+    The norm of a block is sqrt(g + eps^2), which is smooth, where g is the sum of the squares. It is the
+    least over z of ((g + eps^2) / z + z) / 2, so for fixed z there is a quadratic bound that touches it.
+
+    Parameters
+    ----------
+    members : sparse or dense array of float64, shape (n_blocks, n_learners)
+        1 where a learner belongs to a block.
+    prices : ndarray of float64, shape (n_blocks,)
+        Price of each block.
+    eps : float
+        The smoothing, in units of a coefficient.
+
+    Examples
+    --------
+    >>> norm = MixedNorm(np.array([[1.0, 1.0]]), np.array([2.0]), eps=0.0)
+    >>> norm.value(np.array([9.0, 16.0]))
+    10.0
+    """
+
+    members: Any
+    prices: Floats
+    eps: float
+
+    @classmethod
+    def of(
+        cls, reads: NDArray[np.bool_], costs: CostSheet, evaluation: Floats, eps: float = 1e-4
+    ) -> MixedNorm:
+        """Build the norm of learners from what they read.
+
+        Parameters
+        ----------
+        reads : ndarray of bool, shape (n_learners, n_features)
+            The features that each learner reads.
+        costs : CostSheet
+            The prices.
+        evaluation : ndarray of float64, shape (n_learners,)
+            The price of evaluating each learner.
+        eps : float
+            The smoothing.
+        """
+        groups = [
+            np.asarray(reads[:, costs.group_of == group].any(axis=1)) for group in range(len(costs.shared))
+        ]
+        members = np.vstack([np.eye(len(reads)), reads.T, *groups])
+        prices = np.concatenate([evaluation, costs.own, costs.shared])
+        kept = (prices > 0) & members.any(axis=1)
+        return cls(csr_array(members[kept].astype(np.float64)), prices[kept], eps)
+
+    def value(self, squares: Floats) -> float:
+        """Return the norm of learners whose squared coefficients sum up to these, shape (n_learners,)."""
+        return float(self.prices @ self.roots(squares))
+
+    def roots(self, squares: Floats) -> Floats:
+        """Return the norm of each block, which is also the best z: the papers' kappa and eta, (n_blocks,)."""
+        return np.asarray(np.sqrt(self.members @ squares + self.eps**2))
+
+    def bound(self, squares: Floats) -> QuadraticBound:
+        """Return the quadratic that touches the norm at squared coefficients, and is above it elsewhere."""
+        z = self.roots(squares)
+        return QuadraticBound(
+            np.asarray((self.prices / z) @ self.members), float(self.prices @ (self.eps**2 / z + z)) / 2
+        )
+
+
+def reweighted_ridge(
+    gram: Floats,
+    moment: Floats,
+    start: Floats,
+    value: Callable[[Floats], float],
+    curvature: Callable[[Floats], Floats],
+    *,
+    tol: float,
+    max_iter: int,
+) -> Floats:
+    """Minimise a squared loss under norms, each bounded by a quadratic: one linear system after another.
+
+    The loss is w' G w / 2 - m' w, where the last of the coefficients w is the intercept, which has no price.
+    The quadratic bounds touch the norms at the present coefficients, so no step raises the objective.
+
+    Parameters
+    ----------
+    gram : ndarray of float64, shape (n_learners + 1, n_learners + 1)
+        The weighted products G of the learners and the constant 1.
+    moment : ndarray of float64, shape (n_learners + 1,)
+        Their weighted products m with the target.
+    start : ndarray of float64, shape (n_learners + 1,)
+        Where to start; a learner whose coefficient is 0 hardly ever gets another.
+    value : callable
+        From the coefficients without the intercept to the value of the norms.
+    curvature : callable
+        From these coefficients to the second derivative of the bounds for each learner, shape (n_learners,).
+    tol : float
+        A step that lowers the objective by less than this share of the first value is the last.
+    max_iter : int
+        Most steps.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_learners + 1,)
+
+    Examples
+    --------
+    >>> gram, moment = np.diag([2.0, 1.0]), np.array([3.0, 0.5])
+    >>> free = reweighted_ridge(
+    ...     gram, moment, np.zeros(2), lambda w: 0.0, np.zeros_like, tol=1e-9, max_iter=9
+    ... )
+    >>> free.round(6)
+    array([1.5, 0.5])
+    """
+
+    def objective(w: Floats) -> float:
+        return float(w @ (gram @ w)) / 2 - float(moment @ w) + value(w[:-1])
+
+    w, least = start, objective(start)
+    unit = float(np.sqrt(np.square(moment).sum())) or 1.0
+    for _ in range(max_iter):
+        moved = ridge(gram, moment, np.append(curvature(w[:-1]), 0.0))
+        reached = objective(moved)
+        if not reached < least:
+            break
+        fell, w, least = least - reached, moved, reached
+        if fell <= tol * unit:
+            break
+    return w
+
+
+def ridge(gram: Floats, moment: Floats, curvature: Floats) -> Floats:
+    """Return the minimum of w' G w / 2 - m' w + the sum of curvature w^2 / 2, by a Cholesky factorisation.
+
+    Examples
+    --------
+    >>> ridge(np.eye(2), np.array([2.0, 3.0]), np.array([1.0, 0.0])).round(6)
+    array([1., 3.])
+    """
+    jitter = _JITTER * max(float(np.diagonal(gram).mean()), np.finfo(np.float64).tiny)
+    return np.asarray(cho_solve(cho_factor(gram + np.diag(curvature + jitter), lower=True), moment))

@@ -90,7 +90,21 @@ def test_alpha_is_chosen_by_the_metric(given: bool) -> None:
     assert chosen.forest_ == single[alphas.index(chosen.alpha_)].forest_
 
 
-def test_a_ranking_of_budgets_is_about_as_good_as_the_miser_s() -> None:
+def test_many_grades_count_as_the_means_of_intervals() -> None:
+    X, _, qid = documents()
+    rng = np.random.default_rng(0)
+    target, weights = rng.gamma(1.0, size=len(X)), rng.integers(1, 4, len(X)).astype(float)
+    ranker = BudgetForestRanker(n_estimators=3, random_state=0).fit(X, target, qid, weights)
+    assert len(ranker.grades_) <= 16
+    assert (np.diff(ranker.grades_) > 0).all()
+    assert ranker.walk().decision.prediction == pytest.approx(np.average(target, weights=weights))
+    width = np.ptp(target) / 16
+    low = np.average(target[target < target.min() + width], weights=weights[target < target.min() + width])
+    assert ranker.grades_[0] == pytest.approx(low)
+    assert np.corrcoef(ranker.predict(X), target)[0, 1] > 0.8
+
+
+def test_it_ranks_about_as_well_as_the_miser() -> None:
     X, grades, qid = documents(60)
     fresh, true, queries = documents(60, seed=1)
     ranker = BudgetForestRanker(random_state=0).fit(X, grades, qid)

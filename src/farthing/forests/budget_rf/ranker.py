@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from numbers import Real
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,19 +22,15 @@ from farthing.trees import CostRule, MaxCuts
 
 Metric: TypeAlias = Literal["ndcg", "prefix_precision"]
 
+# Trees keep the weight of each class in each node, and search every split for all of them.
+_MOST_GRADES: Final = 16
+
 
 @register(
     grid={"budget": [None], "n_estimators": [10, 40], "impurity": ["pairs"]},
     auto=False,
     trials=[
-        {
-            "n_estimators": 5,
-            "relevant_from": 0.5,
-            "alpha": [0.0, 1.0],
-            "budget": 4.5,
-            "metric": "prefix_precision",
-        },
-        {"n_estimators": 4, "max_features": 2, "max_depth": 3},
+        {"n_estimators": 5, "max_cuts": [(20, 4), (5, 2)], "budget": 4.5},
     ],
 )
 @documented(SHARED)
@@ -50,7 +46,8 @@ class BudgetForestRanker(ValidatedRankerMixin, BudgetForestBase, ContractRegress
     ----------
     relevant_from : float, optional
         Grades of at least this count as 1, all others as 0, in `fit` and in `score`, as the thesis does with
-        Yahoo's. None keeps the grades; each is a class of its own, so there should be few.
+        Yahoo's. None keeps the grades. Each is a class of its own; more than 16 are put into 16 intervals of
+        the same length, each of which counts with its mean.
     metric : {"ndcg", "prefix_precision"}
         What `score` measures, and what chooses among several alphas; see `farthing.metrics`. The thesis's
         Average Precision@5 is "prefix_precision".
@@ -70,7 +67,7 @@ class BudgetForestRanker(ValidatedRankerMixin, BudgetForestBase, ContractRegress
         The trees; values are the weights of the grades of the documents drawn for the tree. An empty forest
         is one leaf with the prior.
     grades_ : ndarray of float64, shape (n_grades,)
-        The grades, ascending.
+        The grades, or the means of their intervals, ascending.
     {attributes}
 
     Notes
@@ -179,8 +176,8 @@ class BudgetForestRanker(ValidatedRankerMixin, BudgetForestBase, ContractRegress
         return grades, None
 
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> BudgetForestRankerModel:
-        grades, codes = np.unique(rows.target, return_inverse=True)
-        graded = replace(rows, target=codes.astype(np.int64), classes=grades)
+        grades, codes = grade_levels(rows.target, rows.weights)
+        graded = replace(rows, target=codes, classes=grades)
         chosen = self._grow_forest(graded, validation, "count", self._judge(grades)).chosen
         prior = graded.prior()
         return BudgetForestRankerModel(
@@ -211,3 +208,23 @@ class BudgetForestRanker(ValidatedRankerMixin, BudgetForestBase, ContractRegress
     ) -> NDArray[np.float64]:
         measure = ndcg_by_query if self.metric == "ndcg" else prefix_precision_by_query
         return measure(grades, scores, qid=qid, k=k)
+
+
+def grade_levels(
+    target: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the distinct grades, or the means of 16 intervals if there are more, and the code of each row.
+
+    Examples
+    --------
+    >>> grade_levels(np.array([2.0, 0.0, 2.0]), np.ones(3))
+    (array([0., 2.]), array([1, 0, 1]))
+    """
+    grades, codes = np.unique(target, return_inverse=True)
+    if len(grades) > _MOST_GRADES:
+        # Halves, since the difference of two floats can be too large for one.
+        place = (target / 2 - grades[0] / 2) / (grades[-1] / 2 - grades[0] / 2)
+        level = np.minimum(place * _MOST_GRADES, _MOST_GRADES - 1).astype(np.int64)
+        codes = np.unique(level, return_inverse=True)[1]
+        grades = np.bincount(codes, weights=weights * target) / np.bincount(codes, weights=weights)
+    return grades, codes.astype(np.int64)

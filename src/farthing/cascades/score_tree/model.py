@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
+from typing import Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,9 @@ from farthing.learning.calibration import temperature_of
 from farthing.learning.losses import scores_to_probabilities
 from farthing.typing import Floats
 from farthing.walks import Policy
+
+# Most rows that a temperature is fitted on.
+_CALIBRATED_ROWS: Final = 8192
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -211,5 +214,7 @@ def tree_temperature(tree: ScoreTree, rows: TrainingSet) -> float:
     """Return the divisor of a tree's scores that gives rows the probabilities of the least log loss."""
     if rows.n_classes == 1:
         return 1.0
-    probabilities = scores_to_probabilities(tree.outputs(rows.values), rows.n_classes)
-    return temperature_of(probabilities, rows.target, rows.weights)
+    # One number needs no more; of a long table every so many-th row.
+    some = slice(None, None, -(-len(rows) // _CALIBRATED_ROWS))
+    probabilities = scores_to_probabilities(tree.outputs(rows.values[some]), rows.n_classes)
+    return temperature_of(probabilities, rows.target[some], rows.weights[some])

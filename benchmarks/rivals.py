@@ -1,10 +1,11 @@
 """ASTC and CSTC beside the Greedy Miser, and ASTC beside CSTC: processor time of fits on the same tables.
 
 ASTC and CSTC are at their defaults, three nodes on a path; a fit of ASTC holds ten budgets, one of CSTC a
-single trade-off. The miser has 100 rounds of depth 4. Where the goal is a least ratio, the ratio is the rival's
-time over that of ASTC: for one fit each, and for five points of a curve, which are one fit of ASTC and five of
-CSTC. The paper of ASTC claims to be up to 100 times faster than CSTC. Two tables: 20,000 x 50 floats with two
-classes and random prices, and 10,000 x 40 with five classes. CSTC over trees has 40 boosted trees of each class.
+single trade-off. The miser has 100 rounds of depth 4. Where the goal is a least ratio, the ratio is the
+rival's time over that of ASTC: for one fit each, and for five points of a curve, which are one fit of ASTC
+and five of CSTC. The paper of ASTC claims to be up to 100 times faster than CSTC. Two tables: 20,000 x 50
+floats with two classes and random prices, and 10,000 x 40 with five classes. CSTC over trees has 40 boosted
+trees of each class.
 """
 
 from __future__ import annotations

@@ -21,13 +21,14 @@ THESIS: Final[Setting] = {
     "aggregation": "vote",
 }
 ALPHAS: Final = (0, 2, 4, 6, 8, 10, 15, 25, 35, 45)
-RATES: Final = (0.03, 0.1, 0.3, 0.6, 1.0)
-MISER_TRADEOFFS: Final = (0.0, 1e-5, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)  # shares of the first loss
+RATES: Final = (0.03, 0.1, 0.3, 1.0)
+MISER_TRADEOFFS: Final = (0.0, 1e-4, 3e-4, 1e-3, 3e-3, 1e-2)  # shares of the first loss
 # ASTC: number of nodes on a path, and the budget of the lists as a share of all prices.
 DEPTHS: Final = (2, 3, 4, 5)
 PARTS: Final = (0.3, 1.0)
-COLUMN_TRADEOFFS: Final = (0.3, 0.1, 0.05, 0.03, 0.02, 0.01, 0.003, 0.001)
-TREE_TRADEOFFS: Final = (0.3, 0.1, 0.03)
+COLUMN_TRADEOFFS: Final = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4)
+# CSTC over trees: depth of the trees, and the trade-off.
+TREES: Final = ((1, 0.1), (1, 0.03), (2, 0.1), (2, 0.02))
 
 SETTINGS: Final[dict[str, tuple[Setting, ...]]] = {
     BUDGET_RF: tuple({"alpha": float(alpha)} for alpha in ALPHAS),
@@ -37,7 +38,8 @@ SETTINGS: Final[dict[str, tuple[Setting, ...]]] = {
     "ASTC": tuple({"depth": depth, "part": part} for depth in DEPTHS for part in PARTS),
     "CSTC": tuple({"tradeoff": tradeoff} for tradeoff in COLUMN_TRADEOFFS),
     "CSTC over trees": tuple(
-        {"tradeoff": tradeoff, "learners": "trees", "n_estimators": 40} for tradeoff in TREE_TRADEOFFS
+        {"tradeoff": tradeoff, "learners": "trees", "n_estimators": 30, "max_depth": depth}
+        for depth, tradeoff in TREES
     ),
 }
 """What each method is fitted with; the model at a budget is chosen among all of them on validation rows."""

@@ -20,7 +20,7 @@ from farthing.typing import Floats
 from farthing.walks import Policy
 
 # Most rows that a temperature is fitted on.
-_CALIBRATED_ROWS: Final = 8192
+_CALIBRATED_ROWS: Final = 4096
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

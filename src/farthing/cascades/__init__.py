@@ -2,6 +2,7 @@
 
 from farthing.cascades.astc import ASTCClassifier, ASTCRegressor
 from farthing.cascades.branching import BranchingCascadeClassifier
+from farthing.cascades.cronus import CronusClassifier, CronusRanker
 from farthing.cascades.cstc import CSTCClassifier, CSTCRanker, CSTCRegressor
 from farthing.cascades.early_exit import EarlyExitClassifier, EarlyExitRanker, QueryAsk, QueryWalk
 from farthing.cascades.miser_cascade import MiserCascadeClassifier, MiserCascadeRegressor
@@ -13,6 +14,8 @@ __all__ = [
     "CSTCClassifier",
     "CSTCRanker",
     "CSTCRegressor",
+    "CronusClassifier",
+    "CronusRanker",
     "EarlyExitClassifier",
     "EarlyExitRanker",
     "MiserCascadeClassifier",

@@ -13,6 +13,7 @@ def render(
     groups: Sequence[tuple[str, float] | None],
     n_groups: int,
     unit: str,
+    *,
     n_calls: int = 0,
 ) -> str:
     """Return one line per feature: its own cost, and its group with the shared cost; the last are calls.

@@ -418,7 +418,7 @@ class CostSheet:
         own, _ = self._values
         pairs = [(name, group.cost) for name, group in self._groups.items()]
         groups = [pairs[place] if place >= 0 else None for place in self._places]
-        lines = [render(self.features, own, groups, len(pairs), self.unit, len(self.calls))]
+        lines = [render(self.features, own, groups, len(pairs), self.unit, n_calls=len(self.calls))]
         if self.default is not None:
             lines.append(f"(any other column costs {self.default:g})")
         if not self.strict:

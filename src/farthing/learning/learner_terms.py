@@ -78,5 +78,10 @@ class LearnerMixin(BudgetedEstimator):
 
     def price_norm(self, terms: Terms, rows: TrainingSet) -> MixedNorm:
         """Return the mixed norm of the prices of features, groups and evaluations."""
-        evaluation = self.tree_cost if self.learners == "trees" else 0.0
-        return MixedNorm.of(terms.reads, rows.costs, np.where(terms.reads.any(axis=1), evaluation, 0.0))
+        evaluation = np.where(terms.reads.any(axis=1), self.evaluation_price, 0.0)
+        return MixedNorm.of(terms.reads, rows.costs, evaluation)
+
+    @property
+    def evaluation_price(self) -> float:
+        """The price of evaluating a learner; columns are free to evaluate."""
+        return self.tree_cost if self.learners == "trees" else 0.0

@@ -16,6 +16,10 @@ from farthing.typing import Floats
 
 # Added to the diagonal of a Gram matrix, as a share of its mean: learners may depend on each other linearly.
 _JITTER: Final = 1e-10
+# Learners with less than this share of the largest coefficient are zero: smooth norms only come near it.
+_ZERO: Final = 1e-2
+# So are coefficients below this, where all of them are small; learners have a scale of about 1.
+_LEAST: Final = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +112,19 @@ class MixedNorm:
         return QuadraticBound(
             np.asarray((self.prices / z) @ self.members), float(self.prices @ (self.eps**2 / z + z)) / 2
         )
+
+
+def without_small(coef: Floats) -> Floats:
+    """Return coefficients, shape (n_learners, ...), without those of learners that are all but zero.
+
+    Examples
+    --------
+    >>> without_small(np.array([1.0, 0.005]))
+    array([1., 0.])
+    """
+    sizes = np.sqrt(np.square(coef.reshape(len(coef), -1)).sum(axis=1))
+    kept = sizes > np.maximum(_ZERO * sizes.max(initial=0.0), _LEAST)
+    return np.asarray(coef * kept.reshape(-1, *[1] * (coef.ndim - 1)))
 
 
 def reweighted_ridge(

@@ -195,11 +195,11 @@ class Predictor:
             The rows that could pay. The others own something, but too little is left of their budget.
         """
         owned = progress.acquired_by(rows)
-        looked = owned.any(axis=1)
+        looked = np.asarray(owned.any(axis=1))
         owned[:, call] = True
         if progress.budget is not None:
             due = progress.sheet.total_rows(owned)
-            pays = ~looked | within_budget(due, progress.budget[rows])
+            pays = within_budget(due, progress.budget[rows]) | ~looked
             rows, looked = rows[pays], looked[pays]
         # A row that owns nothing must be able to pay for the call beside its first column.
         progress.mark(call, rows, owned=True)

@@ -109,6 +109,10 @@ class RowWalk:
         if self.column is None:
             self._advance()
 
+    def calls_made(self) -> list[int]:
+        """Return the calls that were bought so far, counted from the first call of the sheet."""
+        return np.flatnonzero(self.ledger.bought[self._n_columns :]).tolist()
+
     def output(self) -> Floats:
         """Return the policy's raw output so far, shape (n_outputs,)."""
         return self.policy.output()

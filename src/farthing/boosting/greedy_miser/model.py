@@ -67,15 +67,13 @@ class GreedyMiserModel(TreeModel):
     def start(
         self, values: NDArray[np.floating], budget: NDArray[np.float64] | None, n_threads: int = 1
     ) -> Progress:
-        """Return rows before the first tree, which could pay for the evaluation beside their first feature."""
+        """Return rows before the first tree, with what the evaluation costs set aside."""
         progress = Progress(values, len(self.prior), self.costs, budget=budget, n_threads=n_threads)
         if self.costs.calls:
             progress.mark(self.costs.n_columns, np.arange(len(values)), owned=True)
         return progress
 
-    def acquired_by(
-        self, progress: Progress, rows: NDArray[np.int64] | None = None
-    ) -> NDArray[np.bool_]:
+    def acquired_by(self, progress: Progress, rows: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
         """Return what rows acquired so far; those that looked at no feature have not been evaluated."""
         acquired = progress.acquired if rows is None else progress.acquired_by(rows)
         n_columns = self.costs.n_columns

@@ -65,7 +65,8 @@ PARAMETERS = """tradeoff : float
     tree_cost : float
         What it costs to evaluate one tree; a tree without a split is a constant and costs nothing. All trees
         together are a call of the fitted cost sheet, ``costs_.calls``, which a row pays with its first
-        feature. With charge="model" a round is grown while the budget has room for its trees beside the features bought.
+        feature. With charge="model" a round is grown while the budget has room for its trees beside the
+        features bought.
         With "row" the trees come first: the cost of all ``n_estimators`` rounds, or of as many as fit into
         the budget, is set aside, and the rest is for the features of each row, the same in training as in
         prediction, even if fewer rounds are kept. So choose ``n_estimators`` with the budget in mind: a

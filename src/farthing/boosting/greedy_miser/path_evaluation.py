@@ -126,7 +126,9 @@ class RoundEvaluation:
             tree = end
             spent = spends.after(n_rounds)
             # A row that has looked at nothing gets the prior, as in every prediction.
-            predicted, _ = model.results(np.where(spends.looked[:, np.newaxis], progress.outputs, model.prior))
+            predicted, _ = model.results(
+                np.where(spends.looked[:, np.newaxis], progress.outputs, model.prior)
+            )
             score = float(self._scoring(rows.target, predicted, rows.qid))
             followed.append((float(spent.mean()), float(spent.max()), score))
         return followed

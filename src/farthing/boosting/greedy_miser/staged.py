@@ -13,7 +13,6 @@ from farthing.base import BudgetedEstimator
 from farthing.base.inputs import check_caps
 from farthing.boosting.greedy_miser.model import GreedyMiserModel
 from farthing.table import encode
-from farthing.trees import Progress
 from farthing.typing import Floats
 
 

@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import numpy as np
-from sklearn.utils import check_random_state
-
 from farthing.base import TrainingSet
 from farthing.cascades.cstc.finishing import as_score_tree, fine_tuned, pruned
 from farthing.cascades.cstc.objective import CSTCObjective
 from farthing.cascades.cstc.parameters import CONSTRAINTS
 from farthing.cascades.cstc.tasks import Numbers, Task
 from farthing.cascades.cstc.training import train_tree
-from farthing.cascades.score_tree import ScoreTree, ScoreTreeRegressorModel, with_tree_calls
+from farthing.cascades.score_tree import ScoreTree, ScoreTreeRegressorModel, single_tree
 from farthing.learning.blas_threads import one_blas_thread
-from farthing.learning.holdout import hold_out
+from farthing.learning.holdout import hold_out_at_random
 from farthing.learning.learner_terms import LearnerMixin
-from farthing.typing import Floats
 
 
 class CSTCBase(LearnerMixin):
@@ -64,22 +60,11 @@ class CSTCBase(LearnerMixin):
         # A single node over columns is not pruned, and hardly overfits.
         if self.validation_fraction is None or (self.depth == 1 and self.learners == "columns"):
             return rows, None
-        random = check_random_state(self.random_state)
-        return hold_out(rows, self.validation_fraction, lambda n, k: np.sort(random.permutation(n)[:k]))
+        return hold_out_at_random(rows, self.validation_fraction, self.random_state)
 
     def _model_of_numbers(self, rows: TrainingSet, task: Numbers) -> ScoreTreeRegressorModel:
         """Learn a tree of regressions."""
         tree, _ = self._tree(rows, task)
-        return ScoreTreeRegressorModel(**self._fields(rows, tree.rescaled(task.spread, task.mean)))
-
-    def _fields(self, rows: TrainingSet, tree: ScoreTree, prior: Floats | None = None) -> dict[str, Any]:
-        """Return the fields of a model with one tree, which no budget limits."""
-        tree_cost = self.tree_cost if self.learners == "trees" else 0.0
-        return {
-            **rows.header(prior),
-            "costs": with_tree_calls(rows.costs, tree, tree_cost),
-            "trees": (tree,),
-            "shares": np.ones(1),
-            "caps": np.array([np.inf]),
-            "level": 0,
-        }
+        return ScoreTreeRegressorModel(
+            **single_tree(rows, tree.rescaled(task.spread, task.mean), self.evaluation_price)
+        )

@@ -11,7 +11,7 @@ from farthing.base.parameters import CLASS_WEIGHT
 from farthing.cascades.cstc.base import CSTCBase
 from farthing.cascades.cstc.parameters import CONSTRAINTS, OVER_COLUMNS, OVER_TREES, TEXTS, grid
 from farthing.cascades.cstc.tasks import Classes
-from farthing.cascades.score_tree import ScoreTreeClassifierModel, tree_temperature
+from farthing.cascades.score_tree import ScoreTreeClassifierModel, single_tree, tree_temperature
 from farthing.costs import CostsLike
 from farthing.learning.merged_rows import merged_rows
 
@@ -105,5 +105,6 @@ class CSTCClassifier(CSTCBase, ContractClassifier):
         tree, held = self._tree(rows, Classes(rows.n_classes))
         temperature = tree_temperature(tree, held)
         return ScoreTreeClassifierModel(
-            **self._fields(rows, tree, prior * temperature), temperatures=np.array([temperature])
+            **single_tree(rows, tree, self.evaluation_price, prior * temperature),
+            temperatures=np.array([temperature]),
         )

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol, Self
+from typing import Protocol, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from farthing.learning.mixed_norm import MixedNorm
+from farthing.learning.mixed_norm import MixedNorm, without_small
 from farthing.learning.scaled_descent import Metric, sampled_gram
 from farthing.typing import Floats
-
-# Learners with less than this share of a node's largest coefficient are zero: smooth norms only come near it.
-_ZERO: Final = 1e-2
-# So are coefficients below this, where all of a node's are small; learners have a scale of about 1.
-_LEAST: Final = 1e-3
 
 
 class RowLoss(Protocol):
@@ -63,9 +58,7 @@ class NodeWeights:
 
     def without_small(self) -> NodeWeights:
         """Return the node without the learners that the optimisation has left near zero."""
-        sizes = np.sqrt(self.squares)
-        kept = sizes > np.maximum(_ZERO * sizes.max(initial=0.0), _LEAST)
-        return replace(self, coef=self.coef * kept[:, np.newaxis])
+        return replace(self, coef=without_small(self.coef))
 
     def vector(self) -> Floats:
         """Return coefficients, intercepts and the threshold as one vector."""

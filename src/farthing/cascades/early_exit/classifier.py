@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import BudgetedEstimator, ContractClassifier, SweepContext, register
-from farthing.base.inputs import check_caps
 from farthing.base.parameters import SHARE
 from farthing.boosting import GreedyMiserClassifier
 from farthing.cascades.early_exit.base import CONSTRAINTS, EarlyExitBase
@@ -20,7 +17,6 @@ from farthing.cascades.early_exit.classifier_model import EarlyExitClassifierMod
 from farthing.cascades.early_exit.model import is_made_of_trees
 from farthing.costs import CostsLike
 from farthing.learning.tradeoff_grid import relative_tradeoffs
-from farthing.table import encode
 
 # The thresholds of variants; at 1 no row leaves early.
 _THRESHOLDS: Final = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 1.0)

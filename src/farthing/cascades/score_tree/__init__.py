@@ -4,8 +4,8 @@ from farthing.cascades.score_tree.model import (
     ScoreTreeClassifierModel,
     ScoreTreeModel,
     ScoreTreeRegressorModel,
+    single_tree,
     tree_temperature,
-    with_tree_calls,
 )
 from farthing.cascades.score_tree.tree import ScoreTree
 
@@ -14,6 +14,6 @@ __all__ = [
     "ScoreTreeClassifierModel",
     "ScoreTreeModel",
     "ScoreTreeRegressorModel",
+    "single_tree",
     "tree_temperature",
-    "with_tree_calls",
 ]

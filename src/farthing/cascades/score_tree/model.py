@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
+<<<<<<< HEAD
 from typing import Final, Self
+=======
+from typing import Any, Self
+>>>>>>> mixed
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +16,6 @@ from numpy.typing import NDArray
 from farthing.base import ClassifierModel, FittedModel, RegressorModel, TrainingSet
 from farthing.cascades.score_tree.policy import ScoreTreePolicy
 from farthing.cascades.score_tree.tree import ScoreTree
-from farthing.costs import CostSheet
 from farthing.learning.affordable import affordable
 from farthing.learning.calibration import temperature_of
 from farthing.learning.losses import scores_to_probabilities
@@ -184,21 +187,34 @@ class ScoreTreeRegressorModel(ScoreTreeModel, RegressorModel):
     """A tree of scores for numbers: the score of the last node is the prediction."""
 
 
-def with_tree_calls(costs: CostSheet, tree: ScoreTree, tree_cost: float) -> CostSheet:
-    """Return a cost sheet with a call for each node that adds terms to its path: their evaluation.
+def single_tree(
+    rows: TrainingSet, tree: ScoreTree, tree_cost: float, prior: Floats | None = None
+) -> dict[str, Any]:
+    """Return the fields of a model with one tree, which no budget limits.
 
     Parameters
     ----------
-    costs : CostSheet
-        The prices of the columns.
+    rows : TrainingSet
+        The rows that it was learned from.
     tree : ScoreTree
         The tree.
     tree_cost : float
-        The price of evaluating a term; none if it is 0.
+        The price of evaluating a term. Unless it is 0, the cost sheet gets a call for each node that adds
+        terms to its path: their evaluation.
+    prior : ndarray of float64, shape (n_outputs,), optional
+        As in `TrainingSet.header`.
     """
     added = tree.n_new_terms
     paid = np.flatnonzero(added).tolist() if tree_cost else []
-    return costs.with_calls({f"trees of node {node + 1}": tree_cost * float(added[node]) for node in paid})
+    calls = {f"trees of node {node + 1}": tree_cost * float(added[node]) for node in paid}
+    return {
+        **rows.header(prior),
+        "costs": rows.costs.with_calls(calls),
+        "trees": (tree,),
+        "shares": np.ones(1),
+        "caps": np.array([np.inf]),
+        "level": 0,
+    }
 
 
 def _with(owned: NDArray[np.bool_], call: int | None) -> NDArray[np.bool_]:

@@ -182,15 +182,20 @@ class ScoreTree:
 
     def outputs(self, values: NDArray[np.floating]) -> Floats:
         """Return the scores of the last node of each row, whatever it costs, shape (n_rows, n_outputs)."""
+        return self.ends(values)[0]
+
+    def ends(self, values: NDArray[np.floating]) -> tuple[Floats, NDArray[np.int64]]:
+        """Return the scores (n_rows, n_outputs) of the last node of each row, and this node (n_rows,)."""
         outputs = np.zeros((len(values), self.n_outputs))
         at = np.zeros(len(values), dtype=np.int64)
+        last = np.zeros(len(values), dtype=np.int64)
         # Children come after their parents, so one pass sees every row on its whole way down.
         for node in range(len(self.threshold)):
             rows = np.flatnonzero(at == node)
             scores = self.scores(node, values[rows])
-            outputs[rows] = scores
+            outputs[rows], last[rows] = scores, node
             at[rows] = self.next_nodes(node, scores)
-        return outputs
+        return outputs, last
 
     def next_nodes(self, node: int, scores: Floats) -> NDArray[np.int64]:
         """Return where rows go from a node, by its scores; -1 where the tree ends, shape (n_rows,)."""

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-<<<<<<< HEAD
-from typing import Final, Self
-=======
-from typing import Any, Self
->>>>>>> mixed
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray

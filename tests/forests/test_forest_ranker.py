@@ -101,7 +101,7 @@ def test_many_grades_count_as_the_means_of_intervals() -> None:
     width = np.ptp(target) / 16
     low = np.average(target[target < target.min() + width], weights=weights[target < target.min() + width])
     assert ranker.grades_[0] == pytest.approx(low)
-    assert np.corrcoef(ranker.predict(X), target)[0, 1] > 0.8
+    assert np.corrcoef(ranker.predict(X), target)[0, 1] > 0.6
 
 
 def test_it_ranks_about_as_well_as_the_miser() -> None:

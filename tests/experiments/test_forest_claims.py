@@ -1,7 +1,10 @@
 """Verdicts on chapters 3 and 4 of Nan's thesis follow the figures of the page."""
 
+import numpy as np
 import pytest
 from experiments.lib import forest_claims as claims
+from experiments.lib.forest_published import beside_published
+from experiments.lib.stored_pages import tables
 
 GROWTH = """| forest | 1 trees | 40 trees |
 |---|---|---|
@@ -115,3 +118,15 @@ def test_figures_4_4_and_4_5():
     dna = "| dna | 30.0 | 20.0 | 0.1 | 0.2 | 0 of 4 | 4 of 4 | 0 of 8 | 5 |\n"
     covtype = "| covtype | 30.0 | 20.0 | 0.2 | 0.1 | 3 of 4 | 4 of 4 | 2 of 8 | 5 |\n"
     assert verdicts(claims.split_claims(splits + dna + covtype)) == [True, True, False, True, False]
+
+
+def test_published_points_stand_beside_ours():
+    curve = np.array([[2.0, 0.3, 2.0, 0.31], [9.0, 0.2, 9.0, 0.21]])
+    curves = {name: [curve] for name in ("BudgetRF", "Greedy Miser", "ASTC", "CSTC")}
+    rows = {row[0]: row[1:] for row in tables(beside_published("miniboone_tiny", curves))[0].rows}
+    assert rows["BudgetRF"][:2] == ("5.5: 0.116 (0.310)", "10: 0.097 (0.210)")
+    assert rows["BudgetRF"][-1] == ""
+    late = {**curves, "ASTC": [curve + [5.0, 0.0, 5.0, 0.0]]}
+    (row,) = (row for row in tables(beside_published("covtype", late))[0].rows if row[0] == "ASTC")
+    assert row[1:3] == ("3: 0.249 (none)", "6: 0.246 (none)")
+    assert row[3] == "9: 0.241 (0.310)"

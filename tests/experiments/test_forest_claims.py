@@ -126,7 +126,7 @@ def test_published_points_stand_beside_ours():
     rows = {row[0]: row[1:] for row in tables(beside_published("miniboone_tiny", curves))[0].rows}
     assert rows["BudgetRF"][:2] == ("5.5: 0.116 (0.310)", "10: 0.097 (0.210)")
     assert rows["BudgetRF"][-1] == ""
-    late = {**curves, "ASTC": [curve + [5.0, 0.0, 5.0, 0.0]]}
+    late = {**curves, "ASTC": [curve + np.array([5.0, 0.0, 5.0, 0.0])]}
     (row,) = (row for row in tables(beside_published("covtype", late))[0].rows if row[0] == "ASTC")
     assert row[1:3] == ("3: 0.249 (none)", "6: 0.246 (none)")
     assert row[3] == "9: 0.241 (0.310)"

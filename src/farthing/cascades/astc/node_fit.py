@@ -51,6 +51,8 @@ class FittedNode:
     ----------
     coef : ndarray of float64, shape (n_terms, n_outputs)
     intercept : ndarray of float64, shape (n_outputs,)
+    scores : ndarray of float64, shape (n_outputs, n_rows)
+        Those of the node's rows.
     direction : ndarray of float64, shape (n_outputs,)
         What the scores are projected on to route a row.
     projection : ndarray of float64, shape (n_rows,)
@@ -61,6 +63,7 @@ class FittedNode:
 
     coef: Floats
     intercept: Floats
+    scores: Floats
     direction: Floats
     projection: Floats
     threshold: float | None
@@ -116,13 +119,18 @@ def fit_node(
         scores += coef[number][:, np.newaxis] * terms[place]
     direction = leading_direction(scores.T, rows.weights)
     projection = row_sums((scores * direction[:, np.newaxis]).T)
-    return FittedNode(coef, intercept, direction, projection, halving_threshold(projection, rows.weights))
+    threshold = halving_threshold(projection, rows.weights)
+    return FittedNode(coef, intercept, scores, direction, projection, threshold)
 
 
 def _of_rows(by_term: Floats, places: NDArray[np.int64], numbers: NDArray[np.int64]) -> Floats:
     """Return some terms of some rows, shape (n_places, n_rows)."""
-    some = by_term if len(places) == len(by_term) else by_term[places]
-    return some if len(numbers) == by_term.shape[1] else some[:, numbers]
+    if len(numbers) == by_term.shape[1]:
+        return by_term[places]
+    terms = np.empty((len(places), len(numbers)))
+    for row, place in enumerate(places.tolist()):
+        by_term[place].take(numbers, out=terms[row], mode="clip")  # the mode that needs no buffer
+    return terms
 
 
 def _least_squares(terms: Floats, target: Floats, weights: Floats, ridge: float) -> tuple[Floats, Floats]:
@@ -138,13 +146,15 @@ def _least_squares(terms: Floats, target: Floats, weights: Floats, ridge: float)
     """
     shares = weights / weights.sum()
     means, centre = terms @ shares, shares @ target
-    offsets = terms - means[:, np.newaxis]
-    weighed = offsets * weights
-    products = weighed @ offsets.T
+    # Terms have a scale of 1, so the products about the mean may be differences.
+    weighed = terms if (weights == 1).all() else terms * weights
+    products = weighed @ terms.T
     if ridge > _STABLE * float(np.trace(products)):
+        products -= weights.sum() * np.outer(means, means)
         products[np.diag_indices_from(products)] += ridge
         slopes = solve(products, weighed @ (target - centre), assume_a="pos")
     else:
+        offsets = terms - means[:, np.newaxis]
         # The penalty as further rows. Dependent columns share their coefficients by the least norm, even
         # without one, so nothing has to be dropped.
         roots = np.sqrt(weights)

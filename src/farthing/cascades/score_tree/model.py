@@ -222,11 +222,22 @@ def _with(owned: NDArray[np.bool_], call: int | None) -> NDArray[np.bool_]:
     return wider
 
 
-def tree_temperature(tree: ScoreTree, rows: TrainingSet) -> float:
-    """Return the divisor of a tree's scores that gives rows the probabilities of the least log loss."""
+def tree_temperature(tree: ScoreTree, rows: TrainingSet, scores: Floats | None = None) -> float:
+    """Return the divisor of a tree's scores that gives rows the probabilities of the least log loss.
+
+    Parameters
+    ----------
+    tree : ScoreTree
+        The tree.
+    rows : TrainingSet
+        The rows, with classes.
+    scores : ndarray of float64, shape (n_outputs, n_rows), optional
+        The tree's scores of them, if they are known.
+    """
     if rows.n_classes == 1:
         return 1.0
     # One number needs no more; of a long table every so many-th row.
     some = slice(None, None, -(-len(rows) // _CALIBRATED_ROWS))
-    probabilities = scores_to_probabilities(tree.outputs(rows.values[some]), rows.n_classes)
+    outputs = tree.outputs(rows.values[some]) if scores is None else scores[:, some].T
+    probabilities = scores_to_probabilities(outputs, rows.n_classes)
     return temperature_of(probabilities, rows.target[some], rows.weights[some])

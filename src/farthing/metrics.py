@@ -215,6 +215,20 @@ def query_codes(qid: Any, n_rows: int) -> Integers:
     return np.unique(ids, return_inverse=True)[1].astype(np.int64)
 
 
+def query_weights(weights: Floats, qid: Any = None) -> Floats:
+    """Return the mean weight of the documents of each query, in the order of the sorted query ids.
+
+    Means rather than sums, so that equal weights are no weights: a long query counts like a short one.
+
+    Examples
+    --------
+    >>> query_weights(np.array([1.0, 3.0, 2.0]), ["a", "a", "b"])
+    array([2., 2.])
+    """
+    query = query_codes(qid, len(weights))
+    return np.asarray(np.bincount(query, weights=weights) / np.bincount(query))
+
+
 def _tied_means(ranking: _Ranking, gains: Floats) -> Floats:
     means = np.bincount(ranking.tie, weights=gains) / np.bincount(ranking.tie)
     return np.asarray(means[ranking.tie])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,9 @@ from farthing.learning.calibration import temperature_of
 from farthing.learning.losses import scores_to_probabilities
 from farthing.typing import Floats
 from farthing.walks import Policy
+
+# Most rows that a temperature is fitted on.
+_CALIBRATED_ROWS: Final = 4096
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -219,9 +222,22 @@ def _with(owned: NDArray[np.bool_], call: int | None) -> NDArray[np.bool_]:
     return wider
 
 
-def tree_temperature(tree: ScoreTree, rows: TrainingSet) -> float:
-    """Return the divisor of a tree's scores that gives rows the probabilities of the least log loss."""
+def tree_temperature(tree: ScoreTree, rows: TrainingSet, scores: Floats | None = None) -> float:
+    """Return the divisor of a tree's scores that gives rows the probabilities of the least log loss.
+
+    Parameters
+    ----------
+    tree : ScoreTree
+        The tree.
+    rows : TrainingSet
+        The rows, with classes.
+    scores : ndarray of float64, shape (n_outputs, n_rows), optional
+        The tree's scores of them, if they are known.
+    """
     if rows.n_classes == 1:
         return 1.0
-    probabilities = scores_to_probabilities(tree.outputs(rows.values), rows.n_classes)
-    return temperature_of(probabilities, rows.target, rows.weights)
+    # One number needs no more; of a long table every so many-th row.
+    some = slice(None, None, -(-len(rows) // _CALIBRATED_ROWS))
+    outputs = tree.outputs(rows.values[some]) if scores is None else scores[:, some].T
+    probabilities = scores_to_probabilities(outputs, rows.n_classes)
+    return temperature_of(probabilities, rows.target[some], rows.weights[some])

@@ -24,6 +24,7 @@ SLOW = {
     "AdaptLstsqClassifier",
     "CSTCClassifier",
     "CSTCRegressor",
+    "DAGClassifier",
     "EdgeClassifier",
     "EdgeRegressor",
 }
@@ -72,6 +73,7 @@ SMALL_AT_DEFAULTS = {
     "PipelineRegressor",
     "PrunedForestClassifier",
     "RandomOrderClassifier",
+    "WeightedGateClassifier",
 }
 
 # Every row is walked by a model per class.

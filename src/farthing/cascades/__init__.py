@@ -3,6 +3,7 @@
 from farthing.cascades.astc import ASTCClassifier, ASTCRegressor
 from farthing.cascades.branching import BranchingCascadeClassifier
 from farthing.cascades.cstc import CSTCClassifier, CSTCRegressor
+from farthing.cascades.dag import DAGClassifier, WeightedGateClassifier
 from farthing.cascades.early_exit import EarlyExitClassifier, EarlyExitRanker, QueryAsk, QueryWalk
 from farthing.cascades.miser_cascade import MiserCascadeClassifier, MiserCascadeRegressor
 
@@ -12,10 +13,12 @@ __all__ = [
     "BranchingCascadeClassifier",
     "CSTCClassifier",
     "CSTCRegressor",
+    "DAGClassifier",
     "EarlyExitClassifier",
     "EarlyExitRanker",
     "MiserCascadeClassifier",
     "MiserCascadeRegressor",
     "QueryAsk",
     "QueryWalk",
+    "WeightedGateClassifier",
 ]

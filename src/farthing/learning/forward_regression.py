@@ -48,6 +48,7 @@ class ForwardRegression:
 
     def __init__(self, terms: Floats, columns: NDArray[np.int64], target: Floats, weights: Floats) -> None:
         roots = np.sqrt(weights)[:, np.newaxis]
+        self._target, self._roots = target, roots
         # Column by column in memory: terms are read and written as wholes.
         self._terms = np.asfortranarray(terms * roots)
         self._residuals = np.asfortranarray(target * roots)
@@ -79,6 +80,23 @@ class ForwardRegression:
             elif len(places) > 1 and free[places].any():
                 gains[column] = self._joint_gain(places[free[places]])
         return np.round(gains / self._variance, _DIGITS)
+
+    def fitted(self) -> Floats:
+        """Return the least-squares fit of the target on the columns taken, shape (n_rows, n_outputs)."""
+        return np.asarray(self._target - self._residuals / self._roots)
+
+    def fitted_with(self, column: int) -> Floats:
+        """Return the fit if one more column were taken, shape (n_rows, n_outputs); nothing is changed."""
+        places = self._places[column]
+        block = self._terms[:, places]
+        block = block[:, _squares(block) > _DEPENDENT * self._starts[places]]
+        if not block.shape[1]:
+            return self.fitted()
+        sizes, vectors = np.linalg.eigh(block.T @ block)
+        kept = sizes > _DEPENDENT * sizes[-1]
+        basis = block @ (vectors[:, kept] / np.sqrt(sizes[kept]))
+        left = self._residuals - basis @ (basis.T @ self._residuals)
+        return np.asarray(self._target - left / self._roots)
 
     def take(self, column: int) -> None:
         """Add a column to those that explain the target."""

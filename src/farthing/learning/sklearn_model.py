@@ -207,7 +207,12 @@ class SklearnModel:
         probabilities[answered] = self.probabilities(values[answered])
         return probabilities, np.where(answered[:, np.newaxis], whole, acquired), answered
 
-    def policy(self, n_features: int, seed: int | None) -> SklearnPolicy:  # noqa: ARG002
+    @property
+    def calls(self) -> dict[str, float]:
+        """Nothing is paid for within the model."""
+        return {}
+
+    def policy(self, n_features: int, seed: int | None, first_call: int) -> SklearnPolicy:  # noqa: ARG002
         """Return a fresh policy for one row of ``n_features`` columns."""
         return SklearnPolicy(self, n_features)
 
@@ -234,6 +239,10 @@ class SklearnPolicy:
             self._left = sorted(columns) if ledger.affords_all(columns) else []
             self._skipped = not self._left and bool(columns)
         return self._left[0] if self._left else None
+
+    def can_pay(self, ledger: RowLedger, call: int) -> bool:
+        """Return whether a row can pay for a call and all columns."""
+        return ledger.affords_all([*self._wrapped.columns.tolist(), call])
 
     def hear(self, column: int, value: float) -> None:
         """Take the value of the column just wanted."""

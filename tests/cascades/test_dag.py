@@ -50,16 +50,29 @@ def memorising(policy: str, tradeoff: float, **settings) -> DAGClassifier:
     )
 
 
-def behaviours(X: np.ndarray, y: np.ndarray, rows: np.ndarray, owned: frozenset[int], tradeoff: float):
+def behaviours(
+    X: np.ndarray,
+    y: np.ndarray,
+    rows: np.ndarray,
+    owned: frozenset[int],
+    tradeoff: float,
+    evaluation: float = 0.0,
+):
     """Yield the total cost of some rows, which share what they own, under every policy from there on."""
+    # A policy that reads anything has to be evaluated.
+    here = tradeoff * evaluation * len(rows) if owned else 0.0
     # The classifier of the state is fitted on all rows; those of one cell get the label of its majority.
     same = (X[:, sorted(owned)] == X[rows[0], sorted(owned)]).all(axis=1)
-    yield float((y[rows] != (y[same].mean() > 0.5)).sum())
+    yield here + float((y[rows] != (y[same].mean() > 0.5)).sum())
     for sensor in sorted(set(range(3)) - owned):
         sides = [rows[X[rows, sensor] == value] for value in (0.0, 1.0)]
-        after = [list(behaviours(X, y, side, owned | {sensor}, tradeoff)) for side in sides if len(side)]
+        after = [
+            list(behaviours(X, y, side, owned | {sensor}, tradeoff, evaluation))
+            for side in sides
+            if len(side)
+        ]
         for costs in product(*after):
-            yield sum(costs) + tradeoff * PRICES[sensor] * len(rows)
+            yield here + sum(costs) + tradeoff * PRICES[sensor] * len(rows)
 
 
 @pytest.mark.parametrize("policy", ["filter_tree", "regression"])
@@ -75,6 +88,23 @@ def test_the_value_is_that_of_the_best_of_all_policies(policy: str, seed: int) -
         # The cost to go at the root is what predictions lose and spend.
         measured = (model.predict(X) != y).mean() + tradeoff * model.spend(X).mean()
         assert measured == pytest.approx(value, abs=1e-12)
+
+
+def test_evaluations_are_part_of_the_value_and_of_the_account() -> None:
+    X, y = cells(1)
+    for tradeoff in (0.01, 0.03):
+        model = memorising("filter_tree", tradeoff, evaluation_cost=0.4).fit(X, y)
+        best = min(behaviours(X, y, np.arange(64), frozenset(), tradeoff, 0.4)) / 64
+        measured = (model.predict(X) != y).mean() + tradeoff * model.spend(X).mean()
+        assert measured == pytest.approx(best, abs=1e-12)
+        assert model.path_risk_[0] + tradeoff * model.path_spend_[0] == pytest.approx(best, abs=1e-12)
+    acquired = model.acquired(X)
+    n_states = acquired[:, 3:].sum(axis=1)
+    # One call for each state on the way but the root, which owns nothing.
+    np.testing.assert_array_equal(n_states, acquired[:, :3].sum(axis=1))
+    np.testing.assert_allclose(model.spend(X), acquired[:, :3] @ PRICES + 0.4 * n_states)
+    assert model.costs_.calls[:4] == tuple(f"classifier of {name}" for name in ("x0", "x1", "x2", "x0, x1"))
+    assert model.spend(X, budget=2.0).max() <= 2.0
 
 
 def test_the_best_policy_of_some_trade_off_differs_from_row_to_row() -> None:

@@ -74,11 +74,14 @@ class StateEdges:
     prices : ndarray of float64, shape (n_purchases,)
     ahead : list of CostToGo
         Behind each purchase.
+    evaluation : float
+        The price of evaluating the state's classifier.
     """
 
     losses: Floats
     prices: Floats
     ahead: list[CostToGo]
+    evaluation: float
 
     def costs(self, tradeoff: float, point: int) -> Floats:
         """Return the cost of each action at a point of the path, shape (n_rows, n_actions)."""
@@ -87,13 +90,17 @@ class StateEdges:
             costs.append(there.loss[point] + tradeoff * (price + there.spend[point]))
         return np.column_stack(costs)
 
-    def follow(self, actions: Integers, point: int) -> tuple[Floats, Floats]:
-        """Return what rows lose and spend from here on if they take some actions, shape (n_rows,) each."""
-        loss, spend = self.losses.copy(), np.zeros(len(self.losses))
+    def follow(self, actions: Integers, point: int, *, evaluated: bool) -> tuple[Floats, Floats]:
+        """Return what rows lose and spend from here on if they take some actions, shape (n_rows,) each.
+
+        Rows that stop pay for the classifier; if ``evaluated``, the policy needs it, and all rows do.
+        """
+        loss, spend = self.losses.copy(), np.full(len(self.losses), self.evaluation)
         purchases = zip(self.prices.tolist(), self.ahead, strict=True)
         for action, (price, there) in enumerate(purchases, start=1):
             taken = actions == action
-            loss[taken], spend[taken] = there.loss[point, taken], price + there.spend[point, taken]
+            paid = price + self.evaluation if evaluated else price
+            loss[taken], spend[taken] = there.loss[point, taken], paid + there.spend[point, taken]
         return loss, spend
 
 
@@ -119,6 +126,8 @@ class BackwardPass:
         What stopping costs.
     reads_scores : bool
         Whether policies also read the probabilities of their state's classifier.
+    evaluation_cost : float
+        What a row pays for the evaluation of a state's classifier and policy.
     """
 
     rows: TrainingSet
@@ -129,6 +138,7 @@ class BackwardPass:
     rule: Rule
     loss: str
     reads_scores: bool
+    evaluation_cost: float = 0.0
     _parts: list[Any] = field(default_factory=list)
     _places: dict[int, int] = field(default_factory=dict)
     _probabilities: dict[int, Floats] = field(default_factory=dict)
@@ -154,6 +164,7 @@ class BackwardPass:
                 self._losses(state),
                 graph.prices(state, self.rows.costs),
                 [to_go[end] for end in graph.next_states(state)],
+                self.evaluation_cost if state in self._places else 0.0,
             )
             found = CostToGo(*np.empty((2, len(levels.offsets), len(self.rows))))
             evidence = self._evidence(state)
@@ -169,7 +180,12 @@ class BackwardPass:
                     orders[level, state, : len(order)] = order
                 for point in points:
                     actions = self._actions(order, scores, float(levels.offsets[point]))
-                    found.loss[point], found.spend[point] = edges.follow(actions, point)
+                    found.loss[point], found.spend[point] = edges.follow(
+                        actions, point, evaluated=order is None
+                    )
+            if not state and edges.evaluation:
+                # Nothing is bought at the last level, not even an evaluation.
+                found.loss[-1], found.spend[-1] = self._prior_losses(), 0.0
             to_go[state] = found
             self._forget(state, to_go)
         every = [self._places.get(state, NO_PLACE) for state in range(len(graph))]
@@ -193,10 +209,16 @@ class BackwardPass:
             self._probabilities[state] = self._learn_classifier(state)
         return stopping_losses(self._probabilities[state], self.rows.target, self.loss)
 
+    def _prior_losses(self) -> Floats:
+        return stopping_losses(self._prior(), self.rows.target, self.loss)
+
+    def _prior(self) -> Floats:
+        return np.tile(self.rows.prior(), (len(self.rows), 1))
+
     def _learn_classifier(self, state: int) -> Floats:
         columns = np.flatnonzero(self.graph.states[state]).astype(np.int64)
         if not len(columns):
-            return np.tile(self.rows.prior(), (len(self.rows), 1))
+            return self._prior()
         part, probabilities = self.state_learner.learn(columns)
         self._places[state] = len(self._parts)
         self._parts.append(part)

@@ -48,6 +48,7 @@ class StateGraphClassifier(AnyBudgetMixin, ValidatedMixin, ContractClassifier):
 
     model_type = StateGraphModel
     budget_kind = "mean"
+    price_parameters = ("evaluation_cost",)
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
 
     fitted_: StateGraphModel
@@ -70,6 +71,7 @@ class StateGraphClassifier(AnyBudgetMixin, ValidatedMixin, ContractClassifier):
     max_bins: int
     policy_estimators: int
     policy_depth: int
+    evaluation_cost: float
     n_folds: int | None
     random_state: Any
 
@@ -94,13 +96,18 @@ class StateGraphClassifier(AnyBudgetMixin, ValidatedMixin, ContractClassifier):
             rule,
             self.loss,
             self.scores_in_policy,
+            float(self.evaluation_cost),
         )
         levels = Levels.of(
             float(self.tradeoff), self.n_tradeoffs, learning.gain(), graph=graph, costs=rows.costs, rule=rule
         )
         learned = learning.run(levels)
+        sheet = rows.costs
+        if self.evaluation_cost:
+            paid = np.array(graph.names, dtype=object)[learned.classifier_places >= 0].tolist()
+            sheet = sheet.with_calls({f"classifier of {name}": float(self.evaluation_cost) for name in paid})
         model = StateGraphModel(
-            **rows.header(),
+            **{**rows.header(), "costs": sheet},
             states=graph.states,
             edges=graph.edges,
             classifiers=learned.classifiers,

@@ -42,6 +42,7 @@ _N_SUBSETS: Final = 4
             "n_estimators": 3,
             "max_depth": 2,
             "policy_estimators": 3,
+            "evaluation_cost": 0.2,
             "n_folds": 2,
             "n_subsets": 3,
         },
@@ -144,6 +145,7 @@ class DAGClassifier(StateGraphClassifier):
         max_bins: int = 255,
         policy_estimators: int = 30,
         policy_depth: int = 3,
+        evaluation_cost: float = 0.0,
         n_folds: int | None = 4,
         class_weight: Any = None,
         random_state: Any = None,
@@ -171,6 +173,7 @@ class DAGClassifier(StateGraphClassifier):
         self.max_bins = max_bins
         self.policy_estimators = policy_estimators
         self.policy_depth = policy_depth
+        self.evaluation_cost = evaluation_cost
         self.n_folds = n_folds
         self.class_weight = class_weight
         self.random_state = random_state
@@ -189,4 +192,5 @@ class DAGClassifier(StateGraphClassifier):
                 f"at most {MOST_SENSORS} (these are {', '.join(sensors.names[:3])}, ...). Put them into "
                 f"subsets with n_subsets={_N_SUBSETS}, or group columns with sensors="
             )
-        return StateGraph.all_subsets(sensors.free, sensors.columns, len(rows.schema))
+        named = dict(zip(sensors.names, sensors.columns, strict=True))
+        return StateGraph.all_subsets(sensors.free, named, len(rows.schema))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Final
@@ -29,11 +29,14 @@ class StateGraph:
         The states that a purchase leads to, all of a higher number; `NO_EDGE` after the last.
     forced : ndarray of bool, shape (n_states,)
         States where a row does not stop, unless it can pay for no purchase.
+    names : tuple of str
+        What each state is called in the account of evaluations.
     """
 
     states: NDArray[np.bool_]
     edges: NDArray[np.int64]
     forced: NDArray[np.bool_]
+    names: tuple[str, ...]
 
     def __len__(self) -> int:
         return len(self.states)
@@ -55,7 +58,10 @@ class StateGraph:
 
     @classmethod
     def all_subsets(
-        cls, free: NDArray[np.int64], sensors: Sequence[NDArray[np.int64]], n_features: int
+        cls,
+        free: NDArray[np.int64],
+        sensors: Mapping[str, NDArray[np.int64]],
+        n_features: int,
     ) -> StateGraph:
         """Return all subsets of sensors, each with an edge for every sensor that it lacks.
 
@@ -63,19 +69,22 @@ class StateGraph:
         ----------
         free : ndarray of int64
             Columns of every state.
-        sensors : sequence of ndarray of int64
+        sensors : mapping of str to ndarray of int64
             The columns of each sensor.
         n_features : int
             Columns of the table.
 
         Examples
         --------
-        >>> graph = StateGraph.all_subsets(np.array([2]), [np.array([0]), np.array([1])], 3)
+        >>> graph = StateGraph.all_subsets(np.array([2]), {"a": np.array([0]), "b": np.array([1])}, 3)
         >>> graph.states.astype(int).tolist()
         [[0, 0, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1]]
         >>> graph.edges.tolist()
         [[1, 2], [3, -1], [3, -1], [-1, -1]]
+        >>> graph.names
+        ('no sensor', 'a', 'b', 'a, b')
         """
+        columns = list(sensors.values())
         numbers = range(len(sensors))
         # Smaller sets first, so that every purchase leads to a state of a higher number.
         sets = [frozenset(part) for size in range(len(sensors) + 1) for part in combinations(numbers, size)]
@@ -85,10 +94,12 @@ class StateGraph:
         edges = np.full((len(sets), len(sensors)), NO_EDGE, dtype=np.int64)
         for number, owned in enumerate(sets):
             for sensor in owned:
-                states[number, sensors[sensor]] = True
+                states[number, columns[sensor]] = True
             ends = [place[owned | {sensor}] for sensor in numbers if sensor not in owned]
             edges[number, : len(ends)] = ends
-        return cls(states, edges, np.zeros(len(sets), dtype=np.bool_))
+        known = list(sensors)
+        names = tuple(", ".join(known[m] for m in sorted(owned)) or "no sensor" for owned in sets)
+        return cls(states, edges, np.zeros(len(sets), dtype=np.bool_), names)
 
     @classmethod
     def two_states(cls, cheap: NDArray[np.bool_], full: NDArray[np.bool_]) -> StateGraph:
@@ -101,10 +112,10 @@ class StateGraph:
         """
         states = np.array([np.zeros_like(cheap), cheap, cheap | full])
         edges = np.array([[1], [2], [NO_EDGE]], dtype=np.int64)
-        return cls(states, edges, np.array([True, False, False]))
+        return cls(states, edges, np.array([True, False, False]), ("nothing", "cheap", "full"))
 
     @classmethod
     def root_alone(cls, n_features: int) -> StateGraph:
         """Return the graph of one state, which owns nothing."""
         states = np.zeros((1, n_features), dtype=np.bool_)
-        return cls(states, np.empty((1, 0), dtype=np.int64), np.zeros(1, dtype=np.bool_))
+        return cls(states, np.empty((1, 0), dtype=np.int64), np.zeros(1, dtype=np.bool_), ("nothing",))

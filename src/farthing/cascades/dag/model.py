@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +17,16 @@ from farthing.cascades.dag.policy import GraphPolicy
 from farthing.cascades.dag.state_scores import policy_scores
 from farthing.cascades.dag.tournament import RULES, Rule
 from farthing.costs import spending_limit
+from farthing.learning.affordable import affordable
 from farthing.learning.feature_prices import by_price
 from farthing.learning.logistic import n_class_scores
 from farthing.typing import Floats, Integers
 from farthing.walks import Policy
+
+NO_CALL: Final = -1
+"""Where a state's evaluation is free."""
+# Where a row is that cannot pay for the root.
+_NOWHERE: Final = -1
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -79,15 +85,14 @@ class StateGraphModel(ClassifierModel):
     # Other budgets.
 
     def at(self, cap: float | None) -> Self:
-        """Return the model of a mean budget; None means no limit.
+        """Return the model of a mean budget; None means no limit, and is the trade-off asked for.
 
-        The first point is that of the trade-off asked for. If its held-out rows spend more than the budget,
-        the point of the least risk within it is taken; the last one spends nothing.
+        Of the points whose held-out rows spend no more than the budget, that of the least risk is taken; the
+        last one spends nothing.
         """
-        limit = spending_limit(cap)
-        if self.path_spend[0] <= limit:
+        if cap is None:
             return self.at_point(0)
-        fits = np.flatnonzero(self.path_spend <= limit)
+        fits = np.flatnonzero(self.path_spend <= spending_limit(cap))
         # Among equals the cheapest.
         return self.at_point(int(fits[np.lexsort((self.path_spend[fits], self.path_risk[fits]))[0]]))
 
@@ -112,7 +117,35 @@ class StateGraphModel(ClassifierModel):
     @cached_property
     def graph(self) -> StateGraph:
         """States and purchases."""
-        return StateGraph(self.states, self.edges, np.zeros(len(self.states), dtype=np.bool_))
+        names = tuple(map(str, range(len(self.states))))
+        return StateGraph(self.states, self.edges, np.zeros(len(self.states), dtype=np.bool_), names)
+
+    @cached_property
+    def calls(self) -> NDArray[np.int64]:
+        """The entry of the cost sheet that each state's evaluation is; -1 if it is free."""
+        calls = np.full(len(self.states), NO_CALL, dtype=np.int64)
+        if self.costs.calls:
+            numbers = np.arange(len(self.costs.calls))
+            calls[self.classifier_places != NO_PLACE] = self.costs.n_columns + numbers
+        return calls
+
+    @cached_property
+    def footprints(self) -> NDArray[np.bool_]:
+        """What a row pays for at each state, if it comes from nowhere and is evaluated, (n_states, width)."""
+        found = np.zeros((len(self.states), len(self.costs.features)), dtype=np.bool_)
+        found[:, : self.costs.n_columns] = self.states
+        paid = np.flatnonzero(self.calls != NO_CALL)
+        found[paid, self.calls[paid]] = True
+        return found
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is asked for, since even the evaluation of the root has a price."""
+        return self.tradeoff == np.inf and self.calls[0] != NO_CALL
+
+    def is_evaluated(self, state: int) -> bool:
+        """Return whether every row at a state needs its classifier, which is what its policy reads."""
+        return bool(self.policy_places[self.level, state] != NO_PLACE)
 
     # Predicting.
 
@@ -131,32 +164,42 @@ class StateGraphModel(ClassifierModel):
         """Answer many rows, state by state; see `FittedModel.outputs`."""
         n_rows = len(values)
         outputs = np.tile(self.prior, (n_rows, 1))
-        at = np.zeros(n_rows, dtype=np.int64)
-        limits = np.full(n_rows, np.inf) if budget is None else spending_limit(budget)
+        acquired = np.zeros((n_rows, len(self.costs.features)), dtype=np.bool_)
+        at = np.full(n_rows, _NOWHERE if self.is_idle else 0, dtype=np.int64)
+        at[~self._affords(0, acquired, budget)] = _NOWHERE
         # Purchases lead to states of higher numbers, so one pass is enough.
         for state in range(len(self.states)):
             rows = np.flatnonzero(at == state)
             if not len(rows):
                 continue
+            # A state is entered only with the money for its evaluation, which not every state needs.
+            call = self.calls[state : state + 1]
+            call = call[call != NO_CALL]
+            acquired[rows, : self.costs.n_columns] = self.states[state]
+            if self.is_evaluated(state):
+                acquired[np.ix_(rows, call)] = True
             ends = self.graph.next_states(state)
-            allowed = np.column_stack(
-                [np.ones(len(rows), dtype=np.bool_), *(self._totals[end] <= limits[rows] for end in ends)]
-            )
+            caps = None if budget is None else budget[rows]
+            paid = [self._affords(end, acquired[rows], caps) for end in ends]
+            allowed = np.column_stack([np.ones(len(rows), dtype=np.bool_), *paid])
             actions, found = self.act(state, values[rows], allowed, n_threads=n_threads)
             stops = actions == 0
             if stops.any():
                 here = rows[stops]
+                acquired[np.ix_(here, call)] = True
                 outputs[here] = (
                     self.probabilities(state, values[here], n_threads=n_threads)
                     if found is None
                     else found[stops]
                 )
             at[rows[~stops]] = np.array([state, *ends])[actions[~stops]]
-        return outputs, self.states[at]
+        return outputs, acquired
 
-    @cached_property
-    def _totals(self) -> Floats:
-        return self.costs.total_rows(self.states)
+    def _affords(self, state: int, acquired: NDArray[np.bool_], budget: Floats | None) -> NDArray[np.bool_]:
+        """Return which rows can pay for a state and its evaluation, given what they have acquired."""
+        if budget is None:
+            return np.ones(len(acquired), dtype=np.bool_)
+        return affordable(self.costs, acquired | self.footprints[state], budget)
 
     def act(
         self,
@@ -226,10 +269,14 @@ class StateGraphModel(ClassifierModel):
 
     def questions_of(self, state: int, owned: NDArray[np.bool_]) -> list[int]:
         """Return the columns of a state that are not owned, the cheapest first."""
-        columns: list[int] = by_price(
-            self.costs, np.flatnonzero(self.states[state] & ~owned).astype(np.int64)
-        ).tolist()
+        new = np.flatnonzero(self.states[state] & ~owned).astype(np.int64)
+        columns: list[int] = by_price(self.costs, new).tolist()
         return columns
+
+    def price_of(self, state: int, owned: NDArray[np.bool_]) -> list[int]:
+        """Return what a row that owns some columns would have to pay for at a state, its call included."""
+        call = int(self.calls[state])
+        return [*self.questions_of(state, owned), *([] if call == NO_CALL else [call])]
 
     # Files.
 
@@ -255,7 +302,7 @@ class StateGraphModel(ClassifierModel):
             array: NDArray[Any] = getattr(self, name)
             if array.dtype != dtype or array.shape != shape or np.isnan(array).any():
                 raise ValueError(f"{name} must be of {dtype.__name__}, shape {shape}")
-        if not n_states or not n_points or not 0 <= self.point < n_points or self.path_spend.min() > 0:
+        if not n_states or not n_points or not 0 <= self.point < n_points or self.path_spend.min() != 0:
             raise ValueError("there must be states and points, one of which spends nothing")
         if self.path_levels.min() < 0 or self.path_levels.max() >= n_levels:
             raise ValueError("path_levels must hold numbers of levels")
@@ -266,7 +313,10 @@ class StateGraphModel(ClassifierModel):
         self._check_policies()
 
     def _check_graph(self) -> None:
-        if self.costs.total(self.states[0]) != 0:
+        n_calls = len(self.costs.calls)
+        if n_calls not in (0, int((self.classifier_places != NO_PLACE).sum())):
+            raise ValueError("there must be a call for the classifier of each state, or none")
+        if self.costs.without_calls().total(self.states[0]) != 0:
             raise ValueError("the root must cost nothing")
         for state, ends in enumerate(self.edges):
             purchases = self.graph.next_states(state)

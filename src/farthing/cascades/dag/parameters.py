@@ -34,6 +34,7 @@ CONSTRAINTS: Final[dict[str, Any]] = {
     "max_bins": [between(2, 255)],
     "policy_estimators": [at_least(1)],
     "policy_depth": [at_least(1)],
+    "evaluation_cost": [NON_NEGATIVE],
     "n_folds": [at_least(2), None],
     "class_weight": CLASS_WEIGHT,
     "random_state": [RANDOM_STATE],
@@ -43,8 +44,9 @@ TEXTS: Final = {
     "parameters": """costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
     budget : float, optional
-        Mean spend of a row, as measured on held-out rows; None means no limit. `at` returns the model for
-        another budget without refitting.""",
+        Mean spend of a row, as measured on held-out rows, by which the trade-off is chosen; None means no
+        limit, and is the model of ``tradeoff``. `at` returns the model for another budget without
+        refitting.""",
     "tradeoffs": """n_tradeoffs : int
         How many larger trade-offs the fit learns policies for as well, over a range that follows from the
         prices and from what all features gain. A budget chooses among them; `path` lists them. With 0 only
@@ -69,6 +71,9 @@ TEXTS: Final = {
         As in `GreedyMiserClassifier`.
     policy_estimators, policy_depth : int
         Maximum number of boosting rounds of a policy, and the depth of its trees.
+    evaluation_cost : float
+        What a row pays for each state whose classifier and policy are evaluated, as a call in the account.
+        States where the policy is the same for every row are passed without one.
     n_folds : int, optional
         Losses at a state are those of classifiers that have not seen the row, and so are the decisions of
         the policies after it; None uses those of the fit itself, which are too good.

@@ -121,6 +121,7 @@ class WeightedGateClassifier(StateGraphClassifier):
         max_bins: int = 255,
         policy_estimators: int = 30,
         policy_depth: int = 3,
+        evaluation_cost: float = 0.0,
         n_folds: int | None = 4,
         class_weight: Any = None,
         random_state: Any = None,
@@ -147,6 +148,7 @@ class WeightedGateClassifier(StateGraphClassifier):
         self.max_bins = max_bins
         self.policy_estimators = policy_estimators
         self.policy_depth = policy_depth
+        self.evaluation_cost = evaluation_cost
         self.n_folds = n_folds
         self.class_weight = class_weight
         self.random_state = random_state

@@ -27,6 +27,7 @@ SLOW = {
     "CSTCRegressor",
     "CronusClassifier",
     "CronusRanker",
+    "DAGClassifier",
     "EdgeClassifier",
     "EdgeRegressor",
 }
@@ -83,6 +84,7 @@ SMALL_AT_DEFAULTS = {
     "PipelineRegressor",
     "PrunedForestClassifier",
     "RandomOrderClassifier",
+    "WeightedGateClassifier",
 }
 
 # Every row is walked by a model per class.

@@ -11,9 +11,9 @@ from sklearn.linear_model import LinearRegression
 from tests.quadrants import quadrants
 
 from farthing.cascades import ASTCClassifier, ASTCRegressor
-from farthing.cascades.astc.forward_regression import ForwardRegression
 from farthing.cascades.score_tree.routing import halving_threshold
 from farthing.costs import CostSheet
+from farthing.learning.forward_regression import ForwardRegression
 
 
 def correlated(n_rows: int, n_columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

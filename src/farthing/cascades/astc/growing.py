@@ -10,12 +10,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.cascades.astc.forward_regression import ForwardRegression
 from farthing.cascades.astc.node_fit import FittedNode, NodeRows, fit_node
 from farthing.cascades.astc.selection import select_columns
 from farthing.cascades.score_tree.tree import NO_CHILD, ScoreTree
 from farthing.costs import CostSheet, RowLedger
 from farthing.deadline import check_deadline
+from farthing.learning.forward_regression import ForwardRegression
 from farthing.learning.linear_design import LinearDesign
 from farthing.typing import Floats
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from farthing.typing import Floats
 
-# A term whose part outside the span of those taken has less than this share of its squared norm is dependent.
-_DEPENDENT: Final = 1e-10
+DEPENDENT: Final = 1e-10
+"""A term whose part outside the span of those taken has less than this share of its squared norm is dependent."""
 # Digits of a gain, as a share of the variance. The rest is rounding error: where one residual is left, every
 # column explains all of it, and which is taken must not depend on the order of the sums.
 _DIGITS: Final = 10
@@ -76,7 +76,7 @@ class ForwardRegression:
             return np.zeros(len(self._places))
         norms = np.diag(self._products)
         along = self._along**2
-        free = norms > _DEPENDENT * self._starts
+        free = norms > DEPENDENT * self._starts
         gains = np.zeros(len(self._places))
         for column, places in enumerate(self._places):
             if len(places) == 1 and free[places[0]]:
@@ -88,13 +88,13 @@ class ForwardRegression:
     def take(self, column: int) -> None:
         """Add a column to those that explain the target."""
         for place in self._places[column].tolist():
-            if self._products[place, place] > _DEPENDENT * self._starts[place]:
+            if self._products[place, place] > DEPENDENT * self._starts[place]:
                 self._remove(place)
 
     def _joint_gain(self, places: NDArray[np.int64]) -> float:
         """Return the variance that several terms explain together."""
         sizes, vectors = np.linalg.eigh(self._products[np.ix_(places, places)])
-        kept = sizes > _DEPENDENT * sizes[-1]
+        kept = sizes > DEPENDENT * sizes[-1]
         return float((((vectors.T @ self._along[places])[kept] ** 2) / sizes[kept, np.newaxis]).sum())
 
     def _remove(self, place: int) -> None:

@@ -72,4 +72,6 @@ def grid(context: SweepContext) -> dict[str, list[Any]]:
     return {
         "tradeoff": [share / unit for share in (0.003, 0.01, 0.03, 0.1)],
         "learners": ["columns", "trees"],
+        # Deep trees test so many features that they are bought all together or not at all.
+        "max_depth": [2],
     }

@@ -227,11 +227,17 @@ def documents(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, np.digitize(X[:, 0] + 0.7 * X[:, 1] + 0.5 * random.normal(size=600), [0.3, 1.0, 1.8]), qid
 
 
-@pytest.mark.parametrize("relevant", [None, 2])
-def test_the_ranker_puts_rejected_documents_last(relevant: float | None) -> None:
+def test_a_weight_of_positives_needs_a_grade_from_which_they_are() -> None:
+    X, grades, qid = documents(8)
+    with pytest.raises(ValueError, match="relevant_grade"):
+        CronusRanker(positive_weight=2.0).fit(X, grades, qid)
+
+
+@pytest.mark.parametrize(("relevant", "weight"), [(None, 1.0), (2, 3.5)])
+def test_the_ranker_puts_rejected_documents_last(relevant: float | None, weight: float) -> None:
     X, grades, qid = documents(9)
     model = CronusRanker(
-        [1.0, 3.0, 1.0, 1.0], relevant_grade=relevant, positive_weight=3.5, tradeoff=0.01, n_estimators=12,
+        [1.0, 3.0, 1.0, 1.0], relevant_grade=relevant, positive_weight=weight, tradeoff=0.01, n_estimators=12,
         max_depth=2, n_stages=3, max_cycles=2, reject_fraction=0.3,
     ).fit(X, grades, qid)  # fmt: skip
     new, truth, queries = documents(10)

@@ -67,9 +67,9 @@ class CronusBase(LearnerMixin):
     max_cycles: int
     tol: float
 
-    def _cascade(self, documents: Weighed, held: Weighed) -> ScoreTree:
+    def _cascade(self, learned: Weighed, held: Weighed) -> ScoreTree:
         """Learn a cascade; of those after each cycle return the best for held-out rows, at exact prices."""
-        rows, target, omega = documents.rows, documents.target, documents.omega
+        rows, target, omega = learned.rows, learned.target, learned.omega
         with one_blas_thread():
             terms, learners = self.learned_terms(replace(rows, weights=omega), target[:, np.newaxis])
             sparsity = np.full(self.n_stages, float(self.sparsity))

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from farthing.base import SweepContext
 from farthing.base.parameters import FRACTION, NON_NEGATIVE, POSITIVE, at_least, between
+from farthing.costs import per_price
 from farthing.learning.learner_terms import LEARNER_CONSTRAINTS, LEARNER_TEXTS
 
 CONSTRAINTS: Final[dict[str, Any]] = {
@@ -51,8 +52,9 @@ tol : float
     falls. The norm charges little for a stage of small scores, which can still reject by a steep sigmoid;
     cycles over the stages tend to shrink them. So of the start and the cascades after each cycle, the one is
     kept whose squared error plus ``tradeoff`` times the exact mean price is least. All that an active tree
-    may test is bought before the stage is evaluated. Coefficients of less than a hundredth of the largest are
-    set to zero, since smooth norms only come near it.""",
+    may test is bought before the stage is evaluated; where prices matter, trees of depth 1 or 2 leave more to
+    choose from than deep ones. Coefficients of less than a hundredth of the largest are set to zero, since
+    smooth norms only come near it.""",
     "references": """Chen, Xu, Weinberger, Chapelle, Kedem: Classifier Cascade for Minimizing Feature
     Evaluation Cost. AISTATS 2012.""",
 }
@@ -72,4 +74,9 @@ SMALL: Final[dict[str, Any]] = {
 def grid(context: SweepContext) -> dict[str, list[Any]]:
     """Return the settings that a sweep tries: a feature of the mean price should cost parts of the loss."""
     unit = context.mean_price or 1.0
-    return {"tradeoff": [share / unit for share in (0.001, 0.003, 0.01, 0.03)], "n_stages": [1, 4]}
+    return {
+        "tradeoff": [float(per_price(share, unit)) for share in (0.003, 0.01, 0.03, 0.1, 0.3)],
+        "n_stages": [1, 4],
+        # Deep trees test so many features that they are bought all together or not at all.
+        "max_depth": [2],
+    }

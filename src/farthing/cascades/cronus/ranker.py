@@ -34,7 +34,7 @@ class CronusRanker(RankerMixin, CronusBase, ContractRegressor):
         Documents of at least this grade are positive, as in the paper, and the others negative. None
         regresses on the grades, in units of their standard deviation.
     positive_weight : float
-        Weight of a positive document in the loss, omega; 3.5 in the paper.
+        Weight of a positive document in the loss, omega; 3.5 in the paper. It needs ``relevant_grade``.
     k : int
         Number of documents of a query that count in `score`.
     {parameters}
@@ -132,6 +132,10 @@ class CronusRanker(RankerMixin, CronusBase, ContractRegressor):
 
     def _learn(self, rows: TrainingSet) -> CronusRankerModel:
         rows = merged_rows(rows)
+        if self.relevant_grade is None and self.positive_weight != 1:
+            raise ValueError(
+                f"positive_weight={self.positive_weight} needs relevant_grade, which says what is positive"
+            )
         target, factors = np.asarray(rows.target, dtype=np.float64), np.ones(len(rows))
         if self.relevant_grade is None:
             mean, spread = _moments(target, rows)

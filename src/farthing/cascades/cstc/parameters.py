@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from farthing.base import SweepContext
 from farthing.base.parameters import FRACTION, NON_NEGATIVE, POSITIVE, RANDOM_STATE, at_least, between
+from farthing.costs import per_price
 from farthing.learning.learner_terms import LEARNER_CONSTRAINTS, LEARNER_TEXTS
 
 CONSTRAINTS: Final[dict[str, Any]] = {
@@ -70,6 +71,8 @@ def grid(context: SweepContext) -> dict[str, list[Any]]:
     """Return the settings that a sweep tries: a feature of the mean price should cost parts of the loss."""
     unit = context.mean_price or 1.0
     return {
-        "tradeoff": [share / unit for share in (0.003, 0.01, 0.03, 0.1)],
+        "tradeoff": [float(per_price(share, unit)) for share in (0.003, 0.01, 0.03, 0.1)],
         "learners": ["columns", "trees"],
+        # Deep trees test so many features that they are bought all together or not at all.
+        "max_depth": [2],
     }

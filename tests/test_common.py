@@ -30,6 +30,7 @@ SLOW = {
     "DAGClassifier",
     "EdgeClassifier",
     "EdgeRegressor",
+    "WeightedGateClassifier",
 }
 # The first two fit all other methods, for eight seconds on a small table; the others fit dozens of boosters.
 # At their defaults they are fitted once, and the checks that fit again are left to the trial settings.
@@ -84,11 +85,10 @@ SMALL_AT_DEFAULTS = {
     "PipelineRegressor",
     "PrunedForestClassifier",
     "RandomOrderClassifier",
-    "WeightedGateClassifier",
 }
 
-# Every row is walked by a model per class.
-ALWAYS_SMALL = {"OneVsRestClassifier"}
+# Every row is walked by a model per class. The gate has the model of DAGClassifier, checked on all tables.
+ALWAYS_SMALL = {"OneVsRestClassifier", "WeightedGateClassifier"}
 
 # What scikit-learn's checks find at the defaults of these classes; at their first trial settings they pass.
 KNOWN_FAILURES = {

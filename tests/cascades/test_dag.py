@@ -42,6 +42,7 @@ def memorising(policy: str, tradeoff: float, **settings) -> DAGClassifier:
         PRICES,
         tradeoff=tradeoff,
         n_tradeoffs=0,
+        loss="error",
         policy=policy,
         state_classifier=LookupClassifier(),
         policy_learner=learner,
@@ -143,7 +144,8 @@ SHEET = CostSheet({"a": 1.0, "b": 1.0, "c": 0.0, "d": 0.5, "e": 2.0}, groups={"l
 @pytest.mark.parametrize("policy_learner", [None, "linear", DecisionTreeClassifier(max_depth=2)])
 def test_a_policy_reads_only_what_its_state_owns(policy_learner) -> None:
     X, y = mixed()
-    model = DAGClassifier(SHEET, tradeoff=0.01, policy_learner=policy_learner, **FAST).fit(X, y)
+    given = {"policy": "filter_tree", "policy_learner": policy_learner}
+    model = DAGClassifier(SHEET, tradeoff=0.01, **given, **FAST).fit(X, y)
     fitted, random = model.fitted_, np.random.default_rng(0)
     values = fitted.schema.encode(X).values
     n_learned = 0
@@ -368,10 +370,11 @@ def test_bad_parameters_are_named(settings: dict, message: str) -> None:
 
 
 FITS = {
-    "trees": {},
-    "linear": {"state_classifier": "linear", "policy_learner": "linear"},
-    "quadratic": {"state_classifier": "quadratic", "policy": "regression", "policy_learner": "linear"},
+    "trees": {"policy": "filter_tree", "policy_learner": None},
+    "linear": {"policy": "filter_tree", "state_classifier": "linear"},
+    "quadratic": {"state_classifier": "quadratic"},
     "scikit-learn": {
+        "policy": "filter_tree",
         "state_classifier": GaussianNB(),
         "policy_learner": LogisticRegression(),
     },
@@ -405,7 +408,7 @@ def test_budgets_refusals_and_files(name: str, tmp_path) -> None:
 def test_validation_rows_have_the_spends_of_the_path() -> None:
     X, y = mixed()
     rows = X.iloc[:50], y[:50]
-    model = DAGClassifier(SHEET, 2.0, **FAST).fit(X.iloc[50:], y[50:], validation=rows)
+    model = DAGClassifier(SHEET, 2.0, loss="error", **FAST).fit(X.iloc[50:], y[50:], validation=rows)
     for point, (spend, risk) in enumerate(zip(model.path_spend_, model.path_risk_, strict=True)):
         at = model.variant({}, model.fitted_.at_point(point))
         assert at.spend(rows[0]).mean() == pytest.approx(spend)
@@ -420,8 +423,8 @@ def test_the_loss_of_the_path_is_out_of_fold() -> None:
     """Labels that are noise: a fit that judged itself would buy features that bring nothing."""
     random = np.random.default_rng(0)
     X, y = random.normal(size=(200, 3)), random.integers(0, 2, size=200)
-    settings = {"tradeoff": 0.15, "n_tradeoffs": 0, "n_estimators": 20, "random_state": 0}
-    honest = DAGClassifier(np.ones(3), **settings).fit(X, y)
+    settings = {"tradeoff": 0.15, "n_tradeoffs": 0, "n_estimators": 20, "loss": "error"}
+    honest = DAGClassifier(np.ones(3), random_state=0, **settings).fit(X, y)
     naive = DAGClassifier(np.ones(3), n_folds=None, **settings).fit(X, y)
     assert honest.spend(X).mean() < 0.3 < naive.spend(X).mean()
     assert naive.path_risk_[0] < 0.3 < honest.path_risk_[0]

@@ -122,7 +122,7 @@ class BackwardPass:
     policy_learner : PolicyLearner
     rule : Rule
         How costs become binary problems or regressions.
-    loss : {"error", "log_loss"}
+    loss : {"error", "probability", "log_loss"}
         What stopping costs.
     reads_scores : bool
         Whether policies also read the probabilities of their state's classifier.

@@ -23,28 +23,29 @@ _N_SUBSETS: Final = 4
 
 
 @register(
-    grid={"loss": ["error", "log_loss"]},
+    grid={"policy_learner": ["linear", None]},
     auto=False,
     trials=[
         {
             "tradeoff": 0.02,
-            "n_tradeoffs": 1,
-            "policy": "regression",
-            "policy_learner": "linear",
+            "n_tradeoffs": 0,
+            "loss": "error",
             "state_classifier": "linear",
-            "n_folds": 2,
-            "n_subsets": 2,
+            "n_folds": None,
+            "n_subsets": 1,
             "subset_share": 0.6,
         },
         {
             "tradeoff": 0.01,
             "n_tradeoffs": 1,
+            "policy": "filter_tree",
+            "policy_learner": None,
             "n_estimators": 3,
             "max_depth": 2,
             "policy_estimators": 3,
             "evaluation_cost": 0.2,
             "n_folds": 2,
-            "n_subsets": 3,
+            "n_subsets": 2,
         },
     ],
 )
@@ -95,8 +96,10 @@ class DAGClassifier(StateGraphClassifier):
     At prediction a sensor is bought whole or not at all: under a hard budget those that a row cannot pay for
     are no actions. A refused column is missing.
 
-    Where the paper leaves a point open: losses and decisions are out of fold, the gain of a subset is per
-    unit of price, and policies read the probabilities of their state, which the paper's do not.
+    Where the paper leaves a point open: losses and decisions are out of fold, and the gain of a subset is per
+    unit of price. Policies read the probabilities of their state, which the paper's do not. The paper has
+    ``loss="error"`` and, it seems, ``policy="filter_tree"``; the defaults were a little more accurate, and
+    faster, on samples of covtype and adult.
 
     References
     ----------
@@ -130,10 +133,10 @@ class DAGClassifier(StateGraphClassifier):
         subset_share: float = 0.5,
         tradeoff: float = 0.0,
         n_tradeoffs: int = 8,
-        loss: str = "error",
-        policy: str = "filter_tree",
+        loss: str = "probability",
+        policy: str = "regression",
         state_classifier: Any = None,
-        policy_learner: Any = None,
+        policy_learner: Any = "linear",
         scores_in_policy: bool = True,
         n_estimators: int = 100,
         n_iter_no_change: int | None = 5,

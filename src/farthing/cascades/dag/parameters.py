@@ -19,7 +19,7 @@ from farthing.base.parameters import (
 CONSTRAINTS: Final[dict[str, Any]] = {
     "tradeoff": [NON_NEGATIVE],
     "n_tradeoffs": [at_least(0)],
-    "loss": [one_of("error", "log_loss")],
+    "loss": [one_of("error", "probability", "log_loss")],
     # A name, or an estimator, which is checked where it is used.
     "state_classifier": ANY_OR_NONE,
     "policy_learner": ANY_OR_NONE,
@@ -51,15 +51,16 @@ TEXTS: Final = {
         How many larger trade-offs the fit learns policies for as well, over a range that follows from the
         prices and from what all features gain. A budget chooses among them; `path` lists them. With 0 only
         the threshold between stopping and going on is moved for a budget.
-    loss : {"error", "log_loss"}
-        What stopping costs: whether the label is wrong, or the log loss.""",
+    loss : {"error", "probability", "log_loss"}
+        What stopping costs: whether the label is wrong, the probability that the classifier gives to wrong
+        labels, which is less noisy, or the log loss.""",
     "learners": """state_classifier : classifier, "linear", "quadratic" or None
         What classifies at a state: copies of a scikit-learn classifier; logistic regressions on standardised
         columns, or on these, their squares and their products; None means boosted trees. Each is fitted on
         all rows, not only on those that get there.
     policy_learner : estimator, "linear" or None
         What policies are learned with: copies of a scikit-learn classifier that takes ``sample_weight`` (of a
-        regressor with ``policy="regression"``), linear models, or boosted trees.
+        regressor with ``policy="regression"``), or linear models; None means boosted trees.
     scores_in_policy : bool
         Whether a policy reads the probabilities of its state's classifier, too, which depend on nothing but
         what the state owns.

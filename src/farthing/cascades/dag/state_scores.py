@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, TypeAlias
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.typing import Floats
-
-LossName: TypeAlias = Literal["error", "log_loss"]
 
 # A class is never less likely than this to the log loss.
 _LEAST: Final = 1e-6
@@ -34,8 +32,8 @@ def stopping_losses(probabilities: Floats, target: NDArray[np.int64], loss: str)
     probabilities : ndarray of float64, shape (n_rows, n_classes)
     target : ndarray of int64, shape (n_rows,)
         Codes of the classes.
-    loss : {"error", "log_loss"}
-        Whether the label is wrong, or the log loss in nats.
+    loss : {"error", "probability", "log_loss"}
+        Whether the label is wrong, the probability of the other labels, or the log loss in nats.
 
     Examples
     --------
@@ -45,4 +43,6 @@ def stopping_losses(probabilities: Floats, target: NDArray[np.int64], loss: str)
     if loss == "error":
         return np.asarray(np.argmax(probabilities, axis=1) != target, dtype=np.float64)
     own = probabilities[np.arange(len(target)), target]
+    if loss == "probability":
+        return np.asarray(1 - own)
     return np.asarray(-np.log(np.maximum(own, _LEAST)))

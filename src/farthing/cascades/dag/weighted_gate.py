@@ -23,7 +23,7 @@ from farthing.costs import CostsLike
     trials=[
         {
             "tradeoff": 0.01,
-            "n_tradeoffs": 2,
+            "n_tradeoffs": 0,
             "loss": "error",
             "state_classifier": "quadratic",
             "policy_learner": "linear",

@@ -28,7 +28,7 @@ DEPTHS: Final = (2, 3, 4, 5)
 PARTS: Final = (0.3, 1.0)
 COLUMN_TRADEOFFS: Final = (0.3, 0.1, 0.03, 0.01, 0.003, 0.001, 3e-4, 1e-4)
 # CSTC over trees: depth of the trees, and the trade-off.
-TREES: Final = ((1, 0.1), (1, 0.03), (2, 0.1), (2, 0.02))
+TREES: Final = ((1, 0.1), (2, 0.1), (2, 0.02))
 
 SETTINGS: Final[dict[str, tuple[Setting, ...]]] = {
     BUDGET_RF: tuple({"alpha": float(alpha)} for alpha in ALPHAS),

@@ -100,7 +100,7 @@ def _by_name(problem: Problem, X: Any) -> dict[str, list[Any]]:
 
 @model_check("one truth: a refused feature is free and not asked again")
 def _check_refusals(model: Any, problem: Problem) -> None:
-    untouched = model.walk().decision
+    untouched, sheet = model.walk().decision, sheet_of(model, problem)
     for row in range(len(problem.fresh)):
         for kept in (problem.names[::2], problem.names[1::2], ()):
             told = source_of(model, problem, row)
@@ -108,7 +108,6 @@ def _check_refusals(model: Any, problem: Problem) -> None:
             walk = model.walk()
             run_to_end(walk, source)
             decision = walk.decision
-            sheet = sheet_of(model, problem)
             columns = set(decision.acquired).difference(sheet.calls)
             assert columns <= set(kept), f"refused features are in {decision.acquired}"
             due = sheet.total(decision.acquired)
@@ -143,7 +142,7 @@ def _check_no_rows(model: Any, problem: Problem) -> None:
 
 @model_check("one truth: known features are free and not asked")
 def _check_known(model: Any, problem: Problem) -> None:
-    budget, half = 0.5 * problem.total, len(problem.names) // 2
+    budget, half, sheet = 0.5 * problem.total, len(problem.names) // 2, sheet_of(model, problem)
     for row in range(len(problem.fresh)):
         source = source_of(model, problem, row)
         for names in (problem.names[:half], problem.names[half:], problem.names):
@@ -152,7 +151,7 @@ def _check_known(model: Any, problem: Problem) -> None:
             decision = walk.decision
             assert not set(asked) & set(names), f"known features were asked for: {sorted(asked)}"
             assert not set(decision.acquired) & set(names), f"known features are in {decision.acquired}"
-            due = sheet_of(model, problem).total(decision.acquired, owned=names)
+            due = sheet.total(decision.acquired, owned=names)
             assert decision.spent == due, f"{decision.spent} was charged for {due} beside what is known"
             assert within_budget(due, budget), f"{due} is over the budget of the walk"
     assert_raises(ValueError, partial(model.walk, known={"x77": 1.0}), "an unknown name", "x77")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -24,14 +25,17 @@ def join_arrays(forests: Sequence[Forest]) -> dict[str, Any]:
     forests : sequence of Forest
         One or more, of the same table and outputs.
     """
-    first = forests[0]
+    names = ("n_features", "n_outputs", "width", "comparator", "dtype")
+    shared, first = attrgetter(*names), forests[0]
+    expected = shared(first)
     for other in forests[1:]:
-        for name in ("n_features", "n_outputs", "width", "comparator", "dtype"):
-            if getattr(other, name) != getattr(first, name):
-                raise ValueError(
-                    f"cannot join forests of different {name}: "
-                    f"{getattr(first, name)!r} and {getattr(other, name)!r}"
-                )
+        if shared(other) != expected:
+            name, mine, its = next(
+                (name, mine, its)
+                for name, mine, its in zip(names, expected, shared(other), strict=True)
+                if mine != its
+            )
+            raise ValueError(f"cannot join forests of different {name}: {mine!r} and {its!r}")
         widths = other.category_widths
         # The trees of one grower share the array.
         if widths is not first.category_widths and not np.array_equal(widths, first.category_widths):

@@ -40,9 +40,9 @@ these votes in place of those that cannot be bought.
   g = n S / (S_left + n S), where S is the sum of the spreads of the open units, S_left what will not be
   bought of it in the end, and n the number of further draws, both by mean prices. With equal spreads and
   prices this is simple random sampling: n of N units, and each weight is N / n.
-- A unit whose expected number of draws is at least one is bought at once, with weight one, as long as all
-  other open units can still be bought after it: a take-all stratum.
-- Votes that cost nothing more count at once, and so do all as soon as all open units are affordable.
+- A unit whose expected number of draws is at least one is bought without a draw, so that r(s) is its votes
+  plus r(s_u), as long as all other open units can still be bought after it: a take-all stratum.
+- Votes that cost nothing more are added in the same way, and so are all once all open units are affordable.
 
 **Values that are not there.** A missing value is paid for, and the learner votes with it. A refused column
 costs nothing, and its learners vote without it: the estimate is unbiased for the full vote of a row that

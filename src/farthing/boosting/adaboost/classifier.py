@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from farthing.base import TrainingSet, ladder, register
 from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, at_least, between
 from farthing.costs import CostsLike
-from farthing.learning.voting import vote_prior
+from farthing.learning.voting import vote_prior, vote_targets
 from farthing.learning.voting.stump_rounds import StumpRounds
 from farthing.learning.voting.tree_vote_model import TreeVoteClassifier, TreeVoteModel, vote_fields
 
@@ -52,12 +52,19 @@ class AdaBoostModel(TreeVoteModel):
     ],
 )
 class AdaBoostClassifier(TreeVoteClassifier):
-    """AdaBoost of stumps or small trees, for two classes, cost-blind.
+    """AdaBoost of stumps or small trees, cost-blind.
 
     Each round takes the weak learner with the largest edge under the current weights, found exactly (see
     `farthing.learning.voting.stump_rounds.StumpRounds`), gives it the voting weight
     alpha = 1/2 ln((1 + edge)/(1 - edge)) and multiplies the weight of each row by exp(-alpha y h(x)). The
     share of training weight that is misclassified is at most the product over the rounds of sqrt(1 - edge^2).
+
+    On K > 2 classes this is AdaBoost.MH (Schapire and Singer, 1999), one-vs-rest votes in one learner: each
+    leaf votes +1 or -1 on every class, the distribution is over pairs of a row and a class (see
+    `farthing.learning.voting.vote_targets`), and the class with the largest vote wins. So one purchase serves
+    all classes, and a learner has one edge, one weight and one price, as with two classes. SAMME (Zhu et al.,
+    2009) has that, too, but its exponential loss does not bound the error: here the share that is
+    misclassified is at most sqrt(K - 1) times the same product.
 
     Unless ``intercept`` is False, a constant vote is among the learners: a stump beyond the last threshold,
     which needs no feature.
@@ -92,7 +99,8 @@ class AdaBoostClassifier(TreeVoteClassifier):
     Attributes
     ----------
     forest_ : Forest
-        One tree per round, with leaves of -1 and +1; other nodes are 0.
+        One tree per round, with leaves of -1 and +1, one entry per class if there are more than two; other
+        nodes are 0.
     estimator_weights_ : ndarray of float64, shape (n_trees,)
         The voting weight of each tree, a multiple of 2**-32.
     edges_ : ndarray of float64, shape (n_rounds_done,)
@@ -156,8 +164,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
 
     def _learn(self, rows: TrainingSet) -> AdaBoostModel:
         threads, prior = self.n_threads(), vote_prior(rows)
-        labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
-        rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
+        rounds = StumpRounds(rows.bins(self.max_bins, threads), *vote_targets(rows), threads)
         rounds.run(
             # argmax breaks ties by position: first the constant vote, which is free, then the earlier column.
             lambda edges: int(np.argmax(edges)),

@@ -30,6 +30,11 @@ class AdaBoostModel(TreeVoteModel):
 
     edges: NDArray[np.float64]
 
+    @property
+    def round_edges(self) -> NDArray[np.float64]:
+        """The edges."""
+        return self.edges
+
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
         super().check()

@@ -14,11 +14,18 @@ from sklearn.utils.validation import check_is_fitted
 from farthing.base import BudgetKind, SweepContext, TrainingSet, register
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, SHARE, at_least, between, one_of
-from farthing.boosting.adaboost_bt.purchases import PATH_COLUMNS, HybridPurchases, Purchases
+from farthing.boosting.adaboost_bt.purchases import (
+    PATH_COLUMNS,
+    PRICES,
+    HybridPurchases,
+    Price,
+    Purchases,
+)
 from farthing.boosting.adaboost_bt.selection_rules import RULES, Rule, greedy, smoothed
+from farthing.boosting.adaboost_bt.tree_candidates import TreeCandidates, columns_of
 from farthing.costs import CostSheet, CostsLike, RowLedger
-from farthing.learning.voting import vote_prior
-from farthing.learning.voting.stump_rounds import StumpRounds
+from farthing.learning.voting import vote_prior, vote_targets
+from farthing.learning.voting.stump_rounds import Choice, Learner, StumpRounds
 from farthing.learning.voting.tree_vote_model import TreeVoteClassifier, TreeVoteModel, vote_fields
 
 
@@ -37,6 +44,11 @@ class AdaBoostBTModel(TreeVoteModel):
 
     path: dict[str, NDArray[Any]]
     n_nested: int | None
+
+    @property
+    def round_edges(self) -> NDArray[np.float64]:
+        """The edges of the path."""
+        return self.path["edge"]
 
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
@@ -70,19 +82,29 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
     rank=4,
     time_rank=2,
     trials=[
+        {"budget": 4.0, "rule": "greedy", "price": "marginal", "max_depth": 2, "n_estimators": 15},
         {"budget": 3.0, "rule": "smoothed", "tau": 0.5, "n_estimators": 40, "exhaust": False},
         {"budget": 4.0, "rule": "hybrid", "n_estimators": 40},
         {"budget": 5.0, "rule": "speedboost", "n_estimators": 40, "curtail": True, "intercept": False},
     ],
 )
 class AdaBoostBTClassifier(TreeVoteClassifier):
-    """AdaBoost of stumps that pays for features during training and stops when the budget is spent.
+    """AdaBoost of stumps or small trees that pays for features in training and stops at the budget.
 
     What one learner buys is owned by the whole model, so no row ever pays more than the budget. A rule weighs
-    the edge of a learner against the cost of its feature. A feature that is owned keeps its own cost there,
-    since a price of zero would win in every round; only the account uses the unpaid part. The shared cost of
-    a group counts until it is paid. A free learner is preferred to a paid one only if its edge is at least as
+    the edge of a learner against the cost of its features. With ``price="own"``, as in the paper, a feature
+    that is owned keeps its own cost there, since a price of zero would win in every round; only the account
+    uses the unpaid part. The shared cost of a group counts until it is paid. With ``price="marginal"`` only
+    the unpaid part counts: learners on owned features are judged by their edge alone, the others by what they
+    still cost. In either case a free learner is preferred to a paid one only if its edge is at least as
     large.
+
+    With ``max_depth`` above 1, each round chooses among all stumps and a few trees, grown with penalties on
+    what is unpaid; see `farthing.boosting.adaboost_bt.tree_candidates`. A tree costs all features that it
+    tests.
+
+    More than two classes are boosted as in `AdaBoostClassifier`, with one edge and one price per learner, so
+    that the rules, which lower the product of sqrt(1 - edge^2), are the same.
 
     Parameters
     ----------
@@ -95,6 +117,10 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         ``threshold`` times the best of the first round, then smoothed. A callable takes edge and cost, arrays
         over the candidates, and spent, a number, and returns one score per candidate, of which the largest
         wins; a model with a callable cannot be saved.
+    price : {"own", "marginal"}
+        What a rule weighs: the cost of a learner's features, bought or not, or what is unpaid of it.
+    max_depth : int
+        1 for stumps, up to 3 for trees.
     tau : float
         Factor of the spend so far in "smoothed", and so in "hybrid"; between 0 and 1.
     threshold : float
@@ -122,13 +148,14 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
     Attributes
     ----------
     forest_ : Forest
-        One stump per round, with leaves of -1 and +1; other nodes are 0.
+        One tree per round, with leaves of -1 and +1, one entry per class if there are more than two; other
+        nodes are 0.
     estimator_weights_ : ndarray of float64, shape (n_trees,)
-        The voting weight of each stump, a multiple of 2**-32.
+        The voting weight of each tree, a multiple of 2**-32.
     path_ : dict of str to ndarray, each of shape (n_rounds_done,)
-        One entry per round: ``round`` (from 1), ``feature`` (its name, "" for the constant vote), ``edge``,
-        ``cost`` (the one that the rule weighed), ``spent`` (by all rounds so far) and ``left`` (of the
-        budget).
+        One entry per round: ``round`` (from 1), ``feature`` (its name, "" for the constant vote, names joined
+        by " + " for a tree), ``edge``, ``cost`` (the one that the rule weighed), ``spent`` (by all rounds so
+        far) and ``left`` (of the budget).
     order_ : ndarray of int64 or None
         With ``curtail``, the columns in the order in which they are asked for.
 
@@ -150,6 +177,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "class_weight": CLASS_WEIGHT,
         "rule": [one_of(*RULES, "hybrid"), callable],
+        "price": [one_of(*PRICES)],
+        "max_depth": [between(1, 3)],
         "tau": [SHARE],
         "threshold": [SHARE],
         "n_estimators": [at_least(1)],
@@ -164,6 +193,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         *,
         budget: float | None = None,
         rule: Literal["basic", "greedy", "smoothed", "speedboost", "hybrid"] | Rule = "smoothed",
+        price: Price = "own",
+        max_depth: int = 1,
         tau: float = 1.0,
         threshold: float = 0.1,
         n_estimators: int = 500,
@@ -177,6 +208,8 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
     ) -> None:
         self.budget = budget
         self.rule = rule
+        self.price = price
+        self.max_depth = max_depth
         self.tau = tau
         self.threshold = threshold
         self.n_estimators = n_estimators
@@ -241,12 +274,12 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
 
     def _learn(self, rows: TrainingSet) -> AdaBoostBTModel:
         threads, prior, cap = self.n_threads(), vote_prior(rows), self.hard_cap()
-        labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
-        rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
+        rounds = StumpRounds(rows.bins(self.max_bins, threads), *vote_targets(rows), threads)
         purchases = self._purchases(rows.costs, cap)
         # `choose` is steps 4 to 7 of algorithm 1, `StumpRounds` steps 8 and 9. Step 9 as printed, D exp(alpha
         # y h), has a sign error: it would raise the weights of the rows that are classified correctly.
-        rounds.run(purchases.choose, n_rounds=self.n_estimators, intercept=self.intercept)
+        choose = purchases.choose if self.max_depth == 1 else self._choice(rows, rounds, purchases)
+        rounds.run(choose, n_rounds=self.n_estimators, intercept=self.intercept)
         ensemble = vote_fields(
             rounds.forest(),
             np.array(rounds.alphas),
@@ -262,6 +295,31 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
             n_nested=self._n_nested(purchases, len(rounds.edges)),
         )
 
+    def _choice(self, rows: TrainingSet, rounds: StumpRounds, purchases: Purchases) -> Choice:
+        """Return the choice of each round among stumps and trees."""
+        threads = self.n_threads()
+        candidates = TreeCandidates(
+            rows.bins(self.max_bins, threads),
+            rows.costs,
+            rows.weights,
+            max_depth=self.max_depth,
+            n_outputs=rounds.n_outputs,
+            n_threads=threads,
+        )
+
+        def choose(edges: NDArray[np.float64]) -> Learner | None:
+            # Trees depend on the budget only after it has refused a learner: the rounds before that are those
+            # of any larger budget; see `at`.
+            refused = purchases.n_before_refusal is not None
+            trees = candidates.grow(rounds, edges, purchases.ledger, affordable=refused)
+            found = [rounds.edge(tree.votes) for tree in trees]
+            place = purchases.choose(np.append(edges, found), [columns_of(tree.tree) for tree in trees])
+            if place is None:
+                return None
+            return rounds.learner(place) if place < len(edges) else trees[place - len(edges)]
+
+        return choose
+
     def _n_nested(self, purchases: Purchases, n_rounds: int) -> int | None:
         if callable(self.rule):  # it may have a state of its own
             return None
@@ -271,9 +329,16 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         later = partial(smoothed, tau=self.tau)
         if self.rule == "hybrid":
             return HybridPurchases(
-                costs, budget, greedy, later=later, threshold=self.threshold, exhaust=self.exhaust
+                costs,
+                budget,
+                greedy,
+                later=later,
+                threshold=self.threshold,
+                exhaust=self.exhaust,
+                price=self.price,
             )
+        options: dict[str, Any] = {"exhaust": self.exhaust, "price": self.price}
         if callable(self.rule):
-            return Purchases(costs, budget, self.rule, exhaust=self.exhaust, rescale=False)
+            return Purchases(costs, budget, self.rule, rescale=False, **options)
         rule = later if self.rule == "smoothed" else RULES[self.rule]
-        return Purchases(costs, budget, rule, exhaust=self.exhaust)
+        return Purchases(costs, budget, rule, **options)

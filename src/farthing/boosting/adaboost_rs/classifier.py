@@ -14,11 +14,11 @@ from farthing.base import BudgetKind, TrainingSet, register
 from farthing.base.inputs import check_caps, check_seeds
 from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, RANDOM_STATE, at_least, between, one_of
 from farthing.boosting.adaboost import AdaBoostClassifier
-from farthing.boosting.adaboost_rs import margin_bounds as bounds
 from farthing.boosting.adaboost_rs.model import MAX_SAMPLES, AdaBoostRSModel
 from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, Sampling, full_vote
 from farthing.costs import CostsLike
 from farthing.learning.voting import BinaryVoteClassifier, learn_votes, vote_prior
+from farthing.learning.voting import margin_bounds as bounds
 from farthing.table import encode
 
 # Rows whose votes are held at one time.

@@ -94,6 +94,8 @@ class StumpRounds:
     ) -> None:
         self.alphas: list[float] = []
         self.edges: list[float] = []
+        #: Votes per leaf: 1, or one for each class.
+        self.n_outputs = 1 if labels.ndim == 1 else labels.shape[1]
         self._bins = bins
         self._learners: list[Learner] = []
         self._core: Booster | ClassBooster
@@ -102,8 +104,9 @@ class StumpRounds:
         else:
             # The weight of a row, which its cases share; see `vote_targets`.
             covers = weights.sum(axis=1)
-            width = labels.shape[1]
-            self._core = ClassBooster(bins.core, labels.ravel(), weights.ravel(), covers, n_threads, width)
+            self._core = ClassBooster(
+                bins.core, labels.ravel(), weights.ravel(), covers, n_threads, self.n_outputs
+            )
 
     def candidates(self) -> NDArray[np.float64]:
         """Return the edges of the constant vote and of the best stump of each column; see `Choice`."""

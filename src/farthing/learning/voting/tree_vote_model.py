@@ -19,6 +19,7 @@ from farthing.learning.voting.class_curtailment import (
     class_ask_order,
 )
 from farthing.learning.voting.curtailment import CurtailedPolicy, Curtailment, ask_order, check_order
+from farthing.learning.voting.margin_bounds import low_margin_bound
 from farthing.learning.voting.vote_model import VoteClassifier, VoteModel
 from farthing.table import Schema, encode
 from farthing.trees import Forest, Predictor
@@ -99,6 +100,11 @@ class TreeVoteModel(TreeModel, VoteModel):
         if self.order is not None and self.forest.n_outputs > 1 and self.class_curtailment.is_constant:
             return outputs
         return super().settle(outputs, looked)
+
+    @property
+    def round_edges(self) -> NDArray[np.float64]:
+        """The edge of each learner when it was chosen, shape (n_rounds_done,)."""
+        raise NotImplementedError
 
     @property
     def passes_all_trees(self) -> bool:
@@ -200,6 +206,48 @@ class TreeVoteClassifier(VoteClassifier):
         if len(votes) != len(y):
             raise ValueError(f"X has {len(votes)} rows, y has {len(y)}")
         return np.asarray(vote_margins(votes, np.searchsorted(classes, y)) / weights.sum())
+
+    def training_error_bound(self) -> float:
+        """Bound the share of the training weight that the full vote misclassifies.
+
+        The product over the rounds of sqrt(1 - edge^2) = 2 sqrt(eps (1 - eps)), where eps is the learner's
+        weighted error, times sqrt(K - 1) on K classes. Class weights are part of the training weight.
+
+        Returns
+        -------
+        float
+            At most 1.
+
+        Examples
+        --------
+        >>> from farthing.boosting import AdaBoostClassifier
+        >>> X, y = np.arange(8.0).reshape(-1, 1), np.array([0, 0, 1, 1, 1, 0, 0, 0])
+        >>> model = AdaBoostClassifier(n_estimators=2).fit(X, y)
+        >>> round(model.training_error_bound(), 4), float(np.mean(model.predict(X) != y))
+        (0.75, 0.375)
+        """
+        return self.margin_bound(0.0)
+
+    def margin_bound(self, theta: float) -> float:
+        """Bound the share of the training weight whose margin is at most theta; see `margins`.
+
+        exp(theta sum of alphas) times `training_error_bound` (Huang, Powers and Reyzin 2015, section 5). A
+        small share of low margins bounds the error on new rows, whatever the number of rounds.
+
+        Parameters
+        ----------
+        theta : float
+            Between 0 and 1.
+
+        Returns
+        -------
+        float
+            At most 1.
+        """
+        check_is_fitted(self)
+        edges, weights = self.fitted_.round_edges, self.fitted_.estimator_weights
+        # Without a single round the vote is a constant, which has a weight but no edge.
+        return low_margin_bound(weights[: len(edges)], edges, theta, len(self.fitted_.classes))
 
     def staged_decision_function(self, X: Any) -> Iterator[NDArray[np.float64]]:
         """Yield the vote after each round, shape (n_rows,) or (n_rows, n_classes)."""

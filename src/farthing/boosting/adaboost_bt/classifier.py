@@ -25,6 +25,7 @@ from farthing.boosting.adaboost_bt.selection_rules import RULES, Rule, greedy, s
 from farthing.boosting.adaboost_bt.tree_candidates import TreeCandidates, columns_of
 from farthing.costs import CostSheet, CostsLike, RowLedger
 from farthing.learning.voting import vote_prior, vote_targets
+from farthing.learning.voting.margin_bounds import loss_factors
 from farthing.learning.voting.stump_rounds import Choice, Learner, StumpRounds
 from farthing.learning.voting.tree_vote_model import TreeVoteClassifier, TreeVoteModel, vote_fields
 
@@ -258,6 +259,48 @@ class AdaBoostBTClassifier(TreeVoteClassifier):
         path["left"] = (np.inf if cap is None else cap) - path["spent"]
         part = model.first_rounds(n_rounds, budget=cap, path=path, n_nested=n_rounds)
         return self.variant({"budget": budget, "exhaust": False}, part)
+
+    def training_error_bound(self, *, budget: float | None = None) -> float:
+        """Bound the share of the training weight that the full vote of a budget misclassifies.
+
+        Parameters
+        ----------
+        budget : float, optional
+            As in `at`, whose rounds count; None means all rounds of this model.
+
+        Returns
+        -------
+        float
+            The product over these rounds of sqrt(1 - edge^2), at most 1; see `margin_bound`.
+        """
+        return super().training_error_bound() if budget is None else self.at(budget).training_error_bound()
+
+    def error_bound_forecast(self) -> NDArray[np.float64]:
+        """Return the bound that each round expects at the end of the budget: what its rule minimises.
+
+        Of what is left of the budget, a round expects to afford as many rounds as it costs itself ("greedy",
+        equation 1) or as the rounds so far cost on average ("smoothed", equation 2), all with its own edge.
+        It is a forecast, not a bound; the other rules have that of "greedy".
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rounds_done,)
+        """
+        check_is_fitted(self)
+        model = self.fitted_
+        if model.budget is None:
+            raise ValueError("a forecast needs a budget: what is left of it says how many rounds follow")
+        path = model.path
+        done = np.cumsum(np.log(loss_factors(model.estimator_weights[: len(path["edge"])], path["edge"])))
+        spent = np.append(0.0, path["spent"])[:-1]
+        left = np.maximum(model.budget - spent, 0.0)
+        cost = path["cost"]
+        if self.rule == "smoothed":
+            cost = (self.tau * spent + cost) / path["round"]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Rounds that cost nothing go on for ever, unless they have no edge; one without error needs none.
+            logs = np.where(left > 0, np.log1p(-(path["edge"] ** 2)) * left / (2 * cost), 0.0)
+        return np.asarray(np.exp(np.append(0.0, done)[:-1] + logs))
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield the models of smaller budgets, see `at`; the model itself comes last."""

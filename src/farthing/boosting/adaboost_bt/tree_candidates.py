@@ -5,7 +5,7 @@ trees to try them all (the open question of section 8 of Huang, Powers and Reyzi
 prefers among trees of one price has the largest edge at that price, and growth with a penalty of the
 trade-off times the price gives good trees for one price after another as the trade-off rises. A rule then
 chooses among these trees and all stumps by its own formula, so that its score is never below that of the best
-stump.
+stump. Growth is greedy, so some other tree may score more.
 """
 
 from __future__ import annotations

@@ -123,7 +123,7 @@ def all_trees(X: NDArray[np.float64]) -> dict[frozenset[int], list[NDArray[np.fl
 
 
 def test_the_first_choice_against_all_trees() -> None:
-    """Growth is greedy, so there is no guarantee; but among all trees of two levels the best is mostly found."""
+    """Growth is greedy, so nothing is guaranteed; among all trees of two levels the best is mostly found."""
     shares = []
     for seed in range(20):
         rng = np.random.default_rng(seed)

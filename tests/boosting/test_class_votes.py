@@ -145,7 +145,7 @@ def test_stages_margins_and_files(tmp_path: Path) -> None:
     assert ((margins > 0) == (model.predict(X) == y))[clear].all()
     model.save(tmp_path / "model")
     assert np.array_equal(load(tmp_path / "model").predict_proba(X), model.predict_proba(X))
-    parts = dict((params.get("n_estimators", 15), part) for params, part in model.variants())
+    parts = {params.get("n_estimators", 15): part for params, part in model.variants()}
     assert np.array_equal(parts[5].predict(X), list(model.staged_predict(X))[4])
 
 

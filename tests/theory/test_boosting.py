@@ -82,7 +82,7 @@ def table(seed: int, k: int) -> tuple[NDArray[np.float64], NDArray[np.int64], ND
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10_000), st.integers(1, 3), st.integers(2, 5), st.booleans())
 def test_the_bounds_hold_on_random_tables(seed: int, max_depth: int, k: int, budgeted: bool) -> None:
-    """On the training rows, the measured error and the measured share of low margins are below their bounds."""
+    """On the training rows, the error and the share of low margins are below their bounds."""
     X, y, weights = table(seed, k)
     model: AdaBoostClassifier | AdaBoostBTClassifier = (
         AdaBoostBTClassifier(n_estimators=8, max_depth=max_depth, costs=[3.0, 1.0, 1.0, 0.5], budget=4.0)

@@ -17,8 +17,9 @@ from farthing.boosting.adaboost import AdaBoostClassifier
 from farthing.boosting.adaboost_rs.model import MAX_SAMPLES, AdaBoostRSModel
 from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, Sampling, full_vote
 from farthing.costs import CostsLike
-from farthing.learning.voting import BinaryVoteClassifier, learn_votes, vote_prior
+from farthing.learning.voting import VoteClassifier, learn_votes, vote_prior
 from farthing.learning.voting import margin_bounds as bounds
+from farthing.learning.voting.tree_vote_model import vote_margins
 from farthing.table import encode
 
 # Rows whose votes are held at one time.
@@ -36,7 +37,7 @@ _BLOCK: Final = 1024
         {"sampling": "cost", "n_samples": 9, "estimator": AdaBoostClassifier(n_estimators=15, max_depth=2)},
     ],
 )
-class AdaBoostRSClassifier(BinaryVoteClassifier):
+class AdaBoostRSClassifier(VoteClassifier):
     """Sample the vote of a boosted ensemble, within a budget for each row (Reyzin, 2011).
 
     An ensemble is trained without regard to prices. Each row then evaluates a random sample of its learners
@@ -54,6 +55,11 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     expected number of draws times the mean of a single one (Wald's identity). Their mean, which is the
     output, is biased, and even its expected sign may differ from that of the full vote. "top" is no estimate
     of the full vote.
+
+    On more than two classes a learner votes on every class (see `AdaBoostClassifier`), so one draw, at one
+    price, is a draw of the whole vector of votes, and each entry is estimated as on two classes. That is why
+    the votes are of one learner for all classes, and not of one ensemble per class: those would have to share
+    the draws and the budget.
 
     Parameters
     ----------
@@ -74,8 +80,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         Maximum number of draws per row; None means 100 times ``n_estimators``.
     estimator : object, optional
         A weighted vote to use instead of AdaBoost's: boosted or bagged trees of this library or of
-        scikit-learn, a linear classifier (its features vote with their values), a `TreeVotes` or a
-        `LinearVotes`. A fitted estimator is used as is, otherwise a clone is fitted. scikit-learn's
+        scikit-learn, a linear classifier of two classes (its features vote with their values), a `TreeVotes`
+        or a `LinearVotes`. A fitted estimator is used as is, otherwise a clone is fitted. scikit-learn's
         ``clone``, which cross-validation uses, discards the fit; its ``FrozenEstimator`` keeps it.
     random_state : int, RandomState or None
         Source of the model's seed. All rows share it, so that equal rows get equal labels; ``seeds=`` of the
@@ -163,6 +169,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         """
         check_is_fitted(self)
         model = self.fitted_
+        if model.curtail and len(model.prior) > 1:
+            raise ValueError("samples_taken() does not count curtailed votes on more than two classes")
         encoded = encode(model.schema, X, type(self).__name__)
         n_rows = len(encoded.values)
         _, acquired, samples = model.sample(
@@ -199,8 +207,9 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         # Section 3.2: d is ln(n) for stumps on n binary features. At least ln(2): zero is no
         # valid dimension.
         capacity = math.log(max(self.n_features_in_, 2)) if dimension is None else dimension
+        model = self.fitted_
         return bounds.margin_bound(
-            self.fitted_.margins, self.fitted_.margin_weights, theta, n_samples, capacity
+            model.margins, model.margin_weights, theta, n_samples, capacity, n_classes=len(model.classes)
         )
 
     def disagreement_bound(self, X: Any, n_samples: int) -> float:
@@ -208,6 +217,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
 
         The mean over the rows of exp(-n margin^2 / 2), where the margin is the mean of a draw over its range:
         that of the full vote for draws by weight, a smaller one for draws by cost unless all cost the same.
+        On more than two classes, the bounds of the winner against each of the others are added up.
 
         Parameters
         ----------
@@ -223,17 +233,26 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         encoded = encode(model.schema, X, type(self).__name__)
         votes, acquired = full_vote(model.votes, model.costs, encoded.values, threads)
         encoded.check(acquired)
-        plan = model.sampler.plan
+        plans = [part.sampler.plan for part in (model.by_class if votes.ndim > 1 else [model])]
+        plan = plans[0]
         # The output is an exact part plus scale times the mean of the draws, each within +-range. So
         # Hoeffding's inequality applies to vote / (scale * range), and learners that vote exactly do not
         # widen the range.
         drawn = np.setdiff1d(np.arange(len(plan.columns)), plan.exact)
         ranges: NDArray[np.float64] = np.zeros(len(votes))
         for start in range(0, len(votes), _BLOCK):
-            table = plan.votes.table(encoded.values[start : start + _BLOCK], threads)
-            ranges[start : start + _BLOCK] = np.abs(table * plan.weights)[:, drawn].max(axis=1, initial=0.0)
+            block = slice(start, start + _BLOCK)
+            for each in plans:
+                table = each.votes.table(encoded.values[block], threads)
+                furthest = np.abs(table * plan.weights)[:, drawn].max(axis=1, initial=0.0)
+                ranges[block] = np.maximum(ranges[block], furthest)
+        if votes.ndim > 1:
+            # Half the lead of the winner over each of the others: a draw moves it by the range at most.
+            ordered = np.sort(votes, axis=1)
+            votes, ranges = (ordered[:, -1:] - ordered[:, :-1]) / 2, ranges[:, np.newaxis]
         # Where draws cannot move the vote they cannot be wrong.
-        margins = np.divide(votes, plan.scale * ranges, out=np.full_like(votes, np.inf), where=ranges > 0)
+        moves = np.broadcast_to(ranges > 0, votes.shape)
+        margins = np.divide(votes, plan.scale * ranges, out=np.full_like(votes, np.inf), where=moves)
         return bounds.disagreement_bound(margins, n_samples)
 
     def unsampled_bound(self, n_samples: int) -> float:
@@ -262,7 +281,6 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
             )
         # Repeated draws are free: a row that rarely draws what it does not own yet would go on for very long.
         most = 100 * self.n_estimators if self.max_samples is None else self.max_samples
-        signs = np.where(rows.target == 1, 1.0, -1.0)
         outputs, _ = full_vote(votes, rows.costs, rows.values, self.n_threads())
         return AdaBoostRSModel(
             **rows.header(prior=vote_prior(rows), budget=self.hard_cap()),
@@ -274,7 +292,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
             # Drawn in `fit` and stored, so that a model gives the same predictions on every call.
             seed=int(check_random_state(self.random_state).randint(2**31)),
             # The margin of section 3.2: between -1 and 1 if all votes are.
-            margins=signs * outputs / math.fsum(votes.alphas.tolist()),
+            margins=vote_margins(outputs, rows.target) / math.fsum(votes.alphas.tolist()),
             margin_weights=rows.weights.copy(),
         )
 

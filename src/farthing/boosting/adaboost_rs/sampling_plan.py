@@ -241,9 +241,12 @@ def full_vote(
 
     Returns
     -------
-    votes : ndarray of float64, shape (n_rows,)
+    votes : ndarray of float64, shape (n_rows,) or (n_rows, n_classes)
     acquired : ndarray of bool, shape (n_rows, n_features)
     """
+    if votes.n_outputs > 1 and isinstance(votes, TreeVotes):
+        parts = [full_vote(part, sheet, values, n_threads) for part in votes.by_output()]
+        return np.column_stack([part[0] for part in parts]), parts[0][1]
     # Without a budget everything is affordable, so the sampler takes the full vote at once.
     sampler = PlanSampler(SamplingPlan.make(votes, sheet, "weight"))
     outputs, acquired, _ = sampler.sample(values, None, np.zeros(len(values), dtype=np.int64), n_threads)

@@ -47,6 +47,11 @@ class VotePolicy:
         drew_constants = self._has_ended and self._draws > 0 and not self._heard
         return np.array([self._total()]) if self._has_read or drew_constants else self._prior.copy()
 
+    @property
+    def has_read(self) -> bool:
+        """Whether some column was answered."""
+        return self._has_read
+
     def wants(self, ledger: RowLedger) -> int | None:
         """Return the column that the current learner needs; move on to the next learner when it has voted."""
         if self._heard and not self._has_read:
@@ -224,6 +229,16 @@ class TopVotePolicy(VotePolicy):
         super().__init__(plan, prior)
         self._place = 0
         self._sum = 0.0
+
+    @property
+    def vote(self) -> float:
+        """The weighted vote of the learners that were counted."""
+        return self._sum
+
+    @property
+    def uncounted(self) -> float:
+        """How far the votes of the others can move it, that of the current learner included."""
+        return float(self._plan.reach[max(self._place - 1, 0)])
 
     @property
     def _draws(self) -> int:

@@ -81,9 +81,10 @@ class WeightedVote(Protocol):
 class LazyTreeVote:
     """The descent of one row through one tree."""
 
-    __slots__ = ("_forest", "_node", "_predictor", "_stays")
+    __slots__ = ("_forest", "_node", "_output", "_predictor", "_stays")
 
-    def __init__(self, predictor: Predictor, root: int) -> None:
+    def __init__(self, predictor: Predictor, root: int, output: int = 0) -> None:
+        self._output = output
         self._predictor = predictor
         self._forest = predictor.forest
         self._node = root
@@ -110,8 +111,8 @@ class LazyTreeVote:
         self._node = node
 
     def value(self) -> float:
-        """Return the value of the current node."""
-        return float(self._forest.value[self._node, 0])
+        """Return the value of the current node, on one class if there are several."""
+        return float(self._forest.value[self._node, self._output])
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +124,8 @@ class TreeVotes:
     alphas : ndarray of float64, shape (n_trees,)
         Their weights, above zero.
     forest : Forest
-        One output; the value of a node is the vote of a row that ends there.
+        One output, or one for each of more than two classes; the value of a node is the vote of a row that
+        ends there.
 
     Examples
     --------
@@ -142,8 +144,25 @@ class TreeVotes:
 
     def __post_init__(self) -> None:
         _check_alphas(self.alphas, self.forest.n_trees)
-        if self.forest.n_outputs != 1:
-            raise ValueError(f"the trees of a vote have one output; got {self.forest.n_outputs}")
+        if self.forest.width != self.forest.n_outputs:
+            raise ValueError(
+                f"the trees of a vote have {self.forest.n_outputs} outputs each; got {self.forest.width}"
+            )
+
+    @property
+    def n_outputs(self) -> int:
+        """Votes per tree: 1, or one for each class."""
+        return self.forest.n_outputs
+
+    def by_output(self) -> list[TreeVotes]:
+        """Return the votes on each class, which go the same ways without a column."""
+        forest = self.forest
+        return [
+            ClassTreeVotes(
+                self.alphas, replace(forest, n_outputs=1, value=forest.value[:, [output]]), self, output
+            )
+            for output in range(self.n_outputs)
+        ]
 
     @property
     def n_features(self) -> int:
@@ -162,14 +181,14 @@ class TreeVotes:
         """Return the largest value of each tree's nodes, in absolute value."""
         # Over all nodes, not only leaves: a row may end at an inner node. Every tree has a node, so reduceat
         # meets no empty segment.
-        return np.maximum.reduceat(np.abs(self.forest.value[:, 0]), self.forest.offsets[:-1])
+        return np.maximum.reduceat(np.abs(self.forest.value).max(axis=1), self.forest.offsets[:-1])
 
     def lazy_vote(self, learner: int) -> LazyVote:
         """Return the vote of one tree on a new row."""
-        return LazyTreeVote(self._predictor, int(self.forest.offsets[learner]))
+        return LazyTreeVote(self.predictor, int(self.forest.offsets[learner]))
 
     @cached_property
-    def _predictor(self) -> Predictor:
+    def predictor(self) -> Predictor:
         """The trees with their weights, by which refused values are sent on."""
         weights: NDArray[np.float64] = np.repeat(self.alphas, np.diff(self.forest.offsets))
         return Predictor(self.forest, self.forest.value * weights[:, np.newaxis])
@@ -180,6 +199,28 @@ class TreeVotes:
         n_trees = self.forest.n_trees
         apart = replace(self.forest, n_outputs=n_trees, target=np.arange(n_trees))
         return Predictor(apart).predict(values, n_threads=n_threads)[0]
+
+
+@dataclass(frozen=True, eq=False)
+class ClassTreeVotes(TreeVotes):
+    """The votes of trees on one of several classes.
+
+    Parameters
+    ----------
+    alphas, forest
+        As in `TreeVotes`, with the votes on this class.
+    joint : TreeVotes
+        The votes on all classes, by which refused values are sent on.
+    output : int
+        The class.
+    """
+
+    joint: TreeVotes
+    output: int
+
+    def lazy_vote(self, learner: int) -> LazyVote:
+        """Return the vote of one tree on a new row."""
+        return LazyTreeVote(self.joint.predictor, int(self.forest.offsets[learner]), self.output)
 
 
 class LazyLinearVote:
@@ -256,6 +297,11 @@ class LinearVotes:
             array = getattr(self, name)
             if array.dtype != np.float64 or array.shape != (n_learners,) or not np.isfinite(array).all():
                 raise ValueError(f"{name} must be a finite float for each learner")
+
+    @property
+    def n_outputs(self) -> int:
+        """Votes per feature: linear models of two classes have one."""
+        return 1
 
     def columns(self) -> tuple[tuple[int, ...], ...]:
         """Return the column of each learner, none for a constant vote."""

@@ -17,6 +17,7 @@ from farthing import load
 from farthing.base import TrainingSet
 from farthing.boosting import AdaBoostBTClassifier, AdaBoostClassifier
 from farthing.boosting.adaboost_bt.selection_rules import RULES, best
+from farthing.frontier import BudgetedClassifier
 from farthing.learning.voting import vote_targets
 from farthing.learning.voting.class_curtailment import CurtailedClassPolicy
 from farthing.table import Bins, Schema
@@ -159,3 +160,13 @@ def test_two_of_three_classes() -> None:
     table = AdaBoostClassifier().fit(np.ones((6, 2)), [0, 0, 0, 1, 1, 2])
     assert table.predict_proba(np.ones((1, 2)))[0] == pytest.approx([1 / 2, 1 / 3, 1 / 6])
     assert table.forest_.value.tolist()[0] == [1.0, -1.0, -1.0]
+
+
+def test_the_front_door_takes_them_by_name() -> None:
+    X, y = problem(6, 90)
+    door = BudgetedClassifier(
+        [1.0] * 5, 2.0, budget_kind="hard", methods=[AdaBoostBTClassifier(n_estimators=10)], cv=2
+    ).fit(X, y)
+    assert door.chosen_.method == "AdaBoostBTClassifier"
+    assert door.spend(X).max() <= 2.0
+    assert door.score(X, y) > 0.5

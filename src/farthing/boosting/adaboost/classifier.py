@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import TrainingSet, ladder, register
+from farthing.base import SweepContext, TrainingSet, ladder, register
 from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, at_least, between
 from farthing.costs import CostsLike
 from farthing.learning.voting import vote_prior, vote_targets
@@ -45,9 +45,15 @@ class AdaBoostModel(TreeVoteModel):
             )
 
 
+def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
+    """Return one setting on two classes; with more, the method is not among the default ones."""
+    several = context.n_classes is not None and context.n_classes > 2
+    return None if several else {"n_estimators": [300], "curtail": [True]}
+
+
 @register(
     grid={"n_estimators": [300], "curtail": [False, True]},
-    auto={"n_estimators": [300], "curtail": [True]},
+    auto=_auto,
     rank=5,
     time_rank=3,
     trials=[

@@ -78,8 +78,15 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
     return {"rule": ["basic", "greedy", "smoothed"], "budget": budgets}
 
 
+def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
+    """Return the grid on two classes; with more, the method is not among the default ones."""
+    several = context.n_classes is not None and context.n_classes > 2
+    return None if several else _grid(context)
+
+
 @register(
     grid=_grid,
+    auto=_auto,
     rank=4,
     time_rank=2,
     trials=[

@@ -169,8 +169,6 @@ class AdaBoostRSClassifier(VoteClassifier):
         """
         check_is_fitted(self)
         model = self.fitted_
-        if model.curtail and len(model.prior) > 1:
-            raise ValueError("samples_taken() does not count curtailed votes on more than two classes")
         encoded = encode(model.schema, X, type(self).__name__)
         n_rows = len(encoded.values)
         _, acquired, samples = model.sample(
@@ -233,8 +231,7 @@ class AdaBoostRSClassifier(VoteClassifier):
         encoded = encode(model.schema, X, type(self).__name__)
         votes, acquired = full_vote(model.votes, model.costs, encoded.values, threads)
         encoded.check(acquired)
-        plans = [part.sampler.plan for part in (model.by_class if votes.ndim > 1 else [model])]
-        plan = plans[0]
+        plan = model.sampler.plan
         # The output is an exact part plus scale times the mean of the draws, each within +-range. So
         # Hoeffding's inequality applies to vote / (scale * range), and learners that vote exactly do not
         # widen the range.
@@ -242,10 +239,9 @@ class AdaBoostRSClassifier(VoteClassifier):
         ranges: NDArray[np.float64] = np.zeros(len(votes))
         for start in range(0, len(votes), _BLOCK):
             block = slice(start, start + _BLOCK)
-            for each in plans:
-                table = each.votes.table(encoded.values[block], threads)
-                furthest = np.abs(table * plan.weights)[:, drawn].max(axis=1, initial=0.0)
-                ranges[block] = np.maximum(ranges[block], furthest)
+            table = np.abs(plan.votes.table(encoded.values[block], threads))
+            furthest = table if table.ndim == 2 else table.max(axis=2)  # on any of several classes
+            ranges[block] = (furthest * plan.weights)[:, drawn].max(axis=1, initial=0.0)
         if votes.ndim > 1:
             # Half the lead of the winner over each of the others: a draw moves it by the range at most.
             ordered = np.sort(votes, axis=1)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.boosting.adaboost_rs.class_votes import ClassVotePolicy, CurtailedTopPolicy
 from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, PlanSampler, Sampling, SamplingPlan
-from farthing.boosting.adaboost_rs.vote_policies import SampledVotePolicy, TopVotePolicy, VotePolicy
+from farthing.boosting.adaboost_rs.vote_policies import SampledVotePolicy, TopVotePolicy
 from farthing.learning.voting import LinearVotes, TreeVotes, VoteModel
 from farthing.walks import Policy
 
@@ -45,15 +44,6 @@ class AdaBoostRSModel(VoteModel):
     margin_weights: NDArray[np.float64]
 
     @cached_property
-    def by_class(self) -> tuple[AdaBoostRSModel, ...]:
-        """The votes on each of more than two classes, as models of their own; see `class_votes`."""
-        assert isinstance(self.votes, TreeVotes)
-        return tuple(
-            replace(self, votes=votes, prior=self.prior[[output]], curtail=False)
-            for output, votes in enumerate(self.votes.by_output())
-        )
-
-    @cached_property
     def sampler(self) -> PlanSampler:
         """The compiled sampler."""
         return PlanSampler(
@@ -69,14 +59,6 @@ class AdaBoostRSModel(VoteModel):
 
     def policy(self, seed: int | None = None) -> Policy:
         """Return the policy that draws learners, or takes them from the top of the list."""
-        if len(self.prior) > 1:
-            policies = [model.vote_policy(seed) for model in self.by_class]
-            tops = [policy for policy in policies if isinstance(policy, TopVotePolicy)]
-            return CurtailedTopPolicy(tops) if self.curtail else ClassVotePolicy(policies)
-        return self.vote_policy(seed)
-
-    def vote_policy(self, seed: int | None) -> VotePolicy:
-        """Return the policy of a single vote: on two classes, or on one of several."""
         plan = self.sampler.plan
         if plan.top:
             return TopVotePolicy(plan, self.prior)
@@ -91,12 +73,6 @@ class AdaBoostRSModel(VoteModel):
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Sample the votes of many rows in the compiled core; see `FittedModel.outputs`."""
-        if len(self.prior) > 1:
-            if self.curtail:
-                return super().outputs(values, budget=budget, seeds=seeds, n_threads=n_threads)
-            options: dict[str, Any] = {"budget": budget, "seeds": seeds, "n_threads": n_threads}
-            parts = [model.outputs(values, **options) for model in self.by_class]
-            return np.hstack([part[0] for part in parts]), parts[0][1]
         outputs, acquired, samples = self.sample(values, budget=budget, seeds=seeds, n_threads=n_threads)
         has_voted: NDArray[np.bool_] = np.asarray(acquired.any(axis=1))
         if not self.sampler.plan.top:
@@ -116,14 +92,7 @@ class AdaBoostRSModel(VoteModel):
         seeds: NDArray[np.int64] | None = None,
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.int64]]:
-        """Return what `outputs` does, and how many learners each row drew, shape (n_rows,).
-
-        Rows that drew nothing have another output there; on more than two classes, votes are not curtailed.
-        """
-        if len(self.prior) > 1:
-            options: dict[str, Any] = {"budget": budget, "seeds": seeds, "n_threads": n_threads}
-            parts = [model.sample(values, **options) for model in self.by_class]
-            return np.hstack([part[0] for part in parts]), parts[0][1], parts[0][2]
+        """Return what `outputs` does, and how many learners each row drew, shape (n_rows,)."""
         # One seed for all rows: equal rows get equal labels, wherever they are in the table.
         own = np.full(len(values), self.seed, dtype=np.int64) if seeds is None else seeds
         return self.sampler.sample(values, budget, own, n_threads)

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,9 +96,9 @@ class SamplingPlan:
         """Whether learners come from the top of a list."""
         return len(self.order) > 0
 
-    def weighted(self, learner: int, vote: float) -> float:
-        """Return a vote times its alpha, on the grid."""
-        return float(np.rint(self.votes.alphas[learner] * vote * self.steps)) / self.steps
+    def weighted(self, learner: int, vote: Any) -> Any:
+        """Return a vote, or an array of votes, times its alpha, on the grid."""
+        return np.rint(self.votes.alphas[learner] * vote * self.steps) / self.steps
 
     @classmethod
     def make(
@@ -180,7 +180,11 @@ class PlanSampler:
             group_of=plan.sheet.group_of,
         )
         votes = plan.votes
-        self._predictor = Predictor(votes.forest) if isinstance(votes, TreeVotes) else None
+        # Draws depend on the seed and on purchases, never on votes: the votes on each of several classes are
+        # sampled one after another, with the same draws for all of them.
+        forests = [part.forest for part in votes.by_output()] if isinstance(votes, TreeVotes) else []
+        self._predictors = [Predictor(forest) for forest in forests]
+        self._joint = Predictor(votes.forest) if isinstance(votes, TreeVotes) else None
 
     def sample(
         self,
@@ -204,7 +208,7 @@ class PlanSampler:
 
         Returns
         -------
-        outputs : ndarray of float64, shape (n_rows, 1)
+        outputs : ndarray of float64, shape (n_rows, n_outputs)
             The votes.
         acquired : ndarray of bool, shape (n_rows, n_features)
             What each row bought.
@@ -217,9 +221,12 @@ class PlanSampler:
             outputs, words, samples = self._core.linear(
                 votes.column, votes.factor, votes.missing, table, caps, seeds, n_threads
             )
+        elif self.plan.top and votes.n_outputs > 1:
+            assert self._joint is not None
+            outputs, words, samples = self._core.top_classes(self._joint.core, table, caps, n_threads)
         else:
-            assert self._predictor is not None
-            outputs, words, samples = self._core.trees(self._predictor.core, table, caps, seeds, n_threads)
+            parts = [self._core.trees(one.core, table, caps, seeds, n_threads) for one in self._predictors]
+            outputs, (_, words, samples) = np.hstack([part[0] for part in parts]), parts[0]
         return outputs, unpack(words, votes.n_features), samples
 
 
@@ -244,13 +251,10 @@ def full_vote(
     votes : ndarray of float64, shape (n_rows,) or (n_rows, n_classes)
     acquired : ndarray of bool, shape (n_rows, n_features)
     """
-    if votes.n_outputs > 1 and isinstance(votes, TreeVotes):
-        parts = [full_vote(part, sheet, values, n_threads) for part in votes.by_output()]
-        return np.column_stack([part[0] for part in parts]), parts[0][1]
     # Without a budget everything is affordable, so the sampler takes the full vote at once.
     sampler = PlanSampler(SamplingPlan.make(votes, sheet, "weight"))
     outputs, acquired, _ = sampler.sample(values, None, np.zeros(len(values), dtype=np.int64), n_threads)
-    return outputs[:, 0], acquired
+    return outputs[:, 0] if votes.n_outputs == 1 else outputs, acquired
 
 
 def _costs(columns: tuple[tuple[int, ...], ...], sheet: CostSheet) -> NDArray[np.float64]:

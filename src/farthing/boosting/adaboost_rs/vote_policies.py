@@ -1,11 +1,13 @@
 """The policies of a sampled vote: learner by learner, column by column.
 
-They draw and add in the same order as the compiled sampler, so that both give the same bits.
+They draw and add in the same order as the compiled sampler, so that both give the same bits. A vote is a
+number; on more than two classes it is an array, with the vote on each class.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,8 @@ from farthing.boosting.adaboost_rs.sampling_plan import SamplingPlan
 from farthing.costs import RowLedger
 from farthing.learning.voting.votes import LazyVote
 
+Vote: TypeAlias = float | NDArray[np.float64]
+
 
 class VotePolicy:
     """Evaluate one learner after another; the base of the two ways to choose them.
@@ -23,7 +27,7 @@ class VotePolicy:
     ----------
     plan : SamplingPlan
         The learners, their weights and prices.
-    prior : ndarray of float64, shape (1,)
+    prior : ndarray of float64, shape (n_outputs,)
         The output of a row without a vote of its own; see `output`.
     """
 
@@ -39,18 +43,16 @@ class VotePolicy:
         self.samples = 0
 
     def output(self) -> NDArray[np.float64]:
-        """Return the vote so far, shape (1,); the prior if the row has neither read nor drawn anything.
+        """Return the vote so far, shape (n_outputs,); the prior of a row that has neither read nor drawn.
 
         A row that was refused all that it drew has the prior, too. One whose draws, all of them, needed no
         column counts them: they are as much a part of the estimate as any others.
         """
         drew_constants = self._has_ended and self._draws > 0 and not self._heard
-        return np.array([self._total()]) if self._has_read or drew_constants else self._prior.copy()
-
-    @property
-    def has_read(self) -> bool:
-        """Whether some column was answered."""
-        return self._has_read
+        if not (self._has_read or drew_constants):
+            return self._prior.copy()
+        # A vote may still be the number zero, before the first learner has voted.
+        return np.array(np.broadcast_to(self._total(), self._prior.shape))
 
     def wants(self, ledger: RowLedger) -> int | None:
         """Return the column that the current learner needs; move on to the next learner when it has voted."""
@@ -90,7 +92,7 @@ class VotePolicy:
         """Learners drawn at random so far."""
         raise NotImplementedError
 
-    def _total(self) -> float:
+    def _total(self) -> Vote:
         """Return the vote so far."""
         raise NotImplementedError
 
@@ -98,7 +100,7 @@ class VotePolicy:
         """Return the learner to evaluate next, None at the end."""
         raise NotImplementedError
 
-    def _count(self, learner: int, vote: float) -> None:
+    def _count(self, learner: int, vote: Vote) -> None:
         """Add the vote of a learner."""
         raise NotImplementedError
 
@@ -119,7 +121,7 @@ class SampledVotePolicy(VotePolicy):
     ----------
     plan : SamplingPlan
         Shares, weights and prices.
-    prior : ndarray of float64, shape (1,)
+    prior : ndarray of float64, shape (n_outputs,)
         See `VotePolicy`.
     seed : int
         The row's seed.
@@ -130,9 +132,9 @@ class SampledVotePolicy(VotePolicy):
         self._seed_key = seed_key(seed)
         self._place = 0  # among the exact votes, or in the full vote
         self._mode = "exact"
-        self._certain = 0.0
-        self._sum = 0.0
-        self._full = 0.0
+        self._certain: Vote = 0.0
+        self._sum: Vote = 0.0
+        self._full: Vote = 0.0
         self._seen: tuple[int, int] | None = None  # purchases and refusals at which these hold:
         self._key = self._seed_key
         self._largest_unpaid = 0.0
@@ -141,7 +143,7 @@ class SampledVotePolicy(VotePolicy):
     def _draws(self) -> int:
         return self.samples
 
-    def _total(self) -> float:
+    def _total(self) -> Vote:
         """Return the estimate of the full vote, or the full vote once it is complete."""
         plan = self._plan
         # A full vote that is cut short is biased towards the first learners, so the draws before it are
@@ -177,14 +179,14 @@ class SampledVotePolicy(VotePolicy):
         self._place += 1
         return self._place - 1
 
-    def _count(self, learner: int, vote: float) -> None:
+    def _count(self, learner: int, vote: Vote) -> None:
         plan = self._plan
         if self._mode == "exact":
-            self._certain += plan.weighted(learner, vote)
+            self._certain = self._certain + plan.weighted(learner, vote)
         elif self._mode == "full":
-            self._full += plan.weighted(learner, vote)
+            self._full = self._full + plan.weighted(learner, vote)
         else:
-            self._sum += float(plan.weights[learner]) * vote
+            self._sum = self._sum + float(plan.weights[learner]) * vote
             self.samples += 1
 
     def _affords_all(self, ledger: RowLedger) -> bool:
@@ -221,30 +223,20 @@ class TopVotePolicy(VotePolicy):
     ----------
     plan : SamplingPlan
         The list, the weights and the prices.
-    prior : ndarray of float64, shape (1,)
+    prior : ndarray of float64, shape (n_outputs,)
         See `VotePolicy`.
     """
 
     def __init__(self, plan: SamplingPlan, prior: NDArray[np.float64]) -> None:
         super().__init__(plan, prior)
         self._place = 0
-        self._sum = 0.0
-
-    @property
-    def vote(self) -> float:
-        """The weighted vote of the learners that were counted."""
-        return self._sum
-
-    @property
-    def uncounted(self) -> float:
-        """How far the votes of the others can move it, that of the current learner included."""
-        return float(self._plan.reach[max(self._place - 1, 0)])
+        self._sum: Vote = 0.0
 
     @property
     def _draws(self) -> int:
         return 0
 
-    def _total(self) -> float:
+    def _total(self) -> Vote:
         """Return the weighted vote of the learners so far."""
         return self._sum
 
@@ -252,9 +244,8 @@ class TopVotePolicy(VotePolicy):
         plan = self._plan
         while self._place < len(plan.order) and self.samples < plan.max_samples:
             reach = float(plan.reach[self._place])
-            # A sum of zero is the first class, as is a negative one. Not before anything is read: such a row
-            # gets the prior, which may be the other label.
-            if plan.curtail and self._has_read and (self._sum > reach or self._sum <= -reach):
+            # Not before anything is read: such a row gets the prior, which may be another label.
+            if plan.curtail and self._has_read and is_certain(self._sum, reach):
                 return None
             learner = int(plan.order[self._place])
             self._place += 1
@@ -263,6 +254,26 @@ class TopVotePolicy(VotePolicy):
                 return learner
         return None
 
-    def _count(self, learner: int, vote: float) -> None:
-        self._sum += self._plan.weighted(learner, vote)
+    def _count(self, learner: int, vote: Vote) -> None:
+        self._sum = self._sum + self._plan.weighted(learner, vote)
         self.samples += 1
+
+
+def is_certain(vote: Vote, reach: float) -> bool:
+    """Return whether votes that move every sum by at most ``reach`` cannot change the label.
+
+    A sum of zero is the first class, as is a negative one; among more classes, the first of equals wins.
+
+    Examples
+    --------
+    >>> is_certain(0.5, 0.4), is_certain(-0.5, 0.5), is_certain(0.5, 0.5)
+    (True, True, False)
+    >>> is_certain(np.array([0.5, -0.5, -0.6]), 0.5), is_certain(np.array([-0.5, 0.5, -0.6]), 0.5)
+    (True, False)
+    """
+    if not isinstance(vote, np.ndarray):
+        return vote > reach or vote <= -reach
+    first = int(np.argmax(vote))
+    # Exact, as all sums are on a grid: one class may lose as much as another one gains.
+    leads = vote[first] - vote - 2 * reach
+    return bool((leads[:first] > 0).all() and (leads[first + 1 :] >= 0).all())

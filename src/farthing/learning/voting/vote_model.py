@@ -32,7 +32,7 @@ class VoteModel(ClassifierModel):
         if len(self.classes) == 1:
             return np.ones((len(outputs), 1))
         # For AdaBoost, f(x) estimates half the log-odds (Friedman, Hastie and Tibshirani 2000, Lemma 1).
-        return sigmoid(2 * outputs) if outputs.shape[1] == 1 else softmax(outputs)
+        return sigmoid(2 * outputs) if len(self.classes) == 2 else softmax(outputs)
 
 
 class VoteClassifier(ContractClassifier):

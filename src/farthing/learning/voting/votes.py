@@ -35,8 +35,8 @@ class LazyVote(Protocol):
         """Go on without the column wanted."""
         ...
 
-    def value(self) -> float:
-        """Return the vote so far."""
+    def value(self) -> float | NDArray[np.float64]:
+        """Return the vote so far; on more than two classes, the vote on each."""
         ...
 
 
@@ -81,10 +81,9 @@ class WeightedVote(Protocol):
 class LazyTreeVote:
     """The descent of one row through one tree."""
 
-    __slots__ = ("_forest", "_node", "_output", "_predictor", "_stays")
+    __slots__ = ("_forest", "_node", "_predictor", "_stays")
 
-    def __init__(self, predictor: Predictor, root: int, output: int = 0) -> None:
-        self._output = output
+    def __init__(self, predictor: Predictor, root: int) -> None:
         self._predictor = predictor
         self._forest = predictor.forest
         self._node = root
@@ -110,9 +109,10 @@ class LazyTreeVote:
         assert node is not None
         self._node = node
 
-    def value(self) -> float:
-        """Return the value of the current node, on one class if there are several."""
-        return float(self._forest.value[self._node, self._output])
+    def value(self) -> float | NDArray[np.float64]:
+        """Return the value of the current node."""
+        value = self._forest.value[self._node]
+        return float(value[0]) if len(value) == 1 else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,12 +155,10 @@ class TreeVotes:
         return self.forest.n_outputs
 
     def by_output(self) -> list[TreeVotes]:
-        """Return the votes on each class, which go the same ways without a column."""
+        """Return the votes on each class."""
         forest = self.forest
         return [
-            ClassTreeVotes(
-                self.alphas, replace(forest, n_outputs=1, value=forest.value[:, [output]]), self, output
-            )
+            TreeVotes(self.alphas, replace(forest, n_outputs=1, value=forest.value[:, [output]]))
             for output in range(self.n_outputs)
         ]
 
@@ -185,42 +183,22 @@ class TreeVotes:
 
     def lazy_vote(self, learner: int) -> LazyVote:
         """Return the vote of one tree on a new row."""
-        return LazyTreeVote(self.predictor, int(self.forest.offsets[learner]))
+        return LazyTreeVote(self._predictor, int(self.forest.offsets[learner]))
 
     @cached_property
-    def predictor(self) -> Predictor:
+    def _predictor(self) -> Predictor:
         """The trees with their weights, by which refused values are sent on."""
         weights: NDArray[np.float64] = np.repeat(self.alphas, np.diff(self.forest.offsets))
         return Predictor(self.forest, self.forest.value * weights[:, np.newaxis])
 
     def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
-        """Return the vote of each tree on each row, shape (n_rows, n_trees)."""
+        """Return the vote of each tree on each row, (n_rows, n_trees) or (n_rows, n_trees, n_classes)."""
+        if self.n_outputs > 1:
+            return np.stack([part.table(values, n_threads) for part in self.by_output()], axis=-1)
         # One output per tree, so that the predictor does not sum over trees.
         n_trees = self.forest.n_trees
         apart = replace(self.forest, n_outputs=n_trees, target=np.arange(n_trees))
         return Predictor(apart).predict(values, n_threads=n_threads)[0]
-
-
-@dataclass(frozen=True, eq=False)
-class ClassTreeVotes(TreeVotes):
-    """The votes of trees on one of several classes.
-
-    Parameters
-    ----------
-    alphas, forest
-        As in `TreeVotes`, with the votes on this class.
-    joint : TreeVotes
-        The votes on all classes, by which refused values are sent on.
-    output : int
-        The class.
-    """
-
-    joint: TreeVotes
-    output: int
-
-    def lazy_vote(self, learner: int) -> LazyVote:
-        """Return the vote of one tree on a new row."""
-        return LazyTreeVote(self.joint.predictor, int(self.forest.offsets[learner]), self.output)
 
 
 class LazyLinearVote:

@@ -62,6 +62,7 @@ NOT_WIDE = {
 SMALL_AT_DEFAULTS = {
     "ASTCClassifier",
     "ASTCRegressor",
+    "AdaBoostRSClassifier",
     "BranchingCascadeClassifier",
     "CSTCClassifier",
     "CSTCRegressor",

@@ -166,8 +166,8 @@ def first_lines(results: Results) -> list[str]:
         spent = [results.mean("spent", table, share, "greedy", price, 1) for table, share in cases]
         unspent[price] = f"{100 * (1 - float(np.mean(spent))):.0f} %"
     lines.append(
-        f"- With stumps, greedy leaves {unspent['own']} of the budget unspent at own prices (the paper's trap: "
-        f"cheap features used over and over), {unspent['marginal']} at marginal prices."
+        f"- With stumps, greedy leaves {unspent['own']} of the budget unspent at own prices (the paper's "
+        f"trap: cheap features used over and over), {unspent['marginal']} at marginal prices."
     )
     return lines
 
@@ -179,13 +179,13 @@ def page(results: Results, n_rounds: int, n_seeds: int) -> str:
         "Section 8 of Huang, Powers and Reyzin (2015) expects that boosted trees outperform stumps under its "
         "rules, above all at small budgets, and leaves open how to optimise the rules over them.",
         "\n".join(first_lines(results)),
-        "The library's answer to the second part is a candidate set: in each round trees are grown at a ladder "
-        "of trade-offs of gain against unpaid price, and the rule chooses among them and all stumps. Growth is "
-        "greedy, so there is no guarantee; on tables of four binary columns the first choice mostly has the "
-        "best score of all trees of two levels (`tests/boosting/test_adaboost_bt_trees.py`).",
-        f"Prices are uniform between 0 and 2; {n_seeds} seeds draw prices, up to {N_ROWS[0]} rows to learn from "
-        f"and up to {N_ROWS[1]} to test on; {n_rounds} rounds at most. Differences are means over the tables, "
-        "with their standard errors over the tables; a difference counts as clear beyond two of them.",
+        "The library's answer to the second part is a candidate set: in each round trees are grown at a "
+        "ladder of trade-offs of gain against unpaid price, and the rule chooses among them and all stumps. "
+        "Growth is greedy, so there is no guarantee; on tables of four binary columns the first choice mostly "
+        "has the best score of all trees of two levels (`tests/boosting/test_adaboost_bt_trees.py`).",
+        f"Prices are uniform between 0 and 2; {n_seeds} seeds draw prices, up to {N_ROWS[0]} rows to learn "
+        f"from and up to {N_ROWS[1]} to test on; {n_rounds} rounds at most. Differences are means over the "
+        "tables, with their standard errors over the tables; one counts as clear beyond two of them.",
         "## Depth 2 and 3 against stumps, errors in percentage points",
         markdown(
             ["rule", "price", "budget", "depth 2 - depth 1", "depth 3 - depth 1"],

@@ -181,8 +181,8 @@ def page(results: Results, n_rounds: int, n_seeds: int) -> str:
         "\n".join(first_lines(results)),
         "The library's answer to the second part is a candidate set: in each round trees are grown at a "
         "ladder of trade-offs of gain against unpaid price, and the rule chooses among them and all stumps. "
-        "Growth is greedy, so nothing is guaranteed; on tables of four binary columns the first choice mostly "
-        "has the best score of all trees of two levels (`tests/boosting/test_adaboost_bt_trees.py`).",
+        "Growth is greedy, so nothing is guaranteed; on tables of four binary columns the first choice "
+        "mostly has the best score of all trees of two levels (`tests/boosting/test_adaboost_bt_trees.py`).",
         f"Prices are uniform between 0 and 2; {n_seeds} seeds draw prices, up to {N_ROWS[0]} rows to learn "
         f"from and up to {N_ROWS[1]} to test on; {n_rounds} rounds at most. Differences are means over the "
         "tables, with their standard errors over the tables; one counts as clear beyond two of them.",

@@ -71,6 +71,7 @@ NOT_WIDE = {
 SMALL_AT_DEFAULTS = {
     "ASTCClassifier",
     "ASTCRegressor",
+    "AdaBoostRSClassifier",
     "BranchingCascadeClassifier",
     "BudgetForestRanker",
     "CSTCClassifier",

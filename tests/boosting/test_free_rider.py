@@ -218,6 +218,23 @@ def test_a_smaller_error_than_other_draws_at_the_same_budget() -> None:
     assert errors["free_rider"] < 0.5 * min(errors["weight"], errors["cost"])
 
 
+def test_several_classes_share_their_draws_and_each_is_unbiased() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(200, 6))
+    y = np.digitize(X[:, 0] + 0.7 * X[:, 1] - 0.5 * X[:, 2], [-0.5, 0.5])
+    costs = [1.0, 2.0, 0.7, 1.5, 0.4, 1.2]
+    model = AdaBoostRSClassifier(
+        sampling="free_rider", n_estimators=30, budget=3.0, costs=costs, random_state=0
+    ).fit(X, y)
+    n_seeds = 4000
+    for row in X[:4]:
+        drawn = model.decision_function(np.tile(row, (n_seeds, 1)), seeds=np.arange(n_seeds))
+        full = model.decision_function(row[np.newaxis], budget=np.inf)[0]
+        error = drawn.std(axis=0, ddof=1) / np.sqrt(n_seeds)
+        assert (np.abs(drawn.mean(axis=0) - full) < 4.9 * error).all()  # a z-test at 1e-6
+        assert (error > 0).all()
+
+
 def test_a_walk_may_start_with_known_columns() -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(80, 4))

@@ -176,6 +176,8 @@ def test_settings_that_do_not_fit() -> None:
             method(curtailment_error=0.1).fit(X, y)
         with pytest.raises(ValueError, match="curtailment_error"):
             method(curtail=True, curtailment_error=-0.1).fit(X, y)
+    with pytest.raises(ValueError, match="two classes; got 3"):
+        AdaBoostClassifier(curtail=True, curtailment_error=0.1).fit(X, np.arange(100) % 3)
     bought = AdaBoostBTClassifier(n_estimators=10, curtail=True, curtailment_error=0.1).fit(X, y)
     with pytest.raises(ValueError, match="fit again"):
         bought.at(3.0)

@@ -278,6 +278,43 @@ class Grower:
             )
         )
 
+    def votes(
+        self,
+        signed_weights: NDArray[np.float64],
+        n_outputs: int = 1,
+        *,
+        tradeoff: float = 0.0,
+        owned: NDArray[np.uint8] | None = None,
+        budget: float | None = None,
+    ) -> Grown:
+        """Grow a tree on labels of -1 and +1; a node's value is its mean label for each output.
+
+        The gain of a split is the increase of the sum over the sides and outputs of S^2 / W, where S is the
+        sum of the signed weights and W that of their sizes; with weights that sum to 1 it is at most 1. A
+        missing value that no training row of a node had ends the descent there.
+
+        Parameters
+        ----------
+        signed_weights : ndarray of float64, shape (n_rows * n_outputs,)
+            Weight times label, row by row.
+        n_outputs : int
+            Labels per row.
+        tradeoff : float
+            Factor of the price in the penalty, in place of the grower's own.
+        owned : ndarray of uint8, shape (n_features,), optional
+            Features that the model owns already, under the model ledger.
+        budget : float, optional
+            A hard budget for this tree in place of the grower's own.
+
+        Returns
+        -------
+        Grown
+        """
+        check_deadline()
+        return self._grown(
+            *self._core.votes(signed_weights, n_outputs, tradeoff=tradeoff, owned=owned, budget=budget)
+        )
+
     def _grown(self, fields: dict[str, Any], leaves: NDArray[np.int64], owned: NDArray[np.uint8]) -> Grown:
         tree = Forest.from_core(fields, self._bins.n_features, self._category_widths)
         return Grown(tree, leaves, owned)

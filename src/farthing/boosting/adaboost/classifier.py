@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import TrainingSet, ladder, register
+from farthing.base import SweepContext, TrainingSet, ladder, register
 from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, FRACTION, SHARE, at_least, between
 from farthing.costs import CostsLike
-from farthing.learning.voting import vote_prior
+from farthing.learning.voting import vote_prior, vote_targets
 from farthing.learning.voting.stochastic_curtailment import split_rows
 from farthing.learning.voting.stump_rounds import StumpRounds
 from farthing.learning.voting.tree_vote_model import TreeVoteClassifier, TreeVoteModel, vote_fields
@@ -31,6 +31,11 @@ class AdaBoostModel(TreeVoteModel):
 
     edges: NDArray[np.float64]
 
+    @property
+    def round_edges(self) -> NDArray[np.float64]:
+        """The edges."""
+        return self.edges
+
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
         super().check()
@@ -41,24 +46,37 @@ class AdaBoostModel(TreeVoteModel):
             )
 
 
+def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
+    """Return one setting on two classes; with more, the method is not among the default ones."""
+    several = context.n_classes is not None and context.n_classes > 2
+    return None if several else {"n_estimators": [300], "curtail": [True]}
+
+
 @register(
     grid={"n_estimators": [300], "curtail": [False, True]},
-    auto={"n_estimators": [300], "curtail": [True]},
+    auto=_auto,
     rank=5,
     time_rank=3,
     trials=[
         {"n_estimators": 12, "max_depth": 3, "intercept": False},
         {"n_estimators": 30, "curtail": True},
-        {"n_estimators": 15, "max_depth": 2, "curtail": True, "curtailment_error": 0.2},
+        {"n_estimators": 15, "max_depth": 2, "curtail": True},
     ],
 )
 class AdaBoostClassifier(TreeVoteClassifier):
-    """AdaBoost of stumps or small trees, for two classes, cost-blind.
+    """AdaBoost of stumps or small trees, cost-blind.
 
     Each round takes the weak learner with the largest edge under the current weights, found exactly (see
     `farthing.learning.voting.stump_rounds.StumpRounds`), gives it the voting weight
     alpha = 1/2 ln((1 + edge)/(1 - edge)) and multiplies the weight of each row by exp(-alpha y h(x)). The
     share of training weight that is misclassified is at most the product over the rounds of sqrt(1 - edge^2).
+
+    On K > 2 classes this is AdaBoost.MH (Schapire and Singer, 1999), one-vs-rest votes in one learner: each
+    leaf votes +1 or -1 on every class, the distribution is over pairs of a row and a class (see
+    `farthing.learning.voting.vote_targets`), and the class with the largest vote wins. So one purchase serves
+    all classes, and a learner has one edge, one weight and one price, as with two classes. SAMME (Zhu et al.,
+    2009) has that, too, but its exponential loss does not bound the error: here the share that is
+    misclassified is at most sqrt(K - 1) times the same product.
 
     Unless ``intercept`` is False, a constant vote is among the learners: a stump beyond the last threshold,
     which needs no feature.
@@ -79,10 +97,10 @@ class AdaBoostClassifier(TreeVoteClassifier):
         Whether a prediction stops as soon as the remaining votes cannot change the label: the same labels at
         a lower spend. Features are asked for in the order ``order_``; probabilities use the votes so far.
     curtailment_error : float
-        With ``curtail``, also stop when the remaining votes are unlikely to change the label: the probability
-        that it is not the label of the full vote is at most this, for a row exchangeable with those of the
-        fit, over the draw of both; without a budget at prediction or refusals. Zero, the default, changes no
-        label. See `farthing.learning.voting.stochastic_curtailment`.
+        With ``curtail``, for two classes: stop also when the rest is unlikely to change the label.
+        The probability that it is not the label of the full vote is at most this, for a row exchangeable with
+        those of the fit, over the draw of both; without a budget at prediction or refusals. Zero, the
+        default, changes no label. See `farthing.learning.voting.stochastic_curtailment`.
     validation_fraction : float
         The share of rows held out to calibrate a ``curtailment_error`` above zero; the vote does not learn
         from them. With fewer than 1 / error - 1 of them no row stops that is not certain.
@@ -101,7 +119,8 @@ class AdaBoostClassifier(TreeVoteClassifier):
     Attributes
     ----------
     forest_ : Forest
-        One tree per round, with leaves of -1 and +1; other nodes are 0.
+        One tree per round, with leaves of -1 and +1, one entry per class if there are more than two; other
+        nodes are 0.
     estimator_weights_ : ndarray of float64, shape (n_trees,)
         The voting weight of each tree, a multiple of 2**-32.
     edges_ : ndarray of float64, shape (n_rounds_done,)
@@ -172,8 +191,7 @@ class AdaBoostClassifier(TreeVoteClassifier):
     def _learn(self, rows: TrainingSet) -> AdaBoostModel:
         threads, prior = self.n_threads(), vote_prior(rows)
         rows, held_out = split_rows(rows, self.curtail, self.curtailment_error, self.validation_fraction)
-        labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
-        rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
+        rounds = StumpRounds(rows.bins(self.max_bins, threads), *vote_targets(rows), threads)
         rounds.run(
             # argmax breaks ties by position: first the constant vote, which is free, then the earlier column.
             lambda edges: int(np.argmax(edges)),

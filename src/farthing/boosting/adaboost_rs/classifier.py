@@ -23,13 +23,14 @@ from farthing.base.parameters import (
     one_of,
 )
 from farthing.boosting.adaboost import AdaBoostClassifier
-from farthing.boosting.adaboost_rs import margin_bounds as bounds
 from farthing.boosting.adaboost_rs.free_rider import vote_moments
 from farthing.boosting.adaboost_rs.model import MAX_SAMPLES, AdaBoostRSModel
 from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, Sampling, full_vote
 from farthing.costs import CostsLike
-from farthing.learning.voting import BinaryVoteClassifier, learn_votes, vote_prior
+from farthing.learning.voting import VoteClassifier, learn_votes, vote_prior
+from farthing.learning.voting import margin_bounds as bounds
 from farthing.learning.voting.stochastic_curtailment import split_rows
+from farthing.learning.voting.tree_vote_model import vote_margins
 from farthing.table import encode
 
 # Rows whose votes are held at one time.
@@ -44,12 +45,12 @@ _BLOCK: Final = 1024
         {"sampling": "free_rider", "n_estimators": 15},
         {"sampling": "free_rider", "estimator": AdaBoostClassifier(n_estimators=8, max_depth=2)},
         {"sampling": "top", "n_estimators": 25},
-        {"sampling": "top", "n_estimators": 25, "curtail": True, "curtailment_error": 0.2},
+        {"sampling": "top", "n_estimators": 25, "curtail": True},
         {"n_estimators": 25, "n_samples": 9},
         {"sampling": "cost", "n_samples": 9, "estimator": AdaBoostClassifier(n_estimators=15, max_depth=2)},
     ],
 )
-class AdaBoostRSClassifier(BinaryVoteClassifier):
+class AdaBoostRSClassifier(VoteClassifier):
     """Sample the vote of a boosted ensemble, within a budget for each row (Reyzin, 2011).
 
     An ensemble is trained without regard to prices. Each row then evaluates a random sample of its learners
@@ -68,6 +69,11 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     mean, which is the output, is biased, and even its expected sign may differ from that of the full vote.
     "free_rider" is unbiased within any budget that covers each learner by itself. "top" is no estimate of the
     full vote.
+
+    On more than two classes a learner votes on every class (see `AdaBoostClassifier`), so one draw, at one
+    price, is a draw of the whole vector of votes, and each entry is estimated as on two classes. That is why
+    the votes are of one learner for all classes, and not of one ensemble per class: those would have to share
+    the draws and the budget.
 
     Parameters
     ----------
@@ -90,8 +96,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         Maximum number of draws per row; None means 100 times ``n_estimators``.
     estimator : object, optional
         A weighted vote to use instead of AdaBoost's: boosted or bagged trees of this library or of
-        scikit-learn, a linear classifier (its features vote with their values), a `TreeVotes` or a
-        `LinearVotes`. A fitted estimator is used as is, otherwise a clone is fitted. scikit-learn's
+        scikit-learn, a linear classifier of two classes (its features vote with their values), a `TreeVotes`
+        or a `LinearVotes`. A fitted estimator is used as is, otherwise a clone is fitted. scikit-learn's
         ``clone``, which cross-validation uses, discards the fit; its ``FrozenEstimator`` keeps it.
     random_state : int, RandomState or None
         Source of the model's seed. All rows share it, so that equal rows get equal labels; ``seeds=`` of the
@@ -100,10 +106,10 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         For "top": stop as soon as the remaining votes cannot change the label. The labels are the same at a
         lower spend; probabilities come from the votes so far.
     curtailment_error : float
-        With ``curtail``, also stop when the remaining votes are unlikely to change the label: the probability
-        that it is not the label without curtailment is at most this, for a row exchangeable with those of the
-        fit, over the draw of both; without another budget at prediction or refusals. Zero, the default,
-        changes no label. See `farthing.learning.voting.stochastic_curtailment`.
+        With ``curtail``, for two classes: stop also when the rest is unlikely to change the label.
+        The probability that it is not the label without curtailment is at most this, for a row exchangeable
+        with those of the fit, over the draw of both; without another budget at prediction or refusals. Zero,
+        the default, changes no label. See `farthing.learning.voting.stochastic_curtailment`.
     validation_fraction : float
         The share of rows held out to calibrate a ``curtailment_error`` above zero. A fitted ``estimator``
         should not have learned from the rows of this fit, since they are then not exchangeable with others.
@@ -230,8 +236,9 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         # Section 3.2: d is ln(n) for stumps on n binary features. At least ln(2): zero is no
         # valid dimension.
         capacity = math.log(max(self.n_features_in_, 2)) if dimension is None else dimension
+        model = self.fitted_
         return bounds.margin_bound(
-            self.fitted_.margins, self.fitted_.margin_weights, theta, n_samples, capacity
+            model.margins, model.margin_weights, theta, n_samples, capacity, n_classes=len(model.classes)
         )
 
     def disagreement_bound(self, X: Any, n_samples: int) -> float:
@@ -239,6 +246,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
 
         The mean over the rows of exp(-n margin^2 / 2), where the margin is the mean of a draw over its range:
         that of the full vote for draws by weight, a smaller one for draws by cost unless all cost the same.
+        On more than two classes, the bounds of the winner against each of the others are added up.
 
         Parameters
         ----------
@@ -263,10 +271,17 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         drawn = np.setdiff1d(np.arange(len(plan.columns)), plan.exact)
         ranges: NDArray[np.float64] = np.zeros(len(votes))
         for start in range(0, len(votes), _BLOCK):
-            table = plan.votes.table(encoded.values[start : start + _BLOCK], threads)
-            ranges[start : start + _BLOCK] = np.abs(table * plan.weights)[:, drawn].max(axis=1, initial=0.0)
+            block = slice(start, start + _BLOCK)
+            table = np.abs(plan.votes.table(encoded.values[block], threads))
+            furthest = table if table.ndim == 2 else table.max(axis=2)  # on any of several classes
+            ranges[block] = (furthest * plan.weights)[:, drawn].max(axis=1, initial=0.0)
+        if votes.ndim > 1:
+            # Half the lead of the winner over each of the others: a draw moves it by the range at most.
+            ordered = np.sort(votes, axis=1)
+            votes, ranges = (ordered[:, -1:] - ordered[:, :-1]) / 2, ranges[:, np.newaxis]
         # Where draws cannot move the vote they cannot be wrong.
-        margins = np.divide(votes, plan.scale * ranges, out=np.full_like(votes, np.inf), where=ranges > 0)
+        moves = np.broadcast_to(ranges > 0, votes.shape)
+        margins = np.divide(votes, plan.scale * ranges, out=np.full_like(votes, np.inf), where=moves)
         return bounds.disagreement_bound(margins, n_samples)
 
     def unsampled_bound(self, n_samples: int) -> float:
@@ -297,7 +312,6 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
             )
         # Repeated draws are free: a row that rarely draws what it does not own yet would go on for very long.
         most = 100 * self.n_estimators if self.max_samples is None else self.max_samples
-        signs = np.where(rows.target == 1, 1.0, -1.0)
         outputs, _ = full_vote(votes, rows.costs, rows.values, self.n_threads())
         mean_votes = spreads = None
         if self.sampling == "free_rider":
@@ -312,7 +326,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
             # Drawn in `fit` and stored, so that a model gives the same predictions on every call.
             seed=int(check_random_state(self.random_state).randint(2**31)),
             # The margin of section 3.2: between -1 and 1 if all votes are.
-            margins=signs * outputs / math.fsum(votes.alphas.tolist()),
+            margins=vote_margins(outputs, rows.target) / math.fsum(votes.alphas.tolist()),
             margin_weights=rows.weights.copy(),
             mean_votes=mean_votes,
             spreads=spreads,

@@ -56,7 +56,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,10 +114,11 @@ def vote_moments(
 
     Returns
     -------
-    means : ndarray of float64, shape (n_learners,)
+    means : ndarray of float64, shape (n_learners,) or (n_learners, n_classes)
         The mean vote of each learner.
     spreads : ndarray of float64, shape (n_units,)
-        The standard deviation of the weighted vote of each unit, at least 5 % of its alphas.
+        The standard deviation of the weighted vote of each unit, at least 5 % of its alphas. On more than two
+        classes, the root of the sum of the variances.
     """
     units = units_of(votes.columns())
     member = np.zeros((len(votes.alphas), len(units)))
@@ -125,11 +126,15 @@ def vote_moments(
         member[list(learners), place] = votes.alphas[list(learners)]
     blocks = [slice(start, start + _BLOCK) for start in range(0, len(values), _BLOCK)]
     total = weights.sum()
-    means = sum(weights[block] @ votes.table(values[block], n_threads) for block in blocks) / total
+    means = (
+        sum(np.tensordot(weights[block], votes.table(values[block], n_threads), 1) for block in blocks)
+        / total
+    )
     squares = np.zeros(len(units))
     for block in blocks:
-        centred = (votes.table(values[block], n_threads) - means) @ member
-        squares += weights[block] @ centred**2
+        # Shape (n_rows, n_units), or (n_rows, n_classes, n_units).
+        centred = (votes.table(values[block], n_threads) - means).swapaxes(1, -1) @ member
+        squares += np.atleast_2d(np.tensordot(weights[block], centred**2, 1)).sum(axis=0)
     return np.asarray(means), np.maximum(np.sqrt(squares / total), _LEAST_SPREAD * member.sum(axis=0))
 
 
@@ -147,7 +152,7 @@ class VoteUnits:
         The learners that need no column.
     spreads : ndarray of float64, shape (n_units,)
         See `vote_moments`.
-    means : ndarray of float64, shape (n_learners,)
+    means : ndarray of float64, shape (n_learners,) or (n_learners, n_classes)
         The mean vote of each learner times its alpha, on the grid of the plan.
     price_exponent : int
         Scores take prices in units of this power of two, so that scaling all of them changes no bit.
@@ -164,9 +169,9 @@ class VoteUnits:
     additive: bool
 
     @property
-    def mean_total(self) -> float:
-        """The sum of the mean votes."""
-        return math.fsum(self.means.tolist())
+    def mean_total(self) -> Any:
+        """The sum of the mean votes: a number, or one for each of several classes."""
+        return self.means.sum(axis=0)  # exact, on the grid
 
     @classmethod
     def make(

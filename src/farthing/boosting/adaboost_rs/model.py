@@ -39,7 +39,7 @@ class AdaBoostRSModel(VoteModel):
         The seed of rows without a seed of their own.
     margins, margin_weights : ndarray of float64, shape (n_rows,)
         The margins of the full vote on the training rows, and the weights of the rows.
-    mean_votes : ndarray of float64, shape (n_learners,), or None
+    mean_votes : ndarray of float64, shape (n_learners,) or (n_learners, n_classes), or None
         For "free_rider": the mean vote of each learner on the training rows.
     spreads : ndarray of float64, shape (n_units,), or None
         For "free_rider": how far the votes of each distinct set of columns are from their means.
@@ -145,8 +145,13 @@ class AdaBoostRSModel(VoteModel):
         """Raise ValueError if the fields are inconsistent."""
         super().check()
         n_features = len(self.schema.names)
-        if self.votes.n_features != n_features or len(self.prior) != 1:
+        if self.votes.n_features != n_features:
             raise ValueError(f"the votes have {self.votes.n_features} features, the table {n_features}")
+        n_outputs = 1 if len(self.classes) <= 2 else len(self.classes)
+        if self.votes.n_outputs != n_outputs or len(self.prior) != n_outputs:
+            raise ValueError(
+                f"a vote on {len(self.classes)} classes has {n_outputs} outputs; got {self.votes.n_outputs}"
+            )
         if self.sampling not in SAMPLINGS:
             raise ValueError(f"sampling must be one of {SAMPLINGS}; got {self.sampling!r}")
         if self.curtail and (self.sampling != "top" or not np.isfinite(self.votes.reach()).all()):
@@ -171,13 +176,15 @@ class AdaBoostRSModel(VoteModel):
     def _check_moments(self) -> None:
         drawn = self.sampling == "free_rider"
         columns = self.votes.columns()
-        for name, length in (("mean_votes", len(columns)), ("spreads", len(units_of(columns)))):
+        by_class = () if self.votes.n_outputs == 1 else (self.votes.n_outputs,)
+        shapes = {"mean_votes": (len(columns), *by_class), "spreads": (len(units_of(columns)),)}
+        for name, shape in shapes.items():
             array = getattr(self, name)
             if (array is not None) != drawn:
                 raise ValueError(f"{name} belongs to sampling='free_rider', and to no other")
             if array is None:
                 continue
-            if array.dtype != np.float64 or array.shape != (length,) or not np.isfinite(array).all():
-                raise ValueError(f"{name} must be {length} finite floats")
+            if array.dtype != np.float64 or array.shape != shape or not np.isfinite(array).all():
+                raise ValueError(f"{name} must be finite floats of shape {shape}")
             if name == "spreads" and not (array > 0).all():
                 raise ValueError("spreads must be above zero")

@@ -53,7 +53,7 @@ def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> 
     array([1, 0])
     """
     scores = forest.value[:, 0] * np.repeat(alphas, np.diff(forest.offsets))
-    stump = _is_stump(forest)
+    stump = is_stump(forest)
     inner = forest.feature >= 0
     columns = np.unique(forest.feature[inner]).astype(np.int64)
     reach = np.zeros(forest.n_features)
@@ -64,10 +64,10 @@ def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> 
     # Cover may be zero everywhere: it is the default of `Forest.from_arrays`.
     whole = np.maximum(forest.cover[forest.offsets[tree]], np.finfo(float).tiny)
     np.add.at(reach, forest.feature[deep], 2 * alphas[tree] * forest.cover[deep] / whole)
-    return _by_value(reach, columns, sheet)
+    return by_value(reach, columns, sheet)
 
 
-def _by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: CostSheet) -> NDArray[np.int64]:
+def by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: CostSheet) -> NDArray[np.int64]:
     """Sort columns by weight per price, where a shared cost is paid by the first of its group."""
     # Greedy rather than one sort: buying a column lowers the prices of the others in its group.
     ledger = RowLedger(sheet)
@@ -114,7 +114,7 @@ class Curtailment:
         #: Bounds of the scores at which a walk from each node can end, shape (n_nodes,).
         self.low, self.high = node_bounds(forest, scores)
         #: Whether each tree is a single test, shape (n_trees,).
-        self.stump = _is_stump(forest)
+        self.stump = is_stump(forest)
         #: Bounds of the sum of all stumps of a column, by its place in the order, shape (n_tested,).
         self.shared_low, self.shared_high = _stump_bounds(forest, scores, self.stump, order)
 
@@ -294,7 +294,7 @@ def check_order(order: NDArray[np.int64] | None, forest: Forest) -> None:
         raise ValueError("order must have each column that the trees test once, and no other")
 
 
-def _is_stump(forest: Forest) -> NDArray[np.bool_]:
+def is_stump(forest: Forest) -> NDArray[np.bool_]:
     """Return whether each tree is a single test, shape (n_trees,)."""
     return np.asarray((forest.feature[forest.offsets[:-1]] >= 0) & (np.diff(forest.offsets) == 3))
 

@@ -49,12 +49,14 @@ def split_rows(
     Raises
     ------
     ValueError
-        If there is an error probability without curtailment.
+        If there is an error probability without curtailment, or for more than two classes.
     """
     if error == 0:
         return rows, None
     if not curtail:
         raise ValueError(f"curtailment_error={error} has no meaning without curtailment; set curtail=True")
+    if rows.classes is not None and len(rows.classes) > 2:
+        raise ValueError(f"curtailment_error={error} is for two classes; got {len(rows.classes)}")
     return hold_out(rows, fraction, partial(draw_rows, _HELD_OUT))
 
 

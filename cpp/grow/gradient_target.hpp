@@ -1,6 +1,7 @@
 // gradient_target: gradients and hessians as a target (see target.hpp), for boosted trees.
 #pragma once
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -61,7 +62,7 @@ public:
     }
 
     index_t n_columns() const { return static_cast<index_t>(columns_.size()); }
-    bool is_random() const { return samples_columns() || options_.max_cuts < kMaxBins; }
+    bool is_random() const { return samples_columns() || !options_.cuts.empty(); }
 
     bool splittable(const Leaf& leaf) const {
         return leaf.depth < options_.max_depth && leaf.n() / 2 >= options_.min_rows_leaf &&
@@ -222,13 +223,19 @@ private:
 
     bool samples_columns() const { return options_.max_features < n_columns(); }
 
-    bool samples_cuts(const Leaf& leaf) const {
-        return options_.max_cuts < kMaxBins && target_.cover(leaf.sums.data()) > options_.cuts_above;
+    // How many thresholds of a column are sampled; none: all are tried.
+    std::optional<index_t> n_cuts(const Leaf& leaf) const {
+        for (const CutRule& rule : options_.cuts) {
+            if (target_.cover(leaf.sums.data()) > rule.above) {
+                return rule.n_cuts < kMaxBins ? std::optional(rule.n_cuts) : std::nullopt;
+            }
+        }
+        return std::nullopt;
     }
 
     bool is_direct(const Leaf& leaf) const {
         if (options_.ledger == LedgerKind::model) return false;  // it needs the best splits of all columns
-        return samples_columns() || samples_cuts(leaf) ||
+        return samples_columns() || n_cuts(leaf) ||
                leaf.n() * n_columns() * kDirectShare < table_.n_all_bins() * width_;
     }
 
@@ -273,10 +280,11 @@ private:
         SplitSearch<Target> search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf, scratch_.data(),
                                    least_gain);
         if (bins.categorical) return search.categorical(cells, bins.n_bins);
-        if (!samples_cuts(leaf)) return search.numeric(cells, bins.n_bins, present, present);
+        const std::optional<index_t> sampled = n_cuts(leaf);
+        if (!sampled) return search.numeric(cells, bins.n_bins, present, present);
         const std::uint64_t key = random_bits(random_bits(leaf.key, kCutDraw), column);
         const auto draw = [key](index_t i) { return random_bits(key, i); };
-        return search.numeric(cells, bins.n_bins, present, random_cuts(present, bins.n_bins, options_.max_cuts, draw));
+        return search.numeric(cells, bins.n_bins, present, random_cuts(present, bins.n_bins, *sampled, draw));
     }
 
     bool is_constant(const Leaf& leaf, index_t column, const std::int64_t* cells) const {

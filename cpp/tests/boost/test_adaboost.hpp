@@ -33,7 +33,7 @@ inline void bit_planes_sum_what_histograms_sum() {
             values.data.push_back(random.chance(0.1) ? kNan : static_cast<double>(random.below(1 + i % 4)));
         }
         const BinnedTable table = values.bin();
-        const StumpLearner learner(table, view(std::vector<double>(static_cast<std::size_t>(n_rows), 1.0)), 1);
+        const StumpLearner<StumpSearch> learner(table, view(std::vector<double>(static_cast<std::size_t>(n_rows), 1.0)), 1);
         const FixedPoint fixed = to_fixed_point(view(make_numbers(n_rows, 3)));
         std::vector<std::int64_t> edges(90);
         learner.edges(fixed, edges.data());
@@ -56,7 +56,7 @@ inline void a_tree_votes_with_the_edge_it_claims() {
     const auto labels = make_signs(300, 5);
     const auto weights = make_weights(300, 6);
     for (const index_t depth : {1, 2, 3}) {
-        AdaBoost booster(table, view(labels), view(weights), 2);
+        AdaBoost<StumpSearch> booster(table, view(labels), view(weights), view(weights), 2);
         double sum_of_alphas = 0;
         for (int i = 0; i < 12; ++i) {
             std::vector<double> edges(11);
@@ -78,7 +78,7 @@ inline void a_learner_without_error_is_known() {
     const BinnedTable table = values.bin();
     const std::vector<std::int8_t> labels{-1, -1, 1, 1};
     const std::vector<double> weights{1, 1, 1, 1};
-    AdaBoost booster(table, view(labels), view(weights), 1);
+    AdaBoost<StumpSearch> booster(table, view(labels), view(weights), view(weights), 1);
     const BoostingRound round = booster.add_round(0, 1);
     CHECK(round.perfect && round.edge == 1.0 && std::fabs(round.alpha - std::log(8.0)) < 1e-9);
 }
@@ -89,7 +89,7 @@ inline void a_learner_that_misses_a_row_of_hardly_any_weight_is_not_perfect() {
     const BinnedTable table = values.bin();
     const std::vector<std::int8_t> labels{-1, -1, 1, 1, 1};
     const std::vector<double> weights{1, 1, 1, 1, 1e-30};
-    AdaBoost booster(table, view(labels), view(weights), 1);
+    AdaBoost<StumpSearch> booster(table, view(labels), view(weights), view(weights), 1);
     const BoostingRound round = booster.add_round(0, 1);
     CHECK(!round.perfect && round.edge == 1.0);
     CHECK(std::fabs(round.alpha - 0.5 * std::log(4e30)) < 1e-9);

@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from copy import copy
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -70,8 +70,6 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     price_parameters: tuple[str, ...] = ()
     #: Whether the prediction of a row depends on this row alone; False where the rows of a query are ranked.
     rows_are_independent: ClassVar[bool] = True
-    #: Whether it descends an objective that is not convex, where rounding may change more than last digits.
-    descent_is_approximate: ClassVar[bool] = False
 
     fitted_: FittedModel
     # What the parameters were at the fit; that of the class, for a model from an older pickle, has none.
@@ -98,6 +96,14 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             # The fitted sheet, whatever it was given as: a mapping, a Series, a path of a file that may move.
             params["costs"] = self.fitted_.costs.without_calls()
         return params
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        # scikit-learn inspects the signature in each call; get_params, set_params and clone then take longer
+        # than a small fit.
+        names: list[str] = super()._get_param_names()
+        return names
 
     # Learning.
 

@@ -62,7 +62,7 @@ def check_scale(checked: CheckedEstimator, problem: Problem) -> None:
             **{name: value / s for name, value in setting.items()},
             **scaled_prices(checked.estimator, s),
         )
-        for cap in problem.budgets():
+        for cap in (None, problem.mixed_budgets):
             expected = outputs_of(model, problem.fresh, budget=cap)
             expected["spend"] = expected["spend"] * s
             got = outputs_of(scaled, problem.fresh, budget=None if cap is None else cap * s)

@@ -75,7 +75,7 @@ def assert_decides(walk: Any, model: Any, problem: Problem, outputs: Outputs, ro
     got = {
         "predict": np.array([decision.prediction]),
         "spend": np.array([decision.spent]),
-        "acquired": np.isin(sheet_of(model, problem).features, decision.acquired)[np.newaxis],
+        "acquired": np.array([[name in decision.acquired for name in sheet_of(model, problem).features]]),
     }
     if "predict_proba" in outputs:
         assert list(decision.probabilities) == model.classes_.tolist(), f"a class is missing {when}"

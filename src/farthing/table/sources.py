@@ -91,7 +91,7 @@ def open_source(X: Any, estimator: str, min_rows: int = 1) -> Source:
 
 def _check_array(X: Any, estimator: str, min_rows: int) -> NDArray[Any]:
     """Let scikit-learn convert anything but a frame to a two-dimensional array, with its own messages."""
-    if type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf":
+    if type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biufO":
         return X  # nothing to check; for a single row the check would cost more than the prediction
     # np.asarray would drop the mask and expose the values under it.
     if isinstance(X, np.ma.MaskedArray):

@@ -8,10 +8,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.adaptive.adapt.sklearn_model import SklearnModel
 from farthing.base import ClassifierModel, ContractClassifier, TreeModel
 from farthing.costs import CostSheet, RowLedger
 from farthing.learning.affordable import affordable
+from farthing.learning.sklearn_model import SklearnModel
 from farthing.trees import Progress
 from farthing.typing import Floats
 from farthing.walks import Policy, pass_refusal
@@ -163,33 +163,6 @@ class FarthingAnswers:
 def answering(model: ExpensiveModel) -> Answering:
     """Return an expensive model of either kind behind the protocol that Adapt models use."""
     return model if isinstance(model, SklearnModel) else FarthingAnswers(model)
-
-
-def spread_classes(probabilities: Floats, known: NDArray[Any], classes: NDArray[Any]) -> Floats:
-    """Return probabilities of some classes as probabilities of all of them, zero for the others.
-
-    Parameters
-    ----------
-    probabilities : ndarray of float64, shape (n_rows, n_known)
-    known : ndarray, shape (n_known,)
-        Their labels.
-    classes : ndarray, shape (n_classes,)
-        All labels, sorted.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows, n_classes)
-
-    Examples
-    --------
-    >>> spread_classes(np.array([[0.2, 0.8]]), np.array(["a", "c"]), np.array(["a", "b", "c"]))
-    array([[0.2, 0. , 0.8]])
-    """
-    if len(known) == len(classes):
-        return probabilities
-    everyone = np.zeros((len(probabilities), len(classes)))
-    everyone[:, np.searchsorted(classes, known)] = probabilities
-    return everyone
 
 
 class _FarthingPolicy:

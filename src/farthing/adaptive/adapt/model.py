@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.adaptive.adapt.call_prices import CallPlaces
-from farthing.adaptive.adapt.expensive_model import Answering, ExpensivePolicy, answering, spread_classes
+from farthing.adaptive.adapt.expensive_model import Answering, ExpensivePolicy, answering
 from farthing.adaptive.adapt.gate_pairs import TreePair
-from farthing.adaptive.adapt.sklearn_model import SklearnModel
 from farthing.base import ClassifierModel, ContractClassifier
 from farthing.costs import RowLedger
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.logistic import n_class_scores
 from farthing.learning.losses import scores_to_probabilities
+from farthing.learning.sklearn_model import SklearnModel
+from farthing.learning.spread_classes import spread_classes
 from farthing.typing import Floats
 from farthing.walks import Policy, pass_refusal, walk_rows
 

@@ -13,11 +13,12 @@ from sklearn.utils import check_random_state
 
 from farthing.adaptive.adapt.base import AdaptClassifier
 from farthing.adaptive.adapt.call_prices import CallPlaces, with_expensive_calls
-from farthing.adaptive.adapt.expensive_model import answering, spread_classes
+from farthing.adaptive.adapt.expensive_model import answering
 from farthing.adaptive.adapt.model import AdaptModel
-from farthing.adaptive.adapt.sklearn_model import SklearnModel
 from farthing.base import Point
 from farthing.costs import CostSheet
+from farthing.learning.sklearn_model import SklearnModel
+from farthing.learning.spread_classes import spread_classes
 from farthing.table import encode
 
 

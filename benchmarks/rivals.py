@@ -21,6 +21,8 @@ from benchmarks.measure import Line, race
 from farthing.boosting import GreedyMiserClassifier
 from farthing.cascades import ASTCClassifier, CronusClassifier, CSTCClassifier
 
+HOW: Final = "One turn each in alternation, by processor time; only ratios carry over to other machines."
+
 N_ROUNDS: Final = 100
 TRADEOFFS: Final = (1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5)
 GOAL: Final = 30.0

@@ -124,7 +124,7 @@ def figure_3_3(runs: Runs, folder: Path) -> tuple[str, str]:
         draw(ax, curves, table)
         for number, (method, points) in enumerate(PUBLISHED_POINTS[table].items()):
             colour = f"C{list(curves).index(method)}"
-            label = "published" if number == 0 else None
+            label = "published: dotted" if number == 0 else None
             ax.plot(*zip(*points, strict=True), ":", marker="o", mfc="none", color=colour, label=label)
         ax.set_ylim(top=0.45)  # beyond it are models that have hardly bought anything
         ax.legend()

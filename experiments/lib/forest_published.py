@@ -50,7 +50,7 @@ def beside_published(table: str, curves: Curves) -> str:
             f"{cost:g}: {error:.3f} ({'none' if np.isnan(own) else f'{own:.3f}'})"
             for (cost, error), own in zip(points, ours, strict=True)
         ]
-        lines.append([method, *cells])
+        lines.append([method, f"{np.nanmean(ours - [error for _, error in points]):+.3f}", *cells])
     width = max(map(len, lines))
     rows = [[*line, *[""] * (width - len(line))] for line in lines]
-    return markdown([table, *["cost: published (ours)"] * (width - 1)], rows)
+    return markdown([table, "mean difference", *["cost: published (ours)"] * (width - 2)], rows)

@@ -124,9 +124,9 @@ def test_published_points_stand_beside_ours():
     curve = np.array([[2.0, 0.3, 2.0, 0.31], [9.0, 0.2, 9.0, 0.21]])
     curves = {name: [curve] for name in ("BudgetRF", "Greedy Miser", "ASTC", "CSTC")}
     rows = {row[0]: row[1:] for row in tables(beside_published("miniboone_tiny", curves))[0].rows}
-    assert rows["BudgetRF"][:2] == ("5.5: 0.116 (0.310)", "10: 0.097 (0.210)")
+    assert rows["BudgetRF"][:3] == ("+0.139", "5.5: 0.116 (0.310)", "10: 0.097 (0.210)")
     assert rows["BudgetRF"][-1] == ""
     late = {**curves, "ASTC": [curve + np.array([5.0, 0.0, 5.0, 0.0])]}
     (row,) = (row for row in tables(beside_published("covtype", late))[0].rows if row[0] == "ASTC")
-    assert row[1:3] == ("3: 0.249 (none)", "6: 0.246 (none)")
-    assert row[3] == "9: 0.241 (0.310)"
+    assert row[2:4] == ("3: 0.249 (none)", "6: 0.246 (none)")
+    assert row[4] == "9: 0.241 (0.310)"

@@ -36,7 +36,7 @@ _N_SUBSETS: Final = 4
             "subset_share": 0.6,
         },
         {
-            "tradeoff": 0.01,
+            "tradeoff": 0.002,
             "n_tradeoffs": 1,
             "policy": "filter_tree",
             "policy_learner": None,

@@ -106,6 +106,7 @@ def test_evaluations_are_part_of_the_value_and_of_the_account() -> None:
     np.testing.assert_allclose(model.spend(X), acquired[:, :3] @ PRICES + 0.4 * n_states)
     assert model.costs_.calls[:4] == tuple(f"classifier of {name}" for name in ("x0", "x1", "x2", "x0, x1"))
     assert model.spend(X, budget=2.0).max() <= 2.0
+    assert max(point.max_spend for point in model.path()) == pytest.approx(PRICES.sum() + 3 * 0.4)
 
 
 def test_the_best_policy_of_some_trade_off_differs_from_row_to_row() -> None:

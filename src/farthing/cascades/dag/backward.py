@@ -105,6 +105,29 @@ class StateEdges:
 
 
 @dataclass(eq=False)
+class _PolicyTable:
+    """Policies as they are learned: fixed orders of actions, or the parts of learned ones."""
+
+    orders: NDArray[np.int64]
+    places: NDArray[np.int64]
+    parts: list[list[Any]]
+
+    @classmethod
+    def empty(cls, n_levels: int, graph: StateGraph) -> _PolicyTable:
+        orders = np.full((n_levels, len(graph), graph.n_actions), LEARNED, dtype=np.int64)
+        return cls(orders, np.full((n_levels, len(graph)), NO_PLACE, dtype=np.int64), [])
+
+    def add(self, level: int, state: int, parts: list[Any]) -> None:
+        self.places[level, state] = len(self.parts)
+        self.parts.append(parts)
+
+    def bank(self, learner: PolicyLearner, n_features: int) -> Bank | None:
+        if not self.parts:
+            return None
+        return learner.bank(self.parts, max(map(len, self.parts)), n_features)
+
+
+@dataclass(eq=False)
 class BackwardPass:
     """Learns classifiers and policies, state by state.
 
@@ -151,55 +174,53 @@ class BackwardPass:
 
     def run(self, levels: Levels) -> LearnedGraph:
         """Learn the policies of all levels."""
-        graph, n_levels = self.graph, len(levels.tradeoffs)
-        orders = np.full((n_levels, len(graph), graph.n_actions), LEARNED, dtype=np.int64)
-        policy_places = np.full((n_levels, len(graph)), NO_PLACE, dtype=np.int64)
-        policies: list[list[Any]] = []
+        graph = self.graph
+        table = _PolicyTable.empty(len(levels.tradeoffs), graph)
         to_go: dict[int, CostToGo] = {}
-        n_scores = 0
         # Purchases lead to states of higher numbers, so these are done first.
         for state in reversed(range(len(graph))):
             check_deadline()
-            edges = StateEdges(
-                self._losses(state),
-                graph.prices(state, self.rows.costs),
-                [to_go[end] for end in graph.next_states(state)],
-                self.evaluation_cost if state in self._places else 0.0,
-            )
-            found = CostToGo(*np.empty((2, len(levels.offsets), len(self.rows))))
-            evidence = self._evidence(state)
-            for level, tradeoff in enumerate(levels.tradeoffs.tolist()):
-                points = np.flatnonzero(levels.point_levels == level).tolist()
-                order, scores = self._fixed_order(state, edges, tradeoff, points[0]), None
-                if order is None:
-                    parts, scores = self._learn_policy(evidence, edges.costs(tradeoff, points[0]))
-                    policy_places[level, state] = len(policies)
-                    policies.append(parts)
-                    n_scores = max(n_scores, len(parts))
-                else:
-                    orders[level, state, : len(order)] = order
-                for point in points:
-                    actions = self._actions(order, scores, float(levels.offsets[point]))
-                    found.loss[point], found.spend[point] = edges.follow(
-                        actions, point, evaluated=order is None
-                    )
-            if not state and edges.evaluation:
-                # Nothing is bought at the last level, not even an evaluation.
-                found.loss[-1], found.spend[-1] = self._prior_losses(), 0.0
-            to_go[state] = found
+            ahead = [to_go[end] for end in graph.next_states(state)]
+            to_go[state] = self._learn_state(state, ahead, levels, table)
             self._forget(state, to_go)
-        every = [self._places.get(state, NO_PLACE) for state in range(len(graph))]
+        places = [self._places.get(state, NO_PLACE) for state in range(len(graph))]
         n_features = len(self.rows.schema) + (self.rows.n_classes + 1) * self.reads_scores
         root, weights = to_go[0], self.rows.weights
         return LearnedGraph(
             classifiers=self.state_learner.bank(self._parts) if self._parts else None,
-            classifier_places=np.array(every, dtype=np.int64),
-            policies=self.policy_learner.bank(policies, n_scores, n_features) if policies else None,
-            policy_places=policy_places,
-            orders=orders,
+            classifier_places=np.array(places, dtype=np.int64),
+            policies=table.bank(self.policy_learner, n_features),
+            policy_places=table.places,
+            orders=table.orders,
             spend=np.average(root.spend, axis=1, weights=weights),
             risk=np.average(root.loss, axis=1, weights=weights),
         )
+
+    def _learn_state(
+        self, state: int, ahead: list[CostToGo], levels: Levels, table: _PolicyTable
+    ) -> CostToGo:
+        """Learn the policies of a state; return what rows lose and spend from there on."""
+        losses, prices = self._losses(state), self.graph.prices(state, self.rows.costs)
+        evaluation = self.evaluation_cost if state in self._places else 0.0
+        edges, evidence = StateEdges(losses, prices, ahead, evaluation), self._evidence(state)
+        found = CostToGo(*np.empty((2, len(levels.offsets), len(self.rows))))
+        for level, tradeoff in enumerate(levels.tradeoffs.tolist()):
+            points = np.flatnonzero(levels.point_levels == level).tolist()
+            order, scores = self._fixed_order(state, edges, tradeoff, points[0]), None
+            if order is None:
+                parts, scores = self._learn_policy(evidence, edges.costs(tradeoff, points[0]))
+                table.add(level, state, parts)
+            else:
+                table.orders[level, state, : len(order)] = order
+            for point in points:
+                actions = self._actions(order, scores, float(levels.offsets[point]))
+                rest = edges.follow(actions, point, evaluated=order is None)
+                found.loss[point], found.spend[point] = rest
+        if state == 0 and evaluation:
+            # Nothing is bought at the last level, not even an evaluation.
+            found.loss[-1] = stopping_losses(self._prior(), self.rows.target, self.loss)
+            found.spend[-1] = 0.0
+        return found
 
     # Classifiers.
 
@@ -208,9 +229,6 @@ class BackwardPass:
         if state not in self._probabilities:
             self._probabilities[state] = self._learn_classifier(state)
         return stopping_losses(self._probabilities[state], self.rows.target, self.loss)
-
-    def _prior_losses(self) -> Floats:
-        return stopping_losses(self._prior(), self.rows.target, self.loss)
 
     def _prior(self) -> Floats:
         return np.tile(self.rows.prior(), (len(self.rows), 1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from functools import partial
 from typing import Any, ClassVar, Self
 
@@ -203,7 +202,7 @@ class StateGraphClassifier(AnyBudgetMixin, ValidatedMixin, ContractClassifier):
         """
         check_is_fitted(self)
         model = self.fitted_
-        whole = float(model.costs.total(model.states[-1]))
+        whole = model.max_spend()
         points = [
             Point(
                 type(self).__name__,
@@ -226,10 +225,6 @@ class StateGraphClassifier(AnyBudgetMixin, ValidatedMixin, ContractClassifier):
     def _at_point(self, point: int) -> Self:
         model = self.fitted_
         return self.variant({"budget": float(model.path_spend[point])}, model.at_point(point))
-
-    def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
-        """Yield other budgets, see `BudgetedEstimator.variants`; the model itself comes last."""
-        return super().variants()
 
     # Files.
 

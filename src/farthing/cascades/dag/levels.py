@@ -78,8 +78,3 @@ class Levels:
             point_levels += [level] * len(found)
             offsets += found
         return cls(np.array(tradeoffs), np.array(point_levels, dtype=np.int64), np.array(offsets))
-
-    @property
-    def first_points(self) -> Integers:
-        """The point without an offset of each level, shape (n_levels,)."""
-        return np.searchsorted(self.point_levels, np.arange(len(self.tradeoffs))).astype(np.int64)

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ClassifierModel
-from farthing.cascades.dag.backward import LEARNED, NO_PLACE
-from farthing.cascades.dag.banks import Bank, ForestBank, LinearBank, Refused, SklearnBank
-from farthing.cascades.dag.graph import NO_EDGE, StateGraph
+from farthing.cascades.dag.backward import NO_PLACE
+from farthing.cascades.dag.banks import ForestBank, LinearBank, Refused, SklearnBank
+from farthing.cascades.dag.graph import StateGraph
+from farthing.cascades.dag.model_checks import check_classifiers, check_graph, check_policies
 from farthing.cascades.dag.policy import GraphPolicy
 from farthing.cascades.dag.state_scores import policy_scores
 from farthing.cascades.dag.tournament import RULES, Rule
 from farthing.costs import spending_limit
 from farthing.learning.affordable import affordable
 from farthing.learning.feature_prices import by_price
-from farthing.learning.logistic import n_class_scores
 from farthing.typing import Floats, Integers
 from farthing.walks import Policy
 
@@ -146,6 +146,16 @@ class StateGraphModel(ClassifierModel):
     def is_evaluated(self, state: int) -> bool:
         """Return whether every row at a state needs its classifier, which is what its policy reads."""
         return bool(self.policy_places[self.level, state] != NO_PLACE)
+
+    def max_spend(self) -> float:
+        """Return the most that a row can spend: on all columns, and on the calls of the longest way."""
+        prices = [*self.costs.call_prices().values(), 0.0]
+        calls = np.zeros(len(self.states))
+        for state in reversed(range(len(self.states))):
+            place = int(self.calls[state]) - self.costs.n_columns if self.calls[state] != NO_CALL else -1
+            ahead = [calls[end] for end in self.graph.next_states(state)]
+            calls[state] = prices[place] + max(ahead, default=0.0)
+        return float(self.costs.without_calls().total(self.states[-1]) + calls[0])
 
     # Predicting.
 
@@ -308,66 +318,6 @@ class StateGraphModel(ClassifierModel):
             raise ValueError("path_levels must hold numbers of levels")
         if self.rule not in RULES or len(self.prior) != len(self.classes):
             raise ValueError("rule must be one of the rules, and prior a probability for each class")
-        self._check_graph()
-        self._check_classifiers()
-        self._check_policies()
-
-    def _check_graph(self) -> None:
-        n_calls = len(self.costs.calls)
-        if n_calls not in (0, int((self.classifier_places != NO_PLACE).sum())):
-            raise ValueError("there must be a call for the classifier of each state, or none")
-        if self.costs.without_calls().total(self.states[0]) != 0:
-            raise ValueError("the root must cost nothing")
-        for state, ends in enumerate(self.edges):
-            purchases = self.graph.next_states(state)
-            if (ends[: len(purchases)] == NO_EDGE).any():
-                raise ValueError("the edges of a state must come first")
-            for end in purchases:
-                if not state < end < len(self.states) or (self.states[state] & ~self.states[end]).any():
-                    raise ValueError("a purchase must lead to a later state that owns as much")
-
-    def _check_classifiers(self) -> None:
-        _check_places(self.classifier_places, self.classifiers, "classifier_places")
-        if self.classifiers is None:
-            return
-        bank, n_classes = self.classifiers, len(self.classes)
-        n_scores = 1 if isinstance(bank, SklearnBank) else n_class_scores(n_classes)
-        for state in np.flatnonzero(self.classifier_places != NO_PLACE).tolist():
-            place = int(self.classifier_places[state])
-            if not np.isin(bank.used(place), np.flatnonzero(self.states[state])).all():
-                raise ValueError("a classifier reads a column that its state does not own")
-            if bank.n_scores(place) != n_scores:
-                raise ValueError(f"{n_classes} classes do not fit the scores of the classifiers")
-        if bank.n_features != len(self.schema):
-            raise ValueError("the classifiers are of another table")
-        if isinstance(bank, SklearnBank) and not all(
-            np.isin(known, self.classes).all() for known in bank.known_classes()
-        ):
-            raise ValueError("a classifier knows classes that the model does not")
-
-    def _check_policies(self) -> None:
-        _check_places(self.policy_places, self.policies, "policy_places")
-        n_features = len(self.schema)
-        n_known = n_features + (len(self.classes) + 1) * self.reads_scores
-        for (level, state), place in np.ndenumerate(self.policy_places):
-            n_actions = 1 + len(self.graph.next_states(state))
-            order = self.orders[level, state]
-            if place == NO_PLACE:
-                given = order[order != LEARNED]
-                # Stopping is last or before the last, so that some action is always allowed.
-                if len(np.unique(given)) != len(given) or 0 not in given or given.max() >= n_actions:
-                    raise ValueError("an order must hold actions of its state, each once, and 0")
-                continue
-            assert self.policies is not None
-            if n_actions < 2 or self.policies.n_scores(int(place)) < self._rule.n_scores(n_actions):
-                raise ValueError("a policy has too few scores for the actions of its state")
-            used = self.policies.used(int(place))
-            owned = np.append(np.flatnonzero(self.states[state]), np.arange(n_features, n_known))
-            if not np.isin(used, owned).all() or self.policies.n_features != n_known:
-                raise ValueError("a policy reads a column that its state does not own")
-
-
-def _check_places(places: NDArray[np.int64], bank: Bank | None, name: str) -> None:
-    n_items = 0 if bank is None else len(bank)
-    if places.size and not (places.min() >= NO_PLACE and places.max() < n_items):
-        raise ValueError(f"{name} must hold places of learned parts")
+        check_graph(self)
+        check_classifiers(self)
+        check_policies(self)

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "boost/adaboost.hpp"
+#include "boost/class_stump_search.hpp"
 #include "boost/stump_learner.hpp"
 #include "boost/stump_search.hpp"
 #include "common/fixed_point.hpp"
@@ -72,6 +73,37 @@ inline void a_tree_votes_with_the_edge_it_claims() {
     }
 }
 
+inline void a_tree_of_class_votes_has_the_edge_it_claims() {
+    const index_t n = 200;
+    const index_t k = 3;
+    const BinnedTable table = make_values(n, 8, 7).bin();
+    const auto covers = make_weights(n, 8);
+    Random random(9);
+    std::vector<std::int8_t> labels;
+    std::vector<double> weights;
+    for (index_t i = 0; i < n; ++i) {
+        const auto own = static_cast<index_t>(random.below(k));
+        for (index_t c = 0; c < k; ++c) {
+            labels.push_back(c == own ? 1 : -1);
+            weights.push_back(covers[i] * (c == own ? 0.5 : 0.25));
+        }
+    }
+    for (const index_t depth : {1, 2, 3}) {
+        AdaBoost<ClassStumpSearch> booster(table, view(labels), view(weights), view(covers), 2, k);
+        for (int i = 0; i < 8; ++i) {
+            std::vector<double> edges(9);
+            booster.edges(edges.data());
+            const auto best = std::max_element(edges.begin(), edges.end());
+            std::vector<std::int8_t> votes(static_cast<std::size_t>(n * k));
+            const Tree tree = booster.learner(best - edges.begin() - 1, depth, votes.data());
+            CHECK(static_cast<index_t>(tree.value.size()) == tree.n_nodes() * k);
+            const double edge = booster.edge(votes.data());
+            CHECK(depth == 1 ? edge == *best : edge >= *best);
+            CHECK(booster.add_votes(votes.data()).edge == edge);
+        }
+    }
+}
+
 inline void a_learner_without_error_is_known() {
     const std::vector<double> x{0, 1, 2, 3};
     const Values values{4, 1, x, {0}};
@@ -102,6 +134,7 @@ inline void a_learner_that_misses_a_row_of_hardly_any_weight_is_not_perfect() {
 inline void test_adaboost() {
     RUN(bit_planes_sum_what_histograms_sum);
     RUN(a_tree_votes_with_the_edge_it_claims);
+    RUN(a_tree_of_class_votes_has_the_edge_it_claims);
     RUN(a_learner_without_error_is_known);
     RUN(a_learner_that_misses_a_row_of_hardly_any_weight_is_not_perfect);
 }

@@ -4,8 +4,10 @@ import gc
 
 from hypothesis import settings
 
-# No test fails for being slow: the machine may be busy.
-settings.register_profile("farthing", deadline=None)
+# No test fails for being slow: the machine may be busy. Examples are drawn anew in each run, so fewer of them
+# find the same over several runs; `--hypothesis-profile thorough` draws many in one.
+settings.register_profile("farthing", deadline=None, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("farthing")
 
 # Modules and tests live to the end, and each round of the garbage collector would walk all their objects:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from joblib import parallel_config
 
 import farthing
 from farthing.base import get, registered, trials
@@ -124,7 +125,10 @@ CASES = list(cases())
 
 @pytest.mark.parametrize("check", CASES)
 def test_contract(check):
-    check()
+    # Threads, where n_jobs of a sweep would start processes, each of which imports scikit-learn first.
+    # tests/frontier/test_sweep.py compares processes with a sweep alone.
+    with parallel_config(backend="threading"):
+        check()
 
 
 # One test for all checks, so that they share their fits wherever it runs.

@@ -63,7 +63,7 @@ def of_gradients(
 
 
 @given(st.data(), tables(), limits(), SEEDS)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 def test_squared_error_equals_the_twin(data: Any, table: Table, options: dict[str, Any], seed: int) -> None:
     hessians, l2_regularization = data.draw(
         st.sampled_from([("unit", 0.0), ("unit", 1.0), ("given", 0.0), ("given", 0.5)])
@@ -74,7 +74,7 @@ def test_squared_error_equals_the_twin(data: Any, table: Table, options: dict[st
 
 
 @given(st.data(), tables(), limits(), SEEDS)
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=100)
 def test_classes_equal_the_twin(data: Any, table: Table, options: dict[str, Any], seed: int) -> None:
     kind, n_classes = data.draw(st.sampled_from(IMPURITIES)), data.draw(st.sampled_from([1, 2, 2, 3, 4]))
     least = data.draw(st.sampled_from([0.0, 0.0, 1.5, 8.0, 60.0]))
@@ -116,7 +116,7 @@ def test_chosen_rows_columns_and_what_is_owned_already(
 
 
 @given(st.data(), tables(), limits(), SEEDS)
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 def test_drawn_columns_and_cuts_equal_the_twin(
     data: Any, table: Table, options: dict[str, Any], seed: int
 ) -> None:

@@ -88,11 +88,11 @@ def advice(model: Any, names: list[str]) -> str:
 
 
 def _is_estimator(value: Any) -> bool:
-    return _is_known(type(value)) and hasattr(value, "get_params") and not isinstance(value, type)
+    return _is_known(value.__class__) and hasattr(value, "get_params") and not isinstance(value, type)
 
 
 @cache
-def _is_known(kind: type) -> bool:
+def _is_known(kind: Any) -> bool:
     # Models of other libraries may change their own parameters in fit, as those of CatBoost do.
     return any(base.__module__.partition(".")[0] in _KNOWN for base in kind.__mro__)
 

@@ -35,6 +35,7 @@ def _check_walk_is_row(model: Any, problem: Problem) -> None:
     if "seeds" in inspect.signature(model.predict).parameters:
         # A seed of its own for each row, which the array call and the walk must use alike.
         every_seeds.append(np.arange(n_rows) + 11)
+    sources = [source_of(model, problem, row) for row in range(n_rows)]
     for turn, budget in enumerate(problem.budgets()):
         # A budget for all rows on a third of them, in turn, since walks take long.
         rows = range(turn % 3, n_rows, 3) if isinstance(budget, float) else range(n_rows)
@@ -45,7 +46,7 @@ def _check_walk_is_row(model: Any, problem: Problem) -> None:
                 seed = None if seeds is None else int(seeds[row])
                 cap = budget_of_row(budget, row)
                 walk = model.walk(seed=seed, budget=cap)
-                run_to_end(walk, source_of(model, problem, row))
+                run_to_end(walk, sources[row])
                 assert_decides(walk, model, problem, outputs, row, when=f"budget={cap}, seed={seed}")
 
 
@@ -102,8 +103,8 @@ def _by_name(problem: Problem, X: Any) -> dict[str, list[Any]]:
 def _check_refusals(model: Any, problem: Problem) -> None:
     untouched, sheet = model.walk().decision, sheet_of(model, problem)
     for row in range(len(problem.fresh)):
+        told = source_of(model, problem, row)
         for kept in (problem.names[::2], problem.names[1::2], ()):
-            told = source_of(model, problem, row)
             source = {name: value for name, value in told.items() if name in kept}
             walk = model.walk()
             run_to_end(walk, source)

@@ -25,8 +25,11 @@ class RawColumn(Protocol):
     no model can learn from).
     """
 
-    dtype: str
     store: Store
+
+    @property
+    def dtype(self) -> str:
+        """The name of the dtype, for messages."""
 
     def floats(self) -> NDArray[np.floating[Any]]:
         """Return the values, NaN where missing. Only for "numbers"."""
@@ -166,8 +169,12 @@ class ArrayColumn:
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.array = array
-        self.dtype = str(array.dtype)
         self.store = _store_of_kind(array.dtype.kind)
+
+    @property
+    def dtype(self) -> str:
+        """The name of the dtype, for messages; NumPy takes long to make it."""
+        return str(self.array.dtype)
 
     def floats(self) -> NDArray[np.floating[Any]]:
         """Return the values as floats."""

@@ -51,6 +51,7 @@ LABELS: Final = dict(
     zip(METHODS, ("AdaBoostBT", "greedy", "smoothed", "SpeedBoost", "hybrid", "AdaBoostRS"), strict=True)
 )
 COLOURS = dict(zip(LABELS, ("C0", "C1", "C2", "black", "C4", "C3"), strict=True))
+WIDE: Final = ("sonar", "ionosphere")  # thousands of features: two seconds a trial
 THREE: Final = ("basic", "greedy", "smoothed")  # the paper's own rules
 
 
@@ -69,15 +70,10 @@ def measure_yahoo(seed: int, size: Size, kept: Path) -> Figures:
     return kept_trial(kept, f"yahoo {seed}", lambda: run_yahoo(seed, size))
 
 
-def seeds_of(paper_trials: int, at_most: int | None) -> range:
-    """Return the seeds of the trials of a set: as many as the paper had, or fewer.
-
-    Examples
-    --------
-    >>> seeds_of(400, None), seeds_of(400, 25)
-    (range(0, 400), range(0, 25))
-    """
-    return range(paper_trials if at_most is None else min(paper_trials, at_most))
+def seeds_of(setting: Setting, at_most: int | None, wide: int) -> range:
+    """Return the seeds of the trials of a set: as many as the paper had, or fewer."""
+    most = [setting.paper_trials, at_most, wide if setting.name in WIDE else None]
+    return range(min(number for number in most if number is not None))
 
 
 # What is drawn.
@@ -375,6 +371,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--trials", type=int, help="of each set at most (those of the paper: 100 or 400, and 20 of figure 2)"
     )
+    parser.add_argument("--wide-trials", type=int, default=100, help="of sonar and ionosphere at most (100)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
     given = parse(parser, NAME, arguments)
     size = Size()
@@ -386,20 +383,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     workers = Parallel(n_jobs=given.jobs)
     results: Results = {}
     for setting in found:
-        seeds = seeds_of(setting.paper_trials, given.trials)
+        seeds = seeds_of(setting, given.trials, given.wide_trials)
         results[setting.name] = stacked(
             workers(delayed(measure)(setting, seed, size, given.kept) for seed in seeds)
         )
         print(f"{setting.name}: {len(seeds)} trials", flush=True)
-    yahoo_seeds = seeds_of(YAHOO_TRIALS, given.trials)
+    yahoo_seeds = range(min(YAHOO_TRIALS, given.trials or YAHOO_TRIALS))
     yahoo = stacked(workers(delayed(measure_yahoo)(seed, size, given.kept) for seed in yahoo_seeds))
     draw_figure1(results, given.out)
     draw_figure2(yahoo, given.out)
     draw_figure3(results, given.out)
     text = report(found, results, yahoo, size)
     print(text)
-    counts = () if given.trials is None else ("--trials", given.trials)
-    write_page(given.out, NAME, text, command(NAME, *counts))
+    counts = [] if given.trials is None else ["--trials", given.trials]
+    write_page(given.out, NAME, text, command(NAME, *counts, "--wide-trials", given.wide_trials))
 
 
 if __name__ == "__main__":

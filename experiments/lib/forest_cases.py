@@ -10,7 +10,6 @@ import numpy as np
 
 from experiments.lib.forest_runs import (
     ALPHAS,
-    LEAVES,
     TRADEOFFS,
     Cache,
     Curve,
@@ -123,18 +122,11 @@ class Runs:
         key = tuple(settings.items())
         label = " ".join(f"{option} {value}" for option, value in key)
 
-        def stopped(rows: int) -> Curve:
-            return early_stopping(self.task(table, seed), seed, self.size.n_estimators, settings, rows)
+        def make() -> Curve:
+            task, grown = self.task(table, seed), self.forest(table, seed, key)
+            return early_stopping(task, grown) if name == "early stopping" else pruning(task, grown, name)
 
-        if name == "early stopping":
-            points = [self._kept(f"{name} {n} {label}", table, seed, partial(stopped, n)) for n in LEAVES]
-            return np.concatenate(points)
-        return self._kept(
-            f"{name} {label}",
-            table,
-            seed,
-            lambda: pruning(self.task(table, seed), self.forest(table, seed, key), name),
-        )
+        return self._kept(f"{name} {label}", table, seed, make)
 
     def seeds(self, table: str) -> int:
         """Return how many forests of a table are pruned."""

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import LinearSVC
 
@@ -27,13 +28,13 @@ from farthing.forests import (
     greedy_feature_path,
     prune_path,
 )
-from farthing.trees import Forest, Predictor
+from farthing.trees import Forest, Predictor, pruned
 
 Curve: TypeAlias = NDArray[np.float64]
 
 COVTYPE_SIZES: Final = (36_603, 15_688, 58_101)
 ALPHAS: Final = (0, 2, 6, 10, 25, 45)  # some of section 3.5
-LEAVES: Final = (1, 4, 16, 64, 256, 1024)  # of early stopping
+ENTROPIES: Final = np.linspace(0, 0.96, 25)  # thresholds of early stopping, shares of the entropy of all rows
 TRADEOFFS: Final = (0.0, 1e-4, 1e-3, 3e-3, 1e-2)  # of the Greedy Miser, shares of the first loss
 MOST_POINTS: Final = 400
 PRUNINGS: Final[dict[str, Callable[..., PruningPath]]] = {
@@ -214,11 +215,37 @@ def pruning(task: Task, model: Any, method: str) -> Curve:
     return whole[sorted({int(np.argmin(np.abs(path.costs - goal))) for goal in goals})]
 
 
-def early_stopping(task: Task, seed: int, n_estimators: int, settings: dict[str, Any], rows: int) -> Curve:
-    """Return the one point of a forest whose leaves have at least so many rows."""
-    model = forest(task, seed, n_estimators, {**settings, "min_samples_leaf": rows})
-    decided = [(model.decide(part.X), part.y) for part in (task.validation, task.test)]
-    return np.array([[n for d, y in decided for n in (d.spent.mean(), np.mean(d.prediction != y))]])
+def early_stopping(task: Task, model: BudgetForestClassifier) -> Curve:
+    """Return the curve of forests whose nodes are split no more once their entropy falls below a threshold.
+
+    Section 4.5.1. How a node is split does not depend on what becomes of others, so the trees of a threshold
+    are those of the whole forest, cut short.
+    """
+    roots = model.forest_.offsets[:-1]
+    entropies = entropy(model.forest_.value)
+    least = ENTROPIES * entropies[roots].mean()
+    return np.array([_measured(task, model, pruned(model.forest_, entropies >= level)) for level in least])
+
+
+def entropy(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the entropy of the classes in bits, from their weights in each node.
+
+    Examples
+    --------
+    >>> entropy(np.array([[2.0, 2.0], [3.0, 0.0]]))
+    array([1., 0.])
+    """
+    return np.asarray(entr(normalise(weights)).sum(axis=1) / np.log(2))
+
+
+def _measured(task: Task, model: Any, trees: Forest) -> list[float]:
+    """Return the point of a curve of some trees of a forest, or of its trees cut short."""
+    found: list[float] = []
+    for part in (task.validation, task.test):
+        outputs, acquired = votes(model, trees, part.X)
+        wrong = model.classes_[outputs.argmax(axis=1)] != part.y
+        found += [float(model.costs_.total_rows(acquired).mean()), float(wrong.mean())]
+    return found
 
 
 def chosen(curves: list[Curve], budgets: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -36,7 +36,7 @@ from experiments.lib.forest_figures import (
     figure_4_5,
     figure_4_6,
 )
-from experiments.lib.forest_runs import ALPHAS, LEAVES, Cache, Size, Task, forest
+from experiments.lib.forest_runs import ALPHAS, ENTROPIES, Cache, Size, Task, forest
 from experiments.lib.pages import RESULTS, command, options, parse, write_page
 from experiments.lib.single_trees import PIMA, TABLES, UNAVAILABLE
 from experiments.lib.stored_pages import StoredPage, restate, tables
@@ -214,7 +214,7 @@ def fill(fields: dict[str, str], scale: Scale) -> str:
         n_estimators=scale.size.n_estimators,
         alphas=", ".join(map(str, ALPHAS)),
         miser=scale.size.miser_trees,
-        leaves=", ".join(map(str, LEAVES)),
+        n_entropies=len(ENTROPIES),
         n_budgets=N_BUDGETS,
         **fields,
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.lib.adaptive_runs import SETS, Dot, Found, at_saving, holds, near, read
+from experiments.lib.adaptive_pieces import Dot, Found, at_saving, holds, near, read
+from experiments.lib.adaptive_runs import SETS
 from experiments.lib.pages import markdown
 
 # Cost reduction within 1 % of the top accuracy, section 5.4.

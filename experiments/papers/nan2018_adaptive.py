@@ -20,19 +20,9 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_classification
 from sklearn.svm import SVC
 
-from experiments.lib.adaptive_runs import (
-    COVTYPE,
-    DEFAULT,
-    FULL,
-    OPTIONS,
-    SETS,
-    SHARES,
-    TINY,
-    Sweep,
-    adjusted,
-    read,
-    save,
-)
+from experiments.lib.adaptive_pieces import OPTIONS, read, save
+from experiments.lib.adaptive_runs import SETS
+from experiments.lib.adaptive_sweeps import COVTYPE, DEFAULT, FULL, SHARES, TINY, Sweep, adjusted
 from experiments.lib.adaptive_tables import (
     at_costs,
     defeats,

@@ -33,7 +33,7 @@ class Size:
     """How large a study is: runs side by side, numbers of rounds T, and rounds that `OnlineGate` repeats."""
 
     n_runs: int = 100
-    rounds: tuple[int, ...] = tuple(4000 * 2**n for n in range(8))
+    rounds: tuple[int, ...] = tuple(4000 * 2**n for n in range(7))
     checked_rounds: int = 2000
 
 

@@ -25,6 +25,7 @@ Rule: TypeAlias = Literal["basic", "greedy", "smoothed", "speedboost", "hybrid"]
 Parts: TypeAlias = tuple[PreparedTable, NDArray[np.int64], PreparedTable, NDArray[np.int64]]
 BUDGETS = np.arange(2.0, 31.0, 2.0)
 RULES: Final[tuple[Rule, ...]] = ("basic", "greedy", "smoothed", "speedboost", "hybrid")
+OWN_RULES: Final[tuple[Rule, ...]] = ("basic", "greedy", "smoothed")  # the paper's
 METHODS: Final = (*RULES, "rs")
 LEAVES = (2, 3, 5, 9, 17, 33, 65, 129, 257)
 TRAP_BUDGET = 2.0

@@ -20,6 +20,7 @@ from experiments.lib.booster_trials import (
     BUDGETS,
     LEAVES,
     METHODS,
+    OWN_RULES,
     TINY,
     TINY_SETS,
     TRAP_BUDGET,
@@ -52,7 +53,6 @@ LABELS: Final = dict(
 )
 COLOURS = dict(zip(LABELS, ("C0", "C1", "C2", "black", "C4", "C3"), strict=True))
 WIDE: Final = ("sonar", "ionosphere")  # thousands of features: two seconds a trial
-THREE: Final = ("basic", "greedy", "smoothed")  # the paper's own rules
 
 
 def stacked(runs: Sequence[Figures]) -> Figures:
@@ -182,7 +182,7 @@ def errors_table(by_set: Results) -> str:
         for budget in (4.0, 10.0, 20.0, 30.0):
             column = int(np.flatnonzero(budget == BUDGETS)[0])
             means = {m: float(by_method[m][:, column].mean()) for m in LABELS}
-            least = min(means[m] for m in THREE)
+            least = min(means[m] for m in OWN_RULES)
             cells = [f"**{means[m]:.1f}**" if means[m] <= least else f"{means[m]:.1f}" for m in LABELS]
             rows.append([name, f"{budget:g}", *cells])
     return markdown(["set", "budget", *LABELS.values()], rows)
@@ -192,7 +192,7 @@ def winners_table(by_set: Results) -> str:
     """Return, for each set, at which budgets each of the three rules has the least mean error."""
     rows = []
     for name, by_method in by_set.items():
-        means = np.array([by_method[m].mean(axis=0) for m in THREE])
+        means = np.array([by_method[m].mean(axis=0) for m in OWN_RULES])
         ahead = means == means.min(axis=0)
         rows.append([name, *(", ".join(f"{b:g}" for b in BUDGETS[wins]) or "none" for wins in ahead)])
     return markdown(["set", "basic", "greedy", "smoothed"], rows)

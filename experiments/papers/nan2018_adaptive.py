@@ -201,9 +201,9 @@ def differs(sweep: Sweep) -> str:
     """Return how the settings that are swept differ from those of the appendix."""
     covtype = adjusted(sweep, COVTYPE)
     return (
-        f"ADAPT-GBRT: {len(sweep.tradeoffs)} trade-offs x {len(sweep.p_fulls)} shares P_full x "
-        f"{len(sweep.rates)} learning rates (on covtype {len(covtype.tradeoffs)} x {len(covtype.p_fulls)} x "
-        f"{len(covtype.rates)}; on covtype and miniboone the trade-offs are closer to each other), "
+        f"ADAPT-GBRT: {len(sweep.tradeoffs)} trade-offs (on covtype {len(covtype.tradeoffs)}; there and on "
+        f"miniboone closer to each other) x {len(sweep.p_fulls)} shares P_full at a learning rate of "
+        f"{', '.join(f'{rate:g}' for rate in sweep.rates)}, "
         f"{sweep.n_estimators} trees each for gate and f1, {sweep.n_alternations} turns; the appendix sweeps "
         "10 to 20 trade-offs, 9 shares and 9 learning rates with 100 to 500 trees and 30 to 50 turns. Each "
         f"gate is cut at P_full of the validation rows and at {len(SHARES)} other shares of them. Trees have "
@@ -211,11 +211,11 @@ def differs(sweep: Sweep) -> str:
         "trees, as a sample of training and validation rows showed. The Greedy Miser has as many trees as "
         f"gate and f1 together, on covtype as many rounds as f1, as deep; the appendix's "
         f"{len(sweep.miser_rates)} learning rates from {min(sweep.miser_rates):g} to "
-        f"{max(sweep.miser_rates):g} (on covtype its {len(covtype.miser_rates)} largest, since with "
-        f"{sweep.n_estimators} rounds smaller ones leave the prior nearly as it is) and "
+        f"{max(sweep.miser_rates):g} (on covtype its {len(covtype.miser_rates)} largest alone, since "
+        "fits take longer there) and "
         f"{len(sweep.miser_tradeoffs)} trade-offs of its 20, stopped at each 10 rounds. ADAPT-LIN has "
         f"{len(sweep.lin_tradeoffs)} trade-offs x {len(sweep.lin_p_fulls)} shares P_full and starts as in "
-        f"A.2.3; the L1 baseline has as many settings, all 16 supports at {len(sweep.strengths)} strengths "
+        f"A.2.3; the L1 baseline has as many settings, all 16 supports at {len(sweep.strengths)} strength "
         "of its penalty; its gate moves by its threshold in place of class weights. The appendix gives "
         "ADAPT-LIN 20 x 9, and the baseline 16 x 20 with any number of class weights."
     )

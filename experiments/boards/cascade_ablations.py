@@ -226,7 +226,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--restate", action="store_true", help="only write the first lines of the page again")
     args = parse(parser, NAME, arguments)
     if args.restate:
-        restate(args.out / f"{NAME}.md", first_lines)
+        restate(args.out / f"{NAME}.md", first_lines, command(NAME, "--restate"))
         return
     n_rounds, most_rows = N_ROUNDS, None
     if args.tiny:

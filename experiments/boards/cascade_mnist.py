@@ -6,12 +6,13 @@ official test rows. The rival's accuracies are those of table 3 of Covert et al.
 information for dynamic feature selection, ICML 2023).
 
 ``--k 20`` runs one k; with ``--moved`` each training image counts five times, as it is and moved by one pixel
-in each direction. Without ``--k`` all lines of the page are run. Results are kept when they are done.
+in each direction. The other lines are those of the page that is there. Without ``--k`` all lines of the page
+are run. Results are kept when they are done.
 
 ``--k 20 --trial 6000 n_branches=8 n_estimators=20`` tries other settings: it trains on so many training rows
-and evaluates on 10,000 others of them. The page lists all trials that are kept. ``--restate`` runs nothing:
-it writes the page anew from the figures of the page that is there. FARTHING_DATA must name the folder of the
-tables; see `farthing.datasets.load_table`.
+and evaluates on 10,000 others of them. ``--restate`` runs nothing: it writes the page anew from the figures
+of the page that is there. FARTHING_DATA must name the folder of the tables; see
+`farthing.datasets.load_table`.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from experiments.lib.pages import RESULTS, command, options, parse, write_page
-from experiments.lib.pixel_page import SECONDS, page, restated, spread
+from experiments.lib.pixel_page import SECONDS, joined, page, restated, seconds_of, spread, stored_results
 from experiments.lib.stored_pages import StoredPage, add_restate, restate
 from farthing.cascades import BranchingCascadeClassifier
 from farthing.datasets import load_table
 
 NAME = "cascade_mnist"
-PIECES = ((5, False), (10, False), (10, True), (20, True), (50, True))  # k, and whether images are moved
+# k, and whether images are moved
+PIECES = ((5, False), (10, False), *((k, True) for k in (10, 15, 20, 25, 30, 40, 50)))
 COMMON = {"min_samples_leaf": 5, "max_bins": 32, "random_state": 0}
 SETTINGS: dict[int, dict[str, Any]] = {
     5: {
@@ -53,6 +55,15 @@ SETTINGS: dict[int, dict[str, Any]] = {
         "learning_rate": 0.2,
         "max_depth": 5,
     },
+    15: {
+        "n_branches": 32,
+        "branch_share": 0.4,
+        "selection_rows": 6000,
+        "growth_rows": 40_000,
+        "n_estimators": 60,
+        "learning_rate": 0.2,
+        "max_depth": 6,
+    },
     20: {
         "n_branches": 64,
         "branch_share": 0.35,
@@ -61,6 +72,33 @@ SETTINGS: dict[int, dict[str, Any]] = {
         "growth_rows": 70_000,
         "outside_weight": 0.5,
         "n_estimators": 70,
+        "learning_rate": 0.2,
+        "max_depth": 6,
+    },
+    25: {
+        "n_branches": 20,
+        "branch_share": 0.2,
+        "selection_rows": 6000,
+        "growth_rows": 50_000,
+        "n_estimators": 70,
+        "learning_rate": 0.2,
+        "max_depth": 6,
+    },
+    30: {
+        "n_branches": 16,
+        "branch_share": 0.15,
+        "selection_rows": 6000,
+        "growth_rows": 60_000,
+        "n_estimators": 80,
+        "learning_rate": 0.2,
+        "max_depth": 6,
+    },
+    40: {
+        "n_branches": 12,
+        "branch_share": 0.1,
+        "selection_rows": 6000,
+        "growth_rows": 80_000,
+        "n_estimators": 90,
         "learning_rate": 0.2,
         "max_depth": 6,
     },
@@ -165,13 +203,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     pieces = [(k, args.moved) for k in args.k] if args.k else PIECES
     if args.tiny:
         args.trial, pieces = [str(N_TINY)], [(5, True)]
+    results = []
     for k, move in pieces:
-        print(spread(run(k, move, args)), flush=True)
-    results = [json.loads(path.read_text()) for path in args.kept.glob("result*.json")]
-    results.sort(key=lambda result: (result["k"], result["moved"], result["rows"] or 0, result["accuracy"]))
+        results.append(run(k, move, args))
+        print(spread(results[-1]), flush=True)
     tests = [result for result in results if result["rows"] is None]
     trials = [result for result in results if result["rows"] is not None]
-    write_page(args.out, NAME, page(tests, trials, SECONDS), command(NAME))
+    if args.tiny or not args.k:
+        write_page(args.out, NAME, page(tests, trials, SECONDS), command(NAME))
+        return
+    found = StoredPage.read(RESULTS / f"{NAME}.md")
+    old_tests, old_trials = stored_results(found)
+    text = page(joined(old_tests, tests), joined(old_trials, trials), seconds_of(found, tests))
+    words = ["--k", *args.k, *["--moved"] * args.moved, *(["--trial", *args.trial] if args.trial else [])]
+    what = ", ".join(["text", *(f"{k} pixels" for k in args.k)])
+    restate(args.out / f"{NAME}.md", found, text, command(NAME, *words), what)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from experiments.lib.adaptive_runs import SETS, Dot, Found, at_saving, holds, near, read
+from experiments.lib.adaptive_pieces import Dot, Found, at_saving, holds, near, read
+from experiments.lib.adaptive_runs import SETS
 from experiments.lib.pages import markdown
 
 # Cost reduction within 1 % of the top accuracy, section 5.4.
@@ -75,9 +76,10 @@ def goals() -> str:
 
 
 def shortfalls() -> str:
-    """Return the goals that no choice on validation rows meets as the thesis claims them, and those met."""
+    """Return the goals that are missed and those that are met, and those missed by a choice with a margin."""
     missed: list[str] = []
     reached: list[str] = []
+    cautious: list[str] = []
     for name, found in there():
         goal = goal_of(name, found)
         if goal is None:
@@ -85,12 +87,19 @@ def shortfalls() -> str:
         dot = at_saving(found, "ADAPT-GBRT", goal)
         text = f"{name} {goal:.0%}: {told(found, dot)}"
         (reached if met(found, dot, goal) else missed).append(text)
+        if not met(found, dot := near(found, "ADAPT-GBRT", 1), goal):
+            cautious.append(f"{name} {told(found, dot)}")
     parts = []
     if missed:
         parts.append(f"The thesis's saving within 1 % of f0 is missed on {'; '.join(missed)}.")
     if reached:
         parts.append(
             f"It is met on {'; '.join(reached)}." if missed else f"Savings met: {'; '.join(reached)}."
+        )
+    if cautious:
+        parts.append(
+            "Those are the most accurate systems at the thesis's saving. The cheapest within 1 % by a margin "
+            f"of one standard error, the safest choice, misses it on {'; '.join(cautious)}."
         )
     return " ".join(parts)
 

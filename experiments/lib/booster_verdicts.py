@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from experiments.lib.booster_trials import BUDGETS, LEAVES, RULES, TRAP_BUDGET
+from experiments.lib.booster_trials import BUDGETS, LEAVES, OWN_RULES, RULES, TRAP_BUDGET
 from experiments.lib.kept_trials import Figures
 
 Results: TypeAlias = dict[str, Figures]
@@ -110,6 +110,19 @@ class Claim:
     text: str
     holds: Callable[[Figures], bool]
     of: tuple[str, ...] | None = None  # the sets that the paper names; None: all
+    most: bool = False  # "often", "tends to", "on most": it need hold on more than half of the sets only
+
+
+def least_budget(errors: NDArray[np.float64], goal: float) -> float:
+    """Return the least budget whose mean error is at most a goal; infinity if there is none.
+
+    Examples
+    --------
+    >>> errors = np.linspace(30, 2, 15)[np.newaxis]  # one trial
+    >>> least_budget(errors, 26.0), least_budget(errors, 1.0)
+    (6.0, inf)
+    """
+    return float(BUDGETS[errors.mean(axis=0) <= goal].min(initial=np.inf))
 
 
 def claims() -> list[Claim]:
@@ -123,10 +136,39 @@ def claims() -> list[Claim]:
         Claim(
             "greedy is often better than AdaBoostBT at small budgets (up to 6)",
             lambda f: f["greedy"][:, small].mean() < f["basic"][:, small].mean(),
+            most=True,
+        ),
+        Claim(
+            "smoothed tends to perform worse than greedy at small budgets (up to 6)",
+            lambda f: f["smoothed"][:, small].mean() > f["greedy"][:, small].mean(),
+            most=True,
         ),
         Claim(
             "smoothed tends to exceed the accuracy of greedy at large budgets (from 20)",
             lambda f: f["smoothed"][:, large].mean() < f["greedy"][:, large].mean(),
+            most=True,
+        ),
+        Claim(
+            "smoothed has AdaBoostBT's least error at a smaller budget on breast cancer, ecoli and heart",
+            lambda f: (
+                least_budget(f["smoothed"], f["basic"].mean(axis=0).min())
+                < least_budget(f["basic"], f["basic"].mean(axis=0).min())
+            ),
+            ("breast cancer", "ecoli", "heart"),
+        ),
+        Claim(
+            "AdaBoostBT needs a budget of 18 on ecoli for what smoothed has at 6",
+            lambda f: least_budget(f["basic"], f["smoothed"][:, BUDGETS == 6].mean()) >= 18,
+            ("ecoli",),
+        ),
+        Claim(
+            "AdaBoostBT performs better with more budget on most sets (at 30 than at 10)",
+            lambda f: f["basic"][:, -1].mean() < f["basic"][:, BUDGETS == 10].mean(),
+            most=True,
+        ),
+        Claim(
+            "budgeted boosting drives errors down with higher budgets (all three rules, at 30 than at 10)",
+            lambda f: all(f[rule][:, -1].mean() < f[rule][:, BUDGETS == 10].mean() for rule in OWN_RULES),
         ),
         Claim(
             "SpeedBoost is almost the same as greedy (within half a point, mean over the budgets)",
@@ -150,16 +192,17 @@ def claims() -> list[Claim]:
 
 
 def judged(results: Results) -> tuple[list[str], list[str]]:
-    """Return the claims that do not hold on some set, and those that hold on all."""
+    """Return the claims that do not hold, and those that do, with the sets where they fail."""
     trees_lose, sentence = tree_verdict(results)
     fails, holds = ([], [sentence]) if trees_lose else ([sentence], [])
     for claim in claims():
         names = [name for name in results if claim.of is None or name in claim.of]
+        if not names:
+            continue
         missed = [name for name in names if not claim.holds(results[name])]
-        text = claim.text[0].upper() + claim.text[1:]
-        if missed:
-            fails.append(f"- {text}: not on {', '.join(missed)} ({len(missed)} of {len(names)} sets).")
-        elif names:
+        held = not missed or (claim.most and 2 * len(missed) < len(names))
+        where = f"not on {', '.join(missed)} ({len(missed)} of {len(names)} sets)"
+        if not missed:
             where = f"on all {len(names)} sets" if claim.of is None else "yes"
-            holds.append(f"- {text}: {where}.")
+        (holds if held else fails).append(f"- {claim.text[0].upper()}{claim.text[1:]}: {where}.")
     return fails, holds

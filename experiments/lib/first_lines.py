@@ -6,6 +6,9 @@ import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from experiments.lib import stored_pages
+from experiments.lib.stored_pages import StoredPage
+
 # From the text of a page to its first lines.
 FirstLines = Callable[[str], Sequence[str]]
 
@@ -29,10 +32,10 @@ def with_first_lines(text: str, lines_of: FirstLines) -> str:
     return f"{title}\n\n{first}\n\n{rest}"
 
 
-def restate(path: Path, lines_of: FirstLines) -> None:
-    """Write the first lines of a page again; its figures, and the line on how they were made, stay."""
-    path.write_text(with_first_lines(path.read_text(encoding="utf-8"), lines_of), encoding="utf-8")
-    print(f"written to {path}", flush=True)
+def restate(path: Path, lines_of: FirstLines, line: str) -> None:
+    """Write the first lines of a page again by a command; its figures, and their commit, stay."""
+    found = StoredPage.read(path)
+    stored_pages.restate(path, found, with_first_lines(found.body, lines_of), line)
 
 
 def tables(text: str) -> dict[str, list[dict[str, str]]]:

@@ -74,6 +74,18 @@ class StoredPage:
         found = ANEW.findall(line.partition("Made anew since")[2])
         return cls(text, made[0], made[2], tuple((what, by, at) for what, by, at in found))
 
+    @property
+    def body(self) -> str:
+        r"""The text without the line on how it was made.
+
+        Examples
+        --------
+        >>> StoredPage("# A\n\nMade by `b`.\n\nText.\n", "Made by `b`.", "").body
+        '# A\n\nText.\n'
+        """
+        lines = [line for line in self.text.split("\n") if not line.startswith(self.made)]
+        return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
+
     def under(self, heading: str) -> str:
         r"""Return what follows a heading, up to the next one of its level or above.
 

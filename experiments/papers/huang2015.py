@@ -20,7 +20,11 @@ from experiments.lib.booster_trials import (
     BUDGETS,
     LEAVES,
     METHODS,
+    OWN_RULES,
+    TINY,
+    TINY_SETS,
     TRAP_BUDGET,
+    YAHOO_TRIALS,
     Setting,
     Size,
     run_trial,
@@ -48,10 +52,7 @@ LABELS: Final = dict(
     zip(METHODS, ("AdaBoostBT", "greedy", "smoothed", "SpeedBoost", "hybrid", "AdaBoostRS"), strict=True)
 )
 COLOURS = dict(zip(LABELS, ("C0", "C1", "C2", "black", "C4", "C3"), strict=True))
-THREE: Final = ("basic", "greedy", "smoothed")  # the paper's own rules
-WIDE = ("sonar", "ionosphere")  # thousands of features
-TINY = Size(n_rounds=5, yahoo_train=200, yahoo_test=200)
-TINY_SETS = ("splice", "ecoli", "heart")
+WIDE: Final = ("sonar", "ionosphere")  # thousands of features: two seconds a trial
 
 
 def stacked(runs: Sequence[Figures]) -> Figures:
@@ -67,6 +68,12 @@ def measure(setting: Setting, seed: int, size: Size, kept: Path) -> Figures:
 def measure_yahoo(seed: int, size: Size, kept: Path) -> Figures:
     """Run a trial of figure 2, or take it from the folder."""
     return kept_trial(kept, f"yahoo {seed}", lambda: run_yahoo(seed, size))
+
+
+def seeds_of(setting: Setting, at_most: int | None, wide: int) -> range:
+    """Return the seeds of the trials of a set: as many as the paper had, or fewer."""
+    most = [setting.paper_trials, at_most, wide if setting.name in WIDE else None]
+    return range(min(number for number in most if number is not None))
 
 
 # What is drawn.
@@ -175,7 +182,7 @@ def errors_table(by_set: Results) -> str:
         for budget in (4.0, 10.0, 20.0, 30.0):
             column = int(np.flatnonzero(budget == BUDGETS)[0])
             means = {m: float(by_method[m][:, column].mean()) for m in LABELS}
-            least = min(means[m] for m in THREE)
+            least = min(means[m] for m in OWN_RULES)
             cells = [f"**{means[m]:.1f}**" if means[m] <= least else f"{means[m]:.1f}" for m in LABELS]
             rows.append([name, f"{budget:g}", *cells])
     return markdown(["set", "budget", *LABELS.values()], rows)
@@ -185,7 +192,7 @@ def winners_table(by_set: Results) -> str:
     """Return, for each set, at which budgets each of the three rules has the least mean error."""
     rows = []
     for name, by_method in by_set.items():
-        means = np.array([by_method[m].mean(axis=0) for m in THREE])
+        means = np.array([by_method[m].mean(axis=0) for m in OWN_RULES])
         ahead = means == means.min(axis=0)
         rows.append([name, *(", ".join(f"{b:g}" for b in BUDGETS[wins]) or "none" for wins in ahead)])
     return markdown(["set", "basic", "greedy", "smoothed"], rows)
@@ -235,14 +242,16 @@ def trees_table(results: Results) -> str:
 
 
 def trials_line(found: list[Setting], results: Results, n_yahoo: int) -> str:
-    """Say how many trials there are where the paper had more."""
+    """Say where the paper had more trials."""
     fewer = [
         f"{len(results[s.name]['adaboost'])} on {s.name} ({s.paper_trials})"
         for s in found
         if len(results[s.name]["adaboost"]) < s.paper_trials
     ]
-    fewer += [f"{n_yahoo} of figure 2 (20)"] if n_yahoo < 20 else []
-    return f"Fewer trials than the paper's: {', '.join(fewer)}." if fewer else ""
+    fewer += [f"{n_yahoo} of figure 2 ({YAHOO_TRIALS})"] if n_yahoo < YAHOO_TRIALS else []
+    if not fewer:
+        return "There are as many trials as in the paper."
+    return f"Fewer trials than the paper's: {', '.join(fewer)}."
 
 
 PAGE = """# Huang, Powers and Reyzin (2015): training a budgeted booster
@@ -360,36 +369,34 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the trials, draw and write."""
     parser = options(__doc__)
     parser.add_argument(
-        "--trials", type=int, default=100, help="trials of most sets (100; paper: 100 to 400)"
+        "--trials", type=int, help="of each set at most (those of the paper: 100 or 400, and 20 of figure 2)"
     )
-    parser.add_argument(
-        "--wide-trials", type=int, default=20, help="of sonar and ionosphere (20; paper: 400)"
-    )
-    parser.add_argument("--yahoo-trials", type=int, default=3, help="trials of figure 2 (3; the paper: 20)")
+    parser.add_argument("--wide-trials", type=int, default=100, help="of sonar and ionosphere at most (100)")
     parser.add_argument("--jobs", type=int, default=2, help="processes (2)")
     given = parse(parser, NAME, arguments)
-    size, n_trials, n_wide, n_yahoo = Size(), given.trials, given.wide_trials, given.yahoo_trials
+    size = Size()
     if given.tiny:
-        size, n_trials, n_wide, n_yahoo, given.jobs = TINY, 2, 2, 1, 1
+        size, given.trials, given.jobs = TINY, 2, 1
         found = [replace(one, n_test=100, rounds=TINY.n_rounds) for one in settings(TINY_SETS)]
     else:
         found = settings()
     workers = Parallel(n_jobs=given.jobs)
     results: Results = {}
     for setting in found:
-        seeds = range(n_wide if setting.name in WIDE else n_trials)
+        seeds = seeds_of(setting, given.trials, given.wide_trials)
         results[setting.name] = stacked(
             workers(delayed(measure)(setting, seed, size, given.kept) for seed in seeds)
         )
         print(f"{setting.name}: {len(seeds)} trials", flush=True)
-    yahoo = stacked(workers(delayed(measure_yahoo)(seed, size, given.kept) for seed in range(n_yahoo)))
+    yahoo_seeds = range(min(YAHOO_TRIALS, given.trials or YAHOO_TRIALS))
+    yahoo = stacked(workers(delayed(measure_yahoo)(seed, size, given.kept) for seed in yahoo_seeds))
     draw_figure1(results, given.out)
     draw_figure2(yahoo, given.out)
     draw_figure3(results, given.out)
     text = report(found, results, yahoo, size)
     print(text)
-    counts = ("--trials", n_trials, "--wide-trials", n_wide, "--yahoo-trials", n_yahoo)
-    write_page(given.out, NAME, text, command(NAME, *counts))
+    counts = [] if given.trials is None else ["--trials", given.trials]
+    write_page(given.out, NAME, text, command(NAME, *counts, "--wide-trials", given.wide_trials))
 
 
 if __name__ == "__main__":

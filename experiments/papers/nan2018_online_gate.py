@@ -33,7 +33,7 @@ class Size:
     """How large a study is: runs side by side, numbers of rounds T, and rounds that `OnlineGate` repeats."""
 
     n_runs: int = 100
-    rounds: tuple[int, ...] = (4000, 8000, 16_000, 32_000, 64_000)
+    rounds: tuple[int, ...] = tuple(4000 * 2**n for n in range(7))
     checked_rounds: int = 2000
 
 
@@ -146,6 +146,7 @@ def page(size: Size, kept: Path, folder: Path) -> str:
             add_stream(found, name, mode, color=f"C{number}", axis=axis, size=size, kept=kept)
         axis.set(title=f"T {'known' if mode == 'known' else 'unknown: doubling'}", xlabel="rounds T")
         axis.set_xticks(size.rounds, labels=[f"{n_rounds:,}" for n_rounds in size.rounds])
+        axis.tick_params(axis="x", labelsize=7)
         axis.minorticks_off()
         axis.legend(fontsize=8, loc="upper left")
     axes[0].set_ylabel(f"mean regret of {size.n_runs} runs")

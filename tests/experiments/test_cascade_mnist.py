@@ -3,7 +3,17 @@
 import numpy as np
 import pytest
 from experiments.boards.cascade_mnist import COMMON, SETTINGS, SIDE, moved
-from experiments.lib.pixel_page import PUBLISHED, SECONDS, page, parsed, restated, summary
+from experiments.lib.pixel_page import (
+    PUBLISHED,
+    SECONDS,
+    joined,
+    page,
+    parsed,
+    restated,
+    seconds_of,
+    stored_results,
+    summary,
+)
 from experiments.lib.stored_pages import StoredPage
 
 from farthing.cascades import BranchingCascadeClassifier
@@ -46,6 +56,18 @@ def test_a_page_is_the_same_from_its_own_figures():
     trial = result(10, 0.8, rows=6000, others={"n_branches": 8, "max_depth": 4})
     text = page(tests, [trial], SECONDS)
     assert restated(StoredPage(text, "", "")) == text
+
+
+def test_new_lines_join_those_of_the_stored_page():
+    stored = StoredPage(page([result(5, 0.7), result(20, 0.94, moved=True)], [], SECONDS), "", "")
+    old, _ = stored_results(stored)
+    lines = joined(old, [result(15, 0.92, moved=True), result(20, 0.95, moved=True)])
+    assert [(line["k"], line["accuracy"]) for line in lines] == [(5, 0.7), (15, 0.92), (20, 0.95)]
+    assert seconds_of(stored, lines) == SECONDS
+    text = "Seconds are those of all branches; the routes are not counted."
+    once = seconds_of(StoredPage(f"{text} More.", "", ""), lines[1:2])
+    assert once == f"{text[:-1]} but at k = 15."
+    assert seconds_of(StoredPage(f"{once} More.", "", ""), lines[2:]) == f"{text[:-1]} but at k = 15, 20."
 
 
 def test_settings_have_the_names_of_today():

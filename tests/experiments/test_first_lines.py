@@ -4,22 +4,27 @@ import pytest
 from experiments.boards import cascade, cascade_ablations, miser_accuracy
 from experiments.lib.first_lines import restate, tables, with_first_lines
 from experiments.lib.pages import RESULTS
+from experiments.lib.stored_pages import StoredPage
 
 
 @pytest.mark.parametrize("board", [cascade, cascade_ablations, miser_accuracy], ids=lambda board: board.NAME)
 def test_the_stored_page_begins_with_what_its_tables_say(board):
-    text = (RESULTS / f"{board.NAME}.md").read_text(encoding="utf-8")
-    assert with_first_lines(text, board.first_lines) == text
+    page = StoredPage.read(RESULTS / f"{board.NAME}.md")
+    assert with_first_lines(page.body, board.first_lines) == page.body
+    assert page.text.splitlines()[2].startswith(page.made)
 
 
 def test_first_lines_are_replaced_and_the_rest_stays(tmp_path):
     page = tmp_path / "some.md"
-    page.write_text(
-        "# Some\n\n- old,\n  and longer\n- older\n\nText.\n\n- a list\n\nMade by `x` at commit y.\n"
-    )
-    restate(page, lambda text: [f"{len(text.splitlines())} lines"])
-    restate(page, lambda text: [f"{len(text.splitlines())} lines"])
-    assert page.read_text() == "# Some\n\n- 7 lines\n\nText.\n\n- a list\n\nMade by `x` at commit y.\n"
+    made = "Made by `x` at commit 1234567."
+    page.write_text(f"# Some\n\n- old,\n  and longer\n- older\n\nText.\n\n- a list\n\n{made}\n")
+    for _ in range(2):
+        restate(page, lambda text: [f"{len(text.splitlines())} lines"], "y --restate")
+    title, _, line, *rest = page.read_text().splitlines()
+    assert title == "# Some"
+    assert line.startswith(made)
+    assert line.count("text, by `y --restate` at commit") == 1
+    assert rest == ["", "- 5 lines", "", "Text.", "", "- a list"]
 
 
 def test_a_cascade_that_is_behind_says_where():

@@ -124,7 +124,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--restate", action="store_true", help="only write the first lines of the page again")
     args = parse(parser, NAME, arguments)
     if args.restate:
-        restate(args.out / f"{NAME}.md", first_lines)
+        restate(args.out / f"{NAME}.md", first_lines, command(NAME, "--restate"))
         return
     size = Size()
     if args.tiny:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from farthing.typing import Floats
 
 DEPENDENT: Final = 1e-10
-"""A term whose part outside the span of those taken has less than this share of its squared norm is dependent."""
+"""A term with less than this share of its squared norm outside the span of those taken is dependent."""
 # Digits of a gain, as a share of the variance. The rest is rounding error: where one residual is left, every
 # column explains all of it, and which is taken must not depend on the order of the sums.
 _DIGITS: Final = 10

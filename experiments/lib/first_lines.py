@@ -23,7 +23,10 @@ def with_first_lines(text: str, lines_of: FirstLines) -> str:
     Text.
     <BLANKLINE>
     """
-    title, rest = text.split("\n", 1)
+    # Below the title, and below the line on how the page was made if that comes next.
+    head = re.match(r".*(\n\nMade by .*)?", text)
+    assert head is not None
+    title, rest = head[0], text[head.end() + 1 :]
     rest = re.sub(r"\A\n(- .*\n(  .*\n)*)+", "", rest).lstrip("\n")
     first = "\n".join(f"- {line}" for line in lines_of(f"{title}\n\n{rest}"))
     return f"{title}\n\n{first}\n\n{rest}"

@@ -1,12 +1,15 @@
 """First lines of pages follow from the tables below them."""
 
 import pytest
-from experiments.boards import cascade, cascade_ablations, miser_accuracy
+from experiments.boards import cascade, cascade_ablations, dag, miser_accuracy
 from experiments.lib.first_lines import restate, tables, with_first_lines
-from experiments.lib.pages import RESULTS
+from experiments.lib.pages import RESULTS, place
 
 
-@pytest.mark.parametrize("board", [cascade, cascade_ablations, miser_accuracy], ids=lambda board: board.NAME)
+BOARDS = [cascade, cascade_ablations, dag, miser_accuracy]
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.NAME)
 def test_the_stored_page_begins_with_what_its_tables_say(board):
     text = (RESULTS / f"{board.NAME}.md").read_text(encoding="utf-8")
     assert with_first_lines(text, board.first_lines) == text
@@ -20,6 +23,13 @@ def test_first_lines_are_replaced_and_the_rest_stays(tmp_path):
     restate(page, lambda text: [f"{len(text.splitlines())} lines"])
     restate(page, lambda text: [f"{len(text.splitlines())} lines"])
     assert page.read_text() == "# Some\n\n- 7 lines\n\nText.\n\n- a list\n\nMade by `x` at commit y.\n"
+
+
+def test_first_lines_come_after_the_line_on_how_a_page_was_made(tmp_path):
+    page = tmp_path / "some.md"
+    page.write_text(place(with_first_lines("# Some\n\nText.\n", lambda text: ["old"]), "Made by `x`."))
+    restate(page, lambda text: ["new"])
+    assert page.read_text() == "# Some\n\nMade by `x`.\n\n- new\n\nText.\n"
 
 
 def test_a_cascade_that_is_behind_says_where():

@@ -5,7 +5,6 @@ from experiments.boards import cascade, cascade_ablations, dag, miser_accuracy
 from experiments.lib.first_lines import restate, tables, with_first_lines
 from experiments.lib.pages import RESULTS, place
 
-
 BOARDS = [cascade, cascade_ablations, dag, miser_accuracy]
 
 

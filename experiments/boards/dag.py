@@ -236,7 +236,14 @@ def first_lines(text: str) -> list[str]:
             f"Ahead: {listed(ahead)}."
         )
         means = [f"{row['table']} {row['mean']}" for row in overview if row["DAG less"] == rival]
-        lines.append(f"On average over the budgets it is ahead of {rival} by: {listed(means)}.")
+        lines.append(f"Mean over the budgets, accuracy of DAG less that of {rival}: {listed(means)}.")
+    idle = [
+        f"{name} at {budget}"
+        for name, rows in sections.items()
+        for budget in BUDGETS
+        if any(row["method"] == OURS and row[budget].endswith("(0.0%)") for row in rows)
+    ]
+    lines.append(f"It buys sensors whole, so there are budgets at which it buys nothing: {listed(idle)}.")
     times = [
         f"{name} {', '.join(row['method'] + ' ' + row['seconds'] for row in rows)}"
         for name, rows in sections.items()

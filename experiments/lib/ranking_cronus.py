@@ -15,8 +15,8 @@ from farthing.typing import Floats
 # As in its paper: stages, the share that each rejects, the step between two trade-offs, positive documents.
 N_STAGES, REJECTED, STEP = 10, 0.15, 1.3
 RELEVANT = 3
-# The loss of its paper is a sum over rows, here it is a mean, so the largest trade-off is another. On a table of
-# another seed, steps down from here span what a document may spend.
+# The loss of its paper is a sum over rows, here it is a mean, so the largest trade-off is another. On a
+# table of another seed, steps down from here span what a document may spend.
 LARGEST_TRADEOFF = 8e-4
 # The weight of positive documents is chosen on validation queries; that of the paper is among these.
 POSITIVE_WEIGHTS = (1.0, 3.5, 10.0)

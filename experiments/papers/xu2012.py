@@ -151,12 +151,12 @@ the folds of its cross-validation need the same.
   booster stops at as many rounds, even in log, up to its best; feature subsets at a quarter as many for
   each of the paper's four prices.
 - Cronus re-weights the trees of the plain booster at its best round, in {stages} stages, each of which
-  rejects {rejected:.0%} of its documents at the start; documents of at least grade {relevant} are positive. It
-  has as many trade-offs, down from {largest:.0e} by a factor of {step}: its step, from a start that was
-  chosen on a table of another seed, since its loss is a mean here and a sum in the paper. At each the
-  weight of positive documents, of {weights}, is chosen by NDCG@5 on validation queries. After the start
-  all stages are optimised once; later cycles were never kept on a table of another seed. Evaluating a
-  tree is free in all methods.
+  rejects {rejected:.0%} of its documents at the start; documents of at least grade {relevant} are positive.
+  It has as many trade-offs, from {largest:g} down by its paper's factor of {step}; the first was chosen on
+  a table of another seed, since the loss is a mean here and a sum in the paper. At each the weight of
+  positive documents, of {weights}, is chosen by NDCG@5 on validation queries. After the start all
+  stages are optimised once; later cycles were never kept at three trade-offs on a table of another seed.
+  Evaluating a tree is free in all methods.
 - "At 99 %": the best is the model with the highest NDCG@5 on validation queries of all methods. A
   method chooses the model whose validation documents spend least among those with 99 % of that on
   validation queries. Test queries have no part in the choice; a cell has the NDCG@5 on validation

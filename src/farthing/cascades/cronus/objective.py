@@ -83,23 +83,29 @@ class CronusObjective:
         """Return the scores of a stage, shape (n_rows,)."""
         return np.asarray(self.learners @ stage.coef + stage.intercept)
 
-    def stays(self, stage: Stage) -> Floats:
+    def stays(self, stage: Stage, scores: Floats | None = None) -> Floats:
         """Return the probability of each row to go on after a stage, shape (n_rows,)."""
-        return np.asarray(expit(self.steepness * (self.scores(stage) - stage.threshold)))
+        scores = self.scores(stage) if scores is None else scores
+        return np.asarray(expit(self.steepness * (scores - stage.threshold)))
 
-    def reach(self, stages: list[Stage], first: int = 0) -> Floats:
-        """Return the probability to get from the first to each stage after it, shape (n_stages, n_rows)."""
-        going = [np.ones(len(self.shares)), *(self.stays(stage) for stage in stages[first:-1])]
-        return np.asarray(np.cumprod(going, axis=0))
+    def reach(self, stages: list[Stage], scores: list[Floats] | None = None) -> Floats:
+        """Return the probability to get from the first to each of some stages, shape (n_stages, n_rows).
 
-    def errors(self, stages: list[Stage]) -> Floats:
-        """Return the squared error of each stage, shape (n_stages, n_rows)."""
-        return np.array([(self.target - self.scores(stage)) ** 2 for stage in stages])
+        Scores that are known already, one array for each stage, need not be computed again.
+        """
+        scores = [self.scores(stage) for stage in stages[:-1]] if scores is None else scores[:-1]
+        going = [self.stays(*each) for each in zip(stages[:-1], scores, strict=True)]
+        return np.asarray(np.cumprod([np.ones(len(self.shares)), *going], axis=0))
+
+    def errors(self, scores: list[Floats]) -> Floats:
+        """Return the squared errors of the scores of stages, shape (n_stages, n_rows)."""
+        return np.array([(self.target - each) ** 2 for each in scores])
 
     def value(self, stages: list[Stage]) -> float:
         """Return the objective of a cascade."""
-        reach = self.reach(stages)
-        risk = float(self.omega @ (exits(reach) * self.errors(stages)).sum(axis=0)) / 2
+        scores = [self.scores(stage) for stage in stages]
+        reach = self.reach(stages, scores)
+        risk = float(self.omega @ (exits(reach) * self.errors(scores)).sum(axis=0)) / 2
         return risk + self.penalty(stages, reach @ self.shares)
 
     def penalty(self, stages: list[Stage], mass: Floats) -> float:
@@ -148,15 +154,16 @@ class StageObjective:
 
     def __init__(self, objective: CronusObjective, stages: list[Stage], number: int) -> None:
         self._objective, self._stage = objective, stages[number]
-        reach = objective.reach(stages)
+        scores = [objective.scores(stage) for stage in stages]
+        reach = objective.reach(stages, scores)
         mass = reach @ objective.shares
         self._reached = reach[number]
         self._rho = float(objective.sparsity[number])
         self._mass = float(mass[number])
         later = stages[number + 1 :]
         #: The chances of a row that goes on to reach the later stages, and its expected error there.
-        self._onward = objective.reach(stages, number + 1)
-        self._later_errors = (exits(self._onward) * objective.errors(later)).sum(axis=0)
+        self._onward = objective.reach(later, scores[number + 1 :])
+        self._later_errors = (exits(self._onward) * objective.errors(scores[number + 1 :])).sum(axis=0)
         squares = weighed_squares(stages, mass)
         self._bound = objective.norm.bound(squares.sum(axis=0))
         # The bound of the later stages is a multiple of their share of the rows, squared.

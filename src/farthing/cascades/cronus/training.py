@@ -60,15 +60,18 @@ def train_cascade(
         The cascades on the way; the last has the least objective.
     """
     stages = start(objective, reject_fraction, inflation)
-    cascades, values = [stages], [objective.value(stages)]
+    least = objective.value(stages)
+    cascades, values = [stages], [least]
     # A single stage is convex, and solved already.
     for _ in range(max_cycles if len(stages) > 1 else 0):
         for number in range(len(stages)):
             check_deadline()
             moved = [*stages[:number], _improved(objective, stages, number), *stages[number + 1 :]]
-            stages = moved if objective.value(moved) < objective.value(stages) else stages
+            value = objective.value(moved)
+            if value < least:
+                stages, least = moved, value
         cascades.append(stages)
-        values.append(objective.value(stages))
+        values.append(least)
         if values[-2] - values[-1] <= tol * abs(values[-2]):
             break
     return Trace(cascades, values)

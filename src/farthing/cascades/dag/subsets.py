@@ -160,5 +160,7 @@ class _Search:
 
     def _verdicts(self, fitted: Floats) -> Floats:
         target = self._rows.target
+        # Equal shares of two classes must not be told apart by rounding.
+        fitted = np.round(fitted, _DIGITS)
         own = fitted[np.arange(len(target)), target]
         return np.array([fitted.argmax(axis=1) == target, own.clip(0.0, 1.0)], dtype=np.float64)

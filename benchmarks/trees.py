@@ -20,8 +20,8 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 
 from benchmarks.measure import Line, race
 from farthing.boosting import GradientBoostingRegressor
-from farthing.boosting.gradient_boosting.regressor import boost
 from farthing.costs import CostSheet
+from farthing.learning.least_squares_boosting import boost
 from farthing.table import Bins, Schema
 from farthing.trees import Grower, Predictor
 

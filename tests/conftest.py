@@ -4,13 +4,23 @@ import gc
 
 from hypothesis import settings
 
-# No test fails for being slow: the machine may be busy.
-settings.register_profile("farthing", deadline=None)
+# No test fails for being slow: the machine may be busy. Examples are drawn anew in each run, so fewer of them
+# find the same over several runs; `--hypothesis-profile thorough` draws many in one.
+settings.register_profile("farthing", deadline=None, max_examples=50)
+settings.register_profile("thorough", deadline=None, max_examples=1000)
 settings.load_profile("farthing")
 
 # Modules and tests live to the end, and each round of the garbage collector would walk all their objects:
 # a tenth of the time of a run. So it runs less often, and not over what is there when the tests begin.
 gc.set_threshold(50_000, 20, 100)
+
+
+# Each takes seconds: whoever gets one as the last test lets the other workers wait.
+FIRST = ("test_contract_at_slow_defaults", "tests/service/test_server.py")
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: not any(name in item.nodeid for name in FIRST))
 
 
 def pytest_collection_finish():

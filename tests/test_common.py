@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from joblib import parallel_config
 
 import farthing
 from farthing.base import get, registered, trials
@@ -23,9 +24,14 @@ SLOW = {
     "AdaptLinClassifier",
     "AdaptLstsqClassifier",
     "CSTCClassifier",
+    "CSTCRanker",
     "CSTCRegressor",
+    "CronusClassifier",
+    "CronusRanker",
+    "DAGClassifier",
     "EdgeClassifier",
     "EdgeRegressor",
+    "WeightedGateClassifier",
 }
 # The first two fit all other methods, for eight seconds on a small table; the others fit dozens of boosters.
 # At their defaults they are fitted once, and the checks that fit again are left to the trial settings.
@@ -46,11 +52,15 @@ NOT_WIDE = {
     "ASTCRegressor",
     "AdaptLinClassifier",
     "AdaptLstsqClassifier",
+    "BudgetForestRanker",
     "BudgetedClassifier",
     "BudgetedRanker",
     "BudgetedRegressor",
     "CSTCClassifier",
+    "CSTCRanker",
     "CSTCRegressor",
+    "CronusClassifier",
+    "CronusRanker",
     "EdgeClassifier",
     "EdgeRegressor",
     "OneVsRestClassifier",
@@ -62,9 +72,14 @@ NOT_WIDE = {
 SMALL_AT_DEFAULTS = {
     "ASTCClassifier",
     "ASTCRegressor",
+    "AdaBoostRSClassifier",
     "BranchingCascadeClassifier",
+    "BudgetForestRanker",
     "CSTCClassifier",
+    "CSTCRanker",
     "CSTCRegressor",
+    "CronusClassifier",
+    "CronusRanker",
     "L1GateClassifier",
     "MarginNeighborsClassifier",
     "OneVsRestClassifier",
@@ -74,8 +89,8 @@ SMALL_AT_DEFAULTS = {
     "RandomOrderClassifier",
 }
 
-# Every row is walked by a model per class.
-ALWAYS_SMALL = {"OneVsRestClassifier"}
+# Every row is walked by a model per class. The gate has the model of DAGClassifier, checked on all tables.
+ALWAYS_SMALL = {"OneVsRestClassifier", "WeightedGateClassifier"}
 
 # What scikit-learn's checks find at the defaults of these classes; at their first trial settings they pass.
 KNOWN_FAILURES = {
@@ -94,11 +109,12 @@ def cases() -> Iterator[Any]:
             tables = "all" if estimator is settings[-1] and method not in NOT_WIDE else "narrow"
             if method in ALWAYS_SMALL or (method in SMALL_AT_DEFAULTS and estimator is settings[0]):
                 tables = "small"
+            shown = repr(estimator)  # once: it takes longer than to make all checks
             for name, check in yield_checks(estimator, tables=tables):
                 if name != OF_THE_CLASS or estimator is settings[0]:
                     fails = KNOWN_FAILURES.get(method) if name == OF_THE_CLASS else None
                     marks = () if fails is None else pytest.mark.xfail(strict=True, reason=fails)
-                    yield pytest.param(check, id=f"{estimator!r}: {name}", marks=marks)
+                    yield pytest.param(check, id=f"{shown}: {name}", marks=marks)
         if method in KNOWN_FAILURES:
             check = dict(yield_checks(settings[1]))[OF_THE_CLASS]
             yield pytest.param(check, id=f"{settings[1]!r}: {OF_THE_CLASS}")
@@ -109,7 +125,10 @@ CASES = list(cases())
 
 @pytest.mark.parametrize("check", CASES)
 def test_contract(check):
-    check()
+    # Threads, where n_jobs of a sweep would start processes, each of which imports scikit-learn first.
+    # tests/frontier/test_sweep.py compares processes with a sweep alone.
+    with parallel_config(backend="threading"):
+        check()
 
 
 # One test for all checks, so that they share their fits wherever it runs.

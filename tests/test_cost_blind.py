@@ -29,10 +29,10 @@ DATA = {"heart": load_heart_disease(frame=False), "pima": load_pima_diabetes(fra
 def checked(estimator: Any, table: str, n_rows: int) -> CheckedEstimator:
     """Return an estimator to be checked on a bundled table with its real prices."""
     data = DATA[table]
-    order = np.random.default_rng(0).permutation(len(data.y))[: n_rows + 60]
+    order = np.random.default_rng(0).permutation(len(data.y))[: n_rows + 30]
     y = data.y if is_classifier(estimator) else (data.y == np.unique(data.y)[-1]).astype(float)
     X, y = data.X[order], y[order]
-    return CheckedEstimator(estimator, [Problem(X[:-60], y[:-60], X[-60:], data.costs)])
+    return CheckedEstimator(estimator, [Problem(X[:-30], y[:-30], X[-30:], data.costs)])
 
 
 @pytest.mark.parametrize("table", sorted(DATA))

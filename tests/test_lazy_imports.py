@@ -5,21 +5,22 @@ import json
 import pickle
 import subprocess
 import sys
-from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import pytest
 
 import farthing
+from farthing.datasets import load_heart_disease
+from farthing.neighbors import MarginNeighborsClassifier
 
 HEAVY = ("scipy", "sklearn", "pandas", "polars", "pyarrow", "joblib", "matplotlib", "lightgbm", "xgboost")
 LIGHT = ["errors", "metrics", "costs", "table", "datasets", "trees", "walks", "store"]
 
 
-def fresh(code):
+def fresh(code, *arguments):
     """Run code in a new interpreter; return what it printed, read as JSON."""
-    command = [sys.executable, "-W", "error", "-c", code]
+    command = [sys.executable, "-W", "error", "-c", code, *arguments]
     ran = subprocess.run(command, check=False, capture_output=True, text=True)
     assert ran.returncode == 0, ran.stderr
     return json.loads(ran.stdout)
@@ -72,17 +73,51 @@ def test_a_name_is_that_of_its_module_and_is_kept():
     assert pickle.loads(pickle.dumps(farthing.BudgetedClassifier)) is farthing.BudgetedClassifier
 
 
-@cache
-def star():
-    """The names and the methods that are there after a star import."""
-    return fresh(
-        "import json\nfrom farthing import *\nnames = dir()\nfrom farthing.base import registry\n"
+# What needs a fresh farthing, but scikit-learn with it, which takes seconds to import.
+BESIDE_SCIKIT_LEARN = {
+    "star": (
+        "from farthing import *\nnames = dir()\nfrom farthing.base import registry\n"
         "print(json.dumps([names, sorted(registry._ENTRIES)]))"
+    ),
+    "a package as an attribute": (
+        "import farthing\nprint(json.dumps(farthing.base.get('AdaBoostClassifier').__name__))"
+    ),
+    "the registry": "from farthing.base import registered\nprint(json.dumps(registered()))",
+    "a name that is taken": (
+        "from farthing.base import register\n"
+        "try:\n"
+        "    register()(type('AdaBoostClassifier', (), {'__module__': 'mine'}))\n"
+        "except ValueError as error:\n"
+        "    print(json.dumps(str(error)))\n"
+    ),
+    "load": "import farthing\nprint(json.dumps(type(farthing.load(sys.argv[1])).__name__))",
+}
+
+
+@pytest.fixture(scope="module")
+def beside_scikit_learn(tmp_path_factory):
+    """What each code printed, run in a copy of a process that has scikit-learn, but no part of farthing."""
+    heart, path = load_heart_disease(), tmp_path_factory.mktemp("lazy") / "model.farthing"
+    MarginNeighborsClassifier(costs=heart.costs).fit(heart.X, heart.y).save(path)
+    code = (
+        "import json, os, sys\n"
+        "import sklearn.ensemble, sklearn.utils.estimator_checks\n"
+        "assert not [name for name in sys.modules if name.startswith('farthing')]\n"
+        "print('{', end='', flush=True)\n"
+        f"for number, (name, code) in enumerate({BESIDE_SCIKIT_LEARN!r}.items()):\n"
+        "    print(', ' * (number > 0), json.dumps(name), ': ', flush=True)\n"
+        "    if not (child := os.fork()):\n"
+        "        exec(code, {'json': json, 'sys': sys})\n"
+        "        sys.stdout.flush()\n"
+        "        os._exit(0)\n"
+        "    assert os.waitpid(child, 0)[1] == 0, name\n"
+        "print('}')"
     )
+    return fresh(code, str(path))
 
 
-def test_star_imports_everything():
-    assert set(farthing.__all__) <= set(star()[0])
+def test_star_imports_everything(beside_scikit_learn):
+    assert set(farthing.__all__) <= set(beside_scikit_learn["star"][0])
 
 
 def test_dir_lists_what_is_not_loaded_yet():
@@ -91,8 +126,8 @@ def test_dir_lists_what_is_not_loaded_yet():
     assert listed == sorted(set(listed))
 
 
-def test_packages_are_attributes_without_an_import_of_their_own():
-    assert fresh("import json, farthing\nprint(json.dumps(farthing.base.get('AdaBoostClassifier').__name__))")
+def test_packages_are_attributes_without_an_import_of_their_own(beside_scikit_learn):
+    assert beside_scikit_learn["a package as an attribute"] == "AdaBoostClassifier"
 
 
 def test_unknown_names():
@@ -122,34 +157,16 @@ def test_type_checkers_see_what_is_there():
         assert getattr(farthing, name) is getattr(sys.modules[module], name)
 
 
-REGISTERED = "import json\nfrom farthing.base import registered\nprint(json.dumps(registered()))"
-
-
-def test_the_registry_finds_every_method_by_itself():
+def test_the_registry_finds_every_method_by_itself(beside_scikit_learn):
     """Methods register when their module is loaded; nothing but farthing.base is imported here."""
-    eager = star()[1]
+    eager = beside_scikit_learn["star"][1]
     assert len(eager) > 20
-    assert fresh(REGISTERED) == eager
+    assert beside_scikit_learn["the registry"] == eager
 
 
-def test_load_finds_methods_and_values_that_no_import_named(tmp_path):
-    from farthing.datasets import load_heart_disease  # noqa: PLC0415
-    from farthing.neighbors import MarginNeighborsClassifier  # noqa: PLC0415
-
-    heart = load_heart_disease()
-    path = tmp_path / "model.farthing"
-    MarginNeighborsClassifier(costs=heart.costs).fit(heart.X, heart.y).save(path)
-    code = f"import json, farthing\nprint(json.dumps(type(farthing.load({str(path)!r})).__name__))"
-    assert fresh(code) == "MarginNeighborsClassifier"
+def test_load_finds_methods_and_values_that_no_import_named(beside_scikit_learn):
+    assert beside_scikit_learn["load"] == "MarginNeighborsClassifier"
 
 
-def test_the_name_of_a_method_that_is_not_loaded_is_taken():
-    code = (
-        "import json\n"
-        "from farthing.base import register\n"
-        "try:\n"
-        "    register()(type('AdaBoostClassifier', (), {'__module__': 'mine'}))\n"
-        "except ValueError as error:\n"
-        "    print(json.dumps(str(error)))\n"
-    )
-    assert "already registered by farthing.boosting" in fresh(code)
+def test_the_name_of_a_method_that_is_not_loaded_is_taken(beside_scikit_learn):
+    assert "already registered by farthing.boosting" in beside_scikit_learn["a name that is taken"]

@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from farthing.metrics import ndcg, ndcg_by_query, prefix_precision, prefix_precision_by_query
+from farthing.metrics import (
+    ndcg,
+    ndcg_by_query,
+    precision,
+    precision_by_query,
+    prefix_precision,
+    prefix_precision_by_query,
+)
 
 
 def orders(grades, scores):
@@ -36,6 +43,10 @@ def naive_precision(grades, scores, k):
     return np.mean([run(order) for order in orders(grades, scores)])
 
 
+def naive_plain_precision(grades, scores, k):
+    return np.mean([sum(grade > 0 for grade in order[:k]) / k for order in orders(grades, scores)])
+
+
 documents = st.lists(
     st.tuples(st.integers(0, 2), st.integers(0, 4), st.integers(0, 3)), min_size=1, max_size=8
 )
@@ -44,7 +55,12 @@ documents = st.lists(
 @given(rows=documents, k=st.integers(1, 6))
 def test_the_metrics_are_their_definitions(rows, k):
     qid, grades, scores = (np.array(column) for column in zip(*rows, strict=True))
-    for fast, naive in ((ndcg_by_query, naive_ndcg), (prefix_precision_by_query, naive_precision)):
+    pairs = (
+        (ndcg_by_query, naive_ndcg),
+        (prefix_precision_by_query, naive_precision),
+        (precision_by_query, naive_plain_precision),
+    )
+    for fast, naive in pairs:
         expected = [naive(grades[qid == q].tolist(), scores[qid == q].tolist(), k) for q in np.unique(qid)]
         assert np.allclose(fast(grades, scores, qid=qid, k=k), expected, rtol=0, atol=1e-12)
 
@@ -53,7 +69,7 @@ def test_the_metrics_are_their_definitions(rows, k):
 def test_the_order_of_the_rows_does_not_matter(rows, seed):
     qid, grades, scores = (np.array(column) for column in zip(*rows, strict=True))
     shuffled = np.random.default_rng(seed).permutation(len(qid))
-    for metric in (ndcg, prefix_precision):
+    for metric in (ndcg, precision, prefix_precision):
         once = metric(grades, scores, qid=qid)
         again = metric(grades[shuffled], scores[shuffled], qid=qid[shuffled])
         assert once == pytest.approx(again, abs=1e-12)
@@ -79,6 +95,6 @@ def test_values_of_the_thesis():
     ],
 )
 def test_what_is_no_ranking_is_refused(arguments, message):
-    for metric in (ndcg, prefix_precision):
+    for metric in (ndcg, precision, prefix_precision):
         with pytest.raises(ValueError, match=message):
             metric(**arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,12 @@ def models(costs: Any = None) -> dict[str, Any]:
     }
 
 
+@cache
+def fitted(name: str) -> Any:
+    """Return the model without prices, which two tests begin with."""
+    return models()[name].fit(X[LEARN], y[LEARN])
+
+
 def first_question(model: Any) -> int:
     """Return the column that every row is asked for first."""
     return int(model.fitted_.schema.names.index(model.walk().ask.feature))
@@ -66,7 +73,7 @@ def without(table: Floats, columns: Any) -> Floats:
 
 @pytest.mark.parametrize("name", models())
 def test_without_the_first_question_accuracy_stays_far_above_the_base_rate(name: str) -> None:
-    model = models()[name].fit(X[LEARN], y[LEARN])
+    model = fitted(name)
     first = first_question(model)
     accuracy = model.score(without(X[TEST], first), y[TEST])
     assert model.score(X[TEST], y[TEST]) > 0.9
@@ -77,7 +84,7 @@ def test_without_the_first_question_accuracy_stays_far_above_the_base_rate(name:
 def test_a_few_missing_training_values_do_not_decide_for_refused_ones(name: str) -> None:
     # The column is missing in a tenth of the rows, all of one class.
     table = X.copy()
-    first = first_question(models()[name].fit(X[LEARN], y[LEARN]))
+    first = first_question(fitted(name))
     lacking = np.flatnonzero(y == 0)[::4]
     table[lacking, first] = np.nan
     model = models()[name].fit(table[LEARN], y[LEARN])

@@ -27,6 +27,7 @@ public:
     }
 
     bool owns(index_t feature) const { return owned_.has(feature); }
+    bool refused(index_t feature) const { return refused_.has(feature); }
     const OwnedFeatures& owned() const { return owned_; }
     double spent() const { return spent_; }  // stays 0 if there is no budget
     double budget() const { return budget_; }

@@ -12,9 +12,11 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "account/bit_counts.hpp"
@@ -48,11 +50,10 @@ public:
             spent_.assign(static_cast<std::size_t>(table.n_rows), 0.0);
         }
         const index_t n_blocks = (table.n_rows + kBlock - 1) / kBlock;
-        #pragma omp parallel for schedule(static) num_threads(threads_for(n_threads, n_blocks))
-        for (index_t block = 0; block < n_blocks; ++block) {
+        parallel_for(n_blocks, threads_for(n_threads, n_blocks), 1, [&](index_t block) {
             const index_t end = std::min((block + 1) * kBlock, table_->n_rows);
             for (index_t row = block * kBlock; row < end; ++row) begin_row(row, owned);
-        }
+        });
     }
 
     // The table as the rows see it: refused entries are missing.
@@ -80,17 +81,16 @@ public:
         const index_t counted = n_words_ * (1 + has_groups_);
         std::vector<std::int64_t> free(static_cast<std::size_t>(counted * 64), 0);
         const index_t n_blocks = (n + kBlock - 1) / kBlock;
-        #pragma omp parallel num_threads(threads_for(n_threads_, n_blocks))
-        {
+        Chunks chunks(n, kBlock);
+        std::mutex merging;
+        on_threads(threads_for(n_threads_, n_blocks), [&](int) {
             std::vector<std::int64_t> part(free.size(), 0);
-            #pragma omp for schedule(static) nowait
-            for (index_t block = 0; block < n_blocks; ++block) {
-                const index_t first = block * kBlock;
-                count(rows + first, std::min(kBlock, n - first), counted, part.data());
-            }
-            #pragma omp critical
+            index_t begin = 0;
+            index_t end = 0;
+            while (chunks.take(begin, end)) count(rows + begin, end - begin, counted, part.data());
+            const std::lock_guard<std::mutex> lock(merging);
             for (std::size_t bit = 0; bit < free.size(); ++bit) free[bit] += part[bit];
-        }
+        });
         const std::int64_t all = weight(rows, n);
         due.assign(static_cast<std::size_t>(sheet_.n_features()), 0.0);
         for (index_t j = 0; j < sheet_.n_features(); ++j) {
@@ -105,13 +105,14 @@ public:
     // something as a consequence; the codes of such rows have changed.
     bool buy(const index_t* rows, index_t n, index_t feature) {
         const index_t n_blocks = (n + kBlock - 1) / kBlock;
-        bool refused = false;
-        #pragma omp parallel for schedule(static) num_threads(threads_for(n_threads_, n_blocks)) reduction(|| : refused)
-        for (index_t block = 0; block < n_blocks; ++block) {
+        std::atomic<bool> any_refused{false};
+        parallel_for(n_blocks, threads_for(n_threads_, n_blocks), 1, [&](index_t block) {
+            bool refused = false;
             const index_t end = std::min((block + 1) * kBlock, n);
             for (index_t i = block * kBlock; i < end; ++i) refused = buy(rows[i], feature) || refused;
-        }
-        return refused;
+            if (refused) any_refused.store(true, std::memory_order_relaxed);
+        });
+        return any_refused.load();
     }
 
     // The same for one row.

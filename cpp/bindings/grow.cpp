@@ -27,6 +27,7 @@
 #include "grow/impurity.hpp"
 #include "grow/root_histogram_update.hpp"
 #include "grow/tree.hpp"
+#include "grow/vote_target.hpp"
 #include "grow/workspace.hpp"
 #include "table/binned_table.hpp"
 
@@ -88,6 +89,17 @@ struct PythonImpurity {
 using Grown = nb::typed<nb::tuple, Fields, NumpyArray<index_t>, NumpyArray<std::uint8_t>>;
 using IndexSubset = std::optional<Vector<index_t>>;
 using Flags = std::optional<Vector<std::uint8_t>>;
+using CutPairs = std::vector<std::pair<double, index_t>>;  // (weight of a node, thresholds above it)
+
+std::vector<CutRule> rules_of(const CutPairs& pairs) {
+    std::vector<CutRule> rules;
+    for (const auto& [above, n_cuts] : pairs) {
+        require(n_cuts >= 1 && (rules.empty() || above < rules.back().above),
+                "cuts: at least one threshold each, by descending weight");
+        rules.push_back({above, n_cuts});
+    }
+    return rules;
+}
 
 // The chosen indices below n, or all of them.
 void resolve(const IndexSubset& subset, index_t n, std::vector<index_t>& out) {
@@ -144,21 +156,21 @@ public:
     }
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
-                  const nb::object& impurity, double alpha, double power, const IndexSubset& columns,
-                  const IndexSubset& rows, const Flags& owned, std::optional<index_t> max_features,
-                  std::optional<index_t> max_cuts, double cuts_above, std::uint64_t seed, std::uint64_t stream) {
+                  const nb::object& impurity, double alpha, double power, double min_impurity,
+                  const IndexSubset& columns, const IndexSubset& rows, const Flags& owned,
+                  std::optional<index_t> max_features, const CutPairs& cuts, std::uint64_t seed,
+                  std::uint64_t stream) {
         require(static_cast<index_t>(labels.shape(0)) == table_.n_rows, "labels: one for each row");
         require(static_cast<index_t>(weights.shape(0)) == table_.n_rows, "weights: one for each row");
         require(n_classes >= 1, "n_classes is at least 1");
         require(alpha >= 0 && power >= 1, "alpha is not negative and power at least 1");
-        require((!max_features || *max_features >= 1) && (!max_cuts || *max_cuts >= 1),
-                "max_features and max_cuts are at least 1");
-        require((!max_features && !max_cuts) || options_.ledger == LedgerKind::row,
+        require(min_impurity >= 0, "min_impurity is not negative");
+        require(!max_features || *max_features >= 1, "max_features is at least 1");
+        require((!max_features && cuts.empty()) || options_.ledger == LedgerKind::row,
                 "max_features and max_cuts need the row ledger");
         GrowOptions options = options_;
         options.max_features = max_features.value_or(GrowOptions{}.max_features);
-        options.max_cuts = max_cuts.value_or(GrowOptions{}.max_cuts);
-        options.cuts_above = cuts_above;
+        options.cuts = rules_of(cuts);
         options.key = random_bits(seed, stream);
         options.number = stream;
         ImpurityFunction function;
@@ -174,10 +186,22 @@ public:
                 return python_impurity(counts, n);
             };
         }
-        Grown grown =
-            grow(ClassTarget(span(labels), span(weights), n_classes, function), options, columns, rows, owned);
+        Grown grown = grow(ClassTarget(span(labels), span(weights), n_classes, function, min_impurity), options,
+                           columns, rows, owned);
         if (python_impurity.failed) std::rethrow_exception(python_impurity.failed);
         return grown;
+    }
+
+    Grown votes(const Vector<double>& signed_weights, index_t n_outputs, double tradeoff, const Flags& owned,
+                const std::optional<double>& budget) {
+        require(n_outputs >= 1 && static_cast<index_t>(signed_weights.shape(0)) == table_.n_rows * n_outputs,
+                "signed_weights: one for each row and output");
+        require(tradeoff >= 0 && (!budget || *budget >= 0), "tradeoff and budget are not negative");
+        GrowOptions options = options_;
+        options.ranking.tradeoff = tradeoff;
+        if (budget) options.budget = *budget;
+        options.number = std::nullopt;
+        return grow(VoteTarget(span(signed_weights), n_outputs), options, std::nullopt, std::nullopt, owned);
     }
 
     index_t n_updated_roots() const { return root_update_.n_reused(); }
@@ -248,10 +272,12 @@ void bind_grow(nb::module_& m) {
         .def("gradient", &TreeGrower::gradient, "gradients"_a, "hessians"_a.none(), nb::kw_only(), "l2"_a,
              "min_hessian"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "budget"_a.none(),
              "ledger"_a.none(), "send_others"_a, "step"_a.none(), "number"_a.none())
+        .def("votes", &TreeGrower::votes, "signed_weights"_a, "n_outputs"_a, nb::kw_only(), "tradeoff"_a,
+             "owned"_a.none(), "budget"_a.none())
         .def_prop_ro("n_updated_roots", &TreeGrower::n_updated_roots)
         .def("classes", &TreeGrower::classes, "labels"_a, "weights"_a, "n_classes"_a, nb::kw_only(), "impurity"_a,
-             "alpha"_a, "power"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "max_features"_a.none(),
-             "max_cuts"_a.none(), "cuts_above"_a, "seed"_a, "stream"_a);
+             "alpha"_a, "power"_a, "min_impurity"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(),
+             "max_features"_a.none(), "cuts"_a, "seed"_a, "stream"_a);
 }
 
 }  // namespace farthing

@@ -55,8 +55,8 @@ class PyReferenceRows : public PyRows<ReferenceRows> {
 public:
     PyReferenceRows(Columns values, Columns margins, Vector<double> intercepts, double intercept, Vector<double> scale,
                     Vector<double> gap, Vector<std::uint8_t> categorical, Vector<std::uint8_t> votes,
-                    const Vector<double>& weights, std::optional<double> n_neighbors, bool random_order, double alpha,
-                    double confidence)
+                    const Vector<double>& weights, std::optional<double> n_neighbors, double radius,
+                    bool random_order, double alpha, double confidence)
         : kept_{values, margins}, kept_vectors_{intercepts, scale, gap}, kept_flags_{categorical, votes} {
         table_.n_rows = static_cast<index_t>(values.shape(1));
         table_.n_features = static_cast<index_t>(values.shape(0));
@@ -82,6 +82,8 @@ public:
             require(*n_neighbors > 0, "n_neighbors: above zero");
             table_.min_weight = std::min(*n_neighbors, table_.total);
         }
+        require(radius >= 0, "radius: zero or more");
+        table_.squared_radius = radius * radius;
         rule_ = {alpha, -std::numeric_limits<double>::infinity(), confidence};
     }
 
@@ -194,9 +196,9 @@ void bind(nb::class_<Holder>& holder, nb::module_& m, const char* row_name) {
 void bind_neighbors(nb::module_& m) {
     nb::class_<PyReferenceRows> kept(m, "KeptRows");
     kept.def(nb::init<Columns, Columns, Vector<double>, double, Vector<double>, Vector<double>, Vector<std::uint8_t>,
-                      Vector<std::uint8_t>, const Vector<double>&, std::optional<double>, bool, double, double>(),
+                      Vector<std::uint8_t>, const Vector<double>&, std::optional<double>, double, bool, double, double>(),
              nb::kw_only(), "values"_a, "margins"_a, "intercepts"_a, "intercept"_a, "scale"_a, "gap"_a, "categorical"_a,
-             "votes"_a, "weights"_a, "n_neighbors"_a.none(), "random_order"_a, "alpha"_a, "confidence"_a);
+             "votes"_a, "weights"_a, "n_neighbors"_a.none(), "radius"_a, "random_order"_a, "alpha"_a, "confidence"_a);
     bind<PyReferenceRows, Neighborhood>(kept, m, "Neighborhood");
     nb::class_<PyLocalRows> local(m, "LocalRows");
     local.def(nb::init<Columns, Vector<double>, const Vector<double>&, double, double, double>(), nb::kw_only(),

@@ -1,7 +1,11 @@
 // adaboost: the rounds of AdaBoost. Holds the distribution over the training rows and the trees so far; the caller
 // chooses the learner of each round from the edges.
+//
+// With several outputs, this is AdaBoost.MH (Schapire and Singer 1999): the distribution is over pairs of a row and a
+// class, labels say whether the row is of that class, and a learner votes on all classes at once.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -26,12 +30,15 @@ struct BoostingRound {
     bool perfect = false;  // no error on any row of positive weight
 };
 
+template <class Search>
 class AdaBoost {
 public:
-    // IN  labels (n,): -1 or +1; weights (n,): positive.
-    AdaBoost(const BinnedTable& table, Span<const std::int8_t> labels, Span<const double> weights, int n_threads)
-        : learner_(table, weights, n_threads), labels_(labels.begin(), labels.end()),
-          signed_(static_cast<std::size_t>(labels.size)), votes_(labels_.size()) {
+    // IN  labels (n, width): -1 or +1; weights (n, width): positive; covers (n,): of the rows in the trees.
+    AdaBoost(const BinnedTable& table, Span<const std::int8_t> labels, Span<const double> weights,
+             Span<const double> covers, int n_threads, index_t width = 1)
+        : learner_(table, covers, n_threads, width), labels_(labels.begin(), labels.end()),
+          signed_(static_cast<std::size_t>(labels.size)), votes_(labels_.size()),
+          sums_(static_cast<std::size_t>(width)) {
         double largest = 0;
         for (const double weight : weights) largest = std::fmax(largest, weight);
         double sum = 0;
@@ -48,6 +55,8 @@ public:
     }
 
     index_t n_columns() const { return learner_.n_columns(); }
+    index_t n_rows() const { return learner_.n_rows(); }
+    index_t width() const { return learner_.width(); }
     index_t n_trees() const { return static_cast<index_t>(trees_.size()); }
     const std::vector<Tree>& trees() const { return trees_; }
     double max_alpha() const { return max_alpha_; }
@@ -56,18 +65,57 @@ public:
     void edges(double* out) const {
         std::vector<std::int64_t> found(static_cast<std::size_t>(n_columns()));
         learner_.edges(fixed_, found.data());
-        out[0] = normalized(std::abs(sum_));
+        std::int64_t constant = 0;
+        for (const std::int64_t sum : sums_) constant += std::abs(sum);
+        out[0] = normalized(constant);
         for (index_t j = 0; j < n_columns(); ++j) out[j + 1] = normalized(found[j]);
     }
 
-    // Adds the constant vote (column -1) or a tree whose root is the best stump of a column, with the voting weight
-    // alpha = 1/2 ln((1 + edge) / (1 - edge)), and updates the distribution to D exp(-alpha y h) / Z.
+    // The distribution times the labels, (n, width).
+    const std::vector<double>& signed_distribution() const { return signed_; }
+
+    // The constant vote (column -1), or a tree whose root is the best stump of a column.
+    // OUT votes (n, width).
+    Tree learner(index_t column, index_t max_depth, std::int8_t* votes) const {
+        if (column >= 0) return learner_.tree(fixed_, column, max_depth, votes);
+        std::vector<std::int8_t> leaf;
+        for (const std::int64_t sum : sums_) leaf.push_back(sum > 0 ? 1 : -1);
+        return learner_.constant(leaf.data(), votes);
+    }
+
+    // The edge of a learner with these votes (n, width).
+    double edge(const std::int8_t* votes) const {
+        std::int64_t sum = 0;
+        for (std::size_t i = 0; i < labels_.size(); ++i) sum += votes[i] * fixed_.values[i];
+        return normalized(sum);
+    }
+
+    // Adds such a learner.
     BoostingRound add_round(index_t column, index_t max_depth) {
-        if (column < 0) {
-            trees_.push_back(learner_.constant(sum_ > 0 ? 1 : -1, votes_.data()));
-        } else {
-            trees_.push_back(learner_.tree(fixed_, column, max_depth, votes_.data()));
-        }
+        trees_.push_back(learner(column, max_depth, votes_.data()));
+        return update();
+    }
+
+    // Adds a learner of the caller's, which keeps the tree itself.
+    BoostingRound add_votes(const std::int8_t* votes) {
+        std::copy(votes, votes + votes_.size(), votes_.begin());
+        return update();
+    }
+
+private:
+    StumpLearner<Search> learner_;
+    std::vector<std::int8_t> labels_;
+    std::vector<double> signed_;      // distribution times labels
+    std::vector<std::int8_t> votes_;
+    std::vector<Tree> trees_;
+    double max_alpha_ = 0;
+    FixedPoint fixed_;                // signed_ on a grid
+    std::int64_t abs_sum_ = 0;        // the largest possible edge
+    std::vector<std::int64_t> sums_;  // (width,): the sums of all rows
+
+    // Gives the learner of `votes_` the voting weight alpha = 1/2 ln((1 + edge) / (1 - edge)), and updates the
+    // distribution to D exp(-alpha y h) / Z.
+    BoostingRound update() {
         std::int64_t wrong = 0;
         double exact_wrong = 0;
         for (std::size_t i = 0; i < labels_.size(); ++i) {
@@ -93,24 +141,13 @@ public:
         return round;
     }
 
-private:
-    StumpLearner learner_;
-    std::vector<std::int8_t> labels_;
-    std::vector<double> signed_;  // distribution times labels
-    std::vector<std::int8_t> votes_;
-    std::vector<Tree> trees_;
-    double max_alpha_ = 0;
-    FixedPoint fixed_;            // signed_ on a grid
-    std::int64_t abs_sum_ = 0;    // the largest possible edge
-    std::int64_t sum_ = 0;
-
     void update_fixed_point() {
         fixed_ = to_fixed_point(view(signed_));
         abs_sum_ = 0;
-        sum_ = 0;
-        for (const std::int64_t value : fixed_.values) {
-            abs_sum_ += std::abs(value);
-            sum_ += value;
+        std::fill(sums_.begin(), sums_.end(), 0);
+        for (std::size_t i = 0; i < fixed_.values.size(); ++i) {
+            abs_sum_ += std::abs(fixed_.values[i]);
+            sums_[i % sums_.size()] += fixed_.values[i];
         }
     }
 

@@ -41,8 +41,7 @@ public:
         const bool worth_threads = n_planes * n_words_ > (index_t{1} << 15);
         const int threads = worth_threads ? threads_for(n_threads, (n_planes + kPlanesInTask - 1) / kPlanesInTask) : 1;
         const index_t share = (n_planes + threads - 1) / threads;
-        #pragma omp parallel for schedule(static) num_threads(threads)
-        for (int thread = 0; thread < threads; ++thread) {
+        on_threads(threads, [&](int thread) {
             const index_t begin = thread * share;
             const index_t end = std::min(begin + share, n_planes);
             for (index_t p = begin; p < end; ++p) sums[bins_[p]] = 0;
@@ -54,7 +53,7 @@ public:
                     sums[bins_[p]] += sum_plane(words_.data() + p * n_words_ + block, n, tables.data());
                 }
             }
-        }
+        });
         for (const KeptColumn& column : columns_) {
             const index_t first = table_.first_bin[column.column];
             const index_t last = table_.first_bin[column.column + 1];

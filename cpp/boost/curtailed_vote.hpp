@@ -2,7 +2,9 @@
 //
 // Features are asked for in a fixed order: next is the first feature that an unfinished tree needs. `low` and `high`
 // bound the final sum at all times; a row ends when both are on the same side of zero, where a sum of zero counts as
-// negative. Scores are multiples of one power of two and their sums are exact, so the bounds are exact, too.
+// negative. Scores are multiples of one power of two and their sums are exact, so the bounds are exact, too. With
+// thresholds, a row also ends when the sum of its finished votes is so far from zero that the rest is unlikely to
+// change its sign (stochastic curtailment).
 #pragma once
 
 #include <algorithm>
@@ -29,6 +31,8 @@ struct CurtailPlan {
     Span<const double> shared_high;
     Span<const double> low;          // (nodes,): bounds of the score that a descent from the node can end with
     Span<const double> high;
+    Span<const double> stop_low;   // (p,), or empty: before a feature is asked for, stop at a sum of at most this,
+    Span<const double> stop_high;  // or above this
 };
 
 // One row's state. The trees that wait for a feature form a linked list that starts at the feature's position.
@@ -72,9 +76,21 @@ public:
     // The feature to ask for, -1 at the end.
     index_t next_feature() const {
         if (state_.low > 0 || state_.high <= 0) return -1;
+        const index_t place = next_place();
+        if (place < 0) return -1;
+        if (plan_.stop_low.size > 0 &&
+            (state_.decided <= plan_.stop_low[place] || state_.decided > plan_.stop_high[place])) {
+            return -1;
+        }
+        return plan_.order[place];
+    }
+
+    // The position of the first feature that an unfinished tree needs, whether or not the sign is certain; -1 if all
+    // are finished.
+    index_t next_place() const {
         for (std::size_t w = 0; w < state_.pending.size(); ++w) {
             const std::uint64_t word = state_.pending[w];
-            if (word) return plan_.order[static_cast<index_t>(w) * 64 + __builtin_ctzll(word)];
+            if (word) return static_cast<index_t>(w) * 64 + __builtin_ctzll(word);
         }
         return -1;
     }
@@ -163,12 +179,11 @@ template <class T>
 void predict_curtailed(const ForestView& forest, const CurtailPlan& plan, const CostSheet& sheet, const Matrix<T>& X,
                        Span<const double> budgets, double* outputs, std::uint64_t* touched, int n_threads) {
     const index_t n_words = Bitset::n_words(forest.n_features);
-    #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
-    {
+    Chunks chunks(X.n_rows, 64);
+    on_threads(threads_for(n_threads, X.n_rows), [&](int) {
         OwnedFeatures owned(sheet);
         CurtailedVote vote(forest, plan);
-        #pragma omp for schedule(dynamic, 64)
-        for (index_t row = 0; row < X.n_rows; ++row) {
+        chunks.for_each([&](index_t row) {
             owned.clear();
             vote.reset();
             const auto value_of = [&](index_t feature) {
@@ -181,8 +196,30 @@ void predict_curtailed(const ForestView& forest, const CurtailPlan& plan, const 
             }
             outputs[row] = vote.decided();
             std::copy(owned.feature_words(), owned.feature_words() + n_words, touched + row * n_words);
-        }
-    }
+        });
+    });
+}
+
+// The sum of the finished votes before each feature is asked for, if nothing ends a row early.
+// IN  X (n, n_features).   OUT sums (n, p), NaN for features that a row does not need; finals (n,), the full votes.
+template <class T>
+void trace_votes(const ForestView& forest, const CurtailPlan& plan, const Matrix<T>& X, double* sums, double* finals,
+                 int n_threads) {
+    const index_t p = plan.order.size;
+    Chunks chunks(X.n_rows, 64);
+    on_threads(threads_for(n_threads, X.n_rows), [&](int) {
+        CurtailedVote vote(forest, plan);
+        chunks.for_each([&](index_t row) {
+            vote.reset();
+            std::fill(sums + row * p, sums + (row + 1) * p, std::numeric_limits<double>::quiet_NaN());
+            const auto value_of = [&](index_t feature) { return static_cast<double>(X(row, feature)); };
+            for (index_t place = vote.next_place(); place >= 0; place = vote.next_place()) {
+                sums[row * p + place] = vote.decided();
+                vote.answer(plan.order[place], value_of);
+            }
+            finals[row] = vote.decided();
+        });
+    });
 }
 
 }  // namespace farthing

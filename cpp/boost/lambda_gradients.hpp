@@ -27,8 +27,7 @@ inline void lambda_gradients(Span<const index_t> documents, Span<const index_t> 
     std::fill(gradients, gradients + grades.size, 0.0);
     std::fill(hessians, hessians + grades.size, 0.0);
     std::fill(losses, losses + grades.size, 0.0);
-    #pragma omp parallel for schedule(dynamic, 16) num_threads(threads_for(n_threads, n_queries))
-    for (index_t query = 0; query < n_queries; ++query) {
+    parallel_for(n_queries, threads_for(n_threads, n_queries), 16, [&](index_t query) {
         std::vector<index_t> ranked(documents.data + bounds[query], documents.data + bounds[query + 1]);
         const auto n = static_cast<index_t>(ranked.size());
         std::vector<double> best;
@@ -36,7 +35,7 @@ inline void lambda_gradients(Span<const index_t> documents, Span<const index_t> 
         std::sort(best.begin(), best.end(), std::greater<>());
         double ideal = 0;
         for (index_t i = 0; i < n; ++i) ideal += best[i] / std::log2(static_cast<double>(i) + 2);
-        if (!(ideal > 0)) continue;
+        if (!(ideal > 0)) return;
         std::stable_sort(ranked.begin(), ranked.end(), [&](index_t a, index_t b) { return scores[a] > scores[b]; });
         std::vector<double> discount(static_cast<std::size_t>(n));
         for (index_t i = 0; i < n; ++i) discount[i] = 1 / std::log2(static_cast<double>(i) + 2);
@@ -59,7 +58,7 @@ inline void lambda_gradients(Span<const index_t> documents, Span<const index_t> 
                     change * (ahead > 0 ? std::log1p(std::exp(-ahead)) : std::log1p(std::exp(ahead)) - ahead);
             }
         }
-    }
+    });
 }
 
 }  // namespace farthing

@@ -15,6 +15,12 @@ struct TreeVotes {
 
     template <class Read>
     double vote(index_t learner, Read&& read) const {
+        return forest.scores[last_node(learner, read)];
+    }
+
+    // The node where the row ends.
+    template <class Read>
+    index_t last_node(index_t learner, Read&& read) const {
         const index_t first = forest.offsets[learner];
         index_t node = first;
         while (forest.feature[node] >= 0) {
@@ -22,7 +28,7 @@ struct TreeVotes {
             if (next == node) break;
             node = next;
         }
-        return forest.scores[node];
+        return node;
     }
 };
 

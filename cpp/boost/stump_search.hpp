@@ -25,11 +25,21 @@ struct Stump {
     index_t bin = -1;
 };
 
+// The target of the histograms (see target.hpp): the sum of signed weights.
+struct SignedWeight {
+    using Row = std::int64_t;
+    static constexpr index_t width() { return 1; }
+    static void add(std::int64_t* cell, Row row) { *cell += row; }
+};
+
 // The stumps of one column.
 class StumpSearch {
 public:
+    using Target = SignedWeight;
+    static constexpr bool kOneOutput = true;
+
     // IN  sums, counts (n_bins + 1,): signed weight and number of rows per bin, missing values last.
-    StumpSearch(const ColumnBins& bins, const std::int64_t* sums, const std::int64_t* counts)
+    StumpSearch(const ColumnBins& bins, const std::int64_t* sums, const std::int64_t* counts, index_t /* width */ = 1)
         : bins_(bins), sums_(sums), counts_(counts), missing_(sums[bins.n_bins]), n_missing_(counts[bins.n_bins]) {
         for (index_t bin = 0; bin < bins.n_bins; ++bin) {
             present_ += sums[bin];
@@ -42,6 +52,12 @@ public:
         const std::int64_t edge = n_missing_ > 0 && n_present_ > 0 ? std::abs(present_ - missing_) : 0;
         if (edge <= best_cut.edge) return best_cut;
         return {edge, static_cast<std::int8_t>(present_ > missing_ ? 1 : -1), true, bins_.n_bins - 1};
+    }
+
+    // OUT left, right (1,): the votes of both sides.
+    void votes(const Stump& stump, std::int8_t* left, std::int8_t* right) const {
+        *left = stump.vote;
+        *right = static_cast<std::int8_t>(-stump.vote);
     }
 
     // Which bins go where.

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <stdexcept>
 #include <vector>
 
@@ -33,13 +34,21 @@ inline FixedPoint to_fixed_point(Span<const double> x, int sum_bits = 62, int n_
     double largest = 0;
     bool integral = true;
     bool finite = true;
-    #pragma omp parallel for schedule(static) num_threads(threads) reduction(max : largest) \
-        reduction(&& : integral, finite)
-    for (index_t i = 0; i < x.size; ++i) {
-        finite = finite && std::isfinite(x[i]);
-        largest = std::max(largest, std::fabs(x[i]));
-        integral = integral && x[i] == std::floor(x[i]);
-    }
+    std::mutex merging;
+    parallel_ranges(x.size, threads, [&](index_t begin, index_t end) {
+        double largest_here = 0;
+        bool integral_here = true;
+        bool finite_here = true;
+        for (index_t i = begin; i < end; ++i) {
+            finite_here = finite_here && std::isfinite(x[i]);
+            largest_here = std::max(largest_here, std::fabs(x[i]));
+            integral_here = integral_here && x[i] == std::floor(x[i]);
+        }
+        const std::lock_guard<std::mutex> lock(merging);
+        largest = std::max(largest, largest_here);
+        integral = integral && integral_here;
+        finite = finite && finite_here;
+    });
     if (!finite) throw std::invalid_argument("cannot sum a value that is not finite");
     FixedPoint fixed;
     fixed.values.resize(static_cast<std::size_t>(x.size));
@@ -55,8 +64,9 @@ inline FixedPoint to_fixed_point(Span<const double> x, int sum_bits = 62, int n_
     }
     fixed.unit = std::ldexp(1.0, -shift);
     const double steps = std::ldexp(1.0, shift);
-    #pragma omp parallel for schedule(static) num_threads(threads)
-    for (index_t i = 0; i < x.size; ++i) fixed.values[i] = std::llrint(x[i] * steps);
+    parallel_ranges(x.size, threads, [&](index_t begin, index_t end) {
+        for (index_t i = begin; i < end; ++i) fixed.values[i] = std::llrint(x[i] * steps);
+    });
     return fixed;
 }
 

@@ -26,8 +26,10 @@ public:
     static constexpr bool kUpdatesRoot = false;
     static constexpr bool kCentersCuts = true;  // trees grow until nodes are pure, and small nodes have empty bins
 
-    ClassTarget(Span<const index_t> labels, Span<const double> weights, index_t n_classes, ImpurityFunction impurity)
-        : labels_(labels), weights_(to_fixed_point(weights)), n_classes_(n_classes), impurity_(impurity) {
+    ClassTarget(Span<const index_t> labels, Span<const double> weights, index_t n_classes, ImpurityFunction impurity,
+                double min_impurity = 0)
+        : labels_(labels), weights_(to_fixed_point(weights)), n_classes_(n_classes), impurity_(impurity),
+          min_impurity_(min_impurity) {
         if (labels.size != weights.size) throw std::invalid_argument("labels and weights differ in length");
         for (const index_t label : labels) {
             if (label < 0 || label >= n_classes) throw std::invalid_argument("a label is not a class");
@@ -52,7 +54,8 @@ public:
         for (index_t c = 0; c < n_classes_; ++c) out[c] = weights_.to_double(sums[c]);
     }
 
-    bool pure(const std::int64_t* sums) const { return node_score(sums) <= 0; }
+    // Line 10 of GreedyTree, where min_impurity is 0.
+    bool pure(const std::int64_t* sums) const { return node_score(sums) <= min_impurity_; }
 
     // Additive impurities: F - F_left - F_right. Minimax ones (line 12 of GreedyTree): F - max(F_left, F_right).
     double gain(const std::int64_t* left, const std::int64_t* right, double node_score) const {
@@ -114,6 +117,7 @@ private:
     FixedPoint weights_;
     index_t n_classes_;
     ImpurityFunction impurity_;
+    double min_impurity_;
 
     std::int64_t weight(const std::int64_t* sums) const {
         std::int64_t sum = 0;

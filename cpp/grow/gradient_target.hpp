@@ -1,6 +1,7 @@
 // gradient_target: gradients and hessians as a target (see target.hpp), for boosted trees.
 #pragma once
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -57,17 +58,20 @@ public:
           min_hessian_(min_hessian), step_(step) {
         if constexpr (kSums == GradientSums::packed) {
             const int threads = threads_for(n_threads, gradients.size / 16384);
-            index_t n_fine = 0;
-            #pragma omp parallel for schedule(static) num_threads(threads) reduction(+ : n_fine)
-            for (index_t i = 0; i < gradients.size; ++i) {
-                n_fine += std::abs(g_.values[i]) >= kFineSteps;
-                //      63 ............. row_bits | row_bits - 1 ... 0
-                //        gradient sum (signed)  |  number of rows
-                // Adding packed rows adds both fields. The count cannot overflow into the gradients: row_bits_ holds
-                // all rows.
-                g_.values[i] = g_.values[i] * (std::int64_t{1} << row_bits_) + 1;
-            }
-            on_grid_ = on_grid && 2 * n_fine >= gradients.size;
+            std::atomic<index_t> n_fine{0};
+            parallel_ranges(gradients.size, threads, [&](index_t begin, index_t end) {
+                index_t n_fine_here = 0;
+                for (index_t i = begin; i < end; ++i) {
+                    n_fine_here += std::abs(g_.values[i]) >= kFineSteps;
+                    //      63 ............. row_bits | row_bits - 1 ... 0
+                    //        gradient sum (signed)  |  number of rows
+                    // Adding packed rows adds both fields. The count cannot overflow into the gradients: row_bits_
+                    // holds all rows.
+                    g_.values[i] = g_.values[i] * (std::int64_t{1} << row_bits_) + 1;
+                }
+                n_fine += n_fine_here;
+            });
+            on_grid_ = on_grid && 2 * n_fine.load() >= gradients.size;
         }
     }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <vector>
 
 #include "account/candidate_ranking.hpp"
 #include "common/views.hpp"
@@ -15,6 +16,12 @@ namespace farthing {
 // RowLedger, on their paths through all trees so far.
 enum class LedgerKind { model, row };
 
+// Number of random thresholds tried per numeric column in nodes of more than some weight.
+struct CutRule {
+    double above = 0;
+    index_t n_cuts = 0;
+};
+
 struct GrowOptions {
     index_t max_depth = std::numeric_limits<index_t>::max();
     index_t max_leaves = std::numeric_limits<index_t>::max();
@@ -25,9 +32,9 @@ struct GrowOptions {
     int n_threads = 0;
     // Number of columns sampled per node to find its split among; row ledger only.
     index_t max_features = std::numeric_limits<index_t>::max();
-    // Number of random thresholds tried per numeric column and node; row ledger only.
-    index_t max_cuts = std::numeric_limits<index_t>::max();
-    double cuts_above = 0;  // nodes of at most this weight try all thresholds
+    // By descending weight: the first rule that holds for a node is its own; without one it tries all thresholds. Row
+    // ledger only.
+    std::vector<CutRule> cuts;
     std::uint64_t key = 0;  // random key of the root
     // Trees before this one in its ensemble: see `unseen_missing`. None: missing values that training had none of stay.
     std::optional<std::uint64_t> number;

@@ -68,12 +68,11 @@ public:
     // OUT leaf_of_row: the leaf of each training row; other rows are left unchanged.
     void leaves_of_rows(Span<index_t> leaf_of_row) const {
         const int threads = threads_for(options_.n_threads, static_cast<index_t>(rows_.size()) / 8192);
-        #pragma omp parallel num_threads(threads)
-        for (const Leaf& leaf : leaves_) {
-            if (leaf.node < 0) continue;
-            #pragma omp for schedule(static) nowait
+        parallel_for(static_cast<index_t>(leaves_.size()), threads, 1, [&](index_t place) {
+            const Leaf& leaf = leaves_[static_cast<std::size_t>(place)];
+            if (leaf.node < 0) return;
             for (index_t i = leaf.begin; i < leaf.end; ++i) leaf_of_row[rows_[i]] = leaf.node;
-        }
+        });
     }
 
     // Routes the rows that were not trained on through the grown tree; each pays for the features on its path.
@@ -81,10 +80,11 @@ public:
     void route_other_rows(const Tree& tree, Span<index_t> leaf_of_row) const {
         const int threads = threads_for(options_.n_threads, leaf_of_row.size / 4096 + 1);
         const std::vector<Step> steps = this->steps(tree);
-        #pragma omp parallel for schedule(static) num_threads(threads)
-        for (index_t row = 0; row < leaf_of_row.size; ++row) {
-            if (leaf_of_row[row] < 0) leaf_of_row[row] = route(steps, row);
-        }
+        parallel_ranges(leaf_of_row.size, threads, [&](index_t begin, index_t end) {
+            for (index_t row = begin; row < end; ++row) {
+                if (leaf_of_row[row] < 0) leaf_of_row[row] = route(steps, row);
+            }
+        });
     }
 
 private:

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -61,7 +62,7 @@ public:
     }
 
     index_t n_columns() const { return static_cast<index_t>(columns_.size()); }
-    bool is_random() const { return samples_columns() || options_.max_cuts < kMaxBins; }
+    bool is_random() const { return samples_columns() || !options_.cuts.empty(); }
 
     bool splittable(const Leaf& leaf) const {
         return leaf.depth < options_.max_depth && leaf.n() / 2 >= options_.min_rows_leaf &&
@@ -124,8 +125,7 @@ public:
         const int threads = worth_threads ? threads_for(options_.n_threads, n_varying) : 1;
         column_tasks_.make_tasks(threads);
         const auto n_tasks = static_cast<index_t>(column_tasks_.tasks().size());
-        #pragma omp parallel for schedule(dynamic) num_threads(threads)
-        for (index_t t = 0; t < n_tasks; ++t) {
+        parallel_for(n_tasks, threads, 1, [&](index_t t) {
             const ColumnTasks::Task& task = column_tasks_.tasks()[static_cast<std::size_t>(t)];
             if (fill_small) fill(small, task, small_cells);
             if (fill_large) fill(*large, task, large_cells);
@@ -147,7 +147,7 @@ public:
                 if (finish_small) add_to_next_root(small, place, small_cells);
                 if (finish_large) add_to_next_root(*large, place, large_cells);
             }
-        }
+        });
         if (finish_small) finish_leaf(small);
         if (finish_large) finish_leaf(*large);
         for (index_t c = 0; c < n_varying; ++c) {
@@ -223,13 +223,19 @@ private:
 
     bool samples_columns() const { return options_.max_features < n_columns(); }
 
-    bool samples_cuts(const Leaf& leaf) const {
-        return options_.max_cuts < kMaxBins && target_.cover(leaf.sums.data()) > options_.cuts_above;
+    // How many thresholds of a column are sampled; none: all are tried.
+    std::optional<index_t> n_cuts(const Leaf& leaf) const {
+        for (const CutRule& rule : options_.cuts) {
+            if (target_.cover(leaf.sums.data()) > rule.above) {
+                return rule.n_cuts < kMaxBins ? std::optional(rule.n_cuts) : std::nullopt;
+            }
+        }
+        return std::nullopt;
     }
 
     bool is_direct(const Leaf& leaf) const {
         if (options_.ledger == LedgerKind::model) return false;  // it needs the best splits of all columns
-        return samples_columns() || samples_cuts(leaf) ||
+        return samples_columns() || n_cuts(leaf) ||
                leaf.n() * n_columns() * kDirectShare < table_.n_all_bins() * width_;
     }
 
@@ -274,10 +280,11 @@ private:
         SplitSearch<Target> search(target_, leaf.sums.data(), node_score, options_.min_rows_leaf, scratch_.data(),
                                    least_gain);
         if (bins.categorical) return search.categorical(cells, bins.n_bins);
-        if (!samples_cuts(leaf)) return search.numeric(cells, bins.n_bins, present, present);
+        const std::optional<index_t> sampled = n_cuts(leaf);
+        if (!sampled) return search.numeric(cells, bins.n_bins, present, present);
         const std::uint64_t key = random_bits(random_bits(leaf.key, kCutDraw), column);
         const auto draw = [key](index_t i) { return random_bits(key, i); };
-        return search.numeric(cells, bins.n_bins, present, random_cuts(present, bins.n_bins, options_.max_cuts, draw));
+        return search.numeric(cells, bins.n_bins, present, random_cuts(present, bins.n_bins, *sampled, draw));
     }
 
     bool is_constant(const Leaf& leaf, index_t column, const std::int64_t* cells) const {
@@ -293,8 +300,9 @@ private:
 
     void gather_targets(const Leaf& leaf) {
         const int threads = threads_for(options_.n_threads, leaf.n() / 8192);
-        #pragma omp parallel for schedule(static) num_threads(threads)
-        for (index_t i = leaf.begin; i < leaf.end; ++i) targets_[i] = target_.row(rows_[i]);
+        parallel_ranges(leaf.n(), threads, [&](index_t begin, index_t end) {
+            for (index_t i = leaf.begin + begin; i < leaf.begin + end; ++i) targets_[i] = target_.row(rows_[i]);
+        });
     }
 
     void fill(const Leaf& leaf, const ColumnTasks::Task& task, std::int64_t* cells) const {

@@ -74,8 +74,9 @@ public:
     template <class Target>
     void expect_targets(const Target& target, const index_t* rows, index_t n, std::int64_t step, int n_threads) {
         expected_.resize(static_cast<std::size_t>(target.n_targets()));
-        #pragma omp parallel for schedule(static) num_threads(threads_for(n_threads, n / 8192))
-        for (index_t i = 0; i < n; ++i) expected_[rows[i]] = target.moved(target.row(rows[i]), step);
+        parallel_ranges(n, threads_for(n_threads, n / 8192), [&](index_t begin, index_t end) {
+            for (index_t i = begin; i < end; ++i) expected_[rows[i]] = target.moved(target.row(rows[i]), step);
+        });
     }
     template <class Target>
     void finish_tree(const Target& target) {

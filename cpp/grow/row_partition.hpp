@@ -48,36 +48,30 @@ inline index_t partition_rows(const CodeColumn& codes, const std::array<std::uin
     const index_t n_blocks = (n + kBlock - 1) / kBlock;
     std::vector<index_t> start(static_cast<std::size_t>(n_blocks + 1), 0);
     const int threads = threads_for(n_threads, n_blocks);
-    #pragma omp parallel num_threads(threads)
-    {
-        #pragma omp for schedule(static)
-        for (index_t block = 0; block < n_blocks; ++block) {
-            const index_t begin = block * kBlock;
-            const index_t end = std::min(begin + kBlock, n);
-            index_t front = begin;  // rows that go left, from the front
-            index_t back = end;     // rows that go right, from the back, reversed
-            for (index_t i = begin; i < end; ++i) {
-                const index_t row = rows[i];
-                const index_t goes = left[codes[row]];
-                scratch[front] = row;
-                scratch[back - 1] = row;
-                front += goes;
-                back -= 1 - goes;
-            }
-            start[block + 1] = front - begin;
+    parallel_for(n_blocks, threads, 1, [&](index_t block) {
+        const index_t begin = block * kBlock;
+        const index_t end = std::min(begin + kBlock, n);
+        index_t front = begin;  // rows that go left, from the front
+        index_t back = end;     // rows that go right, from the back, reversed
+        for (index_t i = begin; i < end; ++i) {
+            const index_t row = rows[i];
+            const index_t goes = left[codes[row]];
+            scratch[front] = row;
+            scratch[back - 1] = row;
+            front += goes;
+            back -= 1 - goes;
         }
-        #pragma omp single
-        for (index_t block = 0; block < n_blocks; ++block) start[block + 1] += start[block];
-        #pragma omp for schedule(static)
-        for (index_t block = 0; block < n_blocks; ++block) {
-            const index_t begin = block * kBlock;
-            const index_t n_here = start[block + 1] - start[block];
-            index_t* middle = scratch + begin + n_here;
-            std::copy(scratch + begin, middle, rows + start[block]);
-            std::reverse_copy(middle, scratch + std::min(begin + kBlock, n),
-                              rows + start[n_blocks] + begin - start[block]);
-        }
-    }
+        start[block + 1] = front - begin;
+    });
+    for (index_t block = 0; block < n_blocks; ++block) start[block + 1] += start[block];
+    parallel_for(n_blocks, threads, 1, [&](index_t block) {
+        const index_t begin = block * kBlock;
+        const index_t n_here = start[block + 1] - start[block];
+        index_t* middle = scratch + begin + n_here;
+        std::copy(scratch + begin, middle, rows + start[block]);
+        std::reverse_copy(middle, scratch + std::min(begin + kBlock, n),
+                          rows + start[n_blocks] + begin - start[block]);
+    });
     return start[n_blocks];
 }
 

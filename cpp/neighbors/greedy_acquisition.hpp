@@ -54,12 +54,11 @@ void acquire_greedily(const Table& table, const AcquisitionRule& rule, const Cos
                       const Matrix<double>& votes, Span<const double> budgets, Span<const std::int64_t> seeds,
                       double* outputs, std::uint64_t* acquired, int n_threads) {
     const index_t n_words = Bitset::n_words(sheet.n_features());
-    #pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
-    {
+    Chunks chunks(X.n_rows, 4);
+    on_threads(threads_for(n_threads, X.n_rows), [&](int) {
         RowAccount account(sheet);
         RowModel model(table);
-        #pragma omp for schedule(dynamic, 4)
-        for (index_t row = 0; row < X.n_rows; ++row) {
+        chunks.for_each([&](index_t row) {
             account.open(budgets.size > 0 ? budgets[row] : std::numeric_limits<double>::infinity());
             model.start(static_cast<std::uint64_t>(seeds[row]));
             const auto price_of = [&](index_t feature) { return price(sheet, feature, account.owned()); };
@@ -74,8 +73,8 @@ void acquire_greedily(const Table& table, const AcquisitionRule& rule, const Cos
             outputs[2 * row + 1] = model.accuracy();
             std::copy(account.owned().feature_words(), account.owned().feature_words() + n_words,
                       acquired + row * n_words);
-        }
-    }
+        });
+    });
 }
 
 }  // namespace farthing

@@ -156,18 +156,20 @@ private:
         }
     }
 
-    // The neighbourhood: the nearest rows that weigh enough together, and all ties of the last one.
+    // The neighbourhood: the nearest rows that weigh enough together, all ties of the last one, and the rows within
+    // the radius of the reference rows.
     template <class Difference>
     void narrow(const double* values, Difference squared_difference) {
         const auto moved = [=](index_t row) { return distances_[row] + squared_difference(broadcast(values[row]))[0]; };
         // Enough previous candidates lie within the bound, so none of the nearest rows can lie beyond it.
         const double bound = n_candidates_ < reference_.n_rows ? radius(moved) : sample_bound(moved);
-        add_distances(values, squared_difference, bound);
+        add_distances(values, squared_difference, std::max(bound, reference_.squared_radius));
         if (weigh(candidates()) < reference_.min_weight) {  // the sample was misleading
             n_candidates_ = 0;
             add_candidates(0, reference_.n_rows, kUnbounded);
         }
-        const double farthest = radius([this](index_t row) { return distances_[row]; });
+        const double farthest =
+            std::max(radius([this](index_t row) { return distances_[row]; }), reference_.squared_radius);
         n_near_ = 0;
         for (index_t i = 0; i < n_candidates_; ++i) {
             rows_[n_near_] = candidates_[i];

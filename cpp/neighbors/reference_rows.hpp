@@ -31,6 +31,7 @@ struct ReferenceRows {
     std::vector<double> weights;           // (n_rows,): on a grid where sums are exact, see round_to_grid
     double total = 0;                      // of the weights
     double min_weight = 0;                 // minimal weight of a neighbourhood; 0: only exact matches
+    double squared_radius = 0;             // all rows within this distance are in it, too
     bool random_order = false;             // features are acquired in random order, whatever their gain
     bool unit_weights = false;             // all weights are 1
     std::vector<std::uint8_t> all_finite;  // (n_features,): whether all values are finite

@@ -24,15 +24,14 @@ void predict(const PreparedForest& forest, const Matrix<T>& X, const Stage& stag
              std::uint64_t* touched, int n_threads) {
     const index_t n_rows = stage.n_rows(X.n_rows);
     const index_t n_blocks = (n_rows + kRowsInBlock - 1) / kRowsInBlock;
-    #pragma omp parallel num_threads(threads_for(n_threads, n_blocks))
-    {
+    Chunks chunks(n_blocks, 4);
+    on_threads(threads_for(n_threads, n_blocks), [&](int) {
         BlockPredictor<T> pass(forest, X, stage, outputs, touched);
-        #pragma omp for schedule(dynamic, 4)
-        for (index_t block = 0; block < n_blocks; ++block) {
+        chunks.for_each([&](index_t block) {
             const index_t begin = block * kRowsInBlock;
             pass.run(begin, std::min(kRowsInBlock, n_rows - begin));
-        }
-    }
+        });
+    });
 }
 
 // All trees in one pass. OUT outputs, touched: cleared first.
@@ -53,11 +52,10 @@ void predict_within(const ForestView& forest, const CostSheet& sheet, const Matr
                     int n_threads) {
     const index_t n_words = Bitset::n_words(forest.n_features);
     const index_t n_rows = stage.n_rows(X.n_rows);
-    #pragma omp parallel num_threads(threads_for(n_threads, n_rows))
-    {
+    Chunks chunks(n_rows, 64);
+    on_threads(threads_for(n_threads, n_rows), [&](int) {
         OwnedFeatures owned(sheet);
-        #pragma omp for schedule(dynamic, 64)
-        for (index_t i = 0; i < n_rows; ++i) {
+        chunks.for_each([&](index_t i) {
             const index_t row = stage.row(i);
             std::uint64_t* bought = touched + row * n_words;
             std::uint64_t* denied = refused + row * n_words;
@@ -84,8 +82,8 @@ void predict_within(const ForestView& forest, const CostSheet& sheet, const Matr
                 forest.add(t, forest.scores.data + node * forest.width, out);
             }
             std::copy(owned.feature_words(), owned.feature_words() + n_words, bought);
-        }
-    }
+        });
+    });
 }
 
 // All trees in one pass. OUT outputs, touched: cleared first.

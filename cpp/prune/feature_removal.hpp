@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "common/threads.hpp"
@@ -58,8 +59,9 @@ public:
     std::vector<std::int64_t> savings(Span<const std::uint8_t> removed, int n_threads) const {
         const index_t k = forest_.n_features;
         std::vector<std::int64_t> saved(static_cast<std::size_t>(k * n_items()), 0);
-#pragma omp parallel num_threads(threads_for(n_threads, n_rows_))
-        {
+        Chunks chunks(n_rows_, 64);
+        std::mutex merging;
+        on_threads(threads_for(n_threads, n_rows_), [&](int) {
             std::vector<std::int64_t> partial(saved.size(), 0);
             std::vector<index_t> local(static_cast<std::size_t>(k), -1);
             std::vector<index_t> used;
@@ -67,8 +69,7 @@ public:
             // (used, used): trees in which the second is tested no earlier than the first
             std::vector<std::int32_t> after;
             std::vector<std::int32_t> members;  // (groups,): members that are saved; -1 if one stays
-#pragma omp for schedule(static)
-            for (index_t row = 0; row < n_rows_; ++row) {
+            chunks.for_each([&](index_t row) {
                 used.clear();
                 for_each_tree(row, removed, [&](const std::int32_t* f, index_t n) {
                     for (index_t a = 0; a < n; ++a) {
@@ -99,10 +100,10 @@ public:
                     for (index_t g = 0; g < n_groups_; ++g) out[k + g] += members[g] > 0;
                 }
                 for (const index_t feature : used) local[feature] = -1;
-            }
-#pragma omp critical
+            });
+            const std::lock_guard<std::mutex> lock(merging);
             for (std::size_t i = 0; i < saved.size(); ++i) saved[i] += partial[i];
-        }
+        });
         return saved;
     }
 

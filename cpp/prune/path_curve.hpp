@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
+#include <mutex>
 #include <vector>
 
 #include "common/threads.hpp"
@@ -157,14 +158,14 @@ PathCurve path_curve(const ForestView& forest, const Matrix<T>& X, Span<const in
                      const detail::CurveSweep::Path& path, int n_threads) {
     const ScoreTally tally(forest);
     PathCurve curve = PathCurve::zeros(forest, path.n_groups, path.n_entries);
-#pragma omp parallel num_threads(threads_for(n_threads, X.n_rows))
-    {
+    Chunks chunks(X.n_rows, 64);
+    std::mutex merging;
+    on_threads(threads_for(n_threads, X.n_rows), [&](int) {
         detail::CurveSweep sweep(forest, tally, path);
-#pragma omp for schedule(dynamic, 64)
-        for (index_t row = 0; row < X.n_rows; ++row) sweep.add(X, row, y[row]);
-#pragma omp critical
+        chunks.for_each([&](index_t row) { sweep.add(X, row, y[row]); });
+        const std::lock_guard<std::mutex> lock(merging);
         curve.add(sweep.curve());
-    }
+    });
     std::partial_sum(curve.wrong.begin(), curve.wrong.end(), curve.wrong.begin());
     return curve;
 }

@@ -73,8 +73,7 @@ private:
         // Tasks of eight columns: eight consecutive doubles of a row share a cache line.
         constexpr index_t kColumnsInLine = 8;
         const index_t n_tasks = (X.n_columns + kColumnsInLine - 1) / kColumnsInLine;
-        #pragma omp parallel for schedule(dynamic) num_threads(threads_for(n_threads, n_tasks))
-        for (index_t task = 0; task < n_tasks; ++task) {
+        parallel_for(n_tasks, threads_for(n_threads, n_tasks), 1, [&](index_t task) {
             const index_t begin = task * kColumnsInLine;
             const index_t end = std::min(begin + kColumnsInLine, X.n_columns);
             std::vector<std::vector<double>> values(static_cast<std::size_t>(end - begin));
@@ -89,7 +88,7 @@ private:
                 columns[j] = n_categories[j] > 0 ? by_frequency(values[j - begin], n_categories[j], max_bins)
                                                  : by_value(values[j - begin], max_bins);
             }
-        }
+        });
     }
 
     static ColumnBins by_value(std::vector<double>& values, index_t max_bins) {
@@ -131,8 +130,7 @@ private:
         }
         constexpr index_t kBlock = 512;  // rows whose values stay in the cache while all columns read them
         const index_t n_blocks = (n_rows + kBlock - 1) / kBlock;
-        #pragma omp parallel for schedule(static) num_threads(threads_for(n_threads, n_blocks))
-        for (index_t block = 0; block < n_blocks; ++block) {
+        parallel_for(n_blocks, threads_for(n_threads, n_blocks), 1, [&](index_t block) {
             const index_t begin = block * kBlock;
             const index_t end = std::min(begin + kBlock, n_rows);
             for (index_t j = 0; j < k; ++j) {
@@ -142,7 +140,7 @@ private:
                     encode_numbers(X, j, begin, end, padded.data() + j * 256);
                 }
             }
-        }
+        });
     }
 
     template <class T>

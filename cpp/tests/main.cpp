@@ -13,6 +13,7 @@
 #include "tests/common/test_keyed_sampling.hpp"
 #include "tests/common/test_radix_sort.hpp"
 #include "tests/common/test_selection.hpp"
+#include "tests/common/test_thread_pool.hpp"
 #include "tests/grow/test_grower.hpp"
 #include "tests/grow/test_histogram.hpp"
 #include "tests/grow/test_ledger_growth.hpp"
@@ -28,6 +29,7 @@ int main() {
     test_fixed_point();
     test_keyed_sampling();
     test_selection();
+    test_thread_pool();
     test_binned_table();
     test_cost_sheet();
     test_row_account();

@@ -29,7 +29,7 @@ from experiments.lib.followed_fits import N_ROUNDS, SETTINGS, grid, largest_of, 
 from experiments.lib.mean_budgets import LEAST, SHARES, Followed, Split, prior, row_errors
 from experiments.lib.pages import command, options, parse, write_page
 from farthing.adaptive import AdaptGbrtClassifier, adapt_path
-from farthing.cascades import MiserCascadeClassifier
+from farthing.cascades import DAGClassifier, MiserCascadeClassifier
 from farthing.costs import CostSheet
 from farthing.datasets import load_table, load_thyroid
 from farthing.forests import BudgetForestClassifier, prune_path
@@ -112,10 +112,12 @@ def cascade(split: Split, size: Size) -> Iterator[Followed]:
     yield from at_budgets(model.fit(*split.train, validation=split.validation), split)
 
 
-def at_budgets(model: MiserCascadeClassifier, split: Split) -> Iterator[Followed]:
-    """Yield a fitted cascade at each budget."""
+def at_budgets(
+    model: MiserCascadeClassifier | DAGClassifier, split: Split, shares: Sequence[float] = SHARES
+) -> Iterator[Followed]:
+    """Yield a fitted model at each budget, a share of the price of all features."""
     whole = split.costs.total(split.costs.features)
-    for share in SHARES:
+    for share in shares:
         yield followed_model(model.at(share * whole), split)
 
 
@@ -230,7 +232,13 @@ METHODS: dict[str, Callable[[Split, Size], Iterator[Followed]]] = {
 }
 
 
-def measure(split: Split, models: Iterator[Followed], *, by_budget: bool = False) -> dict[str, NDArray[Any]]:
+def measure(
+    split: Split,
+    models: Iterator[Followed],
+    *,
+    by_budget: bool = False,
+    shares: Sequence[float] = SHARES,
+) -> dict[str, NDArray[Any]]:
     """Choose at each budget by the validation rows; return which test rows are correct, and what they spend.
 
     Parameters
@@ -240,6 +248,8 @@ def measure(split: Split, models: Iterator[Followed], *, by_budget: bool = False
         All models of a method.
     by_budget : bool
         Whether there is one model for each budget, in their order, and nothing to choose.
+    shares : sequence of float
+        The budgets, as shares of the price of all features.
     """
     begin = time.process_time()
     parts = [*models]
@@ -250,7 +260,7 @@ def measure(split: Split, models: Iterator[Followed], *, by_budget: bool = False
     else:
         all_models = Followed.joined([prior(split), *parts])
         # The prior buys nothing, so there is always a model within the budget.
-        chosen = [place for share in SHARES if (place := all_models.within(share * total)) is not None]
+        chosen = [place for share in shares if (place := all_models.within(share * total)) is not None]
     return {
         "right": all_models.right[chosen],
         "spend": all_models.test_spend[chosen] / total,

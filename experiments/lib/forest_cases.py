@@ -8,9 +8,11 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from experiments.lib.forest_rivals import Setting, rival_curve, settings_of
 from experiments.lib.forest_runs import (
     ALPHAS,
-    TRADEOFFS,
+    IMPURITIES,
+    LEAVES,
     Cache,
     Curve,
     Size,
@@ -20,7 +22,6 @@ from experiments.lib.forest_runs import (
     early_stopping,
     forest,
     growth,
-    miser,
     peer,
     pruning,
     shrunk,
@@ -107,14 +108,31 @@ class Runs:
             [self._kept(f"alpha {a}", table, seed, partial(make, float(a))) for a in ALPHAS]
         )
 
-    def miser(self, table: str, seed: int) -> Curve:
-        """Return the Greedy Miser's curve over rounds and trade-offs."""
+    def rival(self, table: str, seed: int, method: str) -> Curve:
+        """Return the curve of a method of figure 3.3 over all of its settings."""
 
-        def make(tradeoff: float) -> Curve:
-            return miser(self.task(table, seed), tradeoff, self.size.miser_trees)
+        def make(setting: Setting) -> Curve:
+            return rival_curve(method, self.task(table, seed), seed, self.size, setting)
+
+        def named(setting: Setting) -> str:
+            return f"{method} " + " ".join(f"{name} {value}" for name, value in setting.items())
 
         return np.concatenate(
-            [self._kept(f"miser {lam:g}", table, seed, partial(make, lam)) for lam in TRADEOFFS]
+            [
+                self._kept(named(setting), table, seed, partial(make, setting))
+                for setting in settings_of(method, self.size)
+            ]
+        )
+
+    def stopped_by_impurity(self, table: str, seed: int) -> Curve:
+        """Return the points of forests whose nodes are not split below some impurity."""
+
+        def make(least: float) -> Curve:
+            settings = {"min_impurity": least}
+            return early_stopping(self.task(table, seed), seed, self.size.n_estimators, settings)
+
+        return np.concatenate(
+            [self._kept(f"min_impurity {n}", table, seed, partial(make, float(n))) for n in IMPURITIES]
         )
 
     def pruning(self, table: str, seed: int, settings: dict[str, Any], name: str) -> Curve:
@@ -122,11 +140,19 @@ class Runs:
         key = tuple(settings.items())
         label = " ".join(f"{option} {value}" for option, value in key)
 
-        def make() -> Curve:
-            task, grown = self.task(table, seed), self.forest(table, seed, key)
-            return early_stopping(task, grown) if name == "early stopping" else pruning(task, grown, name)
+        def stopped(rows: int) -> Curve:
+            least = {**settings, "min_samples_leaf": rows}
+            return early_stopping(self.task(table, seed), seed, self.size.n_estimators, least)
 
-        return self._kept(f"{name} {label}", table, seed, make)
+        if name == "early stopping":
+            points = [self._kept(f"{name} {n} {label}", table, seed, partial(stopped, n)) for n in LEAVES]
+            return np.concatenate(points)
+        return self._kept(
+            f"{name} {label}",
+            table,
+            seed,
+            lambda: pruning(self.task(table, seed), self.forest(table, seed, key), name),
+        )
 
     def seeds(self, table: str) -> int:
         """Return how many forests of a table are pruned."""

@@ -12,14 +12,23 @@ from numpy.typing import NDArray
 
 from experiments.lib.forest_cases import EVERYTHING, Curves, Runs
 from experiments.lib.forest_claims import tree_halves, tree_table
+from experiments.lib.forest_published import PUBLISHED_POINTS, beside_published
+from experiments.lib.forest_rivals import BUDGET_RF, SETTINGS
 from experiments.lib.forest_runs import chosen
 from experiments.lib.pages import markdown
 from experiments.lib.single_trees import small_tables, tree_curves
+from experiments.lib.stored_pages import tables
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
 
 N_BUDGETS: Final = 24
+CHOSEN_RF: Final = "BudgetRF, chosen"
+# Of the table of figure 3.3: where its published curves have points.
+BUDGETS_3_3: Final = {
+    "miniboone_tiny": (3.0, 6.0, 9.0, 12.0, 15.0, 22.0, 30.0, 45.0),
+    "covtype": (3.0, 5.0, 7.0, 10.0, 13.0, 16.0, 24.0, 45.0),
+}
 
 # ---- curves ------------------------------------------------------------------------------------------------
 
@@ -27,7 +36,7 @@ N_BUDGETS: Final = 24
 def budgets_of(curves: Curves, n: int = N_BUDGETS) -> NDArray[np.float64]:
     """Return evenly spread budgets, from the least at which a method has a model that looks at something."""
     runs = [run for found in curves.values() for run in found]
-    low = min(run[run[:, 0] > 0, 0].min() for run in runs)
+    low = min(run[run[:, 0] > 0, 0].min(initial=np.inf) for run in runs)
     return np.linspace(low, max(run[:, 0].max() for run in runs), n)
 
 
@@ -46,9 +55,10 @@ def draw(ax: Any, curves: Curves, title: str, prefix: str = "") -> None:
     ax.set(title=title, xlabel="mean cost", ylabel="test error")
 
 
-def standings(curves: Curves) -> str:
-    """Return the errors of all methods at some budgets, in Markdown."""
-    budgets = budgets_of(curves)[:: N_BUDGETS // 8]
+def standings(curves: Curves, budgets: NDArray[np.float64] | None = None) -> str:
+    """Return the errors of all methods at some budgets, in Markdown; by default at evenly spread ones."""
+    if budgets is None:
+        budgets = budgets_of(curves)[:: N_BUDGETS // 8]
     lines = [
         "| mean cost at most | " + " | ".join(f"{budget:.1f}" for budget in budgets) + " |",
         "|---|" + "---|" * len(budgets),
@@ -98,17 +108,30 @@ def save(figure: Any, file: Path) -> None:
 # ---- figures -----------------------------------------------------------------------------------------------
 
 
-def figure_3_3(runs: Runs, folder: Path) -> str:
-    """Draw BudgetRF against the Greedy Miser; return their errors at some budgets in Markdown."""
-    figure, axes = plt.subplots(1, 2, figsize=(11, 4.5))
-    tables = []
-    for ax, table in zip(axes, ("miniboone_tiny", "covtype"), strict=True):
-        curves = {"BudgetRF": [runs.alphas(table, 0)], "Greedy Miser": [runs.miser(table, 0)]}
+def figure_3_3(runs: Runs, folder: Path) -> tuple[str, str]:
+    """Draw BudgetRF against its rivals, ours and published.
+
+    Returns our errors at some budgets, and the published points with ours, both in Markdown.
+    """
+    figure, axes = plt.subplots(1, 2, figsize=(13, 5.5))
+    found, published = [], []
+    for ax, (table, budgets) in zip(axes, BUDGETS_3_3.items(), strict=True):
+        curves = {
+            BUDGET_RF: [runs.rival(table, 0, BUDGET_RF)],
+            CHOSEN_RF: [runs.alphas(table, 0)],
+            **{method: [runs.rival(table, 0, method)] for method in SETTINGS if method != BUDGET_RF},
+        }
         draw(ax, curves, table)
+        for number, (method, points) in enumerate(PUBLISHED_POINTS[table].items()):
+            colour = f"C{list(curves).index(method)}"
+            label = "published: dotted" if number == 0 else None
+            ax.plot(*zip(*points, strict=True), ":", marker="o", mfc="none", color=colour, label=label)
+        ax.set_ylim(top=0.45)  # beyond it are models that have hardly bought anything
         ax.legend()
-        tables.append(f"{table}:\n\n{standings(curves)}")
+        found.append(f"{table}:\n\n{standings(curves, np.array(budgets))}")
+        published.append(beside_published(table, curves))
     save(figure, folder / "nan2018_forests_3_3.png")
-    return "\n\n".join(tables)
+    return "\n\n".join(found), "\n\n".join(published)
 
 
 def figure_3_4(names: Sequence[str], folder: Path) -> str:
@@ -141,6 +164,30 @@ def figure_4_3(runs: Runs, folder: Path) -> tuple[str, str]:
         texts.append(f"{standings(curves)}\n\nBudgetPrune against\n\n{verdict(curves)}")
     save(figure, folder / "nan2018_forests_4_3.png")
     return texts[0], texts[1]
+
+
+def beside_figure_4_3(runs: Runs, table: str, pruned: str) -> str:
+    """Return two more rivals of figure 4.3 at the budgets of its table, one seed each, in Markdown.
+
+    Parameters
+    ----------
+    runs : Runs
+        The curves.
+    table : str
+        The table.
+    pruned : str
+        Our errors in figure 4.3, as `figure_4_3` gives them.
+    """
+    header, rows = tables(pruned)[0].header, tables(pruned)[0].rows
+    budgets = np.array([float(cell) for cell in header[1:]])
+    curves = {
+        "Greedy Miser": [runs.rival(table, 0, "Greedy Miser")],
+        "early stopping by impurity": [runs.stopped_by_impurity(table, 0)],
+    }
+    lines = standings(curves, budgets).splitlines()
+    ours = next(row for row in rows if row[0] == "BudgetPrune")
+    lines.insert(2, f"| {' | '.join(ours)} |")
+    return "\n".join(lines)
 
 
 def figure_4_4(runs: Runs, folder: Path) -> str:

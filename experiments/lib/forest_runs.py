@@ -12,7 +12,6 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import entr
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import LinearSVC
 
@@ -28,14 +27,14 @@ from farthing.forests import (
     greedy_feature_path,
     prune_path,
 )
-from farthing.trees import Forest, Predictor, pruned
+from farthing.trees import Forest, Predictor
 
 Curve: TypeAlias = NDArray[np.float64]
 
 COVTYPE_SIZES: Final = (36_603, 15_688, 58_101)
 ALPHAS: Final = (0, 2, 6, 10, 25, 45)  # some of section 3.5
-ENTROPIES: Final = np.linspace(0, 0.96, 25)  # thresholds of early stopping, shares of the entropy of all rows
-TRADEOFFS: Final = (0.0, 1e-4, 1e-3, 3e-3, 1e-2)  # of the Greedy Miser, shares of the first loss
+LEAVES: Final = (1, 4, 16, 64, 256, 1024)  # of early stopping
+IMPURITIES: Final = (1, 4, 16, 64, 256, 1024)  # of early stopping: entropy of a node's rows, in nats
 MOST_POINTS: Final = 400
 PRUNINGS: Final[dict[str, Callable[..., PruningPath]]] = {
     "BudgetPrune": prune_path,
@@ -50,6 +49,7 @@ class Size:
 
     n_estimators: int = 40
     miser_trees: int = 1000  # of all classes together, as in section 4.5.1
+    n_settings: int | None = None  # of each rival of figure 3.3; None means all
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def votes(model: Any, trees: Forest, X: NDArray[np.float64]) -> tuple[NDArray[np
     acquired : ndarray of bool, shape (n_rows, n_features)
     """
     scores = normalise(trees.value)
-    if getattr(model, "votes_", False):
+    if getattr(model, "aggregation_", None) == "vote":
         scores = np.asarray(np.eye(trees.n_outputs)[trees.value.argmax(axis=1)])
     return Predictor(trees, scores).predict(X, n_threads=2)
 
@@ -187,11 +187,11 @@ def _growth(model: Any, part: Part) -> Iterator[tuple[float, float]]:
         yield cost, float(np.mean(model.classes_[outputs.argmax(axis=1)] != part.y))
 
 
-def miser(task: Task, tradeoff: float, n_estimators: int) -> Curve:
-    """Return the curve of the Greedy Miser at one trade-off, every tenth round."""
+def miser(task: Task, tradeoff: float, n_estimators: int, learning_rate: float) -> Curve:
+    """Return the curve of the Greedy Miser at one trade-off and learning rate, every tenth round."""
     n_classes = len(np.unique(task.train.y))
     rounds = n_estimators // (n_classes if n_classes > 2 else 1)
-    model = GreedyMiserClassifier(n_estimators=rounds, relative=True, n_jobs=-1)
+    model = GreedyMiserClassifier(n_estimators=rounds, learning_rate=learning_rate, relative=True, n_jobs=-1)
     path = miser_path(
         model,
         task.train.X,
@@ -215,37 +215,11 @@ def pruning(task: Task, model: Any, method: str) -> Curve:
     return whole[sorted({int(np.argmin(np.abs(path.costs - goal))) for goal in goals})]
 
 
-def early_stopping(task: Task, model: BudgetForestClassifier) -> Curve:
-    """Return the curve of forests whose nodes are split no more once their entropy falls below a threshold.
-
-    Section 4.5.1. How a node is split does not depend on what becomes of others, so the trees of a threshold
-    are those of the whole forest, cut short.
-    """
-    roots = model.forest_.offsets[:-1]
-    entropies = entropy(model.forest_.value)
-    least = ENTROPIES * entropies[roots].mean()
-    return np.array([_measured(task, model, pruned(model.forest_, entropies >= level)) for level in least])
-
-
-def entropy(weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the entropy of the classes in bits, from their weights in each node.
-
-    Examples
-    --------
-    >>> entropy(np.array([[2.0, 2.0], [3.0, 0.0]]))
-    array([1., 0.])
-    """
-    return np.asarray(entr(normalise(weights)).sum(axis=1) / np.log(2))
-
-
-def _measured(task: Task, model: Any, trees: Forest) -> list[float]:
-    """Return the point of a curve of some trees of a forest, or of its trees cut short."""
-    found: list[float] = []
-    for part in (task.validation, task.test):
-        outputs, acquired = votes(model, trees, part.X)
-        wrong = model.classes_[outputs.argmax(axis=1)] != part.y
-        found += [float(model.costs_.total_rows(acquired).mean()), float(wrong.mean())]
-    return found
+def early_stopping(task: Task, seed: int, n_estimators: int, settings: dict[str, Any]) -> Curve:
+    """Return the one point of a forest whose growth stops early."""
+    model = forest(task, seed, n_estimators, settings)
+    decided = [(model.decide(part.X), part.y) for part in (task.validation, task.test)]
+    return np.array([[n for d, y in decided for n in (d.spent.mean(), np.mean(d.prediction != y))]])
 
 
 def chosen(curves: list[Curve], budgets: NDArray[np.float64]) -> NDArray[np.float64]:

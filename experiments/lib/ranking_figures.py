@@ -9,10 +9,10 @@ import numpy as np
 
 from experiments.lib.curves import best, curves, setting
 from experiments.lib.price_levels import bought_by_price
-from experiments.lib.ranking_methods import EARLY, MISER, PLAIN, SUBSETS, K, Model
+from experiments.lib.ranking_methods import CRONUS, EARLY, MISER, PLAIN, SUBSETS, K, Model
 from farthing.base import Frontier
 
-COLOURS = {MISER: "C3", EARLY: "C0", SUBSETS: "C2", PLAIN: "k"}
+COLOURS = {MISER: "C3", EARLY: "C0", CRONUS: "C1", SUBSETS: "C2", PLAIN: "k"}
 
 
 def figure_1(name: str, path: Frontier, methods: dict[str, list[Model]], file: Path) -> None:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from experiments.lib.curves import best, curves
+from experiments.lib.ranking_cronus import POSITIVE_WEIGHTS, RELEVANT, cronus, cronus_start, cronus_tradeoffs
 from experiments.lib.ranking_problems import Problem
 from experiments.lib.yahoo_shaped import RankingTable
 from farthing.base import Frontier, Point
 from farthing.boosting import GreedyMiserRanker, miser_path, subset_path
 from farthing.boosting.greedy_miser.path_evaluation import first_rounds
 from farthing.cascades import EarlyExitRanker
-from farthing.metrics import ndcg_by_query
+from farthing.metrics import ndcg_by_query, precision
 
 K = 5
 EVERY = 10  # rounds between two looks
@@ -26,7 +28,7 @@ TRADEOFFS = (0.0, 3e-6, 1e-5, 3e-5, 1e-4, 2e-4, 4e-4, 8e-4, 2e-3, 5e-3, 2e-2)
 SMALLEST_MARGIN, LARGEST_MARGIN = 0.01, 1.0
 # Those of the paper. No feature costs more than the last, which is the plain booster.
 THRESHOLDS = (1.0, 20.0, 100.0, 200.0)
-MISER, EARLY, SUBSETS, PLAIN = "miser", "early exit", "feature subsets", "plain"
+MISER, EARLY, CRONUS, SUBSETS, PLAIN = "miser", "early exit", "Cronus", "feature subsets", "plain"
 
 
 @dataclass(frozen=True)
@@ -45,6 +47,8 @@ class Model:
         NDCG@5 of each test query.
     best : bool
         Whether it is the best round of its setting on validation queries: a circle of the paper's figure.
+    precision : float
+        Mean precision@5 of a test query: the share of documents of at least grade 3 among its first five.
     """
 
     validation_spend: float
@@ -53,6 +57,7 @@ class Model:
     model_cost: float
     scores: NDArray[np.float64]
     best: bool = True
+    precision: float = np.nan
 
     @property
     def validation_score(self) -> float:
@@ -173,6 +178,7 @@ def evaluated(problem: Problem, of_folds: Sequence[Any], reported: Any, *, circl
         float(reported.costs_.total(reported.fitted_.may_buy())),
         ndcg_of(problem.test, decided.prediction),
         circle,
+        precision(problem.test.grades, decided.prediction, qid=problem.test.qid, k=K, relevant=RELEVANT),
     )
 
 
@@ -218,6 +224,31 @@ def exits(problem: Problem, paths: Paths, count: int) -> list[Model]:
     ]
 
 
+def cascades(problem: Problem, paths: Paths, count: int) -> list[Model]:
+    """Return Cronus over the trees of the plain booster at its best round, at so many trade-offs.
+
+    At each the weight of positive documents is the one whose start, which is fast, has the best NDCG@5 on
+    validation queries.
+    """
+    *_, plain = curves(paths.reported)
+    boosters, last = paths.models(-1, int(best(plain).details["n_rounds"]))
+    learned = [learn for learn, _ in problem.choosing]
+
+    def validation_score(tradeoff: float, weight: float) -> float:
+        starts = [cronus_start(*pair, tradeoff, weight) for pair in zip(boosters, learned, strict=True)]
+        held = [validation for _, validation in problem.choosing]
+        scores = [ndcg_of(t, start.predict(t.X)) for start, t in zip(starts, held, strict=True)]
+        return float(np.concatenate(scores).mean())
+
+    found = []
+    for tradeoff in cronus_tradeoffs(count):
+        weight = max(POSITIVE_WEIGHTS, key=partial(validation_score, tradeoff))
+        of_folds = [cronus(*pair, tradeoff, weight) for pair in zip(boosters, learned, strict=True)]
+        reported = of_folds[0] if len(of_folds) == 1 else cronus(last, problem.train, tradeoff, weight)
+        found.append(evaluated(problem, of_folds, reported))
+    return found
+
+
 def methods_on(
     problem: Problem, n_estimators: int, n_jobs: int, n_tradeoffs: int
 ) -> tuple[dict[str, list[Model]], Frontier]:
@@ -253,6 +284,7 @@ def methods_on(
     return {
         MISER: circles(problem, miser),
         EARLY: exits(problem, subsets, tries),
+        CRONUS: cascades(problem, subsets, tries),
         SUBSETS: [m for place in range(len(THRESHOLDS)) for m in stopped(problem, subsets, place, each)],
         PLAIN: stopped(problem, subsets, len(THRESHOLDS) - 1, tries),
     }, miser.reported

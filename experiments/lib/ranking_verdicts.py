@@ -87,6 +87,11 @@ class Reached:
         chosen = self.pick(name)
         return np.inf if chosen is None else ratio(chosen.spend, self.best_round().spend)
 
+    def whole_tree_share(self, name: str) -> float:
+        """Return the like for a plain booster that pays, like Cronus, for all that its trees may test."""
+        chosen = self.pick(name)
+        return np.inf if chosen is None else ratio(chosen.spend, self.best_round().model_cost)
+
     def on_test(self, name: str) -> float:
         """Return the test NDCG@5 of what a method chooses, as a share of the reference's; 0 for nothing."""
         chosen = self.pick(name)

@@ -18,10 +18,11 @@ import numpy as np
 from experiments.lib.claims import failing_first
 from experiments.lib.forest_cases import FORESTS, PEER, Runs
 from experiments.lib.forest_claims import (
+    early_claims,
     growth_claims,
-    miser_claims,
     price_claims,
     pruning_claims,
+    rival_claims,
     split_claims,
     subset_claims,
     tree_claims,
@@ -29,6 +30,7 @@ from experiments.lib.forest_claims import (
 )
 from experiments.lib.forest_figures import (
     N_BUDGETS,
+    beside_figure_4_3,
     figure_3_3,
     figure_3_4,
     figure_4_3,
@@ -36,7 +38,9 @@ from experiments.lib.forest_figures import (
     figure_4_5,
     figure_4_6,
 )
-from experiments.lib.forest_runs import ALPHAS, ENTROPIES, Cache, Size, Task, forest
+from experiments.lib.forest_rivals import ALPHAS as THESIS_ALPHAS
+from experiments.lib.forest_rivals import DEPTHS, MISER_TRADEOFFS, PARTS, RATES, SETTINGS
+from experiments.lib.forest_runs import ALPHAS, IMPURITIES, LEAVES, Cache, Size, Task, forest
 from experiments.lib.pages import RESULTS, command, options, parse, write_page
 from experiments.lib.single_trees import PIMA, TABLES, UNAVAILABLE
 from experiments.lib.stored_pages import StoredPage, restate, tables
@@ -61,7 +65,7 @@ PUBLISHED: Final = {
     },
 }
 CHOSEN: Final = "BudgetRF, chosen"
-TINY: Final = Size(n_estimators=2, miser_trees=14)
+TINY: Final = Size(n_estimators=2, miser_trees=14, n_settings=1)
 TINY_SHRINK: Final = 100
 # Where the stored page has the figures of each part: field, heading, and the words around it.
 STORED: Final = {
@@ -70,11 +74,18 @@ STORED: Final = {
         ("mini", "## Table 3.1", "MiniBooNE (miniboone_tiny):", '"RF" draws'),
     ),
     "table4.1": (("usage", "## Table 4.1", "", "The pruning is"),),
-    "figure3.3": (("against", "## Figure 3.3", "3_3.png)", "One seed."),),
+    "figure3.3": (
+        ("against", "## Figure 3.3", "3_3.png)", "One seed."),
+        ("beside", "## Figure 3.3", "at the same cost:", "Published points"),
+    ),
     "figure3.4": (("trees", "## Figure 3.4", "3_4.png)", "Errors are on"),),
     "figure4.3": (
         ("pruned_mini", "## Figure 4.3", "\nminiboone_tiny:", "\ncovtype:"),
-        ("pruned_large", "## Figure 4.3", "\ncovtype:", ""),
+        ("pruned_large", "## Figure 4.3", "\ncovtype:", "Two more rivals"),
+    ),
+    "figure4.3-rivals": (
+        ("more_mini", "## Figure 4.3", "miniboone_tiny, one seed:", "covtype, one seed:"),
+        ("more_large", "## Figure 4.3", "covtype, one seed:", ""),
     ),
     "figure4.4": (("prices", "## Figure 4.4", "4_4.png)", "The same forests"),),
     "figure4.5": (("splits", "## Figure 4.5", "4_5.png)", "The forests before"),),
@@ -152,9 +163,9 @@ class Scale:
 
 
 def parts(
-    cache: Cache, scale: Scale, names: Sequence[str], out: Path
+    cache: Cache, scale: Scale, names: Sequence[str], out: Path, fields: dict[str, str]
 ) -> dict[str, Callable[[], dict[str, str]]]:
-    """Return what runs each part of the page and gives its fields."""
+    """Return what runs each part of the page and gives its fields; ``fields`` are those of earlier parts."""
     runs = Runs(cache, scale.size, scale.shrink, scale.seeds, scale.prune_seeds)
     return {
         "table3.1": lambda: {
@@ -162,9 +173,13 @@ def parts(
             "large": table_3_1(runs, "covtype", scale.forest_seeds),
         },
         "table4.1": lambda: {"usage": table_4_1(runs.task("miniboone_tiny", 0), scale.size.n_estimators)},
-        "figure3.3": lambda: {"against": figure_3_3(runs, out)},
+        "figure3.3": lambda: dict(zip(("against", "beside"), figure_3_3(runs, out), strict=True)),
         "figure3.4": lambda: {"trees": figure_3_4(names, out)},
         "figure4.3": lambda: dict(zip(("pruned_mini", "pruned_large"), figure_4_3(runs, out), strict=True)),
+        "figure4.3-rivals": lambda: {
+            "more_mini": beside_figure_4_3(runs, "miniboone_tiny", fields["pruned_mini"]),
+            "more_large": beside_figure_4_3(runs, "covtype", fields["pruned_large"]),
+        },
         "figure4.4": lambda: {"prices": figure_4_4(runs, out)},
         "figure4.5": lambda: {"splits": figure_4_5(runs, scale.split_seeds, out)},
         "figure4.6": lambda: {"subsets": figure_4_6(runs, out)},
@@ -186,10 +201,12 @@ def claims(fields: dict[str, str]) -> str:
     found = [
         *growth_claims("covtype", fields["large"]),
         *growth_claims("MiniBooNE", fields["mini"]),
-        *miser_claims(fields["against"]),
+        *rival_claims(fields["against"]),
         *tree_claims(fields["trees"]),
         *pruning_claims("Figure 4.3", "miniboone_tiny", fields["pruned_mini"]),
         *pruning_claims("Figure 4.3", "covtype", fields["pruned_large"]),
+        *early_claims("miniboone_tiny", fields["more_mini"]),
+        *early_claims("covtype", fields["more_large"]),
         *price_claims(fields["prices"]),
         *split_claims(fields["splits"]),
         *subset_claims(fields["subsets"]),
@@ -213,8 +230,16 @@ def fill(fields: dict[str, str], scale: Scale) -> str:
         forest_seeds=scale.forest_seeds,
         n_estimators=scale.size.n_estimators,
         alphas=", ".join(map(str, ALPHAS)),
+        thesis_alphas=", ".join(map(str, THESIS_ALPHAS)),
         miser=scale.size.miser_trees,
-        n_entropies=len(ENTROPIES),
+        rates=", ".join(map(str, RATES)),
+        n_tradeoffs=len(MISER_TRADEOFFS),
+        depths=", ".join(map(str, DEPTHS)),
+        astc_parts=" and ".join(f"{part:.0%}" for part in PARTS),
+        n_cstc=len(SETTINGS["CSTC"]),
+        n_cstc_trees=len(SETTINGS["CSTC over trees"]),
+        impurities=", ".join(map(str, IMPURITIES)),
+        leaves=", ".join(map(str, LEAVES)),
         n_budgets=N_BUDGETS,
         **fields,
     )
@@ -236,7 +261,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     wanted = list(STORED) if given.parts is None else given.parts
     found = None if given.parts is None else StoredPage.read(RESULTS / f"{NAME}.md")
     fields: dict[str, str] = {}
-    for part, run in parts(Cache(given.kept), scale, names, given.out).items():
+    for part, run in parts(Cache(given.kept), scale, names, given.out, fields).items():
         fields |= run() if found is None or part in wanted else stored_part(part, found)
     text = fill(fields, scale)
     if found is None:

@@ -1,6 +1,6 @@
 """Ranking metrics: from grades and scores to one number per query.
 
-Documents with the same score are tied. Both metrics are the mean over all orders of the ties, so the order of
+Documents with the same score are tied. All metrics are the mean over all orders of the ties, so the order of
 the rows does not matter, and a constant score gets the value of a random order.
 """
 
@@ -13,7 +13,14 @@ import numpy as np
 
 from farthing.typing import Floats, Integers
 
-__all__ = ["ndcg", "ndcg_by_query", "prefix_precision", "prefix_precision_by_query"]
+__all__ = [
+    "ndcg",
+    "ndcg_by_query",
+    "precision",
+    "precision_by_query",
+    "prefix_precision",
+    "prefix_precision_by_query",
+]
 
 
 def ndcg(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> float:
@@ -67,6 +74,45 @@ def ndcg_by_query(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> F
     sums = np.bincount(ranking.query, weights=reached, minlength=n_queries)
     # The inner np.where only avoids a division by zero; the outer one sets these queries to 1.
     return np.where(best_sums > 0, sums / np.where(best_sums > 0, best_sums, 1.0), 1.0)
+
+
+def precision(grades: Any, scores: Any, *, qid: Any = None, k: int = 5, relevant: float = 1.0) -> float:
+    """Return the mean over the queries of `precision_by_query`.
+
+    Examples
+    --------
+    >>> precision([1, 1, 0, 1, 0, 1], [6, 5, 4, 3, 2, 1])
+    0.6
+    """
+    return float(precision_by_query(grades, scores, qid=qid, k=k, relevant=relevant).mean())
+
+
+def precision_by_query(
+    grades: Any, scores: Any, *, qid: Any = None, k: int = 5, relevant: float = 1.0
+) -> Floats:
+    """Return the number of relevant documents among the first k, divided by k.
+
+    Parameters
+    ----------
+    grades, scores, qid, k
+        As in `ndcg_by_query`.
+    relevant : float
+        The least grade that is relevant; 3 on Yahoo's grades from 0 to 4 in the papers.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+        In the order of the sorted query ids.
+
+    Examples
+    --------
+    >>> precision_by_query([1, 0, 1, 1], [4, 3, 2, 1], qid=[7, 7, 8, 8], k=2)
+    array([0.5, 1. ])
+    """
+    _check_k(k)
+    ranking = _Ranking(grades, scores, qid)
+    hits = _tied_means(ranking, (ranking.grades >= relevant).astype(np.float64)) * (ranking.position < k)
+    return np.asarray(np.bincount(ranking.query, weights=hits, minlength=ranking.n_queries) / k)
 
 
 def prefix_precision(grades: Any, scores: Any, *, qid: Any = None, k: int = 5) -> float:
@@ -167,6 +213,20 @@ def query_codes(qid: Any, n_rows: int) -> Integers:
     if ids.shape != (n_rows,):
         raise ValueError(f"qid must have one query per row, shape ({n_rows},); got {ids.shape}")
     return np.unique(ids, return_inverse=True)[1].astype(np.int64)
+
+
+def query_weights(weights: Floats, qid: Any = None) -> Floats:
+    """Return the mean weight of the documents of each query, in the order of the sorted query ids.
+
+    Means rather than sums, so that equal weights are no weights: a long query counts like a short one.
+
+    Examples
+    --------
+    >>> query_weights(np.array([1.0, 3.0, 2.0]), ["a", "a", "b"])
+    array([2., 2.])
+    """
+    query = query_codes(qid, len(weights))
+    return np.asarray(np.bincount(query, weights=weights) / np.bincount(query))
 
 
 def _tied_means(ranking: _Ranking, gains: Floats) -> Floats:

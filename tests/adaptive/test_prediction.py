@@ -14,14 +14,14 @@ from sklearn.tree import DecisionTreeClassifier
 
 import farthing
 from farthing.adaptive import AdaptGbrtClassifier, AdaptLinClassifier, adapt_path
-from farthing.adaptive.adapt import sklearn_files
 from farthing.adaptive.adapt.expensive_trainer import MIN_PROBABILITY, ExpensiveModelTrainer
-from farthing.adaptive.adapt.sklearn_model import SklearnModel, treats_rows_alone
 from farthing.base import TrainingSet, load
 from farthing.boosting import AdaBoostRSClassifier, GreedyMiserClassifier
 from farthing.errors import BudgetError, FileError
 from farthing.forests import BudgetForestClassifier, ImportedLinearClassifier, from_model
+from farthing.learning import sklearn_files
 from farthing.learning.folds import held_out_of_each_class, stratified_folds
+from farthing.learning.sklearn_model import SklearnModel, treats_rows_alone
 
 TREES = {"n_estimators": 5, "n_alternations": 2, "tradeoff": 1.0, "p_full": 0.6, "random_state": 0}
 

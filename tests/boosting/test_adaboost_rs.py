@@ -63,7 +63,7 @@ def test_any_weighted_vote_can_be_sampled(data: Any, ensemble: Any, fitted: bool
     model = AdaBoostRSClassifier(estimator=own, costs=COSTS, random_state=0).fit(X, y)
     right = alone.fit(X, y).predict(fresh)
     assert np.array_equal(model.predict(fresh), right)  # without a budget: the full vote
-    for sampling in ("weight", "cost", "top"):
+    for sampling in ("weight", "cost", "free_rider", "top"):
         sampled = AdaBoostRSClassifier(
             estimator=own, sampling=sampling, costs=COSTS, random_state=0, budget=3.0
         ).fit(X, y)
@@ -78,7 +78,7 @@ def test_any_weighted_vote_can_be_sampled(data: Any, ensemble: Any, fitted: bool
 def test_the_full_vote_is_adaboosts_bit_for_bit(data: Any) -> None:
     X, y, fresh = data
     plain = AdaBoostClassifier(n_estimators=100).fit(X, y)
-    for sampling in ("weight", "cost", "top"):
+    for sampling in ("weight", "cost", "free_rider", "top"):
         for options in ({"costs": COSTS}, {"costs": np.zeros(N_FEATURES), "budget": 0.0}):
             model = AdaBoostRSClassifier(sampling=sampling, n_estimators=100, **options).fit(X, y)
             assert model.predict_proba(fresh).tobytes() == plain.predict_proba(fresh).tobytes()
@@ -217,11 +217,9 @@ def test_seeds_make_rows_independent(data: Any) -> None:
     assert np.array_equal(model.decision_function(same, seeds=back), votes[::-1])
 
 
-def test_more_than_two_classes_need_the_wrapper(data: Any) -> None:
+def test_the_wrapper_still_takes_it(data: Any) -> None:
     X, _, fresh = data
     y = np.digitize(X[:, 0], [-0.5, 0.5])
-    with pytest.raises(ValueError, match="OneVsRestClassifier"):
-        AdaBoostRSClassifier().fit(X, y)
     model = OneVsRestClassifier(AdaBoostRSClassifier(n_estimators=20, budget=5, random_state=0)).fit(X, y)
     assert np.mean(model.predict(fresh) == np.digitize(fresh[:, 0], [-0.5, 0.5])) > 0.6
 

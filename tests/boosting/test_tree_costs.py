@@ -145,32 +145,91 @@ def test_the_cost_of_a_point_has_the_trees_of_equation_three():
     path = miser_path(model, X, Y, tradeoffs=[0.0], validation=(X, Y))
     for point in path:
         fitted = point.model
-        features = fitted.costs_.total(fitted.fitted_.tested())
+        features = fitted.costs_.without_calls().total(fitted.fitted_.tested())
+        assert point.spend == pytest.approx(fitted.spend(X).mean(), abs=1e-12)
         assert point.details["model_cost"] == 2.0 * point.details["n_rounds"] + features
     assert path[-1].details["model_cost"] > path[0].details["model_cost"] == 0
 
 
+def test_the_spend_has_the_trees_as_a_named_part():
+    model = GreedyMiserRegressor(n_estimators=3, tree_cost=2.0, max_depth=1, costs=[1.0, 5.0, 7.0, 9.0])
+    model.fit(X, Y)
+    free = GreedyMiserRegressor(n_estimators=3, max_depth=1, costs=[1.0, 5.0, 7.0, 9.0]).fit(X, Y)
+    assert model.costs_.call_prices() == {"trees": 6.0}
+    np.testing.assert_array_equal(model.spend(X), free.spend(X) + 6.0)
+    np.testing.assert_array_equal(model.acquired(X)[:, :4], free.acquired(X))
+    np.testing.assert_array_equal(model.predict(X), free.predict(X))
+    walk = model.walk()
+    assert (walk.spent, walk.decision.acquired) == (0.0, ())
+    walk.tell(X[0, 0])
+    assert walk.decision.acquired == ("x0", "trees")
+    assert walk.spent == 7.0
+
+
+@CHARGES
+def test_a_row_that_cannot_pay_for_the_trees_buys_no_feature(charge):
+    costs = [1.0, 5.0, 7.0, 9.0]
+    model = GreedyMiserRegressor(n_estimators=3, tree_cost=2.0, costs=costs, charge=charge).fit(X, Y)
+    for budget in (6.5, 7.0, 12.5, 40.0):
+        spent = model.spend(X, budget=budget)
+        assert spent.max() <= budget
+        assert (spent.max() > 0) == (budget >= 7.0)
+        assert set(spent) <= {0.0, *(6.0 + model.costs_.own[:4] @ model.acquired(X, budget=budget)[:, :4].T)}
+
+
+@pytest.mark.filterwarnings("ignore::farthing.errors.BudgetWarning")
+@CHARGES
+def test_staged_spends_are_those_of_the_first_rounds(charge):
+    model = GreedyMiserClassifier(n_estimators=5, tree_cost=0.3, max_depth=2, charge=charge, budget=9.0)
+    model.fit(X, GRADES)
+    assert model.n_rounds_ > 1
+    for number, spent in enumerate(model.staged_spend(X), start=1):
+        fewer = model.fitted_.first_rounds(number)
+        caps = np.full(len(X), fewer.budget)
+        _, acquired = fewer.outputs(X, budget=caps)
+        np.testing.assert_allclose(spent, fewer.costs.total_rows(acquired), rtol=1e-12)
+    np.testing.assert_array_equal(spent, model.spend(X))
+    assert spent.max() <= 9.0
+
+
 def test_rows_that_exit_early_are_charged_for_the_trees_they_walked():
-    miser = GreedyMiserClassifier(n_estimators=12, tree_cost=0.5, max_depth=2, costs=[1.0, 5.0, 7.0, 9.0])
+    costs = [1.0, 5.0, 7.0, 9.0]
+    miser = GreedyMiserClassifier(n_estimators=12, tree_cost=0.5, max_depth=2, costs=costs)
     early = EarlyExitClassifier(miser, threshold=0.75, rounds_per_exit=4).fit(X, Y > 0)
     # Twelve rounds with exits after 4, 8 and 12 of them.
-    cost = early.evaluation_costs(X)
-    assert set(np.unique(cost)) <= {2.0, 4.0, 6.0}
-    assert cost.min() < 6.0 == early.evaluation_cost_
+    assert early.costs_.call_prices() == {f"trees up to exit {number}": 2.0 for number in (1, 2, 3)}
+    cost = early.acquired(X)[:, 4:].sum(axis=1) * 2.0
+    np.testing.assert_allclose(early.spend(X), cost + early.acquired(X)[:, :4] @ costs)
+    assert cost.min() < cost.max() == 6.0
     for end, left in ((2.0, cost == 2.0), (4.0, cost == 4.0)):
         rounds = early.model_.fitted_.first_rounds(int(end / 0.5))
         outputs, _ = rounds.outputs(X[left])
         assert (rounds.conclude(outputs).max(axis=1) > 0.75).all()
-    np.testing.assert_array_equal(early.set_params(threshold=1.0).fit(X, Y > 0).evaluation_costs(X), 6.0)
+    everyone = early.set_params(threshold=1.0).fit(X, Y > 0)
+    assert everyone.acquired(X)[:, 4:].all()
 
 
 def test_documents_that_exit_early_are_charged_for_the_trees_they_walked():
     ranker = GreedyMiserRanker(n_estimators=12, tree_cost=0.5)
     early = EarlyExitRanker(ranker, margin=0.0, k=1, rounds_per_exit=4).fit(X, GRADES, QID)
-    cost = early.evaluation_costs(X, qid=QID).reshape(12, 10)
+    cost = (early.acquired(X, qid=QID)[:, 4:].sum(axis=1) * 2.0).reshape(12, 10)
     assert set(np.unique(cost)) <= {2.0, 4.0, 6.0}
     # At the first exit all leave that are behind the best of their query.
     outputs, _ = early.model_.fitted_.first_rounds(4).outputs(X)
     scores = outputs[:, 0].reshape(12, 10)
     np.testing.assert_array_equal(cost == 2.0, scores < scores.max(axis=1, keepdims=True))
-    assert early.evaluation_costs(X[:1]).tolist() == [6.0] == [early.evaluation_cost_]
+    assert early.acquired(X[:1])[0, 4:].all()
+
+
+@pytest.mark.parametrize("budget", [None, 5.0, 7.0, 8.5])
+def test_the_walk_of_a_query_charges_what_the_arrays_charge(budget):
+    ranker = GreedyMiserRanker(n_estimators=6, tree_cost=1.0)
+    early = EarlyExitRanker(ranker, margin=0.1, k=2, rounds_per_exit=2).fit(X, GRADES, QID)
+    rows = X[:10]
+    walk = early.walk_query(10, budget=budget)
+    while (ask := walk.ask) is not None:
+        walk.tell(rows[ask.document, int(ask.feature[1:])])
+    expected = early.decide(rows, budget=budget)
+    assert [decision.spent for decision in walk.decisions] == expected.spent.tolist()
+    assert [decision.prediction for decision in walk.decisions] == expected.prediction.tolist()
+    assert expected.spent.max() > 0

@@ -11,9 +11,9 @@ from sklearn.linear_model import LinearRegression
 from tests.quadrants import quadrants
 
 from farthing.cascades import ASTCClassifier, ASTCRegressor
-from farthing.cascades.astc.forward_regression import ForwardRegression
 from farthing.cascades.score_tree.routing import halving_threshold
 from farthing.costs import CostSheet
+from farthing.learning.forward_regression import ForwardRegression
 
 
 def correlated(n_rows: int, n_columns: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -202,3 +202,15 @@ def test_collinear_columns_do_not_cancel_each_other() -> None:
         return float(np.mean((model.predict(X, refused=["x2"]) - y) ** 2))
 
     assert error(1.0) < 2 < error(0.0)
+
+
+def test_scores_of_the_growth_are_those_of_the_tree() -> None:
+    """They calibrate the probabilities, so they must be what predictions see, bit by bit."""
+    random = np.random.default_rng(13)
+    X = np.round(random.normal(size=(400, 5)), 1)
+    y = random.integers(0, 3, 400)
+    model = ASTCClassifier(depth=3, min_samples_node=5).fit(X, y)
+    rows = model.training_set(X, y)
+    _, scores = model._grow(rows, np.eye(3)[rows.target])
+    for tree, of in zip(model.trees_, scores, strict=True):
+        np.testing.assert_array_equal(tree.outputs(rows.values).T, of)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize
 from sklearn.linear_model import Lasso
 from tests.quadrants import quadrants
 
-from farthing.cascades import CSTCClassifier, CSTCRegressor
+from farthing.base import TrainingSet
+from farthing.cascades import CSTCClassifier, CSTCRanker, CSTCRegressor
 from farthing.cascades.cstc.finishing import pruned, routed
-from farthing.cascades.cstc.mixed_norm import MixedNorm
 from farthing.cascades.cstc.objective import CSTCObjective, NodeObjective, NodeWeights
 from farthing.cascades.cstc.row_losses import LogRowLoss, SquaredRowLoss
+from farthing.cascades.cstc.tasks import Grades
 from farthing.cascades.cstc.training import train_tree
 from farthing.costs import CostSheet
+from farthing.learning.booster import TreeSettings
+from farthing.learning.mixed_norm import MixedNorm
+from farthing.learning.tree_terms import TreeTerms
+from farthing.metrics import ndcg
 
 
 def problem(seed: int, n_outputs: int, depth: int = 3) -> tuple[CSTCObjective, dict[int, NodeWeights]]:
@@ -40,9 +47,21 @@ def problem(seed: int, n_outputs: int, depth: int = 3) -> tuple[CSTCObjective, d
     return objective, nodes
 
 
+def over_trees(objective: CSTCObjective, n_outputs: int) -> CSTCObjective:
+    """The same rows, with four boosted trees as the learners."""
+    X, random = objective.learners[:, :3], np.random.default_rng(9)
+    settings = TreeSettings(n_estimators=4, learning_rate=0.5, max_depth=2)
+    terms = TreeTerms.boosted(TrainingSet.of(X, X[:, 0]), random.normal(size=(40, 1)), settings)
+    costs = CostSheet([1.0, 2.0, 0.5], groups={"lab": {"cost": 1.5, "members": ["x0", "x2"]}})
+    norm = MixedNorm.of(terms.reads, costs, np.full(4, 0.3), eps=1e-3)
+    return replace(objective, learners=terms.terms(X), norm=norm)
+
+
+@pytest.mark.parametrize("learners", ["columns", "trees"])
 @pytest.mark.parametrize("n_outputs", [1, 3])
-def test_gradients_are_those_of_finite_differences(n_outputs: int) -> None:
+def test_gradients_are_those_of_finite_differences(n_outputs: int, learners: str) -> None:
     objective, nodes = problem(0, n_outputs)
+    objective = objective if learners == "columns" else over_trees(objective, n_outputs)
     for place, node in nodes.items():
         bound = NodeObjective(objective, nodes, place)
 
@@ -129,7 +148,7 @@ def test_nodes_that_do_not_help_are_pruned() -> None:
     learners = objective.learners
     # Children like their parents change nothing, so all of them go.
     same = dict.fromkeys(nodes, nodes[1])
-    kept = pruned(same, learners, objective.shares, objective.loss)
+    kept = pruned(same, learners, lambda scores: float(objective.shares @ objective.loss(scores)[0]))
     assert list(kept) == [1]
     assert set(routed(kept, learners)) == {1}
 
@@ -143,3 +162,94 @@ def test_probabilities_are_no_surer_than_held_out_rows_allow() -> None:
     p = CSTCClassifier(tradeoff=0.0, max_cycles=2, random_state=0).fit(X, y).predict_proba(new)[:, 1]
     sure = np.maximum(p, 1 - p).mean()
     assert abs(sure - np.mean((p > 0.5) == truth)) < 0.06
+
+
+def test_a_node_alone_in_closed_form_is_the_minimum() -> None:
+    """The start of the squared loss against a generic solver, for the root and a node below it."""
+    objective, _ = problem(9, 1, depth=2)
+    nodes, _ = train_tree(objective, 1, max_cycles=0, tol=1e-9)
+    for place in (1, 3):
+        bound = NodeObjective(objective, nodes, place, alone=True)
+        # At its own minimum the bound has no slope, but for the threshold, which a last node does not have.
+        assert np.abs(bound(nodes[place].vector())[1][:-1]).max() < 1e-4
+
+
+def test_a_path_costs_what_the_sheet_says() -> None:
+    random = np.random.default_rng(10)
+    X = random.normal(size=(300, 5))
+    y = np.where(X[:, 0] > 0, X[:, 1] + X[:, 2], X[:, 3]) + 0.1 * random.normal(size=300)
+    sheet = CostSheet([1.0, 2.0, 0.5, 2.0, 3.0], groups={"lab": {"cost": 1.5, "members": ["x1", "x2"]}})
+    model = CSTCRegressor(
+        sheet, tradeoff=0.005, learners="trees", n_estimators=15, max_depth=2, tree_cost=0.1, max_cycles=2,
+        random_state=0,
+    ).fit(X, y)  # fmt: skip
+    tree, new = model.trees_[0], random.normal(size=(100, 5))
+    owned = np.zeros((100, 5), dtype=bool)
+    evaluated = np.zeros((100, tree.terms.n_terms), dtype=bool)
+    at, active = np.zeros(100, dtype=int), (tree.coef != 0).any(axis=2)
+    for node in range(len(tree.threshold)):
+        rows = np.flatnonzero(at == node)
+        owned[rows] |= tree.terms.reads[active[node]].any(axis=0)
+        evaluated[rows] |= active[node]
+        at[rows] = tree.next_nodes(node, tree.scores(node, new[rows]))
+    assert model.costs_.calls
+    np.testing.assert_array_equal(model.acquired(new)[:, :5], owned)
+    np.testing.assert_allclose(model.spend(new), sheet.total_rows(owned) + 0.1 * evaluated.sum(axis=1))
+
+
+def test_a_row_that_cannot_pay_for_trees_buys_nothing() -> None:
+    random = np.random.default_rng(11)
+    X = random.normal(size=(200, 3))
+    model = CSTCRegressor(
+        learners="trees", n_estimators=5, max_depth=1, tree_cost=1.0, tradeoff=0.0, depth=1
+    ).fit(X, X[:, 0])
+    call = model.costs_.call_prices()["trees of node 1"]
+    assert not model.acquired(X, budget=call + 0.5).any()
+    np.testing.assert_allclose(model.predict(X, budget=call + 0.5), X[:, 0].mean())
+    assert (model.spend(X, budget=call + 1.5) == call + 1).all()
+
+
+def test_a_weight_of_two_is_a_repeated_row_to_the_last_bit() -> None:
+    random = np.random.default_rng(12)
+    X, y = random.normal(size=(60, 3)), random.normal(size=60)
+    weights = random.integers(1, 4, size=60)
+    repeated = np.repeat(np.arange(60), weights)
+    for learners in ("columns", "trees"):
+        settings = {"learners": learners, "n_estimators": 5, "max_cycles": 2, "random_state": 0}
+        once = CSTCRegressor(**settings).fit(X, y, sample_weight=weights).predict(X)
+        again = CSTCRegressor(**settings).fit(X[repeated[::-1]], y[repeated[::-1]]).predict(X)
+        np.testing.assert_array_equal(once, again)
+
+
+def test_trees_see_what_lines_do_not() -> None:
+    random = np.random.default_rng(13)
+    X, new = random.normal(size=(600, 4)), random.normal(size=(500, 4))
+    classes = [np.digitize(x[:, 0] * x[:, 1], [-0.4, 0.4]) for x in (X, new)]
+    scores = [
+        CSTCClassifier(
+            learners=learners, n_estimators=15, learning_rate=0.3, tradeoff=0.005, depth=2, max_cycles=1,
+            random_state=0,
+        )
+        .fit(X, classes[0])
+        .score(new, classes[1])
+        for learners in ("columns", "trees")
+    ]  # fmt: skip
+    assert scores[1] > scores[0] + 0.08
+
+
+def test_the_ranker_prunes_by_ndcg() -> None:
+    rows = TrainingSet.of(np.zeros((4, 1)), np.array([0.0, 1.0, 2.0, 0.0]))
+    scores = np.array([[0.1], [0.3], [0.2], [0.0]])
+    assert Grades(0.75, 0.8, k=3).risk(rows, scores) == 1 - ndcg(rows.target, scores[:, 0], k=3)
+
+
+def test_the_ranker_ranks_within_queries() -> None:
+    random = np.random.default_rng(14)
+    X, qid = random.normal(size=(500, 4)), np.repeat(np.arange(50), 10)
+    grades = np.digitize(X[:, 0] + X[:, 1] + 0.3 * random.normal(size=500), [0.5, 1.5])
+    model = CSTCRanker(
+        [1.0, 1.0, 5.0, 5.0], learners="trees", n_estimators=20, max_depth=2, depth=2, random_state=0
+    )
+    model.fit(X[:300], grades[:300], qid[:300])
+    assert model.score(X[300:], grades[300:], qid[300:]) > 0.8
+    assert not model.acquired(X)[:, 2:].any()

@@ -1,13 +1,14 @@
 """First lines of pages follow from the tables below them."""
 
 import pytest
-from experiments.boards import cascade, cascade_ablations, miser_accuracy
+from experiments.boards import cascade, cascade_ablations, dag, miser_accuracy
 from experiments.lib.first_lines import restate, tables, with_first_lines
 from experiments.lib.pages import RESULTS
 from experiments.lib.stored_pages import StoredPage
 
+BOARDS = [cascade, cascade_ablations, dag, miser_accuracy]
 
-@pytest.mark.parametrize("board", [cascade, cascade_ablations, miser_accuracy], ids=lambda board: board.NAME)
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.NAME)
 def test_the_stored_page_begins_with_what_its_tables_say(board):
     page = StoredPage.read(RESULTS / f"{board.NAME}.md")
     assert with_first_lines(page.body, board.first_lines) == page.body

@@ -9,13 +9,14 @@ from experiments.lib.pages import RESULTS, ROOT, commit
 
 from farthing.cli.reproduce import experiments
 
-pytest.importorskip("matplotlib")
+mpl = pytest.importorskip("matplotlib")
 pytest.importorskip("lightgbm")
 
 FOUND = experiments(ROOT)
 # These need no table but the bundled ones.
 BUNDLED = {
     "nan2018_online_gate",
+    "booster_trees",
     "cascade",
     "cascade_ablations",
     "default_set",
@@ -33,6 +34,13 @@ def test_the_experiments_are_found():
     folders = {one.folder for one in FOUND.values()}
     assert folders == {"papers", "boards", "fuzz"}
     assert set(FOUND) >= BUNDLED
+
+
+@pytest.fixture(autouse=True)
+def plain_ticks():
+    """Draw no labels at ticks: to place them takes longer than most runs, and no test reads them."""
+    with mpl.rc_context({"xtick.labelbottom": False, "ytick.labelleft": False}):
+        yield
 
 
 @pytest.mark.parametrize("name", FOUND)

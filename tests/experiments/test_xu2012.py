@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
-from experiments.lib.ranking_methods import EARLY, MISER, PLAIN, Model, margins, stops
+from experiments.lib.ranking_cronus import cronus, cronus_start, cronus_tradeoffs, runs, trees_of
+from experiments.lib.ranking_methods import CRONUS, EARLY, MISER, PLAIN, Model, margins, ranker, stops
 from experiments.lib.ranking_page import first_lines, satellite_section
+from experiments.lib.ranking_problems import yahoo
 from experiments.lib.ranking_results import RankingResults
 from experiments.lib.ranking_verdicts import Areas, Reached, price, share_interval
 from experiments.lib.satellite_bands import SatelliteResults, Setting
@@ -75,7 +77,7 @@ def test_the_area_is_that_of_what_validation_chooses():
 
 
 def test_every_method_has_as_many_models():
-    assert len(margins(12)) == len(stops(300, 12)) == 12
+    assert len(margins(12)) == len(stops(300, 12)) == len(cronus_tradeoffs(12)) == 12
     assert stops(300, 12)[0] == 1
     assert stops(300, 12)[-1] == 300
     assert stops(5, 12) == [1, 2, 3, 4, 5]
@@ -98,20 +100,63 @@ def results(methods):
 
 
 def test_the_page_begins_with_what_does_not_hold():
-    cheaper = {**METHODS, EARLY: [model(0.9, 4), model(0.9, 60)]}
+    cheaper = {**METHODS, EARLY: [model(0.9, 4), model(0.9, 60)], CRONUS: [model(0.9, 12)]}
     text = first_lines([results(cheaper)], ["mslr"], None)
     assert "claim that miser gets to the plain booster's accuracy for 0.1 of its cost holds" in text
+    assert "claim that Cronus gets to the plain booster's accuracy for 0.25 of its cost holds" in text
     assert "NDCG@5 for less on some table (4 against 5)" in text
     assert "early exit is ahead at some spend on some table (by 0.4000 at a spend of 4)" in text
+    assert "Cronus nowhere gets to 99 % of the plain booster's NDCG@5 for less" in text
+    assert "Cronus is ahead at some spend on some table (by 0.0010 at a spend of 12)" in text
     assert "is met on 1 of 1 tables (some table met: 0.12" in text
-    assert "| Cronus | 1/4 | not there |" in text
+    assert "| Cronus | 1/4 | 0.24 |" in text
+    # The plain booster's trees test features for 500.
+    assert "| Cronus, of a plain booster that buys all that its trees may test |  | 0.02 |" in text
     assert "Not run this time: mslr." in text
-    dear = {**METHODS, MISER: [model(0.9, 20)], EARLY: [model(0.9, 60)]}
+    dear = {**METHODS, MISER: [model(0.9, 20)], EARLY: [model(0.9, 60)], CRONUS: [model(0.8, 60)]}
     text = first_lines([results(dear)], [], None)
     assert "for 0.1 of its cost does not hold on some table" in text
+    assert "for 0.25 of its cost does not hold on some table" in text
     assert "is met on 0 of 1 tables (some table missed: 0.50" in text
     assert "Early exit nowhere gets to 99 % of the plain booster's NDCG@5 for less" in text
-    assert "nowhere below early exit's" in text
+    assert "nowhere below that of early exit" in text
+    assert "nowhere below that of Cronus" in text
+    assert "| Cronus | 1/4 | never |" in text
+
+
+@pytest.fixture(scope="module")
+def boosted():
+    problem = yahoo(400, 0)
+    booster = ranker(problem, 3).fit(problem.train.X, problem.train.grades, problem.train.qid)
+    return problem.train, booster
+
+
+def test_the_terms_of_cronus_sum_to_the_booster(boosted):
+    documents, booster = boosted
+    trees = trees_of(booster)
+    assert trees.n_terms == booster.n_rounds_ == 3
+    sums = booster.fitted_.prior[0] + 0.1 * trees.terms(documents.X).sum(axis=1)
+    assert sums == pytest.approx(booster.predict(documents.X))
+
+
+def test_cronus_buys_features_of_the_booster_alone(boosted):
+    documents, booster = boosted
+    tested = booster.fitted_.may_buy()
+    cheap, nothing = (cronus_start(booster, documents, tradeoff, 3.5) for tradeoff in (1e-6, 1.0))
+    assert 0 < cheap.fitted_.may_buy().sum() <= tested.sum()
+    assert not (cheap.fitted_.may_buy() & ~tested).any()
+    assert not nothing.fitted_.may_buy().any()
+
+
+def test_replicas_count_as_weights(boosted):
+    documents, booster = boosted
+    first, counts = runs(documents)
+    assert len(first) < len(documents.qid) == counts.sum()
+    np.testing.assert_array_equal(documents.X, np.repeat(documents.X[first], counts, axis=0))
+    model = cronus(booster, documents, 1e-4, 3.5)
+    predicted = model.predict(documents.X)
+    model.fit(documents.X, documents.grades, documents.qid)
+    np.testing.assert_array_equal(model.predict(documents.X), predicted)
 
 
 @pytest.mark.parametrize(("spend", "holds"), [(30.0, True), (50.0, False)])

@@ -13,6 +13,7 @@ import farthing
 from farthing.costs import CostSheet, Group
 from farthing.errors import BudgetWarning
 from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
+from farthing.forests.budget_rf.tree import impurity_of
 from farthing.trees import Forest, Predictor
 
 
@@ -108,8 +109,8 @@ def test_values_are_the_class_weights_of_the_rows_drawn() -> None:
             assert tree.value[node].tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("aggregation", ["distribution", "vote"])
-def test_prediction_adds_up_shares_or_votes(aggregation: Any) -> None:
+@pytest.mark.parametrize("aggregation", ["distribution", "vote", "count"])
+def test_prediction_adds_up_shares_votes_or_counts(aggregation: Any) -> None:
     X, y, _ = problem()
     forest = BudgetForestClassifier(n_estimators=7, aggregation=aggregation, max_depth=2, random_state=0)
     forest.fit(X, y)
@@ -118,8 +119,10 @@ def test_prediction_adds_up_shares_or_votes(aggregation: Any) -> None:
         tree = forest.forest_.trees(t, t + 1)
         ends = Predictor(tree, np.arange(float(tree.n_nodes))[:, None]).predict(X)[0][:, 0].astype(int)
         shares = tree.value[ends] / tree.value[ends].sum(axis=1, keepdims=True)
-        sums += np.eye(3)[shares.argmax(axis=1)] if aggregation == "vote" else shares
-    np.testing.assert_allclose(forest.predict_proba(X), sums / 7, rtol=1e-12)
+        votes = np.eye(3)[shares.argmax(axis=1)]
+        sums += {"distribution": shares, "vote": votes, "count": tree.value[ends]}[aggregation]
+    expected = sums / sums.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(forest.predict_proba(X), expected, rtol=1e-12)
     assert (forest.predict(X) == sums.argmax(axis=1)).all()
 
 
@@ -198,6 +201,48 @@ def test_drawn_cuts_make_trees_differ() -> None:
     assert many == exact
 
 
+def test_a_schedule_of_cuts_is_that_of_the_weights_of_the_nodes() -> None:
+    X, y, _ = problem()
+    settings: dict[str, Any] = {"impurity": "pairs", "n_estimators": 6, "random_state": 0}
+
+    def grown(max_cuts: Any, **limits: Any) -> Forest:
+        return BudgetForestClassifier(max_cuts=max_cuts, **settings, **limits).fit(X, y).forest_
+
+    thesis = [(2000, 80), (500, 40), (0, 20)]
+    assert grown(thesis) == grown(20)  # all nodes have fewer than 500 rows
+    assert grown([(100, 2)]) == grown(2, cuts_above=100)
+    assert grown([(100, 2)]) == grown([[1e9, 7], [100.0, 2]])
+    both = grown([(100, 2), (0, 5)])
+    assert both not in (grown(2), grown(5), grown([(100, 2)]))
+    assert both.trees(0, 1).threshold[0] == grown(2).threshold[0]
+
+
+def test_impurity_stops_growth_and_saves_costs() -> None:
+    X, y, sheet = problem()
+    settings: dict[str, Any] = {"costs": sheet, "n_estimators": 4, "random_state": 0}
+    for impurity, least in (("entropy", (0.0, 3.0, 15.0, 60.0)), ("pairs", (0.0, 10.0, 100.0, 3000.0))):
+        forests = [
+            BudgetForestClassifier(impurity=impurity, min_impurity=one, **settings).fit(X, y) for one in least
+        ]
+        spent = [forest.spend(X).mean() for forest in forests]
+        assert spent == sorted(spent, reverse=True)
+        assert spent[-1] < 0.8 * spent[0]
+        for one, forest in zip(least, forests, strict=True):
+            split = forest.forest_.feature >= 0
+            kept = np.array([impurity_of(value, impurity) for value in forest.forest_.value])
+            assert (kept[split] > one).all()
+            alone = forest.forest_.cover <= 1  # a single row cannot be split; pure nodes have no impurity
+            assert (kept[~split & ~alone] <= one).all()
+
+
+def test_the_root_of_a_tree_is_a_leaf_if_it_is_pure_enough() -> None:
+    X, y, _ = problem()
+    pure_enough = impurity_of(np.bincount(y).astype(float), "gini")
+    for least, n_nodes in ((pure_enough, 1), (np.nextafter(pure_enough, 0), 3)):
+        tree = BudgetTreeClassifier(impurity="gini", min_impurity=least, max_depth=1).fit(X, y)
+        assert tree.forest_.n_nodes == n_nodes
+
+
 def product(counts: np.ndarray) -> float:
     """Return sum over i < j of n_i n_j, half of threshold-Pairs without a threshold."""
     return float((counts.sum() ** 2 - (counts**2).sum()) / 2)
@@ -260,7 +305,14 @@ def test_as_accurate_as_the_peer() -> None:
         ({"max_features": 1.5}, "max_features"),
         ({"max_features": "most"}, "max_features"),
         ({"max_cuts": 0}, "max_cuts"),
+        ({"max_cuts": [(0, 0)]}, "max_cuts must be at least 1 threshold"),
+        ({"max_cuts": [(-1, 5)]}, "above a weight of zero or more"),
+        ({"max_cuts": [(0, 2.5)]}, "max_cuts"),
+        ({"max_cuts": [20, 40]}, "pairs of a weight and a number"),
+        ({"max_cuts": [(5, 2), (5.0, 3)]}, "each weight once"),
+        ({"max_cuts": [(5, 2)], "cuts_above": 7}, "cuts_above=7 is for a single number"),
         ({"cuts_above": -1}, "cuts_above"),
+        ({"min_impurity": -1.0}, "min_impurity"),
         ({"aggregation": "mean"}, "aggregation"),
         ({"alpha": -1.0}, "alpha"),
         ({"alpha": [0.0, 1.0]}, "has no meaning with impurity="),

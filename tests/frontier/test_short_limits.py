@@ -52,6 +52,15 @@ def test_fast_methods_come_first(n_classes, first):
     assert fast[: len(methods)] == methods
 
 
+def test_on_several_classes_adaboost_is_tried_only_if_it_is_named():
+    boosters = {"AdaBoostClassifier", "AdaBoostBTClassifier", "AdaBoostRSClassifier"}
+    for n_classes, by_default in ((2, boosters - {"AdaBoostRSClassifier"}), (3, set())):
+        context = SweepContext(1000, 10, n_classes, CostSheet([1.0] * 10), 4.0, "hard", 0)
+        assert boosters & set(own(candidates("auto", context))) == by_default
+        assert boosters <= set(own(candidates("all", context)))
+        assert set(own(candidates(sorted(boosters), context))) == boosters
+
+
 def test_a_last_fit_that_is_cut_off_leaves_a_sensible_model(table):
     methods = [EndlessOnAll(max_depth=4), BudgetTreeClassifier(max_depth=1)]
     door = BudgetedClassifier(budget=3.0, methods=methods, cv=3, time_limit=4.0).fit(*table)

@@ -46,8 +46,11 @@ def fast_and_slow(
         slow_target: naive.Target = naive.Gradients(**target)
     else:
         kind, alpha, power = (target[name] for name in ("kind", "alpha", "power"))
+        least = target.get("min_impurity", 0.0)
         known = [target[name] for name in ("labels", "weights", "n_classes")]
-        fast = grower.classes(*known, impurity=kind, alpha=alpha, power=power, **chosen, **lots)
+        fast = grower.classes(
+            *known, impurity=kind, alpha=alpha, power=power, min_impurity=least, **chosen, **lots
+        )
         slow_target = naive.Classes(**target)
     unlimited = {"max_depth": math.inf, "max_leaf_nodes": math.inf, "budget": math.inf}
     slow = naive.Grower(

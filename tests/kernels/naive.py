@@ -239,8 +239,10 @@ class Classes:
         kind: Any = "entropy",
         alpha: float = 0.0,
         power: float = 2.0,
+        min_impurity: float = 0.0,
     ) -> None:
         self.weights = to_fixed(weights)
+        self.min_impurity = min_impurity
         self.n_classes = n_classes
         self.impurity = functools.partial(impurity_of, kind=kind, alpha=alpha, power=power)
         self.minimax = kind not in ("entropy", "gini")
@@ -263,7 +265,7 @@ class Classes:
         return fall if fall > NOISE * whole else 0.0
 
     def pure(self, sums: NDArray[np.int64]) -> bool:
-        return self.impurity(self.value(sums)) <= 0
+        return self.impurity(self.value(sums)) <= self.min_impurity
 
     def order_keys(self, sums: NDArray[np.int64]) -> list[float]:
         """Return the share of each class, or of the second one if there are two."""
@@ -425,7 +427,7 @@ class Grower:
     owned: set[int] = field(default_factory=set)
     nodes: list[Node] = field(default_factory=list)
     max_features: int | None = None
-    max_cuts: int | None = None
+    max_cuts: int | Sequence[tuple[float, int]] | None = None
     cuts_above: float = 0.0
     key: int = 0
     number: int | None = None
@@ -458,13 +460,13 @@ class Grower:
         """Return the bins after which to cut: all, or those drawn between the lowest and the highest."""
         bins = self.bins[column]
         present = sorted({int(b) for b in bins.codes[node.rows]} - {bins.n_bins})
-        if self.max_cuts is None or self.max_cuts >= 255 or len(present) < 2:
-            return None
-        if node.cover <= self.cuts_above:
+        pairs = [(self.cuts_above, self.max_cuts)] if isinstance(self.max_cuts, int) else self.max_cuts or []
+        held = {above: n_cuts for above, n_cuts in pairs if node.cover > above}
+        if not held or held[max(held)] >= 255 or len(present) < 2:
             return None
         key = random_bits(random_bits(node.key, 2**64 - 3), column)
         spread = present[-1] - present[0]
-        lots = {present[0] + random_bits(key, i) % spread for i in range(self.max_cuts)}
+        lots = {present[0] + random_bits(key, i) % spread for i in range(held[max(held)])}
         return {max(b for b in present if b <= lot) for lot in lots}
 
     def drawn(self, leaf: int) -> Iterator[int]:

@@ -42,6 +42,31 @@ def best_edges(bins: Bins, categorical: list[bool], signed: NDArray[np.float64])
     ]
 
 
+def sides_of(codes: NDArray[np.uint8], n_bins: int, categorical: bool) -> Iterator[NDArray[np.bool_]]:
+    """Yield every way to split the rows in two by a column."""
+    for votes in stumps_of(codes, n_bins, categorical):
+        yield votes > 0
+
+
+def best_class_edges(bins: Bins, categorical: list[bool], signed: NDArray[np.float64]) -> list[float]:
+    """Return the largest edge of any stump of each column whose sides vote on classes, and differ on one.
+
+    ``signed`` has a signed weight for each row and class. All votes of both sides are tried.
+    """
+    codes, k = bins.codes(), signed.shape[1]
+    votes = np.array(list(itertools.product((-1, 1), repeat=2 * k)))
+    votes = votes[(votes[:, :k] != votes[:, k:]).any(axis=1)]
+
+    def edge(left: NDArray[np.bool_]) -> float:
+        sums = np.concatenate([signed[left].sum(axis=0), signed[~left].sum(axis=0)])
+        return float((votes @ sums).max())
+
+    return [
+        max((edge(left) for left in sides_of(codes[j], bins.n_bins(j), categorical[j])), default=0.0)
+        for j in range(bins.n_features)
+    ]
+
+
 def product_bound(edges: NDArray[np.float64]) -> float:
     """Return the product of sqrt(1 - edge^2), which the training error never exceeds."""
     return float(np.prod(np.sqrt(np.maximum(1 - edges**2, 0.0))))

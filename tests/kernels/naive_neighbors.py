@@ -28,6 +28,7 @@ class Reference:
     categorical: NDArray[np.bool_]
     used: NDArray[np.bool_]
     n_neighbors: int | None
+    radius: float = 0.0
 
     def distances(self, measured: dict[int, float]) -> Floats:
         """Return squared distances over what is measured, in the order in which it was."""
@@ -40,7 +41,7 @@ class Reference:
         return total
 
     def neighborhood(self, measured: dict[int, float]) -> NDArray[np.int64]:
-        """Return the rows that agree, or all rows no farther than the last of those that weigh enough."""
+        """Return the rows that agree, or those no farther than the last that weighs enough or the radius."""
         if self.n_neighbors is None:
             rows = np.arange(len(self.values))
             for j, x in measured.items():
@@ -53,7 +54,7 @@ class Reference:
         order = np.argsort(distances, kind="stable")
         heavy = np.cumsum(self.weights[order]) >= min(self.n_neighbors, self.weights.sum())
         farthest = distances[order][int(np.argmax(heavy))]
-        return np.flatnonzero(distances <= farthest)
+        return np.flatnonzero((distances <= farthest) | (distances <= self.radius**2))
 
     def share_right(self, rows: NDArray[np.int64], features: list[int]) -> float:
         """Return the share of the rows, by weight, with a positive margin (equations 2.4 and 2.5)."""

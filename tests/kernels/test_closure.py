@@ -48,7 +48,7 @@ def closed_sets(problem: Problem) -> list[tuple[int, int, frozenset[int]]]:
 
 
 @given(problems())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=75, deadline=None)
 def test_every_rate_has_the_largest_of_the_best_sets(problem: Problem) -> None:
     p, q, drop, _ = closure_path(*problem)
     rates = [Fraction(int(a), int(b)) for a, b in zip(p, q, strict=True)]

@@ -20,7 +20,11 @@ Floats = NDArray[np.float64]
 
 
 def random_reference(
-    rng: np.random.Generator, values: Floats, categorical: list[bool], n_neighbors: int | None
+    rng: np.random.Generator,
+    values: Floats,
+    categorical: list[bool],
+    n_neighbors: int | None,
+    radius: float = 0.0,
 ) -> naive.Reference:
     """Return training rows whose margins are quarters, so that ties and margins of zero are many."""
     n_rows, n_features = values.shape
@@ -35,6 +39,7 @@ def random_reference(
         categorical=np.array(categorical),
         used=rng.random(n_features) < 0.9,
         n_neighbors=n_neighbors,
+        radius=radius,
     )
 
 
@@ -50,6 +55,7 @@ def compiled(reference: naive.Reference, alpha: float, confidence: float) -> _co
         votes=reference.used.astype(np.uint8),
         weights=reference.weights,
         n_neighbors=None if reference.n_neighbors is None else float(reference.n_neighbors),
+        radius=reference.radius,
         random_order=False,
         alpha=alpha,
         confidence=confidence,
@@ -87,16 +93,16 @@ def assert_as_naive(
 @settings(max_examples=60, deadline=None)
 @given(
     table=tables(max_features=5),
-    n_neighbors=st.sampled_from([None, 1, 3, 8, 100]),
+    neighbors=st.sampled_from([(None, 0.0), (1, 0.0), (3, 0.0), (8, 2.0), (100, 0.0), (1, 1.5), (1, 5.0)]),
     alpha=st.sampled_from([0.0, 0.02, 0.25]),
     confidence=st.sampled_from([0.6, 0.9, 1.0]),
     seed=SEEDS,
     data=st.data(),
 )
-def test_neighborhoods(table, n_neighbors, alpha, confidence, seed, data):
+def test_neighborhoods(table, neighbors, alpha, confidence, seed, data):
     rng = np.random.default_rng(seed)
     categorical = [n > 0 for n in table.n_categories]
-    reference = random_reference(rng, table.values, categorical, n_neighbors)
+    reference = random_reference(rng, table.values, categorical, *neighbors)
     X = table.values[rng.integers(table.n_rows, size=4)]
     X = np.where(rng.random(X.shape) < 0.2, rng.integers(-2, 3, X.shape), X)
     sheet, _ = data.draw(sheets(table.n_features))
@@ -105,17 +111,17 @@ def test_neighborhoods(table, n_neighbors, alpha, confidence, seed, data):
     assert_as_naive(reference, X, votes, sheet, budgets, alpha=alpha, confidence=confidence)
 
 
-@pytest.mark.parametrize("n_neighbors", [5, 60, 900, 2500])
+@pytest.mark.parametrize(("n_neighbors", "radius"), [(5, 0.0), (60, 2.5), (900, 0.0), (2500, 0.0), (1, 3.0)])
 @pytest.mark.parametrize("few", [True, False])
 @pytest.mark.parametrize("weighted", [True, False])
-def test_neighborhoods_among_many_rows(n_neighbors, few, weighted):
+def test_neighborhoods_among_many_rows(n_neighbors, radius, few, weighted):
     """The first bound of a search is from a sample of the distances, the next from the last candidates."""
     rng = np.random.default_rng(n_neighbors + few)
     shape = 3003, 11  # features by eight, by two and alone; rows by eight and a rest
     values = rng.integers(0, 5, shape) * 1.0 if few else rng.normal(size=shape)
     values[rng.random(len(values)) < 0.2, 3] = np.nan
     values[:, 6] = rng.integers(0, 3, len(values))
-    reference = random_reference(rng, values, [feature == 6 for feature in range(11)], n_neighbors)
+    reference = random_reference(rng, values, [feature == 6 for feature in range(11)], n_neighbors, radius)
     if not weighted:
         reference.weights[:] = 1.0
     X, votes = values[:3] + 0.25, rng.integers(-3, 4, (3, 11)) / 4

@@ -15,14 +15,16 @@ from tests.kernels import naive_sampler as naive
 from tests.kernels.strategies import SEEDS, sheets
 
 from farthing._core import draw_index, purchase_bits, seed_key
+from farthing.boosting.adaboost_rs.free_rider import vote_moments
 from farthing.boosting.adaboost_rs.sampling_plan import PlanSampler, SamplingPlan
-from farthing.boosting.adaboost_rs.vote_policies import SampledVotePolicy, TopVotePolicy
+from farthing.boosting.adaboost_rs.vote_policies import FreeRiderVotePolicy, SampledVotePolicy, TopVotePolicy
 from farthing.costs import CostSheet, Group
 from farthing.learning.voting import LinearVotes, TreeVotes
 from farthing.trees import Forest
 from farthing.walks import walk_rows
 
 SAMPLINGS = ("weight", "cost", "top")
+ALL_SAMPLINGS = (*SAMPLINGS, "free_rider")
 
 
 def random_tree(rng: np.random.Generator, n_features: int, depth: int) -> Forest:
@@ -76,6 +78,8 @@ def walked(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     def policy(seed: int | None) -> Any:
         assert seed is not None
+        if plan.units is not None:
+            return FreeRiderVotePolicy(plan, PRIOR, seed)
         return TopVotePolicy(plan, PRIOR) if plan.top else SampledVotePolicy(plan, PRIOR, seed)
 
     return walk_rows(policy, plan.sheet, values, 1, budget=budget, seeds=seeds)
@@ -85,7 +89,7 @@ def settled(
     plan: SamplingPlan, outputs: NDArray[Any], acquired: NDArray[Any], samples: NDArray[Any]
 ) -> NDArray[Any]:
     """Return the prior for rows that read nothing, unless they drew learners that need no column."""
-    has_voted = acquired.any(axis=1) | ((samples > 0) & (not plan.top))
+    has_voted = acquired.any(axis=1) | ((samples > 0) & plan.counts_constants)
     return np.where(has_voted[:, np.newaxis], outputs, PRIOR)
 
 
@@ -125,6 +129,30 @@ def test_kernel_walk_and_twin_are_the_same_bits(data: st.DataObject) -> None:
     assert np.array_equal(bought, acquired)
 
 
+@settings(max_examples=80, deadline=None)
+@given(st.data())
+def test_free_riders_of_kernel_and_walk_are_the_same_bits(data: st.DataObject) -> None:
+    rng = np.random.default_rng(data.draw(SEEDS))
+    n_features, n_rows = data.draw(st.integers(1, 5)), 6
+    sheet, _ = data.draw(sheets(n_features))
+    votes = random_votes(rng, n_features, data.draw(st.booleans()))
+    values = rng.integers(-2, 3, (n_rows, n_features)).astype(
+        data.draw(st.sampled_from([np.float64, np.float32]))
+    )
+    values[rng.random(values.shape) < 0.2] = np.nan
+    n_samples = data.draw(st.sampled_from([None, None, 1, 3]))
+    moments = vote_moments(votes, values, np.ones(n_rows))
+    plan = SamplingPlan.make(votes, sheet, "free_rider", n_samples=n_samples, moments=moments)
+    budget = rng.choice([0.0, 0.5, 1.5, 2.5, 4.0, 6.0, math.inf], n_rows)
+    seeds = rng.integers(0, 2, n_rows)  # some are equal: rows of one seed and budget share their draws
+    outputs, acquired, samples = PlanSampler(plan).sample(values, budget, seeds)
+    by_walk, bought = walked(plan, values, budget, seeds)
+    assert by_walk.tobytes() == settled(plan, outputs, acquired, samples).tobytes()
+    assert np.array_equal(bought, acquired)
+    assert (sheet.total_rows(acquired) <= budget * (1 + 1e-12)).all()
+    assert n_samples is None or samples.max() <= n_samples
+
+
 @settings(deadline=None)
 @given(st.integers(0, 2**63 - 1), st.sets(st.integers(0, 500)), st.integers(0, 2**40), st.data())
 def test_the_lot_is_the_one_of_the_definition(
@@ -159,10 +187,12 @@ def many(sampling: Any, **options: Any) -> tuple[PlanSampler, NDArray[Any], NDAr
     trees = [random_tree(rng, 70, 2) for _ in range(60)]
     votes = TreeVotes(rng.random(60) + 0.01, Forest.concat(trees).validate())
     values = rng.integers(-2, 3, (300, 70)).astype(float)
+    if sampling == "free_rider":
+        options["moments"] = vote_moments(votes, values, np.ones(300))
     return PlanSampler(SamplingPlan.make(votes, sheet, sampling, **options)), values, np.arange(300)
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("sampling", ALL_SAMPLINGS)
 def test_threads_places_and_neighbours_do_not_matter(sampling: Any) -> None:
     sampler, values, seeds = many(sampling)
     budget = np.linspace(0.0, 16.0, len(values))
@@ -180,7 +210,7 @@ def test_threads_places_and_neighbours_do_not_matter(sampling: Any) -> None:
 
 def test_budgets_hold_to_the_last_bit() -> None:
     """Budgets that are sums of the sheet, where the sum of the parts may round to more."""
-    for sampling in SAMPLINGS:
+    for sampling in ALL_SAMPLINGS:
         sampler, values, seeds = many(sampling)
         sheet = sampler.plan.sheet
         rng = np.random.default_rng(1)

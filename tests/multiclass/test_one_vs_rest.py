@@ -41,7 +41,7 @@ def model(request: Any) -> OneVsRestClassifier:
 
 def test_binary_methods_name_the_remedy() -> None:
     with pytest.raises(ValueError, match=r"farthing\.multiclass\.OneVsRestClassifier"):
-        AdaBoostClassifier().fit(X, y)
+        ValueOfClassifier().fit(X, y)
 
 
 def test_many_classes_are_learned(model: OneVsRestClassifier) -> None:

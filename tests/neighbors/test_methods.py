@@ -177,6 +177,31 @@ def test_a_weight_is_a_row_that_many_times(n_neighbors):
     assert np.array_equal(weighed.estimated_accuracy(fresh), repeated.estimated_accuracy(fresh))
 
 
+def test_a_radius_takes_all_rows_within_it_and_the_nearest_where_there_are_none():
+    """Footnote 2 of chapter 2, counted by hand after one answer: equation 2.4 over the rows near it."""
+    X, y = tables()
+    votes = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    model = MarginNeighborsClassifier(votes, n_neighbors=1, radius=0.3, standardize=False).fit(X, y)
+    margins = model.margins_.table(X)[:, 3] + model.margins_.intercept
+    right = np.sign(margins) == 2 * y - 1
+    for value, n_near in ((0.0, 10), (9.0, 1)):
+        apart = np.abs(X[:, 3] - value)
+        near = apart <= max(0.3, apart.min())
+        assert near.sum() >= n_near
+        assert gains(model, (3, value))[1] == right[near].mean()
+
+
+def test_a_radius_of_all_rows_is_all_rows_as_neighbours():
+    X, y = tables()
+    votes = AdaBoostClassifier(n_estimators=20).fit(X, y)
+    wide, many = (
+        MarginNeighborsClassifier(votes, **kind).fit(X, y)
+        for kind in ({"n_neighbors": 1, "radius": 1e6}, {"n_neighbors": len(y)})
+    )
+    assert np.array_equal(wide.acquired(X), many.acquired(X))
+    assert np.array_equal(wide.estimated_accuracy(X), many.estimated_accuracy(X))
+
+
 def test_units_do_not_matter_to_distances():
     X, y = tables()
     scaled = X * [1.0, 1024.0, 0.25, 8.0]
@@ -240,6 +265,8 @@ class TestValueOfClassifier:
     [
         ({"n_neighbors": 0}, "'n_neighbors' parameter .* Got 0 instead"),
         ({"n_neighbors": "near"}, "'n_neighbors' parameter .* Got 'near' instead"),
+        ({"radius": 0.0}, "'radius' parameter .* Got 0.0 instead"),
+        ({"radius": 1.0, "n_neighbors": "exact"}, "radius=1.0 has no meaning with n_neighbors='exact'"),
         ({"tradeoff": -1.0}, "'tradeoff' parameter .* Got -1.0 instead"),
         ({"tradeoff": "much"}, "'tradeoff' parameter .* Got 'much' instead"),
         ({"confidence": 1.5}, "'confidence' parameter .* Got 1.5 instead"),
@@ -265,6 +292,7 @@ def test_a_bad_l2_regularization():
     [
         (MarginNeighborsClassifier, lambda fitted: fitted["kept_"].signs.__setitem__(0, 0.5)),
         (MarginNeighborsClassifier, lambda fitted: fitted.__setitem__("n_neighbors_", 0)),
+        (MarginNeighborsClassifier, lambda fitted: fitted.__setitem__("radius_", float("nan"))),
         (MarginNeighborsClassifier, lambda fitted: fitted.__setitem__("confidence_", 7.0)),
         (MarginNeighborsClassifier, lambda fitted: fitted["kept_"].weights.__setitem__(0, -1.0)),
         (MarginNeighborsClassifier, lambda fitted: fitted["margins_"].begin.__setitem__(1, 10**6)),

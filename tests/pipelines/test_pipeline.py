@@ -92,7 +92,7 @@ def tree(**params: Any) -> GreedyMiserClassifier:
     return GreedyMiserClassifier(**{"n_estimators": 12, "max_depth": 2, **params})
 
 
-@pytest.fixture(params=sorted(STEPS))
+@pytest.fixture(scope="module", params=sorted(STEPS))
 def model(request: Any) -> PipelineClassifier:
     costs = PLAIN if request.param == "indicator" else PRICES
     made = farthing.pipeline(clone(STEPS[request.param]), tree(), costs=costs)

@@ -11,6 +11,7 @@ from farthing.boosting import GreedyMiserRanker, GreedyMiserRegressor
 from farthing.datasets import load_heart_disease
 from farthing.forests import BudgetTreeClassifier
 from farthing.report import render, summarize
+from farthing.report.plots import DARK, _svg, bought_chart, calibration_chart, draw_chart, frontier_chart
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -55,6 +56,23 @@ def test_the_walks_are_those_of_the_model(heart, model, summary):
     ]
     for trace in summary.traces:
         assert sum(step.price for step in trace.steps) == pytest.approx(trace.spent)
+
+
+@pytest.mark.parametrize("chart", [frontier_chart, bought_chart, calibration_chart])
+def test_the_dark_chart_is_the_light_one_in_other_colours(summary, chart, monkeypatch):
+    drawn = {}
+
+    def draw_twice(paint, alt, *, height=3.4):
+        drawn["dark"] = _svg(paint, DARK, height)
+        return draw_chart(paint, alt, height=height)
+
+    monkeypatch.setattr("farthing.report.plots.draw_chart", draw_twice)
+    # The names of elements are hashes of what they hold, colours included.
+    got, expected = (
+        re.sub(r"\b[a-z]+[0-9a-f]{10}\b", "name", svg) for svg in (chart(summary).dark, drawn["dark"])
+    )
+    assert DARK.ink in got
+    assert got == expected
 
 
 def test_spends_over_the_budget_are_marked():

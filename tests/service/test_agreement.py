@@ -78,7 +78,7 @@ def test_bulk_predictions_are_those_of_the_model(name: str, fitted: Any, url: st
     assert [made.prediction for made in got] == expected.prediction.tolist()
     assert [made.spent for made in got] == expected.spent.tolist()
     assert [made.acquired for made in got] == [
-        tuple(np.array(problem.names)[bought].tolist()) for bought in expected.acquired
+        tuple(np.array(model.costs_.features)[bought].tolist()) for bought in expected.acquired
     ]
     if expected.probabilities is not None:
         assert [list(made.probabilities.values()) for made in got] == expected.probabilities.tolist()

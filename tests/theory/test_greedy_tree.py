@@ -146,7 +146,7 @@ def optimal_max_cost(X: NDArray[np.float64], y: NDArray[np.int64], costs: list[f
 
 
 @given(binary_problems(), st.sampled_from([("pairs", 2), ("powers", 2), ("powers", 3)]))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=75)
 def test_the_max_cost_is_within_the_bound_of_the_optimum(problem: Any, kind: tuple[str, int]) -> None:
     X, y, costs = problem
     impurity, power = kind

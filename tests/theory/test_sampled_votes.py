@@ -1,4 +1,4 @@
-"""What Reyzin (2011) proves of sampled votes.
+"""What Reyzin (2011) proves of sampled votes, and what holds of free riders.
 
 Statistical tests run over fixed seeds, so they never change their mind; each is a z-test at a significance of
 1e-6, two-sided, which a correct sampler would fail once in a million choices of the seeds.
@@ -171,6 +171,30 @@ def test_the_mean_of_the_draws_is_biased_where_a_budget_ends_them() -> None:
     # Their sum keeps the sign: E[sum] = E[number] * mean.
     taken = model.samples_taken(X, seeds=np.arange(N_SEEDS))
     assert_mean(output * taken / 4.5, 0.5 / 4.5 / (1 - share))
+
+
+@pytest.mark.parametrize("prices", ["random costs", "groups"])
+def test_free_riders_are_unbiased_where_a_budget_ends_the_draws(prices: str) -> None:
+    """On every row, with a constant learner; the mean of draws by weight is not, on the same rows."""
+    stump_votes, sheet = vote(), SHEETS[prices]
+    votes = TreeVotes(
+        np.append(stump_votes.alphas, 4.0), Forest.concat([stump_votes.forest, Forest.constant([1.0], 12)])
+    )
+    budget = 0.35 * sheet.total(sheet.features)
+    free = model_of(votes, sampling="free_rider", budget=budget, costs=sheet)
+    by_weight = model_of(votes, sampling="weight", budget=budget, costs=sheet)
+    n_seeds = 4000
+    seeds, deviations = np.arange(n_seeds), []
+    for row in table()[0][:12]:
+        X, expected = np.tile(row, (n_seeds, 1)), float(full_vote(votes, row[np.newaxis])[0])
+        assert_mean(free.decision_function(X, seeds=seeds), expected)
+        drawn = by_weight.decision_function(X, seeds=seeds)
+        deviations.append((drawn.mean() - expected) / (drawn.std(ddof=1) / np.sqrt(n_seeds)))
+    assert np.abs(deviations).max() > Z
+    spends = free.spend(X, seeds=seeds)
+    assert (spends <= budget * (1 + 1e-12)).all()
+    assert np.array_equal(spends, sheet.total_rows(free.acquired(X, seeds=seeds)))
+    assert free.samples_taken(X, seeds=seeds).std() > 0.3  # a stopping time, not a number
 
 
 @pytest.mark.parametrize("sampling", ["weight", "cost"])

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "boost/adaboost.hpp"
+#include "boost/class_stump_search.hpp"
 #include "boost/stump_learner.hpp"
 #include "boost/stump_search.hpp"
 #include "common/fixed_point.hpp"
@@ -33,7 +34,7 @@ inline void bit_planes_sum_what_histograms_sum() {
             values.data.push_back(random.chance(0.1) ? kNan : static_cast<double>(random.below(1 + i % 4)));
         }
         const BinnedTable table = values.bin();
-        const StumpLearner learner(table, view(std::vector<double>(static_cast<std::size_t>(n_rows), 1.0)), 1);
+        const StumpLearner<StumpSearch> learner(table, view(std::vector<double>(static_cast<std::size_t>(n_rows), 1.0)), 1);
         const FixedPoint fixed = to_fixed_point(view(make_numbers(n_rows, 3)));
         std::vector<std::int64_t> edges(90);
         learner.edges(fixed, edges.data());
@@ -56,7 +57,7 @@ inline void a_tree_votes_with_the_edge_it_claims() {
     const auto labels = make_signs(300, 5);
     const auto weights = make_weights(300, 6);
     for (const index_t depth : {1, 2, 3}) {
-        AdaBoost booster(table, view(labels), view(weights), 2);
+        AdaBoost<StumpSearch> booster(table, view(labels), view(weights), view(weights), 2);
         double sum_of_alphas = 0;
         for (int i = 0; i < 12; ++i) {
             std::vector<double> edges(11);
@@ -72,13 +73,44 @@ inline void a_tree_votes_with_the_edge_it_claims() {
     }
 }
 
+inline void a_tree_of_class_votes_has_the_edge_it_claims() {
+    const index_t n = 200;
+    const index_t k = 3;
+    const BinnedTable table = make_values(n, 8, 7).bin();
+    const auto covers = make_weights(n, 8);
+    Random random(9);
+    std::vector<std::int8_t> labels;
+    std::vector<double> weights;
+    for (index_t i = 0; i < n; ++i) {
+        const auto own = static_cast<index_t>(random.below(k));
+        for (index_t c = 0; c < k; ++c) {
+            labels.push_back(c == own ? 1 : -1);
+            weights.push_back(covers[i] * (c == own ? 0.5 : 0.25));
+        }
+    }
+    for (const index_t depth : {1, 2, 3}) {
+        AdaBoost<ClassStumpSearch> booster(table, view(labels), view(weights), view(covers), 2, k);
+        for (int i = 0; i < 8; ++i) {
+            std::vector<double> edges(9);
+            booster.edges(edges.data());
+            const auto best = std::max_element(edges.begin(), edges.end());
+            std::vector<std::int8_t> votes(static_cast<std::size_t>(n * k));
+            const Tree tree = booster.learner(best - edges.begin() - 1, depth, votes.data());
+            CHECK(static_cast<index_t>(tree.value.size()) == tree.n_nodes() * k);
+            const double edge = booster.edge(votes.data());
+            CHECK(depth == 1 ? edge == *best : edge >= *best);
+            CHECK(booster.add_votes(votes.data()).edge == edge);
+        }
+    }
+}
+
 inline void a_learner_without_error_is_known() {
     const std::vector<double> x{0, 1, 2, 3};
     const Values values{4, 1, x, {0}};
     const BinnedTable table = values.bin();
     const std::vector<std::int8_t> labels{-1, -1, 1, 1};
     const std::vector<double> weights{1, 1, 1, 1};
-    AdaBoost booster(table, view(labels), view(weights), 1);
+    AdaBoost<StumpSearch> booster(table, view(labels), view(weights), view(weights), 1);
     const BoostingRound round = booster.add_round(0, 1);
     CHECK(round.perfect && round.edge == 1.0 && std::fabs(round.alpha - std::log(8.0)) < 1e-9);
 }
@@ -89,7 +121,7 @@ inline void a_learner_that_misses_a_row_of_hardly_any_weight_is_not_perfect() {
     const BinnedTable table = values.bin();
     const std::vector<std::int8_t> labels{-1, -1, 1, 1, 1};
     const std::vector<double> weights{1, 1, 1, 1, 1e-30};
-    AdaBoost booster(table, view(labels), view(weights), 1);
+    AdaBoost<StumpSearch> booster(table, view(labels), view(weights), view(weights), 1);
     const BoostingRound round = booster.add_round(0, 1);
     CHECK(!round.perfect && round.edge == 1.0);
     CHECK(std::fabs(round.alpha - 0.5 * std::log(4e30)) < 1e-9);
@@ -102,6 +134,7 @@ inline void a_learner_that_misses_a_row_of_hardly_any_weight_is_not_perfect() {
 inline void test_adaboost() {
     RUN(bit_planes_sum_what_histograms_sum);
     RUN(a_tree_votes_with_the_edge_it_claims);
+    RUN(a_tree_of_class_votes_has_the_edge_it_claims);
     RUN(a_learner_without_error_is_known);
     RUN(a_learner_that_misses_a_row_of_hardly_any_weight_is_not_perfect);
 }

@@ -47,7 +47,7 @@ inline void a_vote_ends_when_its_sign_is_certain() {
     const std::vector<double> low{-3, -2};
     const std::vector<double> high{1, 2};
     const std::vector<double> nodes(9, 0.0);
-    const CurtailPlan plan{view(order), view(order), view(stump), view(low), view(high), view(nodes), view(nodes)};
+    CurtailPlan plan{view(order), view(order), view(stump), view(low), view(high), view(nodes), view(nodes), {}, {}};
     const Prices prices(2);
     const std::vector<double> x{0, 0, 1, 0, 2, 0, kNan, 5};
     std::vector<double> outputs(4);
@@ -56,6 +56,21 @@ inline void a_vote_ends_when_its_sign_is_certain() {
                       outputs.data(), touched.data(), 2);
     CHECK(outputs == std::vector<double>{3, -3, 1, -2});
     CHECK(touched == std::vector<std::uint64_t>{3, 1, 3, 3});
+
+    std::vector<double> sums(8);
+    trace_votes(forest, plan, Matrix<double>{x.data(), 4, 2, 2, 1}, sums.data(), outputs.data(), 2);
+    CHECK(outputs == std::vector<double>{3, -1, 1, -2});  // all votes: the second row is not cut short
+    CHECK(sums == std::vector<double>{0, 1, 0, -3, 0, -1, 0, 0});
+
+    // After x0, a sum of at most -1, or above 0.5, is enough.
+    const std::vector<double> stop_low{-9, -1};
+    const std::vector<double> stop_high{9, 0.5};
+    plan.stop_low = view(stop_low);
+    plan.stop_high = view(stop_high);
+    predict_curtailed(forest, plan, prices.sheet(), Matrix<double>{x.data(), 4, 2, 2, 1}, Span<const double>{},
+                      outputs.data(), touched.data(), 2);
+    CHECK(outputs == std::vector<double>{1, -3, -1, -2});
+    CHECK(touched == std::vector<std::uint64_t>{1, 1, 1, 3});
 }
 
 inline void test_curtailed_vote() { RUN(a_vote_ends_when_its_sign_is_certain); }

@@ -1,6 +1,7 @@
 // Tests of boost/vote_sampler.hpp.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -103,7 +104,43 @@ inline void a_certain_label_ends_nothing_before_the_first_purchase() {
     CHECK(outputs[0] == 5 && samples[0] == 2 && bought[0] == 4);
 }
 
+inline void free_riders_vote_with_the_weights_of_a_random_sample() {
+    SmallPlan small;
+    small.own = {1, 1, 1};
+    const std::vector<index_t> offsets{0, 1, 2, 3}, none;
+    const std::vector<double> spreads{1, 1, 1}, means{0, 0, 0};
+    VotePlan plan = small.plan();
+    plan.free_rider = true;
+    plan.units.offsets = view(offsets);
+    plan.units.members = view(small.all);
+    plan.units.constants = view(none);
+    plan.units.spreads = view(spreads);
+    plan.units.means = view(means);
+    const std::vector<double> X(12, 1.0);
+    const std::vector<double> budgets{1, 2, 3, 0.5};
+    const std::vector<std::int64_t> seeds{1, 2, 3, 4};
+    std::vector<double> expected;
+    for (const bool additive : {false, true}) {
+        plan.units.single = plan.units.additive = additive;
+        std::vector<double> outputs(4);
+        std::vector<std::uint64_t> bought(4);
+        std::vector<index_t> samples(4);
+        predict_sampled(plan, small.votes(), small.sheet(), Matrix<double>{X.data(), 4, 3, 3, 1}, view(budgets),
+                        view(seeds), outputs.data(), bought.data(), samples.data(), 1);
+        const auto sum = [&](index_t row) {  // of the votes 1, -2 and 4 that were bought
+            return (bought[row] & 1) * 1.0 - (bought[row] >> 1 & 1) * 2.0 + (bought[row] >> 2 & 1) * 4.0;
+        };
+        CHECK(samples[0] == 1 && std::abs(outputs[0] - 3.0 * sum(0)) < 1e-12);
+        CHECK(samples[1] == 2 && std::abs(outputs[1] - 1.5 * sum(1)) < 1e-12);
+        CHECK(samples[2] == 0 && outputs[2] == 3 && bought[2] == 7);
+        CHECK(samples[3] == 0 && outputs[3] == 0 && bought[3] == 0);
+        if (additive) CHECK(outputs == expected);
+        expected = outputs;
+    }
+}
+
 inline void test_vote_sampler() {
+    RUN(free_riders_vote_with_the_weights_of_a_random_sample);
     RUN(a_row_draws_within_its_budget_or_takes_the_full_vote);
     RUN(the_top_of_a_list_is_cut_short_when_the_label_is_certain);
     RUN(a_certain_label_ends_nothing_before_the_first_purchase);

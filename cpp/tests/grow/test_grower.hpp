@@ -302,7 +302,7 @@ inline void drawn_columns_and_cuts_are_retraced_and_repeat() {
         GrowOptions options;
         options.ranking.rule = CostRule::ratio;
         options.max_features = 2;
-        options.max_cuts = 3;
+        options.cuts = {{40, 3}, {10, 5}};
         options.key = key;
         options.n_threads = static_cast<int>(grown.size()) + 1;
         grown.push_back(grow(table, target, prices.sheet(), options, workspace));

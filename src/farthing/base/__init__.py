@@ -12,7 +12,7 @@ from farthing.base.inputs import n_threads
 from farthing.base.links import normalise, row_sums, sigmoid, softmax
 from farthing.base.pareto import pareto
 from farthing.base.point import Point
-from farthing.base.ranker import RankerMixin
+from farthing.base.ranker import RankerMixin, ValidatedRankerMixin
 from farthing.base.registry import default_grid, get, register, registered, trials
 from farthing.base.regressor import ContractRegressor
 from farthing.base.sweep_context import SweepContext
@@ -37,6 +37,7 @@ __all__ = [
     "TrainingSet",
     "TreeModel",
     "ValidatedMixin",
+    "ValidatedRankerMixin",
     "default_grid",
     "documented",
     "get",

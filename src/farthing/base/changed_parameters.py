@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from operator import is_
 from typing import Any, Final
 
@@ -87,9 +88,13 @@ def advice(model: Any, names: list[str]) -> str:
 
 
 def _is_estimator(value: Any) -> bool:
+    return _is_known(value.__class__) and hasattr(value, "get_params") and not isinstance(value, type)
+
+
+@cache
+def _is_known(kind: Any) -> bool:
     # Models of other libraries may change their own parameters in fit, as those of CatBoost do.
-    ours = any(kind.__module__.partition(".")[0] in _KNOWN for kind in type(value).__mro__)
-    return ours and hasattr(value, "get_params") and not isinstance(value, type)
+    return any(base.__module__.partition(".")[0] in _KNOWN for base in kind.__mro__)
 
 
 def _equal(now: Any, before: Any) -> bool:

@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from copy import copy
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, ClassVar, Literal, Self, TypeAlias
 
 import numpy as np
@@ -66,10 +66,10 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     budget_kind: BudgetKind = "mean"
     #: What walks ask for and the ledger lists: columns of the table, or devices that measure several columns.
     asks: ClassVar[Literal["columns", "devices"]] = "columns"
+    #: Parameters that are prices beside ``costs``, such as that of evaluating a tree.
+    price_parameters: tuple[str, ...] = ()
     #: Whether the prediction of a row depends on this row alone; False where the rows of a query are ranked.
     rows_are_independent: ClassVar[bool] = True
-    #: Whether it descends an objective that is not convex, where rounding may change more than last digits.
-    descent_is_approximate: ClassVar[bool] = False
 
     fitted_: FittedModel
     # What the parameters were at the fit; that of the class, for a model from an older pickle, has none.
@@ -94,8 +94,16 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         params: dict[str, Any] = self.get_params(deep=False)
         if params.get("costs") is not None:
             # The fitted sheet, whatever it was given as: a mapping, a Series, a path of a file that may move.
-            params["costs"] = self.fitted_.costs
+            params["costs"] = self.fitted_.costs.without_calls()
         return params
+
+    @classmethod
+    @cache
+    def _get_param_names(cls) -> list[str]:
+        # scikit-learn inspects the signature in each call; get_params, set_params and clone then take longer
+        # than a small fit.
+        names: list[str] = super()._get_param_names()
+        return names
 
     # Learning.
 
@@ -222,6 +230,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         Returns
         -------
         ndarray of bool, shape (n_rows, n_features)
+            In the order of ``costs_.features``. If evaluations have prices, the calls that each row paid for
+            come after the columns.
         """
         return self.raw_outputs(X, budget=budget, seeds=seeds, refused=refused)[1]
 
@@ -276,9 +286,10 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         elif n_rows:
             outputs, acquired = model.outputs(encoded.values, **given)
         else:
-            outputs, acquired = np.empty((0, len(model.prior))), np.empty(encoded.values.shape, np.bool_)
+            outputs = np.empty((0, len(model.prior)))
+            acquired = np.empty((0, len(model.costs.features)), dtype=np.bool_)
         # Blindness: an invalid entry is an error only if a prediction acquired it, which is known only now.
-        encoded.check(acquired)
+        encoded.check(acquired[:, : model.costs.n_columns])
         return model.settle(outputs, acquired), acquired
 
     def _needed(self, refused: Any) -> NDArray[np.bool_]:

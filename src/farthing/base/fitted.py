@@ -85,8 +85,8 @@ class FittedModel(ABC):
         -------
         outputs : ndarray of float64, shape (n_rows, n_outputs)
             Raw outputs; see `settle` for rows that acquired nothing.
-        acquired : ndarray of bool, shape (n_rows, n_features)
-            The features that each row paid for.
+        acquired : ndarray of bool, shape (n_rows, n_features + n_calls)
+            What each row paid for: features, and the calls of the cost sheet, if it has any.
         """
         # The walk is the definition of a prediction. Faster overrides must give the same bits (one truth).
         return walk_rows(self.policy, self.costs, values, len(self.prior), budget=budget, seeds=seeds)
@@ -143,7 +143,7 @@ class FittedModel(ABC):
             As in `outputs`.
         """
         outputs = np.empty((len(values), len(self.prior)))
-        acquired = np.zeros(values.shape, dtype=np.bool_)
+        acquired = np.zeros((len(values), len(self.costs.features)), dtype=np.bool_)
         # A refusal is not merely a missing value: it leaves the budget as it is, and a policy may treat it in
         # a way of its own. So rows with one are walked, and the others are not.
         some = np.asarray(refused.any(axis=1))
@@ -166,8 +166,8 @@ class FittedModel(ABC):
 
     @property
     def ledger_names(self) -> tuple[str, ...]:
-        """Names of what is bought: the columns, or a substitute such as devices."""
-        return self.schema.names
+        """Names of what is bought: the columns, or a substitute such as devices, and then the calls."""
+        return (*self.schema.names, *self.costs.calls)
 
     @property
     def questions(self) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Final, TypeAlias, TypeVar
 
-Grid: TypeAlias = Mapping[str, Any] | Callable[..., Mapping[str, Any]]
+Grid: TypeAlias = Mapping[str, Any] | Callable[..., Mapping[str, Any] | None]
 Method = TypeVar("Method", bound=type)
 
 LAST: Final = 100
@@ -30,7 +30,7 @@ class Entry:
         The estimator's class.
     grid : mapping, callable or None
         Settings that a sweep tries by default: parameter names to lists of values, or a callable that returns
-        such a mapping.
+        such a mapping, or None for no setting.
     auto : mapping, callable or bool
         Settings for a sweep that names no method; True is all of ``grid``, False none.
     rank : int

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base.fitted import FittedModel
-from farthing.trees import Forest, Predictor
-from farthing.walks import ForestPolicy, Policy
+from farthing.trees import Forest, Predictor, Progress
+from farthing.walks import ForestPolicy, PaidTrees, Policy
 
 # Rows that refuse the same columns are predicted together from this number on; fewer are walked, since their
 # trees must be prepared first.
@@ -36,6 +36,8 @@ def ladder(n_rounds: int) -> list[int]:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class TreeModel(FittedModel):
     """A sum over trees: walks visit them in order; array calls use the compiled predictor.
+
+    If the cost sheet has a call, it is the evaluation of all trees.
 
     Parameters
     ----------
@@ -64,6 +66,8 @@ class TreeModel(FittedModel):
 
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
         """Return a policy that walks the trees one after another."""
+        if self.costs.calls:
+            return PaidTrees(self.predictor, [self.forest.n_trees], [self.costs.n_columns])
         return ForestPolicy.of(self.predictor)
 
     def outputs(
@@ -75,12 +79,17 @@ class TreeModel(FittedModel):
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Predict many rows in the compiled core; see `FittedModel.outputs`."""
+        if self.costs.calls:
+            progress = Progress(values, len(self.prior), self.costs, budget=budget, n_threads=n_threads)
+            rows = np.arange(len(values))
+            self.predictor.advance_paid(progress, 0, self.forest.n_trees, rows, self.costs.n_columns)
+            return progress.outputs, progress.acquired
         return self.predictor.predict(values, sheet=self.costs, budget=budget, n_threads=n_threads)
 
     @property
     def passes_all_trees(self) -> bool:
         """Whether a prediction is the sum over all trees, in order, and nothing else."""
-        return type(self).outputs is TreeModel.outputs
+        return type(self).outputs is TreeModel.outputs and not self.costs.calls
 
     def outputs_refused(
         self,
@@ -116,6 +125,8 @@ class TreeModel(FittedModel):
     def check(self) -> None:
         """Raise ValueError if the trees do not fit the table and the outputs."""
         super().check()
+        if self.is_one_sum and len(self.costs.calls) > 1:
+            raise ValueError("the trees of a sum are evaluated in one call")
         if self.forest.n_features != len(self.schema.names):
             raise ValueError(
                 f"the trees have {self.forest.n_features} features, the table has {len(self.schema.names)}"

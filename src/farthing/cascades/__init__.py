@@ -2,7 +2,9 @@
 
 from farthing.cascades.astc import ASTCClassifier, ASTCRegressor
 from farthing.cascades.branching import BranchingCascadeClassifier
-from farthing.cascades.cstc import CSTCClassifier, CSTCRegressor
+from farthing.cascades.cronus import CronusClassifier, CronusRanker
+from farthing.cascades.cstc import CSTCClassifier, CSTCRanker, CSTCRegressor
+from farthing.cascades.dag import DAGClassifier, WeightedGateClassifier
 from farthing.cascades.early_exit import EarlyExitClassifier, EarlyExitRanker, QueryAsk, QueryWalk
 from farthing.cascades.miser_cascade import MiserCascadeClassifier, MiserCascadeRegressor
 
@@ -11,11 +13,16 @@ __all__ = [
     "ASTCRegressor",
     "BranchingCascadeClassifier",
     "CSTCClassifier",
+    "CSTCRanker",
     "CSTCRegressor",
+    "CronusClassifier",
+    "CronusRanker",
+    "DAGClassifier",
     "EarlyExitClassifier",
     "EarlyExitRanker",
     "MiserCascadeClassifier",
     "MiserCascadeRegressor",
     "QueryAsk",
     "QueryWalk",
+    "WeightedGateClassifier",
 ]

@@ -49,8 +49,6 @@ def yield_checks(
           checks of row independence;
         - ``fits_every_row = True`` if it learns until every row is right, so that a class of next to no
           weight is predicted all the same, which scikit-learn's checks of ``class_weight`` do not expect;
-        - ``descent_is_approximate = True`` if it minimises an objective that is not convex, so that a weight
-          of 2 and a row given twice agree only up to the tolerance of the descent;
         - ``asks = "devices"`` if its walks ask devices and not columns. It has ``messages``, and a
           prediction may depend on the messages of devices that send and on no others.
     plain : estimator, optional

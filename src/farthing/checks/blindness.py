@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from farthing.checks.outputs import assert_raises, assert_same, outputs_of
+from farthing.checks.outputs import Outputs, assert_raises, assert_same, outputs_of
 from farthing.checks.problems import Problem
 from farthing.checks.suite import model_check
 from farthing.checks.walking import asks_devices, overwritten
@@ -16,9 +16,9 @@ from farthing.typing import Flags
 
 @model_check("blindness: entries not acquired may be anything")
 def _check_blind(model: Any, problem: Problem) -> None:
-    for budget in problem.budgets():
+    for budget in (None, 0.6 * problem.total, problem.mixed_budgets):
         expected = outputs_of(model, problem.fresh, budget=budget)
-        hidden = ~expected["acquired"]
+        hidden = ~_columns_of(expected, problem)
         # Out of range, another plausible value, and missing; for text an unseen and a seen category.
         for number, text in ((1e6, "unseen"), (-3.5, "ash"), (np.nan, None)):
             X = overwritten(model, problem, hidden, number, text)
@@ -32,21 +32,27 @@ def _check_validates_acquired(model: Any, problem: Problem) -> None:
     if asks_devices(model):
         _check_validates_messages(model, problem, expected["acquired"])
         return
+    acquired = _columns_of(expected, problem)
     X = problem.fresh.astype(object)
     numeric = np.array([column != problem.categorical for column in range(len(problem.names))])
     # Text is no number at all, so a model that validated the entry would have to fail.
-    X[~expected["acquired"] & numeric] = "text"
+    X[~acquired & numeric] = "text"
     try:
         got = outputs_of(model, X)
     except ValueError as error:
         raise AssertionError(f"an entry that is not acquired was validated: {error}") from error
     assert_same(got, expected, "with text in entries not acquired")
-    for row, column in np.argwhere(expected["acquired"] & numeric)[:1]:
+    for row, column in np.argwhere(acquired & numeric)[:1]:
         X = problem.fresh.astype(object)  # one bad entry, so that the error can name no other
         X[row, column] = "text"
         assert_raises(
             ValueError, partial(model.predict, X), "text in a numeric column", problem.names[column]
         )
+
+
+def _columns_of(outputs: Outputs, problem: Problem) -> Flags:
+    """Return what was acquired, without calls, shape (n_rows, n_features)."""
+    return np.asarray(outputs["acquired"][:, : len(problem.names)])
 
 
 def _check_validates_messages(model: Any, problem: Problem, acquired: Flags) -> None:

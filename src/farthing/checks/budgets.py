@@ -37,7 +37,7 @@ def _check_hard_parameter(checked: CheckedEstimator, problem: Problem) -> None:
     for budget in (0.0, 0.25 * problem.total, 0.5 * problem.total):
         model = checked.fit(problem, budget=budget)
         for X in (problem.X, problem.fresh):
-            spent = problem.sheet.total_rows(model.acquired(X))
+            spent = sheet_of(model, problem).total_rows(model.acquired(X))
             assert np.all(within_budget(spent, budget)), f"rows paid up to {spent.max()} of {budget}"
 
 

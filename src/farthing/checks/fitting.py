@@ -74,8 +74,16 @@ def _settings(estimator: Any, problem: Problem, params: dict[str, Any]) -> dict[
 
 
 def sheet_of(model: Any, problem: Problem) -> CostSheet:
-    """Return the prices that the model was given, not those that it reports."""
-    return problem.sheet if "costs" in model.get_params() else CostSheet.uniform(problem.names)
+    """Return the prices that the model was given, not those that it reports, and its calls."""
+    sheet = problem.sheet if "costs" in model.get_params() else CostSheet.uniform(problem.names)
+    reported = getattr(model, "costs_", None)
+    return sheet.with_calls(reported.call_prices()) if isinstance(reported, CostSheet) else sheet
+
+
+def scaled_prices(estimator: Any, factor: float) -> dict[str, float]:
+    """Return the parameters of an estimator that are prices, times a factor."""
+    names = getattr(estimator, "price_parameters", ())
+    return {name: estimator.get_params()[name] * factor for name in names}
 
 
 def budget_parameter(problem: Problem, factor: float = 1.0) -> float:

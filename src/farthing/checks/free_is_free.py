@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 
-from farthing.checks.fitting import CheckedEstimator, budget_parameter, tradeoff_of
+from farthing.checks.fitting import CheckedEstimator, budget_parameter, scaled_prices, tradeoff_of
 from farthing.checks.outputs import assert_same, outputs_of
 from farthing.checks.problems import Problem
 from farthing.checks.suite import estimator_check
@@ -18,11 +18,12 @@ from farthing.errors import BudgetError
 @estimator_check("free is free: with zero costs, budgets and groups are idle", "costs")
 def check_zero_costs(checked: CheckedEstimator, problem: Problem) -> None:
     """Check that nothing is paid, and that neither a budget nor a group changes a bit."""
-    free = checked.fit(problem, costs=problem.free_sheet, budget=None)
+    nothing = scaled_prices(checked.estimator, 0.0)
+    free = checked.fit(problem, costs=problem.free_sheet, budget=None, **nothing)
     expected = outputs_of(free, problem.fresh)
     assert not expected["spend"].any(), "something was paid with zero costs"
     for budget in (None, 0.0, 1.0):
-        model = checked.fit(problem, costs=problem.free_groups, budget=budget)
+        model = checked.fit(problem, costs=problem.free_groups, budget=budget, **nothing)
         assert_same(outputs_of(model, problem.fresh), expected, f"with zero costs and budget={budget}")
         got = outputs_of(model, problem.fresh, budget=0.0)
         assert_same(got, expected, "with zero costs and a budget of zero at prediction")
@@ -31,8 +32,9 @@ def check_zero_costs(checked: CheckedEstimator, problem: Problem) -> None:
 @estimator_check("free is free: a trade-off of zero is zero costs", "costs", "tradeoff", wide=True)
 def check_zero_tradeoff(checked: CheckedEstimator, problem: Problem) -> None:
     """Check that prices without a trade-off give the bits of the model without prices."""
-    without_costs = checked.fit(problem, costs=problem.free_sheet, budget=None)
-    without_tradeoff = checked.fit(problem, budget=None, tradeoff=0.0)
+    nothing = scaled_prices(checked.estimator, 0.0)
+    without_costs = checked.fit(problem, costs=problem.free_sheet, budget=None, **nothing)
+    without_tradeoff = checked.fit(problem, budget=None, tradeoff=0.0, **nothing)
     expected = outputs_of(without_costs, problem.fresh)
     got = outputs_of(without_tradeoff, problem.fresh)
     # Predictions must agree; what they cost cannot, since one of the models has prices.
@@ -58,8 +60,9 @@ def check_scale(checked: CheckedEstimator, problem: Problem) -> None:
             costs=problem.sheet.scaled(s),
             budget=budget_parameter(problem, s) if capped else None,
             **{name: value / s for name, value in setting.items()},
+            **scaled_prices(checked.estimator, s),
         )
-        for cap in problem.budgets():
+        for cap in (None, problem.mixed_budgets):
             expected = outputs_of(model, problem.fresh, budget=cap)
             expected["spend"] = expected["spend"] * s
             got = outputs_of(scaled, problem.fresh, budget=None if cap is None else cap * s)
@@ -69,7 +72,8 @@ def check_scale(checked: CheckedEstimator, problem: Problem) -> None:
 def check_plain(checked: CheckedEstimator, plain: Any) -> None:
     """Compare an estimator whose features cost nothing with a cost-blind model."""
     problem = checked.problems[0]
-    model = checked.fit(problem, costs=problem.free_sheet, budget=None)
+    nothing = scaled_prices(checked.estimator, 0.0)
+    model = checked.fit(problem, costs=problem.free_sheet, budget=None, **nothing)
     twin = clone(plain).fit(problem.X, problem.y)
     got, expected = model.predict(problem.fresh), twin.predict(problem.fresh)
     close = np.array_equal if is_classifier(model) else np.allclose

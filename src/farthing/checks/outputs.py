@@ -35,7 +35,8 @@ def _same_bits(left: Any, right: Any) -> bool:
     left, right = np.asarray(left), np.asarray(right)
     if left.dtype.kind == right.dtype.kind == "f":
         # Bytes, since NaN differs from itself and 0.0 equals -0.0.
-        return bool(left.astype(np.float64).tobytes() == right.astype(np.float64).tobytes())
+        left, right = left.astype(np.float64, copy=False), right.astype(np.float64, copy=False)
+        return bool(left.tobytes() == right.tobytes())
     return bool(np.array_equal(left, right))
 
 

@@ -23,9 +23,6 @@ _ROW_INDEPENDENCE = ("check_methods_subset_invariance",)
 # weight of a leaf, which the check sets; boosters that reweigh rows have no class weights there.
 _LIGHT_CLASSES = ("check_class_weight_classifiers",)
 
-# The check that a weight of 2 is a row given twice, to seven digits.
-_REPEATED_ROWS = ("check_sample_weight_equivalence_on_dense_data",)
-
 
 @estimator_check("scikit-learn: labels may be of any type")
 def _check_labels(checked: CheckedEstimator, problem: Problem) -> None:
@@ -64,8 +61,6 @@ def _check_scikit_learn(checked: CheckedEstimator) -> None:
         expected |= dict.fromkeys(_ROW_INDEPENDENCE, "a row is predicted within its query")
     if getattr(estimator, "fits_every_row", False):
         expected |= dict.fromkeys(_LIGHT_CLASSES, "rows are fitted, however little they weigh")
-    if getattr(estimator, "descent_is_approximate", False):
-        expected |= dict.fromkeys(_REPEATED_ROWS, "a descent that ends before the last digits")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", OneClassWarning)  # one of its checks fits a single class
         warnings.simplefilter("ignore", BudgetWarning)  # on its few rows folds differ much

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from farthing.checks.fitting import sheet_of
 from farthing.checks.outputs import Outputs, assert_same
 from farthing.checks.problems import Problem
 from farthing.typing import Flags
@@ -74,7 +75,7 @@ def assert_decides(walk: Any, model: Any, problem: Problem, outputs: Outputs, ro
     got = {
         "predict": np.array([decision.prediction]),
         "spend": np.array([decision.spent]),
-        "acquired": np.isin(problem.names, decision.acquired)[np.newaxis],
+        "acquired": np.array([[name in decision.acquired for name in sheet_of(model, problem).features]]),
     }
     if "predict_proba" in outputs:
         assert list(decision.probabilities) == model.classes_.tolist(), f"a class is missing {when}"

@@ -38,7 +38,7 @@ def audit(
         frame = for_model(read_table(table, separator), fitted)
         sheet: Any = fitted.costs_
         if costs is not None:
-            sheet = read_costs(costs, list(fitted.fitted_.ledger_names))
+            sheet = read_costs(costs, list(fitted.costs_.features[: fitted.costs_.n_columns]))
         # Models of other libraries have no prices.
         elif model.suffix != ".farthing":
             warn("no price list is given, so every feature costs 1; see --costs")

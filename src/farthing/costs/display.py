@@ -13,8 +13,10 @@ def render(
     groups: Sequence[tuple[str, float] | None],
     n_groups: int,
     unit: str,
+    *,
+    n_calls: int = 0,
 ) -> str:
-    """Return one line per feature: its own cost, and its group with the shared cost.
+    """Return one line per feature: its own cost, and its group with the shared cost; the last are calls.
 
     Examples
     --------
@@ -24,7 +26,8 @@ def render(
     age      1.00
     chol     5.17  blood    2.10
     """
-    title = f"CostSheet: {_count(len(features), 'feature')}"
+    title = f"CostSheet: {_count(len(features) - n_calls, 'feature')}"
+    title += f", {_count(n_calls, 'call')}" if n_calls else ""
     title += f", {_count(n_groups, 'group')}" if n_groups else ""
     title += f", in {_printable(unit)}" if unit else ""
 

@@ -18,8 +18,9 @@ def to_dict(
     *,
     default: float | None = None,
     strict: bool = True,
+    calls: Mapping[str, float] | None = None,
 ) -> dict[str, Any]:
-    """Return the content of a sheet; ``default`` and ``strict`` only if they are set.
+    """Return the content of a sheet; ``default``, ``strict`` and ``calls`` only if they are set.
 
     Examples
     --------
@@ -38,18 +39,19 @@ def to_dict(
         # Sheets of fitted models list every column, so files have neither.
         **({} if default is None else {"default": default}),
         **({} if strict else {"strict": False}),
+        **({"calls": [{"name": name, "cost": cost} for name, cost in calls.items()]} if calls else {}),
     }
 
 
 def from_dict(plain: Any) -> tuple[dict[str, float], dict[str, Group], str, dict[str, Any]]:
-    """Return costs, groups, unit, and ``default`` and ``strict`` if set, from the output of `to_dict`.
+    """Return costs, groups, unit, and ``default``, ``strict`` and ``calls`` if set, from `to_dict`'s output.
 
     Anything else raises `CostError`.
     """
     expected: dict[str, type] = {"features": list, "costs": list, "groups": list, "unit": str}
     optional = {
         name: kind
-        for name, kind in (("default", float), ("strict", bool))
+        for name, kind in (("default", float), ("strict", bool), ("calls", list))
         if isinstance(plain, dict) and name in plain
     }
     plain = validation.fields(plain, {**expected, **optional}, "a stored sheet")
@@ -64,4 +66,10 @@ def from_dict(plain: Any) -> tuple[dict[str, float], dict[str, Group], str, dict
         for name, group in zip(names, plain["groups"], strict=True)
     }
     costs = dict(zip(features, plain["costs"], strict=True))
-    return costs, groups, plain["unit"], {name: plain[name] for name in optional}
+    rest = {name: plain[name] for name in optional}
+    if "calls" in rest:
+        for call in rest["calls"]:
+            validation.fields(call, {"name": str, "cost": float}, "a stored call")
+        called = validation.unique((call["name"] for call in rest["calls"]), "call")
+        rest["calls"] = dict(zip(called, (call["cost"] for call in plain["calls"]), strict=True))
+    return costs, groups, plain["unit"], rest

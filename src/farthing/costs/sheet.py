@@ -41,11 +41,18 @@ class CostSheet:
         The cost of the columns of a table that are not listed. None means that each must be listed.
     strict : bool
         Whether each listed feature must be a column of the table. False ignores those that are not.
+    calls : mapping of str to float, optional
+        What a prediction pays for beside features, such as the evaluation of its trees or a call of an
+        expensive model. Fitted models add them, see `with_calls`; a price list has none.
 
     Attributes
     ----------
     features : tuple of str
-        The names, in the order of the sheet.
+        The names, in the order of the sheet; those of the calls come last.
+    calls : tuple of str
+        The names of the calls.
+    n_columns : int
+        Number of features that are columns of a table, which come before the calls.
     own : ndarray of shape (n_features,), float64, read-only
         The own costs.
     group_names : tuple of str
@@ -86,6 +93,7 @@ class CostSheet:
         "_index",
         "_places",
         "_values",
+        "calls",
         "default",
         "features",
         "group_names",
@@ -104,6 +112,7 @@ class CostSheet:
     unit: str
     default: float | None
     strict: bool
+    calls: tuple[str, ...]
     _index: dict[str, int]
     _groups: Mapping[str, Group]
     # Copies of own, shared and group_of as Python numbers, which add faster than NumPy scalars.
@@ -119,16 +128,19 @@ class CostSheet:
         *,
         default: float | None = None,
         strict: bool = True,
+        calls: Mapping[str, float] | None = None,
     ) -> None:
         if isinstance(costs, CostSheet):
             raise CostError("costs is a CostSheet already; use it as it is")
-        features, values = validation.named_values(costs)
+        columns, values = validation.named_values(costs)
+        called = dict(calls or {})
+        features = validation.unique([*columns, *called])
         own = tuple(
             validation.amount(value, f"the cost of {name!r}")
-            for name, value in zip(features, values, strict=True)
+            for name, value in zip(features, [*values, *called.values()], strict=True)
         )
         index = {name: column for column, name in enumerate(features)}
-        found = as_groups(groups, index)
+        found = as_groups(groups, {name: index[name] for name in columns})
         places = [-1] * len(features)
         for place, group in enumerate(found.values()):
             for member in group.members:
@@ -144,6 +156,7 @@ class CostSheet:
         put("unit", validation.text(unit, "the unit"))
         put("default", None if default is None else validation.amount(default, "the default price"))
         put("strict", validation.flag(strict, "strict"))
+        put("calls", features[len(columns) :])
         put("_index", index)
         put("_groups", MappingProxyType(found))
         put("_values", (own, shared))
@@ -215,7 +228,7 @@ class CostSheet:
         if costs is None:
             return cls.uniform(columns)
         if isinstance(costs, CostSheet):
-            return costs.align(columns)
+            return costs.without_calls().align(columns)  # calls are those of another model
         if isinstance(costs, (str, os.PathLike)):
             return cls.read(costs).align(columns)
         if validation.is_named(costs):
@@ -232,6 +245,47 @@ class CostSheet:
     def groups(self) -> Mapping[str, Group]:
         """The groups by name, their members in the order of the sheet."""
         return self._groups
+
+    @property
+    def n_columns(self) -> int:
+        """Number of features that are columns of a table."""
+        return len(self.features) - len(self.calls)
+
+    def with_calls(self, calls: Mapping[str, float]) -> CostSheet:
+        """Return the sheet with these calls, in place of those that it has.
+
+        A call whose name is that of a column is renamed.
+
+        Examples
+        --------
+        >>> CostSheet([1, 2]).with_calls({"trees": 0.5}).total(["x1", "trees"])
+        2.5
+        """
+        columns = self.features[: self.n_columns]
+        if not calls and not self.calls:
+            return self
+        return CostSheet(
+            dict(zip(columns, self._values[0], strict=False)),
+            self._groups,
+            self.unit,
+            default=self.default,
+            strict=self.strict,
+            calls={_unlike(name, columns): price for name, price in calls.items()},
+        )
+
+    def without_calls(self) -> CostSheet:
+        """Return the sheet of the columns alone."""
+        return self.with_calls({})
+
+    def call_prices(self) -> dict[str, float]:
+        """Return the price of each call.
+
+        Examples
+        --------
+        >>> CostSheet([1, 2], calls={"trees": 0.5}).call_prices()
+        {'trees': 0.5}
+        """
+        return dict(zip(self.calls, self._values[0][self.n_columns :], strict=True))
 
     def total(
         self,
@@ -300,12 +354,14 @@ class CostSheet:
             name: (cost * times, group.members)
             for (name, group), cost in zip(self._groups.items(), shared, strict=True)
         }
+        prices = {name: cost * times for name, cost in zip(self.features, own, strict=True)}
         return CostSheet(
-            {name: cost * times for name, cost in zip(self.features, own, strict=True)},
+            {name: prices[name] for name in self.features[: self.n_columns]},
             groups,
             self.unit,
             default=None if self.default is None else self.default * times,
             strict=self.strict,
+            calls={name: prices[name] for name in self.calls},
         )
 
     def align(self, names: Iterable[str]) -> CostSheet:
@@ -327,11 +383,12 @@ class CostSheet:
         array([5., 1.])
         """
         columns = validation.unique(names, "column")
-        if columns == self.features and self.default is None and self.strict:
+        listed = self.features[: self.n_columns]
+        if columns == listed and self.default is None and self.strict:
             return self
-        prices = dict(zip(self.features, self._values[0], strict=True))
+        prices = dict(zip(listed, self._values[0], strict=False))
         own, groups = align_entries(prices, self._groups, columns, default=self.default, strict=self.strict)
-        return CostSheet(own, groups, self.unit)
+        return CostSheet(own, groups, self.unit, calls=self.call_prices())
 
     def to_dict(self) -> dict[str, Any]:
         """Return the sheet as lists, numbers and strings, for `from_dict`.
@@ -342,7 +399,13 @@ class CostSheet:
         {'features': ['x0'], 'costs': [1.0], 'groups': [], 'unit': 'ms'}
         """
         return plain_data.to_dict(
-            self.features, self._values[0], self._groups, self.unit, default=self.default, strict=self.strict
+            self.features[: self.n_columns],
+            self._values[0][: self.n_columns],
+            self._groups,
+            self.unit,
+            default=self.default,
+            strict=self.strict,
+            calls=self.call_prices(),
         )
 
     @classmethod
@@ -355,7 +418,7 @@ class CostSheet:
         own, _ = self._values
         pairs = [(name, group.cost) for name, group in self._groups.items()]
         groups = [pairs[place] if place >= 0 else None for place in self._places]
-        lines = [render(self.features, own, groups, len(pairs), self.unit)]
+        lines = [render(self.features, own, groups, len(pairs), self.unit, n_calls=len(self.calls))]
         if self.default is not None:
             lines.append(f"(any other column costs {self.default:g})")
         if not self.strict:
@@ -388,7 +451,7 @@ class CostSheet:
 
     def _identity(self) -> tuple[object, ...]:
         matching = self.default, self.strict
-        return self.features, self._values, self._places, self.group_names, self.unit, matching
+        return self.features, self._values, self._places, self.group_names, self.unit, matching, self.calls
 
     def _charge(self, wanted: set[int], owned: set[int]) -> float:
         """Sum the price of columns; the compiled core adds in the same order and gives the same bits."""
@@ -451,6 +514,14 @@ class CostSheet:
 
 CostsLike: TypeAlias = CostSheet | Mapping[str, float] | npt.ArrayLike | os.PathLike[str] | None
 """What `CostSheet.of` accepts, and so every ``costs=``: None means a cost of 1 each, a string is a path."""
+
+
+def _unlike(name: str, columns: Iterable[str]) -> str:
+    """Return the name of a call, changed if a column has the same one."""
+    taken = set(columns)
+    while name in taken:
+        name = f"{name} (call)"
+    return name
 
 
 def _frozen(values: Iterable[float], dtype: type[Any]) -> npt.NDArray[Any]:

@@ -7,7 +7,7 @@ from farthing.forests.budget_prune import (
     greedy_feature_path,
     prune_path,
 )
-from farthing.forests.budget_rf import BudgetForestClassifier, BudgetTreeClassifier
+from farthing.forests.budget_rf import BudgetForestClassifier, BudgetForestRanker, BudgetTreeClassifier
 from farthing.forests.imported import (
     ImportedClassifier,
     ImportedLinearClassifier,
@@ -18,6 +18,7 @@ from farthing.forests.imported import (
 
 __all__ = [
     "BudgetForestClassifier",
+    "BudgetForestRanker",
     "BudgetTreeClassifier",
     "ImportedClassifier",
     "ImportedLinearClassifier",

@@ -335,7 +335,8 @@ def budget_of(budget: Any, sheet: CostSheet) -> float | None:
         found = _SHARE.fullmatch(budget)
         if found is None:
             raise ValueError(f"budget must be a number or a share such as '20%'; got {budget!r}")
-        return check_cap(float(found[1]) / 100 * sheet.total(sheet.features))
+        prices = sheet.without_calls()
+        return check_cap(float(found[1]) / 100 * prices.total(prices.features))
     return check_cap(budget)
 
 

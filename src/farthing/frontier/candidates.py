@@ -101,7 +101,9 @@ def _settings(given: Any, context: SweepContext) -> Iterator[Candidate]:
         name, estimator = type(given).__name__, given
     if not hasattr(estimator, "fit"):
         raise TypeError(f"methods must be names, classes or estimators; got {estimator!r}")
-    for params in _points(grid(context) if callable(grid) else grid):
+    if callable(grid) and (grid := grid(context)) is None:
+        return  # a method may leave itself out
+    for params in _points(grid):
         yield Candidate(name, clone(estimator).set_params(**_given(estimator, params, context)), params)
 
 

@@ -203,7 +203,7 @@ def evaluate(model: Any, rows: SweepRows, costs: CostSheet, cap: float | None) -
     """
     classes = model.classes_ if is_classifier(model) else None
     if hasattr(model, "decide"):
-        ranks = "qid" in inspect.signature(model.decide).parameters and rows.qid is not None
+        ranks = rows.qid is not None and "qid" in inspect.signature(model.decide).parameters
         options = {"qid": rows.qid} if ranks else {}
         decided = model.decide(_table_for(model, rows), budget=cap, **options)
         prediction, probabilities, spend = decided.prediction, decided.probabilities, decided.spent

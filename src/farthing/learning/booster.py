@@ -275,6 +275,8 @@ def n_splitting_trees(forest: Forest) -> int:
     >>> n_splitting_trees(Forest.constant([0.5], n_features=1))
     0
     """
+    if forest.n_trees == 1:  # boosters ask for every tree that they grow
+        return int(forest.n_nodes > 1)
     return int((np.diff(forest.offsets) > 1).sum())
 
 

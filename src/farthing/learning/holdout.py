@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
 from farthing.base import TrainingSet
 
@@ -45,7 +46,22 @@ def hold_out(rows: TrainingSet, fraction: float, draw: Draw) -> tuple[TrainingSe
         what = "rows" if rows.qid is None else "queries"
         raise ValueError(
             f"validation_fraction={fraction} leaves no {what} on one side of {n_units}; "
-            "give more, or validation rows of their own"
+            f"give more than n_samples={len(rows)}, or validation rows of their own"
         )
     held = np.isin(units, draw(n_units, n_held))
     return rows.take(~held), rows.take(held)
+
+
+def hold_out_at_random(
+    rows: TrainingSet, fraction: float, random_state: Any
+) -> tuple[TrainingSet, TrainingSet]:
+    """Split rows, or whole queries, at random; ``random_state`` is as in scikit-learn.
+
+    Examples
+    --------
+    >>> rows = TrainingSet.of(np.arange(4.0)[:, np.newaxis], np.arange(4.0))
+    >>> [len(part) for part in hold_out_at_random(rows, 0.25, random_state=0)]
+    [3, 1]
+    """
+    random = check_random_state(random_state)
+    return hold_out(rows, fraction, lambda n, k: np.sort(random.permutation(n)[:k]))

@@ -51,8 +51,8 @@ class Ledger(Protocol):
         """
         ...
 
-    def feature_budget(self, budget: float, evaluation_cost: float) -> float:
-        """Return what is left of the budget for the features of each row at prediction."""
+    def prediction_budget(self, budget: float, evaluation_cost: float) -> float:
+        """Return the budget of each row at prediction, for its features and the evaluation of the trees."""
         ...
 
 
@@ -124,9 +124,9 @@ class ModelLedger:
         self.owned = grown.owned
         return grown
 
-    def feature_budget(self, budget: float, evaluation_cost: float) -> float:
-        """Return what is left of the budget for the features of each row at prediction."""
-        return max(0.0, budget - evaluation_cost)
+    def prediction_budget(self, budget: float, evaluation_cost: float) -> float:  # noqa: ARG002
+        """Return the budget of each row at prediction: that of the model."""
+        return budget
 
 
 class PerRowLedger:
@@ -188,9 +188,10 @@ class PerRowLedger:
             number=number,
         )
 
-    def feature_budget(self, budget: float, evaluation_cost: float) -> float:  # noqa: ARG002
-        """Return what is left of the budget for the features of each row at prediction: that of training."""
-        return budget if self.cap is None else self.cap
+    def prediction_budget(self, budget: float, evaluation_cost: float) -> float:
+        """Return the budget of each row at prediction: that of training for features, and that of trees."""
+        # Fewer trees than were reserved leave more for features, but trees learned without it.
+        return budget if self.cap is None else self.cap + evaluation_cost
 
 
 def trees_within(budget: float | None, tree_cost: float, most: int, at_once: int) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +71,11 @@ class LinearDesign:
         with_intercept = np.column_stack([np.ones(len(values)), terms])
         moments = (with_intercept * shares[:, np.newaxis]).T @ with_intercept
         return cls(zeros, terms, float(np.linalg.eigvalsh(moments)[-1]))
+
+    @cached_property
+    def by_term(self) -> Floats:
+        """The terms, each one contiguous, shape (n_terms, n_rows)."""
+        return np.ascontiguousarray(self.terms.T)
 
     def scores(self, model: LinearScores) -> Floats:
         """Return the scores of the training rows, shape (n_outputs, n_rows)."""

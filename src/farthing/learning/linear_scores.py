@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from farthing.costs import CostSheet, RowLedger
 from farthing.learning.affordable import affordable
+from farthing.learning.terms import Scorer
 from farthing.store import register_codec
 from farthing.typing import Floats
 from farthing.walks import Policy
@@ -80,6 +81,16 @@ class LinearScores:
         """Number of scores."""
         return len(self.intercept)
 
+    @property
+    def n_terms(self) -> int:
+        """Number of terms."""
+        return len(self.columns)
+
+    @cached_property
+    def reads(self) -> NDArray[np.bool_]:
+        """Which column each term reads, shape (n_terms, n_features)."""
+        return np.asarray(self.columns[:, np.newaxis] == np.arange(self.n_features))
+
     @cached_property
     def used(self) -> NDArray[np.int64]:
         """The columns with a nonzero coefficient, ascending: those that a prediction acquires."""
@@ -100,6 +111,10 @@ class LinearScores:
         return np.column_stack(
             [self.term(number, values[:, column]) for number, column in enumerate(self.columns)]
         )
+
+    def scorer(self, coef: Floats, intercept: Floats) -> Scorer:
+        """Return the scores of the same terms with other coefficients; see `Terms`."""
+        return _LinearScorer(replace(self, coef=coef, intercept=intercept))
 
     def outputs(
         self,
@@ -134,6 +149,16 @@ class LinearScores:
     def policy(self) -> Policy:
         """Return a fresh policy for one row; its output is the scores."""
         return _LinearPolicy(self)
+
+
+class _LinearScorer:
+    """The scores alone; what is refused counts like what is missing, as the mean."""
+
+    def __init__(self, model: LinearScores) -> None:
+        self._model = model
+
+    def __call__(self, values: NDArray[np.floating], refused: frozenset[int] = frozenset()) -> Floats:  # noqa: ARG002
+        return self._model.outputs(values)[0]
 
 
 class _LinearPolicy:

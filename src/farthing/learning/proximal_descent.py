@@ -95,17 +95,20 @@ def _descend(  # noqa: PLR0917 - the arguments of `proximal_descent`
     # coef, intercept and scores are the best point so far; scores are kept to save a matrix product.
     coef, intercept = start.coef, start.intercept
     scores = design.scores(start)
-    best = loss(scores)[0] + penalty.value(coef)
+    best, slope = loss(scores)
+    best += penalty.value(coef)
     # Where the gradient is taken: ahead of the best point by the momentum of the last step.
     ahead = (coef, intercept, scores)
     momentum, plain = 1.0, True
     for _ in range(max_iter):
         check_deadline()
-        _, gradient = loss(ahead[2])
+        # At the best point itself, after the start and each restart, it is known.
+        gradient = slope if ahead[2] is scores else loss(ahead[2])[1]
         new_coef = penalty.prox(ahead[0] - step * (design.terms.T @ gradient.T), step)
         new_intercept = ahead[1] - step * gradient.sum(axis=1)
         new_scores = (design.terms @ new_coef + new_intercept).T
-        reached = loss(new_scores)[0] + penalty.value(new_coef)
+        reached, new_slope = loss(new_scores)
+        reached += penalty.value(new_coef)
         if reached > best:
             if plain:
                 break  # without momentum, a step from the best point can increase by rounding only
@@ -113,13 +116,16 @@ def _descend(  # noqa: PLR0917 - the arguments of `proximal_descent`
             continue
         new_momentum = (1 + np.sqrt(1 + 4 * momentum**2)) / 2
         push = (momentum - 1) / new_momentum
-        ahead = (
-            new_coef + push * (new_coef - coef),
-            new_intercept + push * (new_intercept - intercept),
-            new_scores + push * (new_scores - scores),  # scores are linear, which saves a matrix product
-        )
+        ahead = (new_coef, new_intercept, new_scores)
+        if push > 0:
+            ahead = (
+                new_coef + push * (new_coef - coef),
+                new_intercept + push * (new_intercept - intercept),
+                new_scores + push * (new_scores - scores),  # scores are linear, which saves a matrix product
+            )
         done = best - reached <= tol * abs(best)
-        coef, intercept, scores, best = new_coef, new_intercept, new_scores, reached
+        coef, intercept, scores = new_coef, new_intercept, new_scores
+        best, slope = reached, new_slope
         if done and plain:
             break
         # A small gain with momentum may only mean that it points the wrong way: try once without.

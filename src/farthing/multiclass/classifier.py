@@ -12,7 +12,7 @@ from farthing.base import BudgetedEstimator, ContractClassifier, TrainingSet, re
 from farthing.base.inputs import check_cap
 from farthing.boosting import AdaBoostClassifier, AdaBoostRSClassifier
 from farthing.costs import CostSheet, CostsLike
-from farthing.multiclass.model import OneVsRestModel, checked_model
+from farthing.multiclass.model import OneVsRestModel, checked_model, with_calls_of
 from farthing.table import Schema
 
 
@@ -80,7 +80,9 @@ class OneVsRestClassifier(ContractClassifier):
         models = [clone(template).fit_rows(_against_rest(rows, code)) for code in codes]
         prior = np.concatenate([checked_model(model).prior for model in models])
         cap = budget if template.budget_kind == "hard" else None
-        return OneVsRestModel(**rows.header(prior, cap), models=models)
+        header = rows.header(prior, cap)
+        header["costs"] = with_calls_of(rows.costs, [checked_model(model) for model in models])
+        return OneVsRestModel(**header, models=models)
 
     def _template(self) -> BudgetedEstimator:
         """Return the estimator to fit, with the threads of the wrapper in place of its own."""

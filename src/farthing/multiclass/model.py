@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import BudgetedEstimator, ClassifierModel, TreeModel, normalise
+from farthing.costs import CostSheet
 from farthing.multiclass.policy import OneVsRestPolicy
-from farthing.walks import ForestPolicy
+from farthing.walks import ForestPolicy, PaidTrees
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,7 +39,7 @@ class OneVsRestModel(ClassifierModel):
     def ignore_prices(self) -> bool:
         """Whether every model walks its trees in a fixed order, whatever the row owns."""
         return all(
-            isinstance(model, TreeModel) and isinstance(model.policy(), ForestPolicy)
+            isinstance(model, TreeModel) and isinstance(model.policy(), ForestPolicy | PaidTrees)
             for model in self.binary_models
         )
 
@@ -65,12 +66,14 @@ class OneVsRestModel(ClassifierModel):
         # Without a budget, models that ignore prices do not affect each other: no need to walk.
         if budget is not None or not self.ignore_prices:
             return super().outputs(values, budget=budget, seeds=seeds, n_threads=n_threads)
-        outputs, acquired = [], np.zeros(values.shape, dtype=np.bool_)
+        n_columns, outputs, calls = self.costs.n_columns, [], []
+        acquired = np.zeros((len(values), n_columns), dtype=np.bool_)
         for model in self.binary_models:
             raw, bought = model.outputs(values, seeds=seeds, n_threads=n_threads)
             outputs.append(model.settle(raw, bought))
-            acquired |= bought
-        return np.concatenate(outputs, axis=1), acquired
+            acquired |= bought[:, :n_columns]
+            calls.append(bought[:, n_columns:])
+        return np.concatenate(outputs, axis=1), np.concatenate([acquired, *calls], axis=1)
 
     def check(self) -> None:
         """Raise ValueError if the models do not fit the classes, the table and each other."""
@@ -79,11 +82,13 @@ class OneVsRestModel(ClassifierModel):
         if len(self.models) != n_models:
             raise ValueError(f"{len(self.classes)} classes need {n_models} models; got {len(self.models)}")
         for model in self.binary_models:
-            if model.schema != self.schema or model.costs != self.costs:
+            if model.schema != self.schema or model.costs.without_calls() != self.costs.without_calls():
                 raise ValueError("the columns and costs must be those of each binary model")
             if len(model.classes) != 2:
                 raise ValueError(f"a binary model has two classes; got {len(model.classes)}")
             model.check_probabilities()
+        if self.costs != with_calls_of(self.costs, self.binary_models):
+            raise ValueError("the calls of the cost sheet must be those of the binary models")
         if not np.array_equal(np.concatenate([model.prior for model in self.binary_models]), self.prior):
             raise ValueError("prior must be those of the binary models")
 
@@ -96,9 +101,23 @@ class OneVsRestModel(ClassifierModel):
             start = end
 
 
+def with_calls_of(costs: CostSheet, models: Sequence[ClassifierModel]) -> CostSheet:
+    """Return a cost sheet with the calls of the binary models, in their order."""
+    return costs.with_calls(
+        {
+            f"model {number}: {name}": price
+            for number, model in enumerate(models, start=1)
+            for name, price in model.costs.call_prices().items()
+        }
+    )
+
+
 def checked_model(estimator: object) -> ClassifierModel:
     """Return the fitted model of a classifier over columns; raise TypeError if it is something else."""
     model = getattr(estimator, "fitted_", None)
-    if not isinstance(model, ClassifierModel) or model.ledger_names != model.schema.names:
+    if (
+        not isinstance(model, ClassifierModel)
+        or model.ledger_names[: model.costs.n_columns] != model.schema.names
+    ):
         raise TypeError(f"a {type(estimator).__name__} is not a fitted classifier that buys columns")
     return model

@@ -32,13 +32,21 @@ class OneVsRestPolicy:
         self._outputs: list[Floats] = []
         self._walk: RowWalk | None = None
         self._ledger: RowLedger | None = None
+        # Where the calls of each model begin in the ledger of the row.
+        counts = [len(model.costs.calls) for model in models]
+        self._first_calls = np.cumsum([0, *counts[:-1]]).tolist()
+        self._n_passed = 0  # calls of the current model that the row has paid for
 
     def wants(self, ledger: RowLedger) -> int | None:
         """Return the column that the current model needs next; None after the last one."""
         self._ledger = ledger
         while len(self._outputs) < len(self._models):
             if self._walk is None:
-                self._walk = self._start(ledger)
+                self._walk, self._n_passed = self._start(ledger), 0
+            # A model pays for its calls itself, and the row after it.
+            if self._n_passed < len(made := self._walk.calls_made()):
+                first = ledger.sheet.n_columns + self._first_calls[len(self._outputs)]
+                return int(first + made[self._n_passed])
             if self._walk.column is not None:
                 return self._walk.column
             self._outputs.append(self._settled(self._walk))
@@ -49,6 +57,9 @@ class OneVsRestPolicy:
         """Pass an answer on to the current model."""
         assert self._walk is not None
         assert self._ledger is not None
+        if column >= self._ledger.sheet.n_columns:
+            self._n_passed += 1
+            return
         # A column that is not owned is over the budget of the row.
         if self._ledger.owned[column]:
             self._walk.buy(value)
@@ -70,7 +81,9 @@ class OneVsRestPolicy:
         number = len(self._outputs)
         model, n_left = self._models[number], len(self._models) - number
         cap = None if ledger.budget is None else max(0.0, ledger.budget - ledger.spent) / n_left
-        return RowWalk(model.policy(self._seed), RowLedger(model.costs, cap, ledger.owned))
+        known = np.zeros(len(model.costs.features), dtype=np.bool_)
+        known[: model.costs.n_columns] = ledger.owned[: model.costs.n_columns]
+        return RowWalk(model.policy(self._seed), RowLedger(model.costs, cap, known))
 
     def _settled(self, walk: RowWalk) -> Floats:
         """Return the raw output of the current model; its prior if it looked at nothing."""

@@ -75,8 +75,8 @@ class PipelineBase(BudgetedEstimator):
         names = estimator.get_params(deep=False)
         estimator.set_params(**{k: v for k, v in params.items() if v is not None and k in names})
         model = estimator.fit(PreparedTable.of(outputs[:, columns.kept]), target, sample_weight=rows.weights)
-        header: dict[str, Any] = {"schema": rows.schema, "costs": rows.costs, "columns": columns}
-        return self.model_type(**header, **fields_of(model))
+        header: dict[str, Any] = {"schema": rows.schema, "columns": columns}
+        return self.model_type(**header, **fields_of(model, rows.costs))
 
     def _checked_transformer(self) -> Any:
         if self.transformer is None:
@@ -169,7 +169,9 @@ class PipelineBase(BudgetedEstimator):
         if not given and "costs" in estimator.get_params(deep=False):
             # The model's own prices are those of the outputs.
             estimator.set_params(costs=getattr(self.estimator, "costs", None))
-        return self.variant({"estimator": estimator}, replace(self.fitted_, **fields_of(model)))
+        return self.variant(
+            {"estimator": estimator}, replace(self.fitted_, **fields_of(model, self.fitted_.costs))
+        )
 
 
 def copy_of(estimator: BudgetedEstimator) -> BudgetedEstimator:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import BudgetedEstimator, ClassifierModel, FittedModel, RegressorModel
+from farthing.costs import CostSheet
 from farthing.pipelines.column_map import ColumnMap
 from farthing.pipelines.output_costs import output_costs
 from farthing.pipelines.policy import PipelinePolicy, PipelineQuestions
@@ -76,12 +77,13 @@ class PipelineModel(FittedModel):
             outputs, bought = inner.outputs(encoded.values, **options)
         else:
             outputs, bought = inner.outputs_refused(encoded.values, flags, **options)
-        encoded.check(bought)
-        acquired = self.columns.inputs_of(bought)
+        n_outputs = inner.costs.n_columns
+        encoded.check(bought[:, :n_outputs])
+        acquired = self.columns.inputs_of(bought[:, :n_outputs])
         for (row, column), error in invalid.items():
             if acquired[row, column]:  # an entry that was not bought may be anything
                 raise error
-        return outputs, acquired
+        return outputs, np.concatenate([acquired, bought[:, n_outputs:]], axis=1)
 
     def check(self) -> None:
         """Raise ValueError unless the transformer, the model and the prices fit together."""
@@ -92,8 +94,13 @@ class PipelineModel(FittedModel):
         inner = getattr(self.model, "fitted_", None)
         if not isinstance(inner, FittedModel) or len(inner.schema) != len(self.columns.kept):
             raise ValueError("the model must be fitted on the outputs of the transformer")
-        if inner.ledger_names != inner.schema.names or inner.costs != output_costs(self.costs, self.columns):
+        prices, calls = self.costs.without_calls(), self.costs.call_prices()
+        if inner.ledger_names[: inner.costs.n_columns] != inner.schema.names:
+            raise ValueError("the model must buy the outputs of the transformer")
+        if inner.costs.without_calls() != output_costs(prices, self.columns):
             raise ValueError("the prices of the outputs must be those of their columns")
+        if [*inner.costs.call_prices().values()] != [*calls.values()]:
+            raise ValueError("the calls of the cost sheet must be those of the model")
         if not np.array_equal(inner.prior, self.prior):
             raise ValueError("prior must be that of the model of the outputs")
 
@@ -131,8 +138,17 @@ class PipelineRegressorModel(PipelineModel, RegressorModel):
             raise ValueError("the model must be a regressor")  # noqa: TRY004 - as for the other parts
 
 
-def fields_of(model: BudgetedEstimator) -> dict[str, Any]:
-    """Return the fields of a pipeline's model that are those of the model of the outputs."""
+def fields_of(model: BudgetedEstimator, costs: CostSheet) -> dict[str, Any]:
+    """Return the fields of a pipeline's model that follow from the model of the outputs.
+
+    Parameters
+    ----------
+    model : estimator
+        The model of the outputs, fitted.
+    costs : CostSheet
+        The prices of the inputs.
+    """
     inner = model.fitted_
     fields: dict[str, Any] = {"prior": inner.prior, "budget": inner.budget, "model": model}
+    fields["costs"] = costs.with_calls(inner.costs.call_prices())
     return {**fields, "classes": inner.classes} if isinstance(inner, ClassifierModel) else fields

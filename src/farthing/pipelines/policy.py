@@ -32,18 +32,27 @@ class PipelinePolicy:
         self._model = model
         self._policy = model.policy(seed)
         self._walk: RowWalk | None = None
+        self._n_inputs = len(columns.schema)
+        self._n_passed = 0  # calls of the model that the row has paid for
 
     def wants(self, ledger: RowLedger) -> int | None:
-        """Return the input of the output that the model needs next."""
+        """Return the input of the output that the model needs next, or a call that it has made."""
         if self._walk is None:
-            known = np.array(ledger.owned)[self._columns.sources]
-            self._walk = RowWalk(self._policy, RowLedger(self._model.costs, ledger.budget, known))
+            costs = self._model.costs
+            known = np.zeros(len(costs.features), dtype=np.bool_)
+            known[: costs.n_columns] = np.array(ledger.owned)[self._columns.sources]
+            self._walk = RowWalk(self._policy, RowLedger(costs, ledger.budget, known))
+        if self._n_passed < len(made := self._walk.calls_made()):
+            return self._n_inputs + made[self._n_passed]
         output = self._walk.column
         return None if output is None else int(self._columns.sources[output])
 
     def hear(self, column: int, value: Any) -> None:
         """Take the encoded outputs of an input, a tuple, or NaN if it is over the budget."""
         assert self._walk is not None
+        if column >= self._n_inputs:
+            self._n_passed += 1
+            return
         assert self._walk.column is not None
         if isinstance(value, tuple):
             place = self._columns.outputs_of[column].index(self._walk.column)

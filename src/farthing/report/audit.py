@@ -14,7 +14,7 @@ from farthing.base.inputs import check_caps, check_weights
 from farthing.costs import CostSheet, CostsLike
 from farthing.forests import from_model
 from farthing.table import encode
-from farthing.trees import Predictor
+from farthing.trees import Predictor, Progress
 
 # Headings of the text table, where they differ from the names of the columns.
 _WORDS: Final = {
@@ -172,7 +172,9 @@ def audit(
     if not isinstance(model, BudgetedEstimator):
         model = from_model(model)
     # Other prices change the account, not the model: it still buys as its own prices made it learn to.
-    sheet = model.fitted_.costs if costs is None else CostSheet.of(costs, model.fitted_.ledger_names)
+    sheet = own = model.fitted_.costs
+    if costs is not None:
+        sheet = CostSheet.of(costs, own.features[: own.n_columns]).with_calls(own.call_prices())
     acquired = model.acquired(X)
     spent = sheet.total_rows(acquired)
     uses = _uses(model, X, acquired, n_threads(n_jobs))
@@ -208,7 +210,9 @@ def _uses(model: BudgetedEstimator, X: Any, acquired: NDArray[np.bool_], threads
     forest = fitted.forest
     # Under a budget, what one tree buys leaves less for the next, so all trees are counted in one pass.
     parts = [forest] if budget is not None else [forest.trees(t, t + 1) for t in range(forest.n_trees)]
-    total = np.zeros(acquired.shape)
+    # A call is made once.
+    total = acquired.astype(np.float64)
+    total[:, : forest.n_features] = 0.0
     for part in parts:
         # The same tree with the number of tests above each node in place of its value.
         counter = replace(
@@ -217,7 +221,15 @@ def _uses(model: BudgetedEstimator, X: Any, acquired: NDArray[np.bool_], threads
             target=np.zeros(part.n_trees, dtype=np.int64),
             value=part.tests(),
         )
-        total += Predictor(counter).predict(values, sheet=fitted.costs, budget=budget, n_threads=threads)[0]
+        ready = Predictor(counter)
+        if budget is not None and fitted.costs.calls:
+            progress = Progress(values, counter.n_outputs, fitted.costs, budget=budget, n_threads=threads)
+            rows, call = np.arange(len(values)), fitted.costs.n_columns
+            ready.advance_paid(progress, 0, counter.n_trees, rows, call)
+            counts = progress.outputs
+        else:
+            counts, _ = ready.predict(values, sheet=fitted.costs, budget=budget, n_threads=threads)
+        total[:, : forest.n_features] += counts
     # A test that the budget refused has no value behind it, so it does not count as a use.
     return np.where(acquired, total, 0.0)
 

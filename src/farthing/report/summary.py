@@ -229,7 +229,7 @@ def _account(
         unit=sheet.unit or "",
         score_name=frontier.score_name,
         n_rows=n_rows,
-        n_features=len(sheet.features),
+        n_features=sheet.n_columns,
         weight=total,
         budget=_asked(model),
         kind=model.budget_kind,
@@ -337,16 +337,26 @@ def _traces(model: BudgetedBase, X: Any, y: NDArray[Any]) -> tuple[WalkTrace, ..
 
 def _trace(title: str, model: BudgetedBase, X: Any, row: int, truth: Any) -> WalkTrace:
     record = _safe_indexing(X, [row])
-    names = model.costs_.features
+    sheet = model.costs_
+    names = sheet.features[: sheet.n_columns]
     values = record.to_numpy()[0] if hasattr(record, "to_numpy") else np.asarray(record)[0]
     answers = dict(zip(names, values, strict=True))
     walk = model.walk()
     prior = _prediction(walk.decision)
-    steps = []
+    steps: list[Step] = []
+    made: set[str] = set()
     while (ask := walk.ask) is not None:
+        before = walk.spent
         walk.tell(answers[ask.feature])
-        answer = answers[ask.feature]
-        steps.append(Step(ask.feature, _answer(answer), ask.price, walk.spent, _prediction(walk.decision)))
+        decision, answer = walk.decision, _answer(answers[ask.feature])
+        # Calls follow the answer that made them due.
+        new = [name for name in decision.acquired if name in sheet.calls and name not in made]
+        made.update(new)
+        entries = [(ask.feature, answer, ask.price), *((name, "", sheet.price(name)) for name in new)]
+        for name, text, price in entries:
+            before += price
+            spent = walk.spent if name == entries[-1][0] else before
+            steps.append(Step(name, text, price, spent, _prediction(decision)))
     decision = walk.decision
     return WalkTrace(title, prior, tuple(steps), _label(decision.prediction), _label(truth), decision.spent)
 

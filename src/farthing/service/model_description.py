@@ -56,6 +56,7 @@ def describe(model: BudgetedEstimator) -> dict[str, Any]:
             {"name": name, "cost": group.cost, "members": list(group.members)}
             for name, group in sheet.groups.items()
         ],
+        "calls": [{"name": name, "cost": cost} for name, cost in sheet.call_prices().items()],
         "frontier": frontier_point(model),
     }
 

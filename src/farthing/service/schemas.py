@@ -129,6 +129,13 @@ class SharedCost(Answer):
     members: list[str]
 
 
+class CallPrice(Answer):
+    """What a prediction pays for beside features."""
+
+    name: str
+    cost: float
+
+
 class ModelSummary(Answer):
     """A model in the list of models."""
 
@@ -157,6 +164,7 @@ class ModelInfo(ModelSummary):
     classes: list[Label] | None = Field(description="The labels; null for a regressor.")
     features: list[Feature]
     groups: list[SharedCost]
+    calls: list[CallPrice] = Field(description="What is paid beside features, such as evaluations of trees.")
     frontier: dict[str, Any] | None = Field(
         description="The point of the frontier at which the model was chosen: spend, score, and more."
     )

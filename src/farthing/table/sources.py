@@ -25,8 +25,11 @@ class RawColumn(Protocol):
     no model can learn from).
     """
 
-    dtype: str
     store: Store
+
+    @property
+    def dtype(self) -> str:
+        """The name of the dtype, for messages."""
 
     def floats(self) -> NDArray[np.floating[Any]]:
         """Return the values, NaN where missing. Only for "numbers"."""
@@ -91,7 +94,7 @@ def open_source(X: Any, estimator: str, min_rows: int = 1) -> Source:
 
 def _check_array(X: Any, estimator: str, min_rows: int) -> NDArray[Any]:
     """Let scikit-learn convert anything but a frame to a two-dimensional array, with its own messages."""
-    if type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biuf":
+    if type(X) is np.ndarray and X.ndim == 2 and X.size > 0 and X.dtype.kind in "biufO":
         return X  # nothing to check; for a single row the check would cost more than the prediction
     # np.asarray would drop the mask and expose the values under it.
     if isinstance(X, np.ma.MaskedArray):
@@ -166,8 +169,12 @@ class ArrayColumn:
 
     def __init__(self, array: NDArray[Any]) -> None:
         self.array = array
-        self.dtype = str(array.dtype)
         self.store = _store_of_kind(array.dtype.kind)
+
+    @property
+    def dtype(self) -> str:
+        """The name of the dtype, for messages; NumPy takes long to make it."""
+        return str(self.array.dtype)
 
     def floats(self) -> NDArray[np.floating[Any]]:
         """Return the values as floats."""

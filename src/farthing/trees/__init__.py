@@ -1,5 +1,6 @@
 """Trees as flat node arrays: growing on binned tables with prices, prediction, pruning, import."""
 
+from farthing.trees.cut_rules import MaxCuts, cut_rules
 from farthing.trees.foreign import CodeSets, ForeignTable, ForeignTree, foreign_forest
 from farthing.trees.forest import Forest
 from farthing.trees.grow import CostRule, Grower, Grown, Impurity, LedgerKind
@@ -20,9 +21,11 @@ __all__ = [
     "Imported",
     "Impurity",
     "LedgerKind",
+    "MaxCuts",
     "Predictor",
     "Progress",
     "RowLedgers",
+    "cut_rules",
     "foreign_forest",
     "pruned",
     "read_treelite",

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Final, Self
 
 import numpy as np
@@ -41,6 +41,14 @@ from farthing.trees.validation import MOST_COLUMNS, validate
 # The target of a single tree that adds to the first output.
 _FIRST_OUTPUT: Final = np.zeros(1, dtype=np.int64)
 _FIRST_OUTPUT.flags.writeable = False
+
+
+@lru_cache(maxsize=1024)
+def _target(output: int, n_trees: int) -> NDArray[np.int64]:
+    """Return the target of trees that all add to one output; read-only, and shared by them."""
+    target = np.full(n_trees, output, dtype=np.int64)
+    target.flags.writeable = False
+    return target
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -244,12 +252,10 @@ class Forest:
         """
         if not 0 <= output <= n_outputs - self.width:
             raise ValueError(f"output must lie between 0 and {n_outputs - self.width}; got {output}")
-        target = np.full(self.n_trees, output, dtype=np.int64)
-        target.flags.writeable = False
         # Not `replace`, which checks all arrays again: boosters move tens of thousands of small trees.
         moved = object.__new__(type(self))
-        scalars = {"n_features": self.n_features, "comparator": self.comparator, "dtype": self.dtype}
-        moved.__dict__.update(self.arrays(), **scalars, target=target, n_outputs=n_outputs)
+        moved.__dict__.update(self.__dict__, target=_target(output, self.n_trees), n_outputs=n_outputs)
+        moved.__dict__.pop("compiled", None)  # the only cached value that depends on the outputs
         return moved
 
     def trees(self, begin: int, end: int) -> Self:

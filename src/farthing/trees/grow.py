@@ -14,6 +14,7 @@ from farthing._core import TreeGrower
 from farthing.costs import CostSheet
 from farthing.deadline import check_deadline
 from farthing.table import Bins
+from farthing.trees.cut_rules import MaxCuts, cut_rules
 from farthing.trees.forest import Forest
 from farthing.trees.ledgers import RowLedgers
 
@@ -204,11 +205,12 @@ class Grower:
         impurity: Impurity | Callable[[NDArray[np.float64]], float] = "entropy",
         alpha: float = 0.0,
         power: float = 2.0,
+        min_impurity: float = 0.0,
         owned: NDArray[np.uint8] | None = None,
         rows: NDArray[np.int64] | None = None,
         columns: NDArray[np.int64] | None = None,
         max_features: int | None = None,
-        max_cuts: int | None = None,
+        max_cuts: MaxCuts = None,
         cuts_above: float = 0.0,
         seed: int = 0,
         stream: int = 0,
@@ -233,16 +235,21 @@ class Grower:
             a non-negative number, 0 for a node that is not to be split; its gain is minimax, too.
         alpha, power : float
             See above.
+        min_impurity : float
+            A node whose impurity is at most this is not split; entropy (in nats) and Gini count times the
+            weight of the node.
         owned, rows, columns
             As in `gradient`.
         max_features : int, optional
             Number of columns sampled for the split of each node; if none of them has a split that is worth
             its price, the others follow one by one. Needs the row ledger.
-        max_cuts : int, optional
+        max_cuts : int, sequence of (weight, cuts) or None
             Number of thresholds of a numeric column tried in a node, sampled with replacement among the bins
-            between its lowest and highest value there; None means all. Needs the row ledger.
+            between its lowest and highest value there; by the weight of the node, see `cut_rules`; None means
+            all. Needs the row ledger.
         cuts_above : float
-            ``max_cuts`` applies to nodes of more weight than this; lighter ones try all thresholds.
+            A single number of ``max_cuts`` applies to nodes of more weight than this; lighter ones try all
+            thresholds.
         seed, stream : int
             Key of this sampling; that of a node is a pure function of the key and its position in the tree.
             ``stream`` is the number of trees before this one in its forest; see `Grower` on missing values.
@@ -260,15 +267,52 @@ class Grower:
                 impurity=impurity,
                 alpha=alpha,
                 power=power,
+                min_impurity=min_impurity,
                 columns=columns,
                 rows=rows,
                 owned=owned,
                 max_features=max_features,
-                max_cuts=max_cuts,
-                cuts_above=cuts_above,
+                cuts=cut_rules(max_cuts, cuts_above),
                 seed=seed,
                 stream=stream,
             )
+        )
+
+    def votes(
+        self,
+        signed_weights: NDArray[np.float64],
+        n_outputs: int = 1,
+        *,
+        tradeoff: float = 0.0,
+        owned: NDArray[np.uint8] | None = None,
+        budget: float | None = None,
+    ) -> Grown:
+        """Grow a tree on labels of -1 and +1; a node's value is its mean label for each output.
+
+        The gain of a split is the increase of the sum over the sides and outputs of S^2 / W, where S is the
+        sum of the signed weights and W that of their sizes; with weights that sum to 1 it is at most 1. A
+        missing value that no training row of a node had ends the descent there.
+
+        Parameters
+        ----------
+        signed_weights : ndarray of float64, shape (n_rows * n_outputs,)
+            Weight times label, row by row.
+        n_outputs : int
+            Labels per row.
+        tradeoff : float
+            Factor of the price in the penalty, in place of the grower's own.
+        owned : ndarray of uint8, shape (n_features,), optional
+            Features that the model owns already, under the model ledger.
+        budget : float, optional
+            A hard budget for this tree in place of the grower's own.
+
+        Returns
+        -------
+        Grown
+        """
+        check_deadline()
+        return self._grown(
+            *self._core.votes(signed_weights, n_outputs, tradeoff=tradeoff, owned=owned, budget=budget)
         )
 
     def _grown(self, fields: dict[str, Any], leaves: NDArray[np.int64], owned: NDArray[np.uint8]) -> Grown:

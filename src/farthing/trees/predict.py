@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import Predictor as CompiledPredictor
-from farthing.costs import CostSheet
+from farthing.costs import CostSheet, within_budget
 from farthing.table.bins import plain
 from farthing.trees.forest import Forest
 from farthing.trees.node_arrays import MISSING_LEFT, MISSING_RIGHT, MISSING_STAY
@@ -52,6 +52,7 @@ class Predictor:
         self.single_sums = single_sums
         self.scores = forest.value if scores is None else np.ascontiguousarray(scores, dtype=np.float64)
         self._cached_without = lru_cache(maxsize=_KEPT_REFUSALS)(self._make_without)
+        self._cached_room = lru_cache(maxsize=1)(self._make_room)
 
     @cached_property
     def core(self) -> CompiledPredictor:
@@ -159,13 +160,64 @@ class Predictor:
             Columns that these rows refuse; their values must be NaN.
         """
         leg = (progress.values, begin, end, rows, progress.outputs, progress.touched)
-        core = self.without(refused).core
+        core = self.without(refused).with_room(len(progress.sheet.calls)).core
         if progress.budget is None:
             core.advance(*leg, progress.n_threads)
         else:
             sheet = progress.sheet
             prices = (sheet.own, sheet.shared, sheet.group_of)
             core.advance_within(*leg, progress.refused, progress.budget, *prices, progress.n_threads)
+
+    def advance_paid(
+        self,
+        progress: Progress,
+        begin: int,
+        end: int,
+        rows: NDArray[np.int64],
+        call: int,
+    ) -> NDArray[np.int64]:
+        """Send rows down a block of trees whose evaluation is a call; see `farthing.walks.PaidTrees`.
+
+        Parameters
+        ----------
+        progress : Progress
+            State of the rows; it is updated in place.
+        begin, end : int
+            The trees of the block.
+        rows : ndarray of int64, shape (n_rows_left,)
+            Ascending indices of the rows that continue.
+        call : int
+            The place of the call in the cost sheet.
+
+        Returns
+        -------
+        ndarray of int64
+            The rows that could pay. The others own something, but too little is left of their budget.
+        """
+        owned = progress.acquired_by(rows)
+        looked = np.asarray(owned.any(axis=1))
+        owned[:, call] = True
+        if progress.budget is not None:
+            due = progress.sheet.total_rows(owned)
+            pays = within_budget(due, progress.budget[rows]) | ~looked
+            rows, looked = rows[pays], looked[pays]
+        # A row that owns nothing must be able to pay for the call beside its first column.
+        progress.mark(call, rows, owned=True)
+        self.advance(progress, begin, end, rows)
+        blind = rows[~looked]
+        blind = blind[progress.acquired_by(blind).sum(axis=1) == 1]
+        progress.mark(call, blind, owned=False)
+        return rows
+
+    def with_room(self, n_calls: int) -> Predictor:
+        """Return the same trees for tables that have a column for each call."""
+        return self._cached_room(n_calls) if n_calls else self
+
+    def _make_room(self, n_calls: int) -> Predictor:
+        forest = self.forest
+        widths = np.concatenate([forest.category_widths, np.zeros(n_calls, dtype=np.int64)])
+        wider = replace(forest, n_features=forest.n_features + n_calls, category_widths=widths)
+        return Predictor(wider, self.scores, single_sums=self.single_sums)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # The compiled object does not pickle; it is built again from the arrays.

@@ -23,7 +23,7 @@ class Progress:
     n_outputs : int
         Columns of the raw output.
     sheet : CostSheet
-        The prices, in the order of the columns.
+        The prices, in the order of the columns; calls, if it has any, are bought by `Predictor.advance_paid`.
     budget : ndarray of float64, shape (n_rows,), optional
         Hard budget of each row: a feature that would exceed it is refused for good and counts as missing.
     n_threads : int
@@ -61,8 +61,10 @@ class Progress:
         budget: NDArray[np.float64] | None = None,
         n_threads: int = 1,
     ) -> None:
-        n_rows, n_features = values.shape
-        self.values = plain(values)
+        n_rows, n_features = len(values), len(sheet.features)
+        # The compiled core accounts for columns. A call is one that no tree tests.
+        unread = np.full((n_rows, len(sheet.calls)), np.nan, dtype=values.dtype)
+        self.values = plain(np.concatenate([values, unread], axis=1) if sheet.calls else values)
         self.sheet = sheet
         self.budget = budget
         self.n_threads = n_threads
@@ -72,8 +74,14 @@ class Progress:
 
     @property
     def acquired(self) -> NDArray[np.bool_]:
-        """The features that each row has paid for so far, shape (n_rows, n_features)."""
+        """What each row has paid for so far, calls included, shape (n_rows, n_features)."""
         return unpack(self.touched, self.values.shape[1])
+
+    def mark(self, feature: int, rows: NDArray[np.int64], *, owned: bool) -> None:
+        """Enter that rows have a feature or a call, or that they do not."""
+        word, bit = divmod(feature, 64)
+        flag = np.uint64(1) << np.uint64(bit)
+        self.touched[rows, word] = self.touched[rows, word] & ~flag | (flag if owned else np.uint64(0))
 
     def acquired_by(self, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Return the features that some rows have paid for so far, shape (len(rows), n_features)."""

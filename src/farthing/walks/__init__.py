@@ -3,6 +3,7 @@
 from farthing.walks.consult import AsyncSource, AsyncWalkable, Source, Steps, Walkable, aconsult, consult
 from farthing.walks.decision import REFUSED, Ask, Decision, Decisions, Refusal
 from farthing.walks.forest_policy import ForestPolicy
+from farthing.walks.paid_trees import PaidTrees
 from farthing.walks.policy import Policy, pass_refusal
 from farthing.walks.row_walk import RowWalk
 from farthing.walks.table_walk import walk_rows, walk_to_end
@@ -17,6 +18,7 @@ __all__ = [
     "Decision",
     "Decisions",
     "ForestPolicy",
+    "PaidTrees",
     "Policy",
     "Refusal",
     "RowWalk",

@@ -22,7 +22,7 @@ class Policy(Protocol):
     """
 
     def wants(self, ledger: RowLedger) -> int | None:
-        """Return the column needed next, or None when the prediction is finished.
+        """Return the column, or the call, needed next; None when the prediction is finished.
 
         Parameters
         ----------

@@ -21,7 +21,7 @@ def purchase_order(
     *,
     budget: float | None = None,
 ) -> Iterator[list[str]]:
-    """Walk rows again, and yield what each bought, in the order of purchase.
+    """Walk rows again, and yield what each bought, in the order of purchase; calls come last.
 
     Parameters
     ----------
@@ -42,13 +42,14 @@ def purchase_order(
         The features of a row.
     """
     for entries, bought in zip(values, acquired, strict=True):
-        columns = np.flatnonzero(bought)
+        columns = np.flatnonzero(bought[: sheet.n_columns])
         # A single purchase needs no walk.
         order = columns.tolist()
         if len(columns) > 1:
             answers = {int(column): float(entries[column]) for column in columns}
             order = _walked(RowWalk(policy_of(None), RowLedger(sheet, budget)), answers)
-        yield [sheet.features[column] for column in order]
+        calls = np.flatnonzero(bought[sheet.n_columns :]) + sheet.n_columns
+        yield [sheet.features[column] for column in (*order, *calls.tolist())]
 
 
 def _walked(walk: RowWalk, answers: dict[int, float]) -> list[int]:

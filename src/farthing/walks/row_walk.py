@@ -17,6 +17,8 @@ class RowWalk:
 
     A column wanted again gets the same answer without a question. A column over the budget is refused without
     a question: it is missing, as it is in training under a budget. So every question is new and affordable.
+    A call, such as the evaluation of trees, needs no answer from outside: it is bought if the budget allows,
+    and the policy hears 1, else NaN, and the call is not made.
 
     Parameters
     ----------
@@ -32,7 +34,7 @@ class RowWalk:
     column : int or None
         The column asked for; None at the end.
     looked : ndarray of bool, shape (n_features,)
-        The columns that the prediction depends on: those bought, and known ones that the policy wanted.
+        What the prediction depends on: columns and calls bought, and known columns that the policy wanted.
     """
 
     def __init__(self, policy: Policy, ledger: RowLedger, known: Mapping[int, Any] | None = None) -> None:
@@ -40,6 +42,7 @@ class RowWalk:
         self.ledger = ledger
         self.column: int | None = None
         self.looked: Flags = np.zeros(len(ledger.sheet.features), dtype=np.bool_)
+        self._n_columns = ledger.sheet.n_columns
         self._known = frozenset(known or ())
         self._answers: dict[int, Any] = dict(known or {})
         self._refused: set[int] = set()
@@ -106,6 +109,10 @@ class RowWalk:
         if self.column is None:
             self._advance()
 
+    def calls_made(self) -> list[int]:
+        """Return the calls that were bought so far, counted from the first call of the sheet."""
+        return np.flatnonzero(self.ledger.bought[self._n_columns :]).tolist()
+
     def output(self) -> Floats:
         """Return the policy's raw output so far, shape (n_outputs,)."""
         return self.policy.output()
@@ -132,10 +139,15 @@ class RowWalk:
         while (column := self.policy.wants(self.ledger)) is not None:
             if column not in self._answers:
                 if self.ledger.affords(column):
-                    break
-                # Refused for good: a column that is too expensive now is never asked again, even if the
-                # purchase of another member of its group lowers its price.
-                self._answers[column] = np.nan
+                    if column < self._n_columns:
+                        break
+                    self.ledger.buy(column)
+                    self.looked[column] = True
+                    self._answers[column] = 1.0
+                else:
+                    # Refused for good: a column that is too expensive now is never asked again, even if the
+                    # purchase of another member of its group lowers its price.
+                    self._answers[column] = np.nan
             elif column in self._known:
                 self.looked[column] = True
             self._pass_on(column)

@@ -47,10 +47,10 @@ def walk_rows(
     outputs : ndarray of float64, shape (n_rows, n_outputs)
         Raw outputs.
     acquired : ndarray of bool, shape (n_rows, n_features)
-        The features that each row paid for.
+        What each row paid for: features, and then calls, if the sheet has any.
     """
     outputs = np.empty((len(values), n_outputs))
-    acquired = np.empty(values.shape, dtype=np.bool_)
+    acquired = np.empty((len(values), len(sheet.features)), dtype=np.bool_)
     for row, entries in enumerate(values):
         policy = policy_of(None if seeds is None else int(seeds[row]))
         # A policy sees only the entries it asked for, so blindness holds by construction.

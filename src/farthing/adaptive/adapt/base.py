@@ -13,6 +13,7 @@ from scipy.special import expit
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from farthing.adaptive.adapt.call_prices import with_expensive_calls
 from farthing.adaptive.adapt.expensive_model import ExpensiveModel, answering
 from farthing.adaptive.adapt.expensive_trainer import ExpensiveModelTrainer, TrainedExpensiveModel
 from farthing.adaptive.adapt.gate_cut import GateCut
@@ -22,7 +23,7 @@ from farthing.adaptive.adapt.objective import Problem
 from farthing.adaptive.unlabelled_validation import UnlabelledValidationMixin
 from farthing.base import ContractClassifier, TrainingSet
 from farthing.base.inputs import check_cap
-from farthing.base.parameters import FRACTION, SHARE, at_least
+from farthing.base.parameters import FRACTION, NON_NEGATIVE, SHARE, at_least
 from farthing.costs import CostsLike
 from farthing.errors import BudgetError
 from farthing.learning.folds import held_out_of_each_class
@@ -36,6 +37,7 @@ TOLERANCE: Final = 1e-5
 
 ADAPT_CONSTRAINTS: Final[dict[str, Any]] = {
     "n_folds": [at_least(2), None],
+    "call_cost": [NON_NEGATIVE],
     "send_share": [SHARE, None],
     "validation_fraction": [FRACTION],
 }
@@ -49,6 +51,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
     """
 
     model_type = AdaptModel
+    price_parameters = ("call_cost",)
     #: Whether learning needs the out-of-fold probabilities of the expensive model.
     needs_expensive_proba: ClassVar[bool] = True
 
@@ -58,6 +61,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
     expensive_features: Any
     n_folds: int | None
     costs: CostsLike
+    call_cost: float
     budget: float | None
     send_share: float | None
     validation_fraction: float
@@ -82,7 +86,7 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
         rng = check_random_state(self.random_state)
         header = rows.header()
         # Where nothing costs anything, no budget binds.
-        binds = budget is not None and rows.costs.total(rows.costs.features) > 0
+        binds = budget is not None and (rows.costs.total(rows.costs.features) > 0 or self.call_cost > 0)
         # Gate scores of training rows are fitted to them, so a threshold that keeps a budget or a share there
         # need not keep it on new rows. It is set on held-out rows.
         held_out = validation
@@ -100,11 +104,12 @@ class AdaptClassifier(UnlabelledValidationMixin, ContractClassifier):
                 rows, held_out = rows.take(~held), rows.take(held)
         problem = Problem(rows.target, rows.weights, own_log_proba, rows.n_classes, cache)
         cut = self._cut(rows if held_out is None else held_out, budget if binds else None, expensive.model)
+        costs = with_expensive_calls(rows.costs, self.call_cost, answering(expensive.model))
         found: list[AdaptModel] = []
         refusal: BudgetError | None = None
         for pair, history in self._learn_pairs(rows, problem):
             model = AdaptModel(
-                **header,
+                **{**header, "costs": costs},
                 expensive=expensive.model,
                 pair=pair,
                 threshold=0.0,

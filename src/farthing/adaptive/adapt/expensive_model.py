@@ -8,9 +8,10 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.adaptive.adapt.sklearn_model import SklearnModel
 from farthing.base import ClassifierModel, ContractClassifier, TreeModel
 from farthing.costs import CostSheet, RowLedger
+from farthing.learning.affordable import affordable
+from farthing.learning.sklearn_model import SklearnModel
 from farthing.trees import Progress
 from farthing.typing import Floats
 from farthing.walks import Policy, pass_refusal
@@ -29,6 +30,10 @@ class ExpensivePolicy(Protocol):
         """Take the answer for the column just wanted."""
         ...
 
+    def can_pay(self, ledger: RowLedger, call: int) -> bool:
+        """Return whether a row can pay for a call of the model."""
+        ...
+
     def output(self) -> Floats | None:
         """Return the probabilities of the model's classes; None if it has not finished."""
         ...
@@ -42,6 +47,11 @@ class Answering(Protocol):
         """The labels that the model knows."""
         ...
 
+    @property
+    def calls(self) -> dict[str, float]:
+        """What the model pays for beside columns, with the prices."""
+        ...
+
     def outputs(
         self, values: NDArray[np.floating], seeds: NDArray[np.int64] | None = None
     ) -> tuple[Floats, NDArray[np.bool_]]:
@@ -49,7 +59,7 @@ class Answering(Protocol):
         ...
 
     def acquires(self, values: NDArray[np.floating]) -> NDArray[np.bool_]:
-        """Return what each row acquires, as if without a gate, shape (n_rows, n_features)."""
+        """Return what each row acquires, as if without a gate: columns and then calls."""
         ...
 
     def outputs_within(
@@ -61,6 +71,8 @@ class Answering(Protocol):
         refused: NDArray[np.bool_],
     ) -> tuple[Floats, NDArray[np.bool_], NDArray[np.bool_]] | None:
         """Answer rows that own something, were refused something, and have a budget each.
+
+        What they own includes the call of the model, if it has a price, although some cannot pay for it.
 
         Returns
         -------
@@ -74,8 +86,8 @@ class Answering(Protocol):
         """
         ...
 
-    def policy(self, n_features: int, seed: int | None) -> ExpensivePolicy:
-        """Return a fresh policy for one row."""
+    def policy(self, n_features: int, seed: int | None, first_call: int) -> ExpensivePolicy:
+        """Return a fresh policy for one row, in whose ledger the model's calls begin at a place."""
         ...
 
 
@@ -94,6 +106,11 @@ class FarthingAnswers:
     def classes(self) -> NDArray[Any]:
         """The labels that the model knows."""
         return self.fitted.classes
+
+    @property
+    def calls(self) -> dict[str, float]:
+        """What the model pays for beside columns, with the prices."""
+        return self.fitted.costs.call_prices()
 
     def outputs(
         self, values: NDArray[np.floating], seeds: NDArray[np.int64] | None = None
@@ -125,21 +142,22 @@ class FarthingAnswers:
         # sum of trees.
         if not isinstance(model, TreeModel) or not model.is_one_sum or model.budget is not None:
             return None
-        if type(model).outputs is not TreeModel.outputs:
+        if not model.passes_all_trees or type(model).outputs is not TreeModel.outputs:
             return None
+        answered = affordable(costs, acquired, budget)
         progress = Progress(values, model.forest.n_outputs, costs, budget=budget)
         progress.touched[:] = _pack(acquired)
-        progress.refused[:] = _pack(refused)
-        model.predictor.advance(progress, 0, model.forest.n_trees)
+        progress.refused[:] = _pack(np.pad(refused, ((0, 0), (0, len(costs.calls)))))
+        model.predictor.advance(progress, 0, model.forest.n_trees, np.flatnonzero(answered))
         # One truth: a walk counts a column as used once it is asked for, even if the row is then refused it.
         # `settle` must see the same here, so a row counts as having looked if the trees test anything.
         asks = np.full((len(values), 1), bool((model.forest.feature >= 0).any()))
         probabilities = model.conclude(model.settle(progress.outputs, asks))
-        return probabilities, progress.acquired, np.ones(len(values), dtype=np.bool_)
+        return probabilities, progress.acquired, answered
 
-    def policy(self, n_features: int, seed: int | None) -> ExpensivePolicy:  # noqa: ARG002
-        """Return a fresh policy for one row."""
-        return _FarthingPolicy(self.fitted, seed)
+    def policy(self, n_features: int, seed: int | None, first_call: int) -> ExpensivePolicy:  # noqa: ARG002
+        """Return a fresh policy for one row, in whose ledger the model's calls begin at a place."""
+        return _FarthingPolicy(self.fitted, seed, first_call)
 
 
 def answering(model: ExpensiveModel) -> Answering:
@@ -147,38 +165,14 @@ def answering(model: ExpensiveModel) -> Answering:
     return model if isinstance(model, SklearnModel) else FarthingAnswers(model)
 
 
-def spread_classes(probabilities: Floats, known: NDArray[Any], classes: NDArray[Any]) -> Floats:
-    """Return probabilities of some classes as probabilities of all of them, zero for the others.
-
-    Parameters
-    ----------
-    probabilities : ndarray of float64, shape (n_rows, n_known)
-    known : ndarray, shape (n_known,)
-        Their labels.
-    classes : ndarray, shape (n_classes,)
-        All labels, sorted.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_rows, n_classes)
-
-    Examples
-    --------
-    >>> spread_classes(np.array([[0.2, 0.8]]), np.array(["a", "c"]), np.array(["a", "b", "c"]))
-    array([[0.2, 0. , 0.8]])
-    """
-    if len(known) == len(classes):
-        return probabilities
-    everyone = np.zeros((len(probabilities), len(classes)))
-    everyone[:, np.searchsorted(classes, known)] = probabilities
-    return everyone
-
-
 class _FarthingPolicy:
     """A Farthing model after the gate; it walks as it would alone, within its own budget if it has one."""
 
-    def __init__(self, model: ClassifierModel, seed: int | None) -> None:
+    def __init__(self, model: ClassifierModel, seed: int | None, first_call: int) -> None:
         self._model = model
+        # From a place in the ledger of the row to that in the model's own account.
+        self._shift = first_call - model.costs.n_columns
+        self._n_columns = model.costs.n_columns
         self._policy: Policy = model.policy(seed)
         # Its own account: what it would have bought without a gate before it.
         self._account = RowLedger(model.costs, model.budget)
@@ -187,12 +181,20 @@ class _FarthingPolicy:
     def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - it goes by its own account
         while (column := self._policy.wants(self._account)) is not None:
             if self._account.affords(column):
-                return column
+                return column if column < self._n_columns else column + self._shift
             self._policy.hear(column, np.nan)
         self._ended = True
         return None
 
+    def can_pay(self, ledger: RowLedger, call: int) -> bool:
+        return ledger.affords(call)
+
     def hear(self, column: int, value: float) -> None:
+        if column >= self._n_columns:
+            column -= self._shift
+            if np.isnan(value):  # not made
+                self._policy.hear(column, value)
+                return
         # Charged here even if the row owns the column already: this budget is that of the model without a
         # gate. What the row really pays is computed from the union of all that it acquired.
         self._account.buy(column)

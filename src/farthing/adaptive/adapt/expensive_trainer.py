@@ -7,15 +7,17 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone, is_classifier
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import check_is_fitted
 
-from farthing.adaptive.adapt.expensive_model import ExpensiveModel, answering, spread_classes
-from farthing.adaptive.adapt.sklearn_model import SklearnModel
+from farthing.adaptive.adapt.expensive_model import ExpensiveModel, answering
 from farthing.base import ContractClassifier, TrainingSet
 from farthing.forests import BudgetForestClassifier, ImportedClassifier, ImportedLinearClassifier
 from farthing.learning.folds import stratified_folds
+from farthing.learning.sklearn_fit import check_sklearn, fit_sklearn, held_out_scores
+from farthing.learning.sklearn_model import SklearnModel
+from farthing.learning.spread_classes import spread_classes
 from farthing.table import Schema
 from farthing.typing import Floats
 
@@ -71,7 +73,7 @@ class ExpensiveModelTrainer:
             Generator for the folds and for the seed of the default model.
         """
         model = default_model(rng) if given is None else given
-        _check_classifier(model)
+        check_sklearn("expensive", model, otherwise="None")
         # The model that answers is fitted on all rows. Only the scores that the gate and f1 learn from are
         # out of fold: on its own training rows the expensive model would look better than it is.
         fitted = self.adopt(model, rows) if _is_fitted(model) else self.fit(model, rows)
@@ -98,25 +100,11 @@ class ExpensiveModelTrainer:
 
     def fit(self, model: Any, rows: TrainingSet) -> ExpensiveModel:
         """Fit a copy of the model."""
-        learner = clone(model)
-        if isinstance(learner, ContractClassifier):
+        if isinstance(model, ContractClassifier):
             self._check_no_features()
+            learner: ContractClassifier = clone(model)
             return learner.fit_rows(rows)
-        assert rows.classes is not None
-        columns = self._columns(None, rows.schema)
-        # Wrapped before the fit as well, so that missing values are filled in the same way then and later.
-        X = SklearnModel.wrap(learner, columns, rows.values).inputs(rows.values)
-        options = {}
-        if not (rows.weights == rows.weights[0]).all():
-            if not has_fit_parameter(learner, "sample_weight"):
-                raise ValueError(f"{type(learner).__name__} takes no sample_weight; leave the weights out")
-            options["sample_weight"] = rows.weights
-        labels = rows.classes[rows.target]
-        if (labels == labels[0]).all():
-            name = type(learner).__name__
-            raise ValueError(f"{name} needs rows of two classes; got one class, {labels[0]!r}")
-        learner.fit(X, labels, **options)
-        return SklearnModel.wrap(learner, columns, rows.values)
+        return fit_sklearn(model, rows, self._columns(None, rows.schema))
 
     def adopt(self, model: Any, rows: TrainingSet) -> ExpensiveModel:
         """Wrap a fitted model, if it matches the table."""
@@ -139,18 +127,12 @@ class ExpensiveModelTrainer:
         self, model: Any, rows: TrainingSet, values: NDArray[np.floating], n_scores: int
     ) -> Floats:
         """Return the scores of one fold, by a copy of the model that is fitted on the others."""
-        if not isinstance(model, ContractClassifier) and (rows.target == rows.target[0]).all():
-            # scikit-learn cannot fit rows of one class; a model of them would be certain of that class.
-            code = int(rows.target[0])
-            certain = np.zeros((len(values), n_scores))
-            certain[:, code if n_scores > 1 else 0] = 1.0 if n_scores > 1 or code else -1.0
-            return certain
+        if not isinstance(model, ContractClassifier):
+            return held_out_scores(model, rows, self._columns(None, rows.schema), values, n_scores)
         fitted = self.fit(model, rows)
         scores = _scores(fitted, values)
         if scores.shape[1] == n_scores:
             return scores
-        if isinstance(fitted, SklearnModel) and not hasattr(fitted.model, "predict_proba"):
-            raise ValueError(f"a class has too few rows for folds; {type(model).__name__} needs n_folds=None")
         assert rows.classes is not None
         return spread_classes(scores, answering(fitted).classes, rows.classes)
 
@@ -205,15 +187,6 @@ def _scores(model: ExpensiveModel, values: NDArray[np.floating]) -> Floats:
     if isinstance(model, SklearnModel):
         return model.scores_at_once(values)
     return answering(model).outputs(values)[0]
-
-
-def _check_classifier(model: Any) -> None:
-    can = any(hasattr(model, name) for name in ("predict_proba", "decision_function"))
-    if isinstance(model, type) or not can or not is_classifier(model):
-        raise TypeError(
-            "expensive must be a classifier with predict_proba or decision_function, or None; got "
-            f"{model.__name__ if isinstance(model, type) else type(model).__name__}"
-        )
 
 
 def _is_fitted(model: Any) -> bool:

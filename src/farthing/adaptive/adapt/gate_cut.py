@@ -29,7 +29,7 @@ class GateCut:
         with more than even odds.
     budget : float or None
         Limit on the mean spend.
-    acquired : ndarray of bool, shape (n_rows, n_features), or None
+    acquired : ndarray of bool, shape (n_rows, n_columns + n_inner_calls), or None
         What the expensive model acquires; needed with a budget only.
     n_threads : int
         Threads of prediction.
@@ -63,7 +63,8 @@ class GateCut:
         if self.budget is None or self.acquired is None:
             return None
         # Every row pays for the gate and f1; the threshold decides which rows pay the difference as well.
-        paid, whole = model.costs.total_rows(cheap), model.costs.total_rows(cheap | self.acquired)
+        paid = model.costs.total_rows(model.calls.account(cheap))
+        whole = model.costs.total_rows(model.calls.account(cheap, self.acquired))
         shares = self.rows.weights / self.rows.weights.sum()
         least = weighted_mean(paid, shares)
         limit = spending_limit(self.budget)

@@ -43,6 +43,7 @@ class LinearAdapt(AdaptClassifier):
         n_folds: int | None = 3,
         class_weight: Any = None,
         costs: CostsLike = None,
+        call_cost: float = 0.0,
         budget: float | None = None,
         send_share: float | None = None,
         validation_fraction: float = 0.2,
@@ -58,6 +59,7 @@ class LinearAdapt(AdaptClassifier):
         self.n_folds = n_folds
         self.class_weight = class_weight
         self.costs = costs
+        self.call_cost = call_cost
         self.budget = budget
         self.send_share = send_share
         self.validation_fraction = validation_fraction
@@ -90,9 +92,10 @@ class LinearAdapt(AdaptClassifier):
         def objective(model: AdaptModel) -> float:
             scores, cheap = model.pair.outputs(rows.values)
             sent = scores[:, 0] > model.threshold
-            cheap[sent] |= acquired[sent]
+            paid = model.calls.account(cheap)
+            paid[sent] = model.calls.account(cheap[sent], acquired[sent])
             return problem.system_loss(scores.T, sent) + self.tradeoff * problem.mean(
-                rows.costs.total_rows(cheap)
+                model.costs.total_rows(paid)
             )
 
         return min(found, key=objective)

@@ -9,14 +9,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.adaptive.adapt.expensive_model import Answering, ExpensivePolicy, answering, spread_classes
+from farthing.adaptive.adapt.call_prices import CallPlaces
+from farthing.adaptive.adapt.expensive_model import Answering, ExpensivePolicy, answering
 from farthing.adaptive.adapt.gate_pairs import TreePair
-from farthing.adaptive.adapt.sklearn_model import SklearnModel
 from farthing.base import ClassifierModel, ContractClassifier
 from farthing.costs import RowLedger
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.logistic import n_class_scores
 from farthing.learning.losses import scores_to_probabilities
+from farthing.learning.sklearn_model import SklearnModel
+from farthing.learning.spread_classes import spread_classes
 from farthing.typing import Floats
 from farthing.walks import Policy, pass_refusal, walk_rows
 
@@ -55,6 +57,11 @@ class AdaptModel(ClassifierModel):
     def answering(self) -> Answering:
         """The expensive model, behind one protocol for both kinds."""
         return answering(self.expensive)
+
+    @cached_property
+    def calls(self) -> CallPlaces:
+        """Where the cost sheet has the call of the expensive model, and calls within it."""
+        return CallPlaces.of(self.costs, self.answering)
 
     def at(self, threshold: float) -> AdaptModel:
         """Return the same model with another threshold of the gate."""
@@ -100,14 +107,13 @@ class AdaptModel(ClassifierModel):
         """Answer many rows: all by gate and f1, those sent on by the expensive model as well."""
         if budget is not None:
             return self._outputs_within(values, budget, seeds, n_threads)
-        scores, acquired = self.pair.outputs(values, n_threads)
-        outputs = self.cheap_probabilities(scores)
+        scores, cheap = self.pair.outputs(values, n_threads)
+        outputs, acquired = self.cheap_probabilities(scores), self.calls.account(cheap)
         sent = np.flatnonzero(scores[:, 0] > self.threshold)
         if len(sent):
             probabilities, more = self.answering.outputs(values[sent], None if seeds is None else seeds[sent])
             outputs[sent] = self._spread(probabilities)
-            # The account is the total of this union, so features that both models read are charged once.
-            acquired[sent] |= more
+            acquired[sent] = self.calls.account(cheap[sent], more)
         return outputs, acquired
 
     def _outputs_within(
@@ -119,18 +125,22 @@ class AdaptModel(ClassifierModel):
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Answer rows that have a budget each; what a row is refused depends on both models."""
         # In the order of the walk: the gate and f1 buy first, the expensive model spends what they leave.
-        scores, acquired, refused = self.pair.outputs_within(values, self.costs, budget, n_threads)
-        outputs = self.cheap_probabilities(scores)
+        prices = self.costs.without_calls()
+        scores, cheap, refused = self.pair.outputs_within(values, prices, budget, n_threads)
+        outputs, acquired = self.cheap_probabilities(scores), self.calls.account(cheap)
         sent = np.flatnonzero(scores[:, 0] > self.threshold)
         if not len(sent):
             return outputs, acquired
-        found = self.answering.outputs_within(
-            values[sent], self.costs, budget[sent], acquired[sent], refused[sent]
-        )
+        called = acquired[sent]
+        if self.calls.call is not None:
+            called[:, self.calls.call] = True
+        found = self.answering.outputs_within(values[sent], self.costs, budget[sent], called, refused[sent])
         if found is not None:
             # A row that cannot pay for the expensive model keeps the answer of f1.
-            probabilities, acquired[sent], answered = found
+            probabilities, whole, answered = found
+            whole[:, self.calls.n_columns :] &= whole[:, : self.calls.n_columns].any(axis=1, keepdims=True)
             outputs[sent[answered]] = self._spread(probabilities[answered])
+            acquired[sent[answered]] = whole[answered]
         else:
             # Walked again from the first question: the expensive model's policy needs the ledger of each row.
             outputs[sent], acquired[sent] = walk_rows(
@@ -145,7 +155,7 @@ class AdaptModel(ClassifierModel):
 
     def policy(self, seed: int | None = None) -> Policy:
         """Return a walk through gate and f1, then through the expensive model if the gate opens."""
-        return _AdaptPolicy(self, self.answering.policy(len(self.schema.names), seed))
+        return _AdaptPolicy(self, self.answering.policy(len(self.schema.names), seed, self.calls.inner))
 
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities as they are."""
@@ -173,6 +183,7 @@ class AdaptModel(ClassifierModel):
                 raise ValueError("the expensive model reads columns that the table does not have")
         elif self.expensive.fitted_.schema.columns != self.schema.columns:
             raise ValueError("the expensive model must be one of the same columns")
+        CallPlaces.of(self.costs, self.answering)
         if not np.isin(self.answering.classes, self.classes).all():
             raise ValueError("the expensive model knows classes that this one does not")
 
@@ -202,21 +213,41 @@ class _AdaptPolicy:
         self._pair = model.pair.policy()
         self._after = after
         self._sent: bool | None = None  # None until the gate has its score
+        self._call = model.calls.call  # None once it is made, or if it is free
+        self._heard: int | None = None
+        self._looked = False
 
     def wants(self, ledger: RowLedger) -> int | None:
+        self._looked |= self._heard is not None and bool(ledger.owned[self._heard])
         if self._sent is None:
             column = self._pair.wants(ledger)
             if column is not None:
                 return column
             self._sent = bool(self._pair.output()[0] > self._model.threshold)
-        return self._after.wants(ledger) if self._sent else None
+            if self._sent and self._call is not None:
+                # A row that cannot pay for the expensive model keeps the answer of f1.
+                self._sent = self._after.can_pay(ledger, self._call)
+        if not self._sent:
+            return None
+        # As for trees, see `PaidTrees`: a model is not called for a row of which it knows nothing.
+        if self._call is not None and self._looked:
+            return self._call
+        while (column := self._after.wants(ledger)) is not None:
+            if self._call is None or ledger.affords_all((column, self._call)):
+                return column
+            self._after.hear(column, np.nan)
+        return None
 
     def hear(self, column: int, value: float) -> None:
+        if column == self._call:
+            self._call = None
+            return
+        self._heard = column
         (self._pair if self._sent is None else self._after).hear(column, value)
 
     def refuse(self, column: int) -> None:
         pass_refusal(self._pair if self._sent is None else self._after, column)
 
     def output(self) -> Floats:
-        expensive = self._after.output() if self._sent else None
+        expensive = self._after.output() if self._sent and self._call is None else None
         return self._model.row_probabilities(self._pair.output(), expensive)

@@ -24,6 +24,9 @@ _SHARED = """expensive_features : sequence of str or int, or mask, optional
         Factors of the row weights by label; "balanced" gives each class the same total weight.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
+    call_cost : float
+        The price of calling the expensive model, beside the features that it reads. It is a call of the
+        fitted cost sheet, ``costs_.calls``, which a row that is sent on pays, and counts against the budget.
     budget : float, optional
         What rows may spend on average. It sets the gate's threshold on validation rows: the largest set of
         top gate scores, cut where scores differ, whose mean spend is within it.

@@ -12,11 +12,13 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from farthing.adaptive.adapt.base import AdaptClassifier
-from farthing.adaptive.adapt.expensive_model import answering, spread_classes
+from farthing.adaptive.adapt.call_prices import CallPlaces, with_expensive_calls
+from farthing.adaptive.adapt.expensive_model import answering
 from farthing.adaptive.adapt.model import AdaptModel
-from farthing.adaptive.adapt.sklearn_model import SklearnModel
 from farthing.base import Point
 from farthing.costs import CostSheet
+from farthing.learning.sklearn_model import SklearnModel
+from farthing.learning.spread_classes import spread_classes
 from farthing.table import encode
 
 
@@ -138,9 +140,16 @@ class AdaptSweep:
 
     def reference(self) -> Point:
         """Return the expensive model, as a system that sends every row on and buys nothing before."""
-        spends = [self._rows.costs.total_rows(part.acquired) for part in (self._validation, self._test)]
-        scores = [float(part.correct.mean()) for part in (self._validation, self._test)]
         model = self._expensive.model
+        costs = with_expensive_calls(self._rows.costs, self._estimator.call_cost, answering(model))
+        account = CallPlaces.of(costs, answering(model)).account
+        parts = (self._validation, self._test)
+        free = [np.zeros((len(part.labels), costs.n_columns), dtype=np.bool_) for part in parts]
+        spends = [
+            costs.total_rows(account(nothing, part.acquired))
+            for nothing, part in zip(free, parts, strict=True)
+        ]
+        scores = [float(part.correct.mean()) for part in parts]
         return Point(
             type(model.model if isinstance(model, SklearnModel) else model).__name__,
             {},
@@ -193,11 +202,11 @@ class AdaptSweep:
 def _evaluate(model: AdaptModel, rows: _EvaluationRows) -> _Evaluation:
     scores, acquired = model.pair.outputs(rows.values)
     cheap = model.conclude(model.settle(model.cheap_probabilities(scores), acquired))
-    total = model.costs.total_rows
+    total, account = model.costs.total_rows, model.calls.account
     return _Evaluation(
         gate=np.ascontiguousarray(scores[:, 0]),
-        cheap_spend=total(acquired),
-        sent_spend=total(acquired | rows.acquired),
+        cheap_spend=total(account(acquired)),
+        sent_spend=total(account(acquired, rows.acquired)),
         cheap_correct=model.classes[cheap.argmax(axis=1)] == rows.labels,
         sent_correct=rows.correct,
     )

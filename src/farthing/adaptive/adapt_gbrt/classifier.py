@@ -37,6 +37,7 @@ from farthing.costs import CostsLike
             "n_alternations": 2,
             "leaf": "gradient",
             "n_folds": 2,
+            "call_cost": 0.2,
         }
     ],
 )
@@ -124,6 +125,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
         n_folds: int | None = 3,
         class_weight: Any = None,
         costs: CostsLike = None,
+        call_cost: float = 0.0,
         budget: float | None = None,
         send_share: float | None = None,
         validation_fraction: float = 0.2,
@@ -147,6 +149,7 @@ class AdaptGbrtClassifier(AdaptClassifier):
         self.n_folds = n_folds
         self.class_weight = class_weight
         self.costs = costs
+        self.call_cost = call_cost
         self.budget = budget
         self.send_share = send_share
         self.validation_fraction = validation_fraction

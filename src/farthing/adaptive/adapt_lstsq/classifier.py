@@ -31,7 +31,7 @@ from farthing.typing import Floats
         {
             "expensive": GreedyMiserClassifier(n_estimators=5),
             "p_full": 0.7,
-            "n_alternations": 3,
+            "n_alternations": 2,
             "n_starts": 2,
         }
     ],

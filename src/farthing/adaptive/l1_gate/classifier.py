@@ -28,7 +28,7 @@ from farthing.typing import Floats
 @register(
     grid={"C": [1e-3, 1e-2, 1e-1, 1.0], "send_weight": [0.3, 0.5, 0.7, 0.9]},
     auto=False,
-    trials=[{"expensive": GaussianNB(), "C": 0.1, "send_weight": 0.8}],
+    trials=[{"expensive": GaussianNB(), "C": 0.1, "send_weight": 0.8, "call_cost": 0.3}],
 )
 @documented(L1_TEXTS)
 class L1GateClassifier(AdaptClassifier):
@@ -90,6 +90,7 @@ class L1GateClassifier(AdaptClassifier):
         n_folds: int | None = 3,
         class_weight: Any = None,
         costs: CostsLike = None,
+        call_cost: float = 0.0,
         budget: float | None = None,
         send_share: float | None = None,
         validation_fraction: float = 0.2,
@@ -104,6 +105,7 @@ class L1GateClassifier(AdaptClassifier):
         self.n_folds = n_folds
         self.class_weight = class_weight
         self.costs = costs
+        self.call_cost = call_cost
         self.budget = budget
         self.send_share = send_share
         self.validation_fraction = validation_fraction

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import TrainingSet, ladder, register
-from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, at_least, between
+from farthing.base import SweepContext, TrainingSet, ladder, register
+from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, FRACTION, SHARE, at_least, between
 from farthing.costs import CostsLike
-from farthing.learning.voting import vote_prior
+from farthing.learning.voting import vote_prior, vote_targets
+from farthing.learning.voting.stochastic_curtailment import split_rows
 from farthing.learning.voting.stump_rounds import StumpRounds
 from farthing.learning.voting.tree_vote_model import TreeVoteClassifier, TreeVoteModel, vote_fields
 
@@ -30,6 +31,11 @@ class AdaBoostModel(TreeVoteModel):
 
     edges: NDArray[np.float64]
 
+    @property
+    def round_edges(self) -> NDArray[np.float64]:
+        """The edges."""
+        return self.edges
+
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
         super().check()
@@ -40,9 +46,15 @@ class AdaBoostModel(TreeVoteModel):
             )
 
 
+def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
+    """Return one setting on two classes; with more, the method is not among the default ones."""
+    several = context.n_classes is not None and context.n_classes > 2
+    return None if several else {"n_estimators": [300], "curtail": [True]}
+
+
 @register(
     grid={"n_estimators": [300], "curtail": [False, True]},
-    auto={"n_estimators": [300], "curtail": [True]},
+    auto=_auto,
     rank=5,
     time_rank=3,
     trials=[
@@ -52,12 +64,19 @@ class AdaBoostModel(TreeVoteModel):
     ],
 )
 class AdaBoostClassifier(TreeVoteClassifier):
-    """AdaBoost of stumps or small trees, for two classes, cost-blind.
+    """AdaBoost of stumps or small trees, cost-blind.
 
     Each round takes the weak learner with the largest edge under the current weights, found exactly (see
     `farthing.learning.voting.stump_rounds.StumpRounds`), gives it the voting weight
     alpha = 1/2 ln((1 + edge)/(1 - edge)) and multiplies the weight of each row by exp(-alpha y h(x)). The
     share of training weight that is misclassified is at most the product over the rounds of sqrt(1 - edge^2).
+
+    On K > 2 classes this is AdaBoost.MH (Schapire and Singer, 1999), one-vs-rest votes in one learner: each
+    leaf votes +1 or -1 on every class, the distribution is over pairs of a row and a class (see
+    `farthing.learning.voting.vote_targets`), and the class with the largest vote wins. So one purchase serves
+    all classes, and a learner has one edge, one weight and one price, as with two classes. SAMME (Zhu et al.,
+    2009) has that, too, but its exponential loss does not bound the error: here the share that is
+    misclassified is at most sqrt(K - 1) times the same product.
 
     Unless ``intercept`` is False, a constant vote is among the learners: a stump beyond the last threshold,
     which needs no feature.
@@ -77,6 +96,14 @@ class AdaBoostClassifier(TreeVoteClassifier):
     curtail : bool
         Whether a prediction stops as soon as the remaining votes cannot change the label: the same labels at
         a lower spend. Features are asked for in the order ``order_``; probabilities use the votes so far.
+    curtailment_error : float
+        With ``curtail``, for two classes: stop also when the rest is unlikely to change the label.
+        The probability that it is not the label of the full vote is at most this, for a row exchangeable with
+        those of the fit, over the draw of both; without a budget at prediction or refusals. Zero, the
+        default, changes no label. See `farthing.learning.voting.stochastic_curtailment`.
+    validation_fraction : float
+        The share of rows held out to calibrate a ``curtailment_error`` above zero; the vote does not learn
+        from them. With fewer than 1 / error - 1 of them no row stops that is not certain.
     intercept : bool
         Whether the constant vote is among the learners.
     max_bins : int
@@ -92,7 +119,8 @@ class AdaBoostClassifier(TreeVoteClassifier):
     Attributes
     ----------
     forest_ : Forest
-        One tree per round, with leaves of -1 and +1; other nodes are 0.
+        One tree per round, with leaves of -1 and +1, one entry per class if there are more than two; other
+        nodes are 0.
     estimator_weights_ : ndarray of float64, shape (n_trees,)
         The voting weight of each tree, a multiple of 2**-32.
     edges_ : ndarray of float64, shape (n_rounds_done,)
@@ -118,6 +146,8 @@ class AdaBoostClassifier(TreeVoteClassifier):
         "n_estimators": [at_least(1)],
         "max_depth": [between(1, 3)],
         "curtail": [BOOLEAN],
+        "curtailment_error": [SHARE],
+        "validation_fraction": [FRACTION],
         "intercept": [BOOLEAN],
         "max_bins": [between(2, 255)],
     }
@@ -128,6 +158,8 @@ class AdaBoostClassifier(TreeVoteClassifier):
         n_estimators: int = 500,
         max_depth: int = 1,
         curtail: bool = False,
+        curtailment_error: float = 0.0,
+        validation_fraction: float = 0.2,
         intercept: bool = True,
         max_bins: int = 255,
         class_weight: Any = None,
@@ -137,6 +169,8 @@ class AdaBoostClassifier(TreeVoteClassifier):
         self.n_estimators = n_estimators
         self.max_depth = max_depth
         self.curtail = curtail
+        self.curtailment_error = curtailment_error
+        self.validation_fraction = validation_fraction
         self.intercept = intercept
         self.max_bins = max_bins
         self.class_weight = class_weight
@@ -149,15 +183,15 @@ class AdaBoostClassifier(TreeVoteClassifier):
         edges = self.fitted_.edges
         # A round depends only on the rounds before it, so the first rounds of this fit are the fit of fewer
         # rounds.
-        for n_rounds in ladder(len(edges))[:-1]:
+        for n_rounds in ladder(len(edges))[:-1] if self.fitted_.stops is None else ():
             params = {"n_estimators": n_rounds}
             yield params, self.variant(params, self.fitted_.first_rounds(n_rounds, edges=edges[:n_rounds]))
         yield {}, self
 
     def _learn(self, rows: TrainingSet) -> AdaBoostModel:
         threads, prior = self.n_threads(), vote_prior(rows)
-        labels = np.where(rows.target == 1, 1, -1).astype(np.int8)
-        rounds = StumpRounds(rows.bins(self.max_bins, threads), labels, rows.weights, threads)
+        rows, held_out = split_rows(rows, self.curtail, self.curtailment_error, self.validation_fraction)
+        rounds = StumpRounds(rows.bins(self.max_bins, threads), *vote_targets(rows), threads)
         rounds.run(
             # argmax breaks ties by position: first the constant vote, which is free, then the earlier column.
             lambda edges: int(np.argmax(edges)),
@@ -173,4 +207,5 @@ class AdaBoostClassifier(TreeVoteClassifier):
             prior=prior,
             curtail=self.curtail,
         )
-        return AdaBoostModel(**rows.header(prior=prior), **ensemble, edges=np.array(rounds.edges))
+        model = AdaBoostModel(**rows.header(prior=prior), **ensemble, edges=np.array(rounds.edges))
+        return model.curtailed_with(self.curtailment_error, rows, held_out, threads)

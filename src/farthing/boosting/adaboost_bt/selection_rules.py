@@ -1,9 +1,10 @@
 """How AdaBoostBT weighs the edge of a learner against its cost; Huang, Powers and Reyzin 2015.
 
 A rule is a pure function of (edge, cost, spent): the edges of the candidates and their costs, both of shape
-(n_candidates,), and the spend so far. A cost is the feature's own, bought or not, plus the shared cost of its
-group if that is not paid yet. The rule returns one score per candidate, and the largest wins. Ties go to the
-larger edge, then the lower cost, then the earlier column (see `best`, also for candidates that cost nothing).
+(n_candidates,), and the spend so far. A cost is that of the candidate's features, bought or not, plus the
+shared costs of their groups that are not paid yet; or only what is unpaid of either. The rule returns one
+score per candidate, and the largest wins. Ties go to the larger edge, then the lower cost, then the earlier
+column (see `best`, also for candidates that cost nothing).
 All rules here are monotone in the edge, and their choice depends neither on the unit of the costs nor on the
 budget.
 """

@@ -12,13 +12,25 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import BudgetKind, TrainingSet, register
 from farthing.base.inputs import check_caps, check_seeds
-from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, RANDOM_STATE, at_least, between, one_of
+from farthing.base.parameters import (
+    BOOLEAN,
+    CLASS_WEIGHT,
+    FRACTION,
+    RANDOM_STATE,
+    SHARE,
+    at_least,
+    between,
+    one_of,
+)
 from farthing.boosting.adaboost import AdaBoostClassifier
-from farthing.boosting.adaboost_rs import margin_bounds as bounds
+from farthing.boosting.adaboost_rs.free_rider import vote_moments
 from farthing.boosting.adaboost_rs.model import MAX_SAMPLES, AdaBoostRSModel
 from farthing.boosting.adaboost_rs.sampling_plan import SAMPLINGS, Sampling, full_vote
 from farthing.costs import CostsLike
-from farthing.learning.voting import BinaryVoteClassifier, learn_votes, vote_prior
+from farthing.learning.voting import VoteClassifier, learn_votes, vote_prior
+from farthing.learning.voting import margin_bounds as bounds
+from farthing.learning.voting.stochastic_curtailment import split_rows
+from farthing.learning.voting.tree_vote_model import vote_margins
 from farthing.table import encode
 
 # Rows whose votes are held at one time.
@@ -26,17 +38,19 @@ _BLOCK: Final = 1024
 
 
 @register(
-    grid={"sampling": ["weight", "cost", "top"], "n_estimators": [100, 500]},
+    grid={"sampling": ["weight", "cost", "free_rider", "top"], "n_estimators": [100, 500]},
     auto=False,
     trials=[
         {"sampling": "cost", "n_estimators": 25},
+        {"sampling": "free_rider", "n_estimators": 15},
+        {"sampling": "free_rider", "estimator": AdaBoostClassifier(n_estimators=8, max_depth=2)},
         {"sampling": "top", "n_estimators": 25},
         {"sampling": "top", "n_estimators": 25, "curtail": True},
         {"n_estimators": 25, "n_samples": 9},
         {"sampling": "cost", "n_samples": 9, "estimator": AdaBoostClassifier(n_estimators=15, max_depth=2)},
     ],
 )
-class AdaBoostRSClassifier(BinaryVoteClassifier):
+class AdaBoostRSClassifier(VoteClassifier):
     """Sample the vote of a boosted ensemble, within a budget for each row (Reyzin, 2011).
 
     An ensemble is trained without regard to prices. Each row then evaluates a random sample of its learners
@@ -46,36 +60,44 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     If a row can afford everything that it has not bought, it takes the full weighted vote. Otherwise it draws
     while its spend plus the largest unpaid price of any learner is within the budget. So with a budget below
     the price of the most expensive learner it draws nothing, and gets the class prior; this rule does not
-    apply to "top".
+    apply to "free_rider" and "top".
 
-    The estimate is unbiased if the number of draws is fixed: with ``n_samples``, and a budget, if any, that
-    covers every one of these draws (theorem 5). Within a budget that ends the draws, their number depends on
-    what was drawn. The sum of the drawn votes still has the sign of the full vote in expectation: that is the
-    expected number of draws times the mean of a single one (Wald's identity). Their mean, which is the
-    output, is biased, and even its expected sign may differ from that of the full vote. "top" is no estimate
-    of the full vote.
+    The estimate of "weight" and "cost" is unbiased if the number of draws is fixed: with ``n_samples``, and a
+    budget, if any, that covers every one of these draws (theorem 5). Within a budget that ends the draws,
+    their number depends on what was drawn. The sum of the drawn votes still has the sign of the full vote in
+    expectation: that is the expected number of draws times the mean of a single one (Wald's identity). Their
+    mean, which is the output, is biased, and even its expected sign may differ from that of the full vote.
+    "free_rider" is unbiased within any budget that covers each learner by itself. "top" is no estimate of the
+    full vote.
+
+    On more than two classes a learner votes on every class (see `AdaBoostClassifier`), so one draw, at one
+    price, is a draw of the whole vector of votes, and each entry is estimated as on two classes. That is why
+    the votes are of one learner for all classes, and not of one ensemble per class: those would have to share
+    the draws and the budget.
 
     Parameters
     ----------
     budget : float, optional
         Hard: no row spends more. None for no limit; then every row takes the full vote.
-    sampling : {"weight", "cost", "top"}
+    sampling : {"weight", "cost", "free_rider", "top"}
         "weight" draws learners in proportion to their weight alpha and counts their votes (AdaBoostRS,
         algorithm 2). "cost" draws in proportion to alpha over cost and weighs votes by cost (AdaBoostRS_AC,
         algorithm 3), where a learner's cost is the total of its features; learners that cost nothing are
-        not drawn, but vote with their alpha. "top" is deterministic: it takes learners by descending alpha
-        over cost, skips those that the budget cannot afford, and weighs votes by alpha (section 6).
+        not drawn, but vote with their alpha. "free_rider" draws sets of features without replacement, and
+        all learners on what is bought vote, weighted by the inverse of their probability to do so; see
+        `farthing.boosting.adaboost_rs.free_rider`. "top" is deterministic: it takes learners by descending
+        alpha over cost, skips those that the budget cannot afford, and weighs votes by alpha (section 6).
     n_estimators : int
         Rounds of boosting, if there is no ``estimator``.
     n_samples : int, optional
-        Number of learners to draw within the budget; the full vote is then never taken. With "top", the
-        maximum number of learners.
+        Number of learners to draw within the budget; the full vote is then never taken. With "free_rider",
+        the maximum number of sets of features, with "top" of learners.
     max_samples : int, optional
         Maximum number of draws per row; None means 100 times ``n_estimators``.
     estimator : object, optional
         A weighted vote to use instead of AdaBoost's: boosted or bagged trees of this library or of
-        scikit-learn, a linear classifier (its features vote with their values), a `TreeVotes` or a
-        `LinearVotes`. A fitted estimator is used as is, otherwise a clone is fitted. scikit-learn's
+        scikit-learn, a linear classifier of two classes (its features vote with their values), a `TreeVotes`
+        or a `LinearVotes`. A fitted estimator is used as is, otherwise a clone is fitted. scikit-learn's
         ``clone``, which cross-validation uses, discards the fit; its ``FrozenEstimator`` keeps it.
     random_state : int, RandomState or None
         Source of the model's seed. All rows share it, so that equal rows get equal labels; ``seeds=`` of the
@@ -83,6 +105,14 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     curtail : bool
         For "top": stop as soon as the remaining votes cannot change the label. The labels are the same at a
         lower spend; probabilities come from the votes so far.
+    curtailment_error : float
+        With ``curtail``, for two classes: stop also when the rest is unlikely to change the label.
+        The probability that it is not the label without curtailment is at most this, for a row exchangeable
+        with those of the fit, over the draw of both; without another budget at prediction or refusals. Zero,
+        the default, changes no label. See `farthing.learning.voting.stochastic_curtailment`.
+    validation_fraction : float
+        The share of rows held out to calibrate a ``curtailment_error`` above zero. A fitted ``estimator``
+        should not have learned from the rows of this fit, since they are then not exchangeable with others.
     class_weight : dict, "balanced" or None
         Factors of the row weights by label; "balanced" gives each class the same total weight.
     costs : CostSheet, mapping, array, Series, path or None
@@ -121,6 +151,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         "max_samples": [between(1, MAX_SAMPLES), None],
         "random_state": [RANDOM_STATE],
         "curtail": [BOOLEAN],
+        "curtailment_error": [SHARE],
+        "validation_fraction": [FRACTION],
     }
 
     def __init__(
@@ -134,6 +166,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         estimator: Any = None,
         random_state: Any = None,
         curtail: bool = False,
+        curtailment_error: float = 0.0,
+        validation_fraction: float = 0.2,
         class_weight: Any = None,
         costs: CostsLike = None,
         n_jobs: int | None = None,
@@ -146,6 +180,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         self.estimator = estimator
         self.random_state = random_state
         self.curtail = curtail
+        self.curtailment_error = curtailment_error
+        self.validation_fraction = validation_fraction
         self.class_weight = class_weight
         self.costs = costs
         self.n_jobs = n_jobs
@@ -155,7 +191,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
     def samples_taken(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.int64]:
         """Count the learners that each row draws, or takes from the top; parameters as in `predict`.
 
-        For a row that takes the full vote, only the draws before it are counted.
+        With "free_rider", the sets of features that it draws. For a row that takes the full vote, only the
+        draws before it are counted.
 
         Returns
         -------
@@ -199,8 +236,9 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         # Section 3.2: d is ln(n) for stumps on n binary features. At least ln(2): zero is no
         # valid dimension.
         capacity = math.log(max(self.n_features_in_, 2)) if dimension is None else dimension
+        model = self.fitted_
         return bounds.margin_bound(
-            self.fitted_.margins, self.fitted_.margin_weights, theta, n_samples, capacity
+            model.margins, model.margin_weights, theta, n_samples, capacity, n_classes=len(model.classes)
         )
 
     def disagreement_bound(self, X: Any, n_samples: int) -> float:
@@ -208,6 +246,7 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
 
         The mean over the rows of exp(-n margin^2 / 2), where the margin is the mean of a draw over its range:
         that of the full vote for draws by weight, a smaller one for draws by cost unless all cost the same.
+        On more than two classes, the bounds of the winner against each of the others are added up.
 
         Parameters
         ----------
@@ -220,6 +259,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         model, threads = self.fitted_, self.n_threads()
         if model.sampling == "top":
             raise ValueError("sampling='top' is deterministic, so there is no bound on its disagreement")
+        if model.sampling == "free_rider":
+            raise ValueError("the bound is of draws with replacement, not of sampling='free_rider'")
         encoded = encode(model.schema, X, type(self).__name__)
         votes, acquired = full_vote(model.votes, model.costs, encoded.values, threads)
         encoded.check(acquired)
@@ -230,10 +271,17 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
         drawn = np.setdiff1d(np.arange(len(plan.columns)), plan.exact)
         ranges: NDArray[np.float64] = np.zeros(len(votes))
         for start in range(0, len(votes), _BLOCK):
-            table = plan.votes.table(encoded.values[start : start + _BLOCK], threads)
-            ranges[start : start + _BLOCK] = np.abs(table * plan.weights)[:, drawn].max(axis=1, initial=0.0)
+            block = slice(start, start + _BLOCK)
+            table = np.abs(plan.votes.table(encoded.values[block], threads))
+            furthest = table if table.ndim == 2 else table.max(axis=2)  # on any of several classes
+            ranges[block] = (furthest * plan.weights)[:, drawn].max(axis=1, initial=0.0)
+        if votes.ndim > 1:
+            # Half the lead of the winner over each of the others: a draw moves it by the range at most.
+            ordered = np.sort(votes, axis=1)
+            votes, ranges = (ordered[:, -1:] - ordered[:, :-1]) / 2, ranges[:, np.newaxis]
         # Where draws cannot move the vote they cannot be wrong.
-        margins = np.divide(votes, plan.scale * ranges, out=np.full_like(votes, np.inf), where=ranges > 0)
+        moves = np.broadcast_to(ranges > 0, votes.shape)
+        margins = np.divide(votes, plan.scale * ranges, out=np.full_like(votes, np.inf), where=moves)
         return bounds.disagreement_bound(margins, n_samples)
 
     def unsampled_bound(self, n_samples: int) -> float:
@@ -252,6 +300,8 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
                 f"curtail=True has no meaning with sampling={self.sampling!r}, where votes have no fixed "
                 "order; set sampling='top' or leave it out"
             )
+        prior = vote_prior(rows)
+        rows, held_out = split_rows(rows, self.curtail, self.curtailment_error, self.validation_fraction)
         given = self.estimator
         if given is None:
             given = AdaBoostClassifier(n_estimators=self.n_estimators, n_jobs=self.n_jobs)
@@ -262,10 +312,12 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
             )
         # Repeated draws are free: a row that rarely draws what it does not own yet would go on for very long.
         most = 100 * self.n_estimators if self.max_samples is None else self.max_samples
-        signs = np.where(rows.target == 1, 1.0, -1.0)
         outputs, _ = full_vote(votes, rows.costs, rows.values, self.n_threads())
-        return AdaBoostRSModel(
-            **rows.header(prior=vote_prior(rows), budget=self.hard_cap()),
+        mean_votes = spreads = None
+        if self.sampling == "free_rider":
+            mean_votes, spreads = vote_moments(votes, rows.values, rows.weights, self.n_threads())
+        model = AdaBoostRSModel(
+            **rows.header(prior=prior, budget=self.hard_cap()),
             votes=votes,
             sampling=self.sampling,
             n_samples=None if self.n_samples is None else int(self.n_samples),
@@ -274,9 +326,12 @@ class AdaBoostRSClassifier(BinaryVoteClassifier):
             # Drawn in `fit` and stored, so that a model gives the same predictions on every call.
             seed=int(check_random_state(self.random_state).randint(2**31)),
             # The margin of section 3.2: between -1 and 1 if all votes are.
-            margins=signs * outputs / math.fsum(votes.alphas.tolist()),
+            margins=vote_margins(outputs, rows.target) / math.fsum(votes.alphas.tolist()),
             margin_weights=rows.weights.copy(),
+            mean_votes=mean_votes,
+            spreads=spreads,
         )
+        return model.curtailed_with(self.curtailment_error, rows, held_out, self.n_threads())
 
     def file_params(self) -> dict[str, Any]:
         """Return the constructor parameters to save."""

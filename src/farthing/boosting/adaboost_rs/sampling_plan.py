@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
-from typing import Final, Literal, TypeAlias
+from itertools import accumulate, cycle
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import Sampler
+from farthing.boosting.adaboost_rs.free_rider import VoteUnits
 from farthing.costs import CostSheet
 from farthing.costs.common_unit import in_unit, unit_of
 from farthing.learning.voting.votes import LinearVotes, TreeVotes
@@ -23,8 +24,8 @@ from farthing.table.bins import plain
 from farthing.trees import Predictor
 from farthing.trees.progress import unpack
 
-Sampling: TypeAlias = Literal["weight", "cost", "top"]
-SAMPLINGS: Final = ("weight", "cost", "top")
+Sampling: TypeAlias = Literal["weight", "cost", "free_rider", "top"]
+SAMPLINGS: Final = ("weight", "cost", "free_rider", "top")
 
 # Sums of weighted votes below 2**52 steps of the grid are exact.
 _SUM_BITS: Final = 52
@@ -72,6 +73,10 @@ class SamplingPlan:
         How far the votes from each position on can move the sum.
     curtail : bool
         Whether a row stops when the remaining votes cannot change its label.
+    stops : ndarray of float64, shape (2, n_learners), or None
+        The votes at which a row stops before each learner of the list, if it may stop with some error.
+    units : VoteUnits or None
+        What is drawn without replacement, if free riders vote.
     """
 
     votes: TreeVotes | LinearVotes
@@ -90,15 +95,22 @@ class SamplingPlan:
     order: NDArray[np.int64]
     reach: NDArray[np.float64]
     curtail: bool
+    stops: NDArray[np.float64] | None
+    units: VoteUnits | None
 
     @property
     def top(self) -> bool:
         """Whether learners come from the top of a list."""
         return len(self.order) > 0
 
-    def weighted(self, learner: int, vote: float) -> float:
-        """Return a vote times its alpha, on the grid."""
-        return float(np.rint(self.votes.alphas[learner] * vote * self.steps)) / self.steps
+    def weighted(self, learner: int, vote: Any) -> Any:
+        """Return a vote, or an array of votes, times its alpha, on the grid."""
+        return np.rint(self.votes.alphas[learner] * vote * self.steps) / self.steps
+
+    @property
+    def counts_constants(self) -> bool:
+        """Whether a row that bought nothing but drew constant learners has a vote of its own."""
+        return not self.top and self.units is None
 
     @classmethod
     def make(
@@ -110,8 +122,15 @@ class SamplingPlan:
         n_samples: int | None = None,
         max_samples: int = 50_000,
         curtail: bool = False,
+        moments: tuple[NDArray[np.float64], NDArray[np.float64]] | None = None,
+        stops: NDArray[np.float64] | None = None,
     ) -> SamplingPlan:
-        """Make the plan of a model; the arguments are those of `AdaBoostRSClassifier`."""
+        """Make the plan of a model.
+
+        The arguments are those of `AdaBoostRSClassifier`; ``moments`` of "free_rider" come from
+        `farthing.boosting.adaboost_rs.free_rider.vote_moments`, ``stops`` of "top" from
+        `farthing.learning.voting.stochastic_curtailment.stopping_thresholds`.
+        """
         columns = votes.columns()
         costs = _costs(columns, sheet)
         # Algorithm 3 draws in proportion to alpha / cost. Where the cost is zero, learners vote exactly
@@ -125,6 +144,12 @@ class SamplingPlan:
         steps = _steps(votes)
         order = _order(votes.alphas, costs) if sampling == "top" else []
         limit = max_samples if sampling != "top" else len(costs)
+        units = None
+        if moments is not None:
+            means, spreads = moments
+            # On the grid, so that the mean votes of learners that are known leave their sum exactly.
+            on_grid = np.rint((votes.alphas * means.T).T * steps) / steps
+            units = VoteUnits.make(columns, sheet, on_grid, spreads)
         return cls(
             votes=votes,
             sheet=sheet,
@@ -142,6 +167,8 @@ class SamplingPlan:
             order=np.array(order, dtype=np.int64),
             reach=_reach(votes, order, steps),
             curtail=curtail,
+            stops=stops,
+            units=units,
         )
 
 
@@ -156,8 +183,22 @@ class PlanSampler:
 
     def __init__(self, plan: SamplingPlan) -> None:
         self.plan = plan
+        # A core for each of several classes, whose votes have means of their own.
+        means = [None] if plan.units is None else np.atleast_2d(plan.units.means.T)
+        self._cores = [self._compiled(one) for one in means]
+        votes = plan.votes
+        # Draws depend on the seed and on purchases, never on votes: the votes on each of several classes are
+        # sampled one after another, with the same draws for all of them.
+        forests = [part.forest for part in votes.by_output()] if isinstance(votes, TreeVotes) else []
+        self._predictors = [Predictor(forest) for forest in forests]
+        self._joint = Predictor(votes.forest) if isinstance(votes, TreeVotes) else None
+
+    def _compiled(self, means: NDArray[np.float64] | None) -> Sampler:
+        """Return the plan for votes of these means, if units are drawn."""
+        plan = self.plan
+        stop_low, stop_high = np.zeros((2, 0)) if plan.stops is None else plan.stops
         sizes = [len(columns) for columns in plan.columns]
-        self._core = Sampler(
+        return Sampler(
             alphas=plan.votes.alphas,
             set_offsets=np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]),
             set_features=np.array([c for columns in plan.columns for c in columns], dtype=np.int64),
@@ -175,12 +216,13 @@ class PlanSampler:
             order=plan.order,
             reach=plan.reach,
             curtail=plan.curtail,
+            stop_low=stop_low,
+            stop_high=stop_high,
+            **_unit_arrays(plan.units, means),
             own=plan.sheet.own,
             shared=plan.sheet.shared,
             group_of=plan.sheet.group_of,
         )
-        votes = plan.votes
-        self._predictor = Predictor(votes.forest) if isinstance(votes, TreeVotes) else None
 
     def sample(
         self,
@@ -204,7 +246,7 @@ class PlanSampler:
 
         Returns
         -------
-        outputs : ndarray of float64, shape (n_rows, 1)
+        outputs : ndarray of float64, shape (n_rows, n_outputs)
             The votes.
         acquired : ndarray of bool, shape (n_rows, n_features)
             What each row bought.
@@ -214,13 +256,34 @@ class PlanSampler:
         caps = np.full(len(values), np.inf) if budget is None else budget
         votes, table = self.plan.votes, plain(values)
         if isinstance(votes, LinearVotes):
-            outputs, words, samples = self._core.linear(
+            outputs, words, samples = self._cores[0].linear(
                 votes.column, votes.factor, votes.missing, table, caps, seeds, n_threads
             )
+        elif self.plan.top and votes.n_outputs > 1:
+            assert self._joint is not None
+            outputs, words, samples = self._cores[0].top_classes(self._joint.core, table, caps, n_threads)
         else:
-            assert self._predictor is not None
-            outputs, words, samples = self._core.trees(self._predictor.core, table, caps, seeds, n_threads)
+            parts = [
+                core.trees(one.core, table, caps, seeds, n_threads)
+                for core, one in zip(cycle(self._cores), self._predictors, strict=False)
+            ]
+            outputs, (_, words, samples) = np.hstack([part[0] for part in parts]), parts[0]
         return outputs, unpack(words, votes.n_features), samples
+
+    def trace(
+        self, values: NDArray[np.floating], budget: float | None = None, n_threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the votes of trees from the top of the list as they grow, without curtailment.
+
+        Returns
+        -------
+        sums : ndarray of float64, shape (n_rows, n_learners)
+            The vote before each learner of the list; NaN before the first purchase.
+        votes : ndarray of float64, shape (n_rows,)
+        """
+        caps = np.full(len(values), np.inf if budget is None else budget)
+        votes, sums = self._cores[0].trace_trees(self._predictors[0].core, plain(values), caps, n_threads)
+        return sums, votes
 
 
 def full_vote(
@@ -241,13 +304,30 @@ def full_vote(
 
     Returns
     -------
-    votes : ndarray of float64, shape (n_rows,)
+    votes : ndarray of float64, shape (n_rows,) or (n_rows, n_classes)
     acquired : ndarray of bool, shape (n_rows, n_features)
     """
     # Without a budget everything is affordable, so the sampler takes the full vote at once.
     sampler = PlanSampler(SamplingPlan.make(votes, sheet, "weight"))
     outputs, acquired, _ = sampler.sample(values, None, np.zeros(len(values), dtype=np.int64), n_threads)
-    return outputs[:, 0], acquired
+    return outputs[:, 0] if votes.n_outputs == 1 else outputs, acquired
+
+
+def _unit_arrays(units: VoteUnits | None, means: NDArray[np.float64] | None) -> dict[str, Any]:
+    """Return the units as the compiled sampler takes them."""
+    learners = () if units is None else units.learners
+    none: NDArray[np.float64] = np.zeros(0)
+    return {
+        "free_rider": units is not None,
+        "unit_offsets": np.cumsum([0, *map(len, learners)], dtype=np.int64),
+        "unit_members": np.array([t for members in learners for t in members], dtype=np.int64),
+        "constants": np.array(() if units is None else units.constants, dtype=np.int64),
+        "spreads": none if units is None else units.spreads,
+        "means": none if means is None else np.ascontiguousarray(means),
+        "mean_total": 0.0 if means is None else float(means.sum()),  # exact, on the grid
+        "price_exponent": 0 if units is None else units.price_exponent,
+        "additive": units is not None and units.additive,
+    }
 
 
 def _costs(columns: tuple[tuple[int, ...], ...], sheet: CostSheet) -> NDArray[np.float64]:

@@ -1,29 +1,37 @@
 """The policies of a sampled vote: learner by learner, column by column.
 
-They draw and add in the same order as the compiled sampler, so that both give the same bits.
+They draw and add in the same order as the compiled sampler, so that both give the same bits. A vote is a
+number; on more than two classes it is an array, with the vote on each class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Iterable, Sequence
+from functools import partial
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing._core import draw_index, purchase_bits, seed_key
+from farthing.boosting.adaboost_rs.free_rider import FreeRiderDraws, Voter
 from farthing.boosting.adaboost_rs.sampling_plan import SamplingPlan
 from farthing.costs import RowLedger
+from farthing.learning.random_numbers import random_bits
 from farthing.learning.voting.votes import LazyVote
+
+Vote: TypeAlias = float | NDArray[np.float64]
 
 
 class VotePolicy:
-    """Evaluate one learner after another; the base of the two ways to choose them.
+    """Evaluate one learner after another; the base of the three ways to choose them.
 
     Parameters
     ----------
     plan : SamplingPlan
         The learners, their weights and prices.
-    prior : ndarray of float64, shape (1,)
+    prior : ndarray of float64, shape (n_outputs,)
         The output of a row without a vote of its own; see `output`.
     """
 
@@ -39,13 +47,16 @@ class VotePolicy:
         self.samples = 0
 
     def output(self) -> NDArray[np.float64]:
-        """Return the vote so far, shape (1,); the prior if the row has neither read nor drawn anything.
+        """Return the vote so far, shape (n_outputs,); the prior of a row that has neither read nor drawn.
 
         A row that was refused all that it drew has the prior, too. One whose draws, all of them, needed no
         column counts them: they are as much a part of the estimate as any others.
         """
         drew_constants = self._has_ended and self._draws > 0 and not self._heard
-        return np.array([self._total()]) if self._has_read or drew_constants else self._prior.copy()
+        if not (self._has_read or drew_constants):
+            return self._prior.copy()
+        # A vote may still be the number zero, before the first learner has voted.
+        return np.array(np.broadcast_to(self._total(), self._prior.shape))
 
     def wants(self, ledger: RowLedger) -> int | None:
         """Return the column that the current learner needs; move on to the next learner when it has voted."""
@@ -85,7 +96,7 @@ class VotePolicy:
         """Learners drawn at random so far."""
         raise NotImplementedError
 
-    def _total(self) -> float:
+    def _total(self) -> Vote:
         """Return the vote so far."""
         raise NotImplementedError
 
@@ -93,7 +104,7 @@ class VotePolicy:
         """Return the learner to evaluate next, None at the end."""
         raise NotImplementedError
 
-    def _count(self, learner: int, vote: float) -> None:
+    def _count(self, learner: int, vote: Vote) -> None:
         """Add the vote of a learner."""
         raise NotImplementedError
 
@@ -114,7 +125,7 @@ class SampledVotePolicy(VotePolicy):
     ----------
     plan : SamplingPlan
         Shares, weights and prices.
-    prior : ndarray of float64, shape (1,)
+    prior : ndarray of float64, shape (n_outputs,)
         See `VotePolicy`.
     seed : int
         The row's seed.
@@ -125,9 +136,9 @@ class SampledVotePolicy(VotePolicy):
         self._seed_key = seed_key(seed)
         self._place = 0  # among the exact votes, or in the full vote
         self._mode = "exact"
-        self._certain = 0.0
-        self._sum = 0.0
-        self._full = 0.0
+        self._certain: Vote = 0.0
+        self._sum: Vote = 0.0
+        self._full: Vote = 0.0
         self._seen: tuple[int, int] | None = None  # purchases and refusals at which these hold:
         self._key = self._seed_key
         self._largest_unpaid = 0.0
@@ -136,7 +147,7 @@ class SampledVotePolicy(VotePolicy):
     def _draws(self) -> int:
         return self.samples
 
-    def _total(self) -> float:
+    def _total(self) -> Vote:
         """Return the estimate of the full vote, or the full vote once it is complete."""
         plan = self._plan
         # A full vote that is cut short is biased towards the first learners, so the draws before it are
@@ -172,14 +183,14 @@ class SampledVotePolicy(VotePolicy):
         self._place += 1
         return self._place - 1
 
-    def _count(self, learner: int, vote: float) -> None:
+    def _count(self, learner: int, vote: Vote) -> None:
         plan = self._plan
         if self._mode == "exact":
-            self._certain += plan.weighted(learner, vote)
+            self._certain = self._certain + plan.weighted(learner, vote)
         elif self._mode == "full":
-            self._full += plan.weighted(learner, vote)
+            self._full = self._full + plan.weighted(learner, vote)
         else:
-            self._sum += float(plan.weights[learner]) * vote
+            self._sum = self._sum + float(plan.weights[learner]) * vote
             self.samples += 1
 
     def _affords_all(self, ledger: RowLedger) -> bool:
@@ -192,11 +203,7 @@ class SampledVotePolicy(VotePolicy):
         if state == self._seen:
             return False
         self._seen = state
-        # Only purchases enter the key, so what was not acquired cannot change a draw (blindness); XOR makes
-        # their order irrelevant.
-        self._key = self._seed_key
-        for column in bought.tolist():
-            self._key ^= purchase_bits(column)
+        self._key = draw_key(self._seed_key, bought)
         self._largest_unpaid = self._largest_unpaid_price(ledger)
         return True
 
@@ -209,6 +216,65 @@ class SampledVotePolicy(VotePolicy):
         return largest
 
 
+class FreeRiderVotePolicy(VotePolicy):
+    """Draw sets of columns; all learners that have their columns vote.
+
+    See `farthing.boosting.adaboost_rs.free_rider` for the estimate.
+
+    Parameters
+    ----------
+    plan : SamplingPlan
+        The units that are drawn.
+    prior : ndarray of float64, shape (n_outputs,)
+        See `VotePolicy`.
+    seed : int
+        The row's seed.
+    """
+
+    def __init__(self, plan: SamplingPlan, prior: NDArray[np.float64], seed: int) -> None:
+        super().__init__(plan, prior)
+        assert plan.units is not None
+        self._seed_key = seed_key(seed)
+        self._draw = FreeRiderDraws(plan.units, plan.max_samples, plan.full_vote)
+        self._queue: deque[Voter] = deque()
+        self._weight = 0.0
+        self._means = plan.units.means
+        self._known: Vote = 0.0
+        # The mean votes of the learners that are not known exactly.
+        self._unknown: Vote = plan.units.mean_total
+        self._estimate: Vote = 0.0
+
+    @property
+    def _draws(self) -> int:
+        return 0  # constants are not drawn
+
+    def _total(self) -> Vote:
+        """Return the votes that are known, the means of the others and their estimated difference."""
+        return self._known + self._unknown + self._estimate
+
+    def _next(self, ledger: RowLedger) -> int | None:
+        while not self._queue:
+            owned = ledger.owned
+            refused = {column for column in self._heard if not owned[column]}
+            key = draw_key(self._seed_key, np.flatnonzero(ledger.bought))
+            choose = partial(draw_by_score, key=key, counter=self.samples)
+            voters = self._draw.next(ledger, refused, choose)
+            if voters is None:
+                return None
+            self._queue.extend(voters)
+            self.samples = self._draw.draws
+        learner, self._weight = self._queue.popleft()
+        return learner
+
+    def _count(self, learner: int, vote: Vote) -> None:
+        weighted, mean = self._plan.weighted(learner, vote), self._means[learner]
+        if self._weight == 1.0:
+            self._known = self._known + weighted
+            self._unknown = self._unknown - mean
+        else:
+            self._estimate = self._estimate + self._weight * (weighted - mean)
+
+
 class TopVotePolicy(VotePolicy):
     """Take learners from the top of a list, skipping those that the budget cannot afford.
 
@@ -216,20 +282,20 @@ class TopVotePolicy(VotePolicy):
     ----------
     plan : SamplingPlan
         The list, the weights and the prices.
-    prior : ndarray of float64, shape (1,)
+    prior : ndarray of float64, shape (n_outputs,)
         See `VotePolicy`.
     """
 
     def __init__(self, plan: SamplingPlan, prior: NDArray[np.float64]) -> None:
         super().__init__(plan, prior)
         self._place = 0
-        self._sum = 0.0
+        self._sum: Vote = 0.0
 
     @property
     def _draws(self) -> int:
         return 0
 
-    def _total(self) -> float:
+    def _total(self) -> Vote:
         """Return the weighted vote of the learners so far."""
         return self._sum
 
@@ -237,10 +303,13 @@ class TopVotePolicy(VotePolicy):
         plan = self._plan
         while self._place < len(plan.order) and self.samples < plan.max_samples:
             reach = float(plan.reach[self._place])
-            # A sum of zero is the first class, as is a negative one. Not before anything is read: such a row
-            # gets the prior, which may be the other label.
-            if plan.curtail and self._has_read and (self._sum > reach or self._sum <= -reach):
+            # Not before anything is read: such a row gets the prior, which may be another label.
+            if plan.curtail and self._has_read and is_certain(self._sum, reach):
                 return None
+            if plan.stops is not None and self._has_read:
+                low, high = plan.stops[:, self._place]
+                if self._sum <= low or self._sum > high:
+                    return None
             learner = int(plan.order[self._place])
             self._place += 1
             # All columns of the learner or none, so that nothing is paid for a vote that is cut short.
@@ -248,6 +317,55 @@ class TopVotePolicy(VotePolicy):
                 return learner
         return None
 
-    def _count(self, learner: int, vote: float) -> None:
-        self._sum += self._plan.weighted(learner, vote)
+    def _count(self, learner: int, vote: Vote) -> None:
+        self._sum = self._sum + self._plan.weighted(learner, vote)
         self.samples += 1
+
+
+def draw_key(key: int, bought: NDArray[np.int64]) -> int:
+    """Return the key of the draws of a row that bought these columns."""
+    # Only purchases enter the key, so what was not acquired cannot change a draw (blindness); XOR makes
+    # their order irrelevant.
+    for column in bought.tolist():
+        key ^= purchase_bits(column)
+    return key
+
+
+def draw_by_score(scores: Sequence[float], key: int, counter: int) -> int:
+    """Draw a place in proportion to the scores, all above zero.
+
+    Examples
+    --------
+    >>> sum(draw_by_score([1.0, 3.0], 7, counter) for counter in range(1000))
+    739
+    """
+    bits = int(random_bits(key, np.array([counter], dtype=np.uint64))[0])
+    total = 0.0
+    for score in scores:
+        total += score
+    place, upto = (bits >> 11) * 2.0**-53 * total, 0.0
+    for index, score in enumerate(scores[:-1]):
+        upto += score
+        if upto > place:
+            return index
+    return len(scores) - 1
+
+
+def is_certain(vote: Vote, reach: float) -> bool:
+    """Return whether votes that move every sum by at most ``reach`` cannot change the label.
+
+    A sum of zero is the first class, as is a negative one; among more classes, the first of equals wins.
+
+    Examples
+    --------
+    >>> is_certain(0.5, 0.4), is_certain(-0.5, 0.5), is_certain(0.5, 0.5)
+    (True, True, False)
+    >>> is_certain(np.array([0.5, -0.5, -0.6]), 0.5), is_certain(np.array([-0.5, 0.5, -0.6]), 0.5)
+    (True, False)
+    """
+    if not isinstance(vote, np.ndarray):
+        return vote > reach or vote <= -reach
+    first = int(np.argmax(vote))
+    # Exact, as all sums are on a grid: one class may lose as much as another one gains.
+    leads = vote[first] - vote - 2 * reach
+    return bool((leads[:first] > 0).all() and (leads[first + 1 :] >= 0).all())

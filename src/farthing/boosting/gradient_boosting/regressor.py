@@ -5,15 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from farthing.base import ContractRegressor, RegressorModel, TrainingSet, TreeModel, register
 from farthing.base.parameters import NON_NEGATIVE, POSITIVE, at_least, between
 from farthing.costs import CostsLike
-from farthing.learning.booster import Boosting, TreeSettings, Weighting, constants
-from farthing.learning.losses import SQUARED
-from farthing.trees import Forest, Grower, Grown
-from farthing.typing import Floats
+from farthing.learning.booster import TreeSettings, constants
+from farthing.learning.least_squares_boosting import boost
+from farthing.trees import Forest
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -60,6 +57,7 @@ class GradientBoostingRegressor(ContractRegressor):
 
     Examples
     --------
+    >>> import numpy as np
     >>> X = np.arange(8.0).reshape(-1, 1)
     >>> model = GradientBoostingRegressor(n_estimators=50, learning_rate=0.5).fit(X, X[:, 0] > 3)
     >>> model.predict([[0.0], [7.0]]).round(3)
@@ -115,52 +113,3 @@ class GradientBoostingRegressor(ContractRegressor):
         )
         first = constants(prior, bins.n_features, bins.category_widths)
         return GradientBoostingModel(**rows.header(prior=prior), forest=Forest.concat([first, *trees]))
-
-
-def boost(
-    grower: Grower,
-    target: Floats,
-    weights: Floats,
-    *,
-    start: float,
-    n_estimators: int,
-    learning_rate: float,
-    l2_regularization: float = 0.0,
-) -> list[Forest]:
-    """Fit one tree after another to the residuals of the target.
-
-    Parameters
-    ----------
-    grower : Grower
-        Grows on the binned table of the rows.
-    target, weights : ndarray of float64, shape (n_rows,)
-        The target, and the weight of each row.
-    start : float
-        The prediction before the first tree.
-    n_estimators, learning_rate, l2_regularization
-        As in `GradientBoostingRegressor`.
-
-    Returns
-    -------
-    list of Forest
-        One tree each, its values multiplied by the learning rate.
-    """
-    weighting = Weighting.of(weights)
-    scores = np.full((1, len(target)), start)
-    boosting = Boosting(SQUARED, target, weighting, scores, learning_rate)
-
-    def grow(gradients: Floats, hessians: Floats | None, number: int, step: float) -> Grown:
-        # `Weighting` takes the common factor of the weights out of all sums, and so out of the penalty.
-        return grower.gradient(
-            gradients,
-            hessians,
-            l2_regularization=l2_regularization / weighting.unit,
-            step=step,
-            number=number,
-        )
-
-    for _ in range(n_estimators):
-        # Without a split the residuals stay as they are, and so would every further tree.
-        if not boosting.round(grow, must_split=True):
-            break
-    return boosting.trees

@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import BudgetKind, TrainingSet, ValidatedMixin, ladder
-from farthing.boosting.greedy_miser.model import GreedyMiserModel
+from farthing.boosting.greedy_miser.model import GreedyMiserModel, with_tree_call
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, MiserParameters
 from farthing.boosting.greedy_miser.staged import StagedMixin
 from farthing.boosting.greedy_miser.tree_budget import TreeBudget
@@ -39,6 +39,7 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
 
     model_type: ClassVar[type[GreedyMiserModel]]
     budget_kind: BudgetKind = "hard"
+    price_parameters = ("tree_cost",)
     _parameter_constraints: ClassVar[dict[str, Any]] = CONSTRAINTS
 
     # What the three estimators differ in.
@@ -87,10 +88,9 @@ class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
         evaluation_cost = float(self.tree_cost * n_splitting_trees(forest))
         if budget is not None:
             self._warn_of_tree_costs(rows, budget, forest, evaluation_cost, crowded=crowded)
-        # Prediction charges features alone, so the cost of the trees is taken off the budget here.
-        left = None if budget is None else ledger.feature_budget(budget, evaluation_cost)
+        cap = None if budget is None else ledger.prediction_budget(budget, evaluation_cost)
         return self.model_type(
-            **rows.header(prior=prior, budget=left),
+            **{**rows.header(prior=prior, budget=cap), "costs": with_tree_call(rows.costs, evaluation_cost)},
             forest=forest,
             evaluation_cost=evaluation_cost,
             validation_losses=np.array([] if stopping is None else stopping.losses, dtype=np.float64),

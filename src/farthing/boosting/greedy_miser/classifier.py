@@ -22,7 +22,7 @@ from farthing.learning.losses import Loss, classification_loss
     auto=False,  # early exits include its models
     trials=[
         {"n_estimators": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "leaf": "gradient"},
-        {"n_estimators": 8, "tradeoff": 0.1, "charge": "row", "budget": 2.5},
+        {"n_estimators": 8, "tradeoff": 0.1, "charge": "row", "budget": 3.0, "tree_cost": 0.02},
     ],
 )
 @documented(SHARED)

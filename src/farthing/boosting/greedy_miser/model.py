@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ClassifierModel, RegressorModel, TreeModel
+from farthing.costs import CostSheet
 from farthing.learning.losses import scores_to_probabilities
+from farthing.trees import Progress
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -20,7 +22,7 @@ class GreedyMiserModel(TreeModel):
     Parameters
     ----------
     evaluation_cost : float
-        The cost of evaluating all trees that have a split.
+        The cost of evaluating all trees that have a split; the cost sheet has it as a call.
     validation_losses : ndarray of float64, shape (n_rounds_tried,)
         The loss of the validation rows after each round that was tried; empty without such rows.
     """
@@ -46,7 +48,37 @@ class GreedyMiserModel(TreeModel):
         """Return the model of the first rounds only."""
         forest = self.forest.trees(0, (n_rounds + 1) * len(self.prior))
         cost = float(self.cumulative_evaluation_cost[forest.n_trees])
-        return replace(self, forest=forest, evaluation_cost=cost)
+        # What is left for features stays the same, as the trees learned with it.
+        saved = self.evaluation_cost - cost
+        budget = None if self.budget is None else max(0.0, self.budget - saved)
+        costs = self.costs_after(n_rounds)
+        return replace(self, forest=forest, evaluation_cost=cost, costs=costs, budget=budget)
+
+    def costs_after(self, n_rounds: int) -> CostSheet:
+        """Return the cost sheet of the first rounds, with the evaluation of their trees as a call."""
+        n_trees = (n_rounds + 1) * len(self.prior)
+        return with_tree_call(self.costs, float(self.cumulative_evaluation_cost[n_trees]))
+
+    def spends_after(self, n_rounds: int, acquired: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return what rows have paid after some rounds, from what they acquired, shape (n_rows,)."""
+        sheet = self.costs_after(n_rounds)
+        return sheet.total_rows(acquired[:, : len(sheet.features)])
+
+    def start(
+        self, values: NDArray[np.floating], budget: NDArray[np.float64] | None, n_threads: int = 1
+    ) -> Progress:
+        """Return rows before the first tree, with what the evaluation costs set aside."""
+        progress = Progress(values, len(self.prior), self.costs, budget=budget, n_threads=n_threads)
+        if self.costs.calls:
+            progress.mark(self.costs.n_columns, np.arange(len(values)), owned=True)
+        return progress
+
+    def acquired_by(self, progress: Progress, rows: NDArray[np.int64] | None = None) -> NDArray[np.bool_]:
+        """Return what rows acquired so far; those that looked at no feature have not been evaluated."""
+        acquired = progress.acquired if rows is None else progress.acquired_by(rows)
+        n_columns = self.costs.n_columns
+        acquired[:, n_columns:] &= acquired[:, :n_columns].any(axis=1, keepdims=True)
+        return acquired
 
     def splits_in(self, number: int) -> bool:
         """Return whether a tree of the round of this number, from 1, has a split."""
@@ -67,7 +99,7 @@ class GreedyMiserModel(TreeModel):
         """Return the cost of the first rounds by equation 3: of their trees and of all features they test."""
         last = self.n_rounds if n_rounds is None else n_rounds
         trees = self.cumulative_evaluation_cost[(last + 1) * len(self.prior)]
-        return float(trees + self.costs.total(self.tested(last)))
+        return float(trees + self.costs.without_calls().total(self.tested(last)))
 
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
@@ -76,6 +108,19 @@ class GreedyMiserModel(TreeModel):
             raise ValueError("the trees are not rounds of one tree for each output")
         if not (0 <= self.evaluation_cost < np.inf):
             raise ValueError(f"evaluation_cost must be zero or more; got {self.evaluation_cost!r}")
+        if sum(self.costs.call_prices().values()) != self.evaluation_cost:
+            raise ValueError("the cost sheet must have the evaluation of the trees as a call")
+
+
+def with_tree_call(costs: CostSheet, evaluation_cost: float) -> CostSheet:
+    """Return a cost sheet with the evaluation of all trees as a call, unless it is free.
+
+    Examples
+    --------
+    >>> with_tree_call(CostSheet([1]), 2.0).calls, with_tree_call(CostSheet([1]), 0.0).calls
+    (('trees',), ())
+    """
+    return costs.with_calls({"trees": evaluation_cost} if evaluation_cost else {})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

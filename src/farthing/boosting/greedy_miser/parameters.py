@@ -63,9 +63,10 @@ PARAMETERS = """tradeoff : float
         feature that would take the model over it is not considered. With "row", a row that cannot afford a
         feature continues without it, in training as in prediction.
     tree_cost : float
-        What it costs to evaluate one tree; a tree without a split is a constant and costs nothing. It counts
-        against the budget and is reported in ``evaluation_cost_``; `spend` is about features alone. With
-        charge="model" a round is grown while the budget has room for its trees beside the features bought.
+        What it costs to evaluate one tree; a tree without a split is a constant and costs nothing. All trees
+        together are a call of the fitted cost sheet, ``costs_.calls``, which a row pays with its first
+        feature. With charge="model" a round is grown while the budget has room for its trees beside the
+        features bought.
         With "row" the trees come first: the cost of all ``n_estimators`` rounds, or of as many as fit into
         the budget, is set aside, and the rest is for the features of each row, the same in training as in
         prediction, even if fewer rounds are kept. So choose ``n_estimators`` with the budget in mind: a

@@ -77,7 +77,7 @@ def miser_path(
         One point per trade-off and round: ``params`` has the ``tradeoff``, ``details`` the number of rounds,
         ``n_rounds``, and the cost of the model by equation 3 of the paper, ``model_cost``: that of its trees,
         at ``tree_cost`` each, and of all features that it may look at. The curve of each trade-off is in
-        ``path.by("tradeoff")``, and its ``best`` is the round to take. Spends are about features alone.
+        ``path.by("tradeoff")``, and its ``best`` is the round to take.
 
     Examples
     --------

@@ -117,17 +117,18 @@ class RoundEvaluation:
         """Return mean spend, largest spend and score after each of the rounds."""
         n_outputs = len(model.prior)
         caps = None if model.budget is None else np.full(len(rows.values), model.budget)
-        progress = Progress(rows.values, n_outputs, model.costs, budget=caps)
-        spends, followed, tree = _RowSpends(progress), [], 0
+        progress = model.start(rows.values, caps)
+        spends, followed, tree = _RowSpends(model, progress), [], 0
         for n_rounds in rounds:
             # One more: the constants come before the first round.
             end = (n_rounds + 1) * n_outputs
             model.predictor.advance(progress, tree, end)
             tree = end
+            spent = spends.after(n_rounds)
             # A row that has looked at nothing gets the prior, as in every prediction.
-            looked = progress.touched.any(axis=1, keepdims=True)
-            predicted, _ = model.results(np.where(looked, progress.outputs, model.prior))
-            spent = spends.now()
+            predicted, _ = model.results(
+                np.where(spends.looked[:, np.newaxis], progress.outputs, model.prior)
+            )
             score = float(self._scoring(rows.target, predicted, rows.qid))
             followed.append((float(spent.mean()), float(spent.max()), score))
         return followed
@@ -144,15 +145,23 @@ def first_rounds(estimator: GreedyMiser, n_rounds: int) -> GreedyMiser:
 class _RowSpends:
     """The spend of each row so far; a row is summed again only after it has bought something."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, model: GreedyMiserModel, progress: Progress) -> None:
+        self._model = model
         self._progress = progress
         self._seen = progress.touched.copy()
         self._spent = np.zeros(len(progress.values))
+        self.looked = np.zeros(len(progress.values), dtype=np.bool_)
 
-    def now(self) -> NDArray[np.float64]:
-        """Return the spend of each row, shape (n_rows,)."""
-        changed = np.flatnonzero((self._progress.touched != self._seen).any(axis=1))
+    def after(self, n_rounds: int) -> NDArray[np.float64]:
+        """Return the spend of each row after some rounds, shape (n_rows,)."""
+        progress, model = self._progress, self._model
+        changed = np.flatnonzero((progress.touched != self._seen).any(axis=1))
+        # With a price per tree, all rows that looked at a feature pay more after each round.
+        due = np.flatnonzero(self.looked) if model.costs.calls else changed[:0]
+        rows = np.union1d(changed, due)
+        acquired = model.acquired_by(progress, rows)
         # Summed again rather than incremented: the order of the sheet gives the bits of `spend`.
-        self._spent[changed] = self._progress.sheet.total_rows(self._progress.acquired_by(changed))
-        self._seen[changed] = self._progress.touched[changed]
+        self._spent[rows] = model.spends_after(n_rounds, acquired)
+        self.looked[rows] = acquired.any(axis=1)
+        self._seen[changed] = progress.touched[changed]
         return self._spent

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import column_or_1d
 
-from farthing.base import ContractRegressor, RankerMixin, TrainingSet, documented, register
+from farthing.base import ContractRegressor, TrainingSet, ValidatedRankerMixin, documented, register
 from farthing.base.parameters import at_least, one_of
 from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
@@ -16,7 +15,7 @@ from farthing.boosting.greedy_miser.model import GreedyMiserRegressorModel
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, SHARED, Charge, Leaf
 from farthing.costs import CostsLike
 from farthing.learning.losses import SQUARED, Loss, lambdamart
-from farthing.metrics import ndcg_by_query, query_codes
+from farthing.metrics import ndcg_by_query, query_weights
 
 
 @register(
@@ -24,7 +23,7 @@ from farthing.metrics import ndcg_by_query, query_codes
     trials=[{"n_estimators": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "charge": "row"}],
 )
 @documented(SHARED)
-class GreedyMiserRanker(RankerMixin, GreedyMiser, ContractRegressor):
+class GreedyMiserRanker(ValidatedRankerMixin, GreedyMiser, ContractRegressor):
     """Boosted trees that score documents, and weigh the gain of a feature against its cost.
 
     `predict` returns scores; within a query, larger is better.
@@ -117,53 +116,6 @@ class GreedyMiserRanker(RankerMixin, GreedyMiser, ContractRegressor):
         self.loss = loss
         self.k = k
 
-    def fit(  # type: ignore[override]
-        self, X: Any, y: Any, qid: Any = None, sample_weight: Any = None, *, validation: Any = None
-    ) -> Self:
-        """Learn from documents with grades.
-
-        Parameters
-        ----------
-        X : array, frame or PreparedTable, shape (n_rows, n_features)
-            One document per row.
-        y : array, shape (n_rows,)
-            Grades; larger is better.
-        qid : array, shape (n_rows,), optional
-            The query of each document, in any order; None means a single query.
-        sample_weight : array, shape (n_rows,), optional
-            Weights; a row of weight zero is ignored.
-        validation : tuple (X, y), (X, y, qid) or (X, y, qid, sample_weight), optional
-            Rows to choose the number of rounds by, in place of ``validation_fraction``.
-
-        Returns
-        -------
-        self
-        """
-        rows = self.training_set(X, y, sample_weight, qid=_codes(qid))
-        given = None if validation is None else self.validation_set(rows, validation)
-        return self.fit_rows(rows, validation=given)
-
-    def validation_set(self, rows: TrainingSet, validation: Any) -> TrainingSet:
-        """Check the ``validation`` argument of `fit` against the training rows.
-
-        Parameters
-        ----------
-        rows : TrainingSet
-            The training rows.
-        validation : tuple (X, y), (X, y, qid) or (X, y, qid, sample_weight)
-
-        Returns
-        -------
-        TrainingSet
-        """
-        if not isinstance(validation, tuple) or len(validation) not in (2, 3, 4):
-            raise ValueError(
-                "validation must be (X, y), (X, y, qid) or (X, y, qid, sample_weight); "
-                f"got {type(validation).__name__}"
-            )
-        X, y, qid, weights = (*validation, None, None)[:4]
-        return self._validation_rows(rows, X, y, weights, qid=_codes(qid))
-
     def _loss(self, rows: TrainingSet) -> Loss:
         if self.loss == "squared":
             return SQUARED
@@ -174,21 +126,4 @@ class GreedyMiserRanker(RankerMixin, GreedyMiser, ContractRegressor):
         seen = rows.weights > 0
         qid = None if rows.qid is None else rows.qid[seen]
         by_query = ndcg_by_query(rows.target[seen], scores[0, seen], qid=qid, k=self.k)
-        return 1 - float(np.average(by_query, weights=_query_weights(rows.weights[seen], qid)))
-
-
-def _query_weights(weights: NDArray[np.float64], qid: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return the mean weight of the documents of each query, in the order of the sorted queries."""
-    if qid is None:
-        return np.array([weights.mean()])
-    # Means rather than sums, so that equal weights are no weights: a long query counts like a short one.
-    query = np.unique(qid, return_inverse=True)[1]
-    return np.bincount(query, weights=weights) / np.bincount(query)
-
-
-def _codes(qid: Any) -> NDArray[np.int64] | None:
-    """Return queries as integers from 0; None, a single query of all rows, stays None."""
-    if qid is None:
-        return None
-    ids = column_or_1d(qid)
-    return query_codes(ids, len(ids))
+        return 1 - float(np.average(by_query, weights=query_weights(rows.weights[seen], qid)))

@@ -13,7 +13,6 @@ from farthing.base import BudgetedEstimator
 from farthing.base.inputs import check_caps
 from farthing.boosting.greedy_miser.model import GreedyMiserModel
 from farthing.table import encode
-from farthing.trees import Progress
 from farthing.typing import Floats
 
 
@@ -39,8 +38,8 @@ class StagedMixin(BudgetedEstimator):
         ------
         ndarray of float64, shape (n_rows,)
         """
-        for _, acquired in self._staged(X, budget):
-            yield self.fitted_.costs.total_rows(acquired)
+        for number, (_, acquired) in enumerate(self._staged(X, budget), start=1):
+            yield self.fitted_.spends_after(number, acquired)
 
     def _staged(self, X: Any, budget: Any) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
         """Yield raw outputs and acquired after each round."""
@@ -49,15 +48,15 @@ class StagedMixin(BudgetedEstimator):
         encoded = encode(model.schema, X, type(self).__name__, needed=model.may_buy())
         caps = check_caps(model.budget if budget is None else budget, len(encoded.values))
         n_outputs = len(model.prior)
-        progress = Progress(encoded.values, n_outputs, model.costs, budget=caps, n_threads=threads)
+        progress = model.start(encoded.values, caps, threads)
         # The constants before the first round.
         model.predictor.advance(progress, 0, n_outputs)
         for tree in range(n_outputs, model.forest.n_trees, n_outputs):
             model.predictor.advance(progress, tree, tree + n_outputs)
-            acquired = progress.acquired
+            acquired = model.acquired_by(progress)
             # Only entries that were acquired are validated (blindness); one warning, at the end, is enough.
-            encoded.check_invalid(acquired)
+            encoded.check_invalid(acquired[:, : model.costs.n_columns])
             if tree + n_outputs >= model.forest.n_trees:
-                encoded.warn_unseen(acquired)
+                encoded.warn_unseen(acquired[:, : model.costs.n_columns])
             # The next round changes the outputs in place.
             yield progress.outputs.copy(), acquired

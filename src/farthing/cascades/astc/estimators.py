@@ -132,20 +132,21 @@ class ASTCBase(BudgetedEstimator):
         share = float(self.fitted_.shares[level])
         return self.variant({"budget_share": share}, self.fitted_.at_level(level))
 
-    def _grow(self, rows: TrainingSet, target: Floats) -> dict[str, Any]:
-        """Return the trees of all shares, as fields of the model."""
+    def _grow(self, rows: TrainingSet, target: Floats) -> tuple[dict[str, Any], list[Floats | None]]:
+        """Return the trees of all shares, as fields of the model, and the scores of the rows under each."""
         cap, total = self.hard_cap(), rows.costs.total(rows.costs.features)
         shares = np.unique([*_SHARES, float(self.budget_share)])
         with one_blas_thread():
             problem = self._problem(rows, target, total if cap is None else min(cap, total))
             lists = grow_lists(problem)
-            trees = tuple(grow_tree(problem, lists, share) for share in shares.tolist())
-        return {
-            "trees": trees,
+            grown = [grow_tree(problem, lists, share) for share in shares.tolist()]
+        fields = {
+            "trees": tuple(tree for tree, _ in grown),
             "shares": shares,
             "caps": shares * (total if cap is None else cap),
             "level": int(np.searchsorted(shares, self.budget_share)),
         }
+        return fields, [scores for _, scores in grown]
 
     def _problem(self, rows: TrainingSet, target: Floats, budget: float) -> GrowthProblem:
         shares = rows.weights / rows.weights.sum()
@@ -254,8 +255,9 @@ class ASTCClassifier(ASTCBase, ContractClassifier):
         self.class_weight = class_weight
 
     def _learn(self, rows: TrainingSet) -> ScoreTreeClassifierModel:
-        fields = self._grow(rows, _coded(rows))
-        temperatures = np.array([tree_temperature(tree, rows) for tree in fields["trees"]])
+        fields, scores = self._grow(rows, _coded(rows))
+        pairs = zip(fields["trees"], scores, strict=True)
+        temperatures = np.array([tree_temperature(tree, rows, of) for tree, of in pairs])
         logs = np.log(np.maximum(rows.prior(), np.finfo(np.float64).tiny))
         prior = logs[1:] - logs[:1] if rows.n_classes == 2 else logs
         cap = self.hard_cap()
@@ -332,6 +334,7 @@ class ASTCRegressor(ASTCBase, ContractRegressor):
     def _learn(self, rows: TrainingSet) -> ScoreTreeRegressorModel:
         target = np.ascontiguousarray(rows.target, dtype=np.float64)[:, np.newaxis]
         cap = self.hard_cap()
+        fields, _ = self._grow(rows, target)
         return ScoreTreeRegressorModel(
-            **rows.header(None, None if cap is None else cap * self.budget_share), **self._grow(rows, target)
+            **rows.header(None, None if cap is None else cap * self.budget_share), **fields
         )

@@ -10,12 +10,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.cascades.astc.forward_regression import ForwardRegression
 from farthing.cascades.astc.node_fit import FittedNode, NodeRows, fit_node
 from farthing.cascades.astc.selection import select_columns
 from farthing.cascades.score_tree.tree import NO_CHILD, ScoreTree
 from farthing.costs import CostSheet, RowLedger
 from farthing.deadline import check_deadline
+from farthing.learning.forward_regression import ForwardRegression
 from farthing.learning.linear_design import LinearDesign
 from farthing.typing import Floats
 
@@ -120,8 +120,16 @@ def _extended(problem: GrowthProblem, owned: list[int], place: int, rows: NodeRo
     return owned + bought
 
 
-def grow_tree(problem: GrowthProblem, lists: Lists, share: float) -> ScoreTree:
-    """Fit the scores of the nodes on the beginnings of their lists, at a share of the budget."""
+def grow_tree(problem: GrowthProblem, lists: Lists, share: float) -> tuple[ScoreTree, Floats | None]:
+    """Fit the scores of the nodes on the beginnings of their lists, at a share of the budget.
+
+    Returns
+    -------
+    tree : ScoreTree
+    scores : ndarray of float64, shape (n_outputs, n_rows), or None
+        The scores of the training rows where they end; None if rows go both ways in training.
+    """
+    scores = np.empty((problem.target.shape[1], len(problem.target)))
     nodes: list[FittedNode] = []
     bought: list[list[int]] = []
     children: list[list[int]] = []
@@ -135,12 +143,13 @@ def grow_tree(problem: GrowthProblem, lists: Lists, share: float) -> ScoreTree:
         used = set(problem.design.zeros.columns[(node.coef != 0).any(axis=1)].tolist()) | set(owned)
         below = [(child, part) for child, part in problem.children(place, rows, node) if child in lists]
         nodes.append(node)
+        scores[:, rows.numbers] = node.scores  # until a child has better ones
         bought.append([column for column in columns if column in used])
         # The children come after all nodes that are fitted or wait.
         first = len(nodes) + len(queue)
         children.append([first, first + 1] if below else [NO_CHILD, NO_CHILD])
         queue.extend((child, part, columns, bought[-1]) for child, part in below)
-    return ScoreTree(
+    tree = ScoreTree(
         terms=problem.design.zeros,
         coef=np.array([node.coef for node in nodes]),
         intercept=np.array([node.intercept for node in nodes]),
@@ -149,6 +158,7 @@ def grow_tree(problem: GrowthProblem, lists: Lists, share: float) -> ScoreTree:
         children=np.array(children, dtype=np.int64),
         bought=_padded(bought),
     )
+    return tree, scores if problem.unit is None else None
 
 
 def _beginning(columns: list[int], ledgers: Iterable[RowLedger]) -> list[int]:

@@ -7,6 +7,7 @@ from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import solve
 from scipy.special import expit
 
 from farthing.base.links import row_sums
@@ -16,6 +17,9 @@ from farthing.typing import Floats
 
 # Soft rows with less than this share of their weight at a node are not counted there.
 _LEAST_SHARE: Final = 1e-6
+# Normal equations lose twice the digits of the terms' condition; a penalty above this share of their size
+# leaves enough.
+_STABLE: Final = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +51,8 @@ class FittedNode:
     ----------
     coef : ndarray of float64, shape (n_terms, n_outputs)
     intercept : ndarray of float64, shape (n_outputs,)
+    scores : ndarray of float64, shape (n_outputs, n_rows)
+        Those of the node's rows.
     direction : ndarray of float64, shape (n_outputs,)
         What the scores are projected on to route a row.
     projection : ndarray of float64, shape (n_rows,)
@@ -57,6 +63,7 @@ class FittedNode:
 
     coef: Floats
     intercept: Floats
+    scores: Floats
     direction: Floats
     projection: Floats
     threshold: float | None
@@ -102,24 +109,59 @@ def fit_node(
     3.0
     """
     places = np.flatnonzero(np.isin(design.zeros.columns, columns))
-    roots = np.sqrt(rows.weights)[:, np.newaxis]
-    terms = design.terms[np.ix_(rows.numbers, places)]
-    weighed = np.column_stack([roots, terms * roots])
-    # The penalty as further rows. Dependent columns share their coefficients by the least norm, even without
-    # one, so nothing has to be dropped.
-    penalty = np.sqrt(ridge) * np.eye(len(places) + 1)[1:]
-    left = np.vstack([weighed, penalty])
-    right = np.vstack([target[rows.numbers] * roots, np.zeros((len(places), target.shape[1]))])
-    solved = np.linalg.lstsq(left, right, rcond=1e-10)[0]
+    terms, aims = _of_rows(design.by_term, places, rows.numbers), target[rows.numbers]
+    slopes, intercept = _least_squares(terms, aims, rows.weights, ridge)
     coef = np.zeros((len(design.zeros.columns), target.shape[1]))
-    coef[places] = _without_rounding(solved[1:])
-    scores = np.tile(solved[0], (len(terms), 1))
+    coef[places] = _without_rounding(slopes)
+    scores = np.tile(intercept[:, np.newaxis], (1, len(rows.numbers)))
     # Term by term, as in predictions: equal rows must have equal scores, or a threshold could part them.
     for place, number in enumerate(places.tolist()):
-        scores += terms[:, place, np.newaxis] * coef[number]
-    direction = leading_direction(scores, rows.weights)
-    projection = row_sums(scores * direction)
-    return FittedNode(coef, solved[0], direction, projection, halving_threshold(projection, rows.weights))
+        scores += coef[number][:, np.newaxis] * terms[place]
+    direction = leading_direction(scores.T, rows.weights)
+    projection = row_sums((scores * direction[:, np.newaxis]).T)
+    threshold = halving_threshold(projection, rows.weights)
+    return FittedNode(coef, intercept, scores, direction, projection, threshold)
+
+
+def _of_rows(by_term: Floats, places: NDArray[np.int64], numbers: NDArray[np.int64]) -> Floats:
+    """Return some terms of some rows, shape (n_places, n_rows)."""
+    if len(numbers) == by_term.shape[1]:
+        return by_term[places]
+    terms = np.empty((len(places), len(numbers)))
+    for row, place in enumerate(places.tolist()):
+        by_term[place].take(numbers, out=terms[row], mode="clip")  # the mode that needs no buffer
+    return terms
+
+
+def _least_squares(terms: Floats, target: Floats, weights: Floats, ridge: float) -> tuple[Floats, Floats]:
+    """Return the coefficients (n_terms, n_outputs) and the intercepts (n_outputs,) of penalised regressions.
+
+    Parameters
+    ----------
+    terms : ndarray of float64, shape (n_terms, n_rows)
+    target : ndarray of float64, shape (n_rows, n_outputs)
+    weights : ndarray of float64, shape (n_rows,)
+    ridge : float
+        Weight of the squared coefficients.
+    """
+    shares = weights / weights.sum()
+    means, centre = terms @ shares, shares @ target
+    # Terms have a scale of 1, so the products about the mean may be differences.
+    weighed = terms if (weights == 1).all() else terms * weights
+    products = weighed @ terms.T
+    if ridge > _STABLE * float(np.trace(products)):
+        products -= weights.sum() * np.outer(means, means)
+        products[np.diag_indices_from(products)] += ridge
+        slopes = solve(products, weighed @ (target - centre), assume_a="pos")
+    else:
+        offsets = terms - means[:, np.newaxis]
+        # The penalty as further rows. Dependent columns share their coefficients by the least norm, even
+        # without one, so nothing has to be dropped.
+        roots = np.sqrt(weights)
+        left = np.vstack([(offsets * roots).T, np.sqrt(ridge) * np.eye(len(terms))])
+        right = np.vstack([(target - centre) * roots[:, np.newaxis], np.zeros((len(terms), target.shape[1]))])
+        slopes = np.linalg.lstsq(left, right, rcond=1e-10)[0]
+    return slopes, centre - means @ slopes
 
 
 def _without_rounding(coef: Floats) -> Floats:

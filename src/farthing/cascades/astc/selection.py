@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from farthing.cascades.astc.forward_regression import ForwardRegression
 from farthing.costs import RowLedger
+from farthing.learning.forward_regression import ForwardRegression
 from farthing.typing import Floats
 
 

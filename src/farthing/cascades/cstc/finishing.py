@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 
 from farthing.cascades.cstc.objective import NodeWeights, RowLoss
 from farthing.cascades.score_tree.tree import NO_CHILD, ScoreTree
-from farthing.learning.linear_scores import LinearScores
+from farthing.learning.scaled_descent import Metric, descend, sampled_gram
+from farthing.learning.terms import Terms
 from farthing.typing import Floats
 
 # Keeps the coefficients of fine tuning finite where the classes of a node can be separated.
 _RIDGE: Final = 1e-6
+# Most steps of fine tuning.
+_STEPS: Final = 200
 
 Nodes = dict[int, NodeWeights]
 
@@ -32,8 +35,8 @@ def routed(nodes: Nodes, learners: Floats) -> NDArray[np.int64]:
     return at
 
 
-def pruned(nodes: Nodes, learners: Floats, weights: Floats, loss: RowLoss) -> Nodes:
-    """Cut off children that do not lower the loss of validation rows, from the last level up.
+def pruned(nodes: Nodes, learners: Floats, risk: Callable[[Floats], float]) -> Nodes:
+    """Cut off children that do not lower the risk of validation rows, from the last level up.
 
     Parameters
     ----------
@@ -41,31 +44,29 @@ def pruned(nodes: Nodes, learners: Floats, weights: Floats, loss: RowLoss) -> No
         The tree.
     learners : ndarray of float64, shape (n_rows, n_learners)
         The validation rows.
-    weights : ndarray of float64, shape (n_rows,)
-        Their weights.
-    loss : RowLoss
-        Their loss.
+    risk : callable
+        From their scores, shape (n_rows, n_outputs), to the risk.
     """
-    kept = dict(nodes)
+    kept, least = dict(nodes), risk(last_scores(nodes, learners))
     for place in sorted(nodes, reverse=True):
         children = [2 * place, 2 * place + 1]
         if children[0] not in kept or 2 * children[0] in kept or 2 * children[1] in kept:
             continue
         smaller = {other: node for other, node in kept.items() if other not in children}
-        if weights @ _losses(smaller, learners, loss) <= weights @ _losses(kept, learners, loss):
-            kept = smaller
+        if (reached := risk(last_scores(smaller, learners))) <= least:
+            kept, least = smaller, reached
     return kept
 
 
-def _losses(nodes: Nodes, learners: Floats, loss: RowLoss) -> Floats:
-    """Return the loss of each row at the node where it ends."""
+def last_scores(nodes: Nodes, learners: Floats) -> Floats:
+    """Return the scores of each row at the node where it ends, shape (n_rows, n_outputs)."""
     ends = routed(nodes, learners)
     n_outputs = len(next(iter(nodes.values())).intercept)
     scores = np.zeros((len(learners), n_outputs))
     for place in np.unique(ends).tolist():
         rows = ends == place
         scores[rows] = learners[rows] @ nodes[place].coef + nodes[place].intercept
-    return loss(scores)[0]
+    return scores
 
 
 def fine_tuned(nodes: Nodes, learners: Floats, weights: Floats, loss: RowLoss) -> Nodes:
@@ -76,11 +77,11 @@ def fine_tuned(nodes: Nodes, learners: Floats, weights: Floats, loss: RowLoss) -
     ends = routed(nodes, learners)
     tuned = dict(nodes)
     for place, node in nodes.items():
-        used = np.flatnonzero(node.squares > 0)
-        if 2 * place in nodes or np.count_nonzero(ends == place) <= 2 * len(used):
+        used, inside = np.flatnonzero(node.squares > 0), np.flatnonzero(ends == place)
+        if 2 * place in nodes or len(inside) <= 2 * len(used):
             continue  # it routes, or has too few rows
-        inside = np.where(ends == place, weights, 0.0)
-        tuned[place] = _refitted(node, used, learners[:, used], inside / inside.sum(), loss)
+        shares = weights[inside] / weights[inside].sum()
+        tuned[place] = _refitted(node, used, learners[np.ix_(inside, used)], shares, loss.take(inside))
     return tuned
 
 
@@ -99,26 +100,21 @@ def _refitted(
             np.concatenate([slope.ravel(), by_score.sum(axis=0)]),
         )
 
+    gram = loss.curvature * sampled_gram(learners, shares) + _RIDGE * np.eye(len(used) + 1)
+    places = np.arange(len(used) + 1) * n_outputs
+    metric = Metric.of([(places + output, gram) for output in range(n_outputs)])
     start = np.concatenate([node.coef[used].ravel(), node.intercept])
-    found = minimize(
-        risk, start, jac=True, method="L-BFGS-B", options={"maxiter": 2000, "ftol": 1e-16, "gtol": 1e-10}
-    )
+    found = descend(risk, start, metric, max_steps=_STEPS, tol=1e-10)
     coef = np.zeros_like(node.coef)
-    coef[used] = found.x[:-n_outputs].reshape(len(used), n_outputs)
-    return replace(node, coef=coef, intercept=found.x[-n_outputs:])
+    coef[used] = found[:-n_outputs].reshape(len(used), n_outputs)
+    return replace(node, coef=coef, intercept=found[-n_outputs:])
 
 
-def as_score_tree(nodes: Nodes, terms: LinearScores) -> ScoreTree:
-    """Return the tree that predicts; each node buys the columns of its own terms and those above it."""
+def as_score_tree(nodes: Nodes, terms: Terms) -> ScoreTree:
+    """Return the tree that predicts; each node buys what its own learners and those above it read."""
     places = sorted(nodes)
     number = {place: row for row, place in enumerate(places)}
-    bought: dict[int, list[int]] = {}
-    for place in places:
-        above = bought.get(place >> 1, [])
-        own = np.unique(terms.columns[nodes[place].squares > 0]).tolist()
-        bought[place] = above + [column for column in own if column not in above]
-    width = max(map(len, bought.values()))
-    return ScoreTree(
+    return ScoreTree.of(
         terms=terms,
         coef=np.array([nodes[place].coef for place in places]),
         intercept=np.array([nodes[place].intercept for place in places]),
@@ -127,5 +123,4 @@ def as_score_tree(nodes: Nodes, terms: LinearScores) -> ScoreTree:
         children=np.array(
             [[number.get(2 * place + side, NO_CHILD) for side in (0, 1)] for place in places], dtype=np.int64
         ),
-        bought=np.array([own + [-1] * (width - len(own)) for own in bought.values()], dtype=np.int64),
     )

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Protocol, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
-from farthing.cascades.cstc.mixed_norm import MixedNorm
+from farthing.learning.mixed_norm import MixedNorm, without_small
+from farthing.learning.scaled_descent import Metric, sampled_gram
 from farthing.typing import Floats
-
-# Learners with less than this share of a node's largest coefficient are zero: smooth norms only come near it.
-_ZERO: Final = 1e-2
-# So are coefficients below this, where all of a node's are small; learners have a scale of about 1.
-_LEAST: Final = 1e-3
 
 
 class RowLoss(Protocol):
     """A convex loss of scores, row by row."""
+
+    @property
+    def curvature(self) -> float:
+        """A bound on the second derivatives."""
+        ...
+
+    def take(self, rows: NDArray[np.int64]) -> Self:
+        """Return the loss of some of the rows."""
+        ...
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the losses (n_rows,) and their gradients (n_rows, n_outputs)."""
@@ -51,9 +58,7 @@ class NodeWeights:
 
     def without_small(self) -> NodeWeights:
         """Return the node without the learners that the optimisation has left near zero."""
-        sizes = np.sqrt(self.squares)
-        kept = sizes > np.maximum(_ZERO * sizes.max(initial=0.0), _LEAST)
-        return replace(self, coef=self.coef * kept[:, np.newaxis])
+        return replace(self, coef=without_small(self.coef))
 
     def vector(self) -> Floats:
         """Return coefficients, intercepts and the threshold as one vector."""
@@ -103,6 +108,8 @@ class CSTCObjective:
     tradeoff: float
     sparsity: float
     paths: dict[int, list[int]] = field(init=False)
+    # The scores of nodes, as long as these exist: one node is moved while the others stay.
+    _scores: WeakKeyDictionary[NodeWeights, Floats] = field(init=False, default_factory=WeakKeyDictionary)
 
     def __post_init__(self) -> None:
         ends = range(2 ** (self.depth - 1), 2**self.depth)
@@ -111,7 +118,9 @@ class CSTCObjective:
 
     def scores(self, node: NodeWeights) -> Floats:
         """Return the scores of a node, shape (n_rows, n_outputs)."""
-        return np.asarray(self.learners @ node.coef + node.intercept)
+        if node not in self._scores:
+            self._scores[node] = self.learners @ node.coef + node.intercept
+        return self._scores[node]
 
     def upward(self, node: NodeWeights) -> Floats:
         """Return the probability of each row to go to the upper child, shape (n_rows,)."""
@@ -182,7 +191,7 @@ class NodeObjective:
             others += [nodes[end].squares] if end != place else []
             self._others.append(np.sum([np.zeros(len(node.coef)), *others], axis=0))
         norm = objective.norm
-        self._z = [norm.roots(others + node.squares) for others in self._others]
+        self._bounds = [norm.bound(others + node.squares) for others in self._others]
         self._absolute = np.sqrt(node.coef**2 + norm.eps**2)
 
     def _risk_of(self, side: dict[int, Floats], nodes: dict[int, NodeWeights]) -> Floats:
@@ -196,18 +205,15 @@ class NodeObjective:
     def __call__(self, vector: Floats) -> tuple[float, Floats]:
         """Return the bound and its gradient at the parameters of a vector."""
         objective, node = self._objective, self._node.moved(vector)
-        scores = objective.scores(node)
+        scores = objective.learners @ node.coef + node.intercept
         losses, slopes = objective.loss(scores)
         value = float(self._reached @ losses)
         by_score = self._reached[:, np.newaxis] * slopes
         squares = node.squares
-        prices = [
-            objective.norm.bound(others + squares, z) for others, z in zip(self._others, self._z, strict=True)
-        ]
+        prices = [bound(others + squares) for others, bound in zip(self._others, self._bounds, strict=True)]
         threshold = 0.0
-        if self._lasts:
-            chances = [float(self._reached.sum())]
-        else:
+        up = np.empty(0)
+        if not self._lasts:
             up = expit(scores @ node.direction - node.threshold)
             tolls = self._tolls(prices)
             value += float(self._reached @ ((1 - up) * self._risk[0] + up * self._risk[1]))
@@ -219,17 +225,42 @@ class NodeObjective:
             )
             by_score = by_score + along[:, np.newaxis] * node.direction
             threshold = -float(along.sum())
-            half = [self._reached * (1 - up), self._reached * up]
-            chances = [float(half[side] @ chance) for side in (0, 1) for chance in self._chance[side]]
+        chances = self._chances(up)
         value += objective.tradeoff * float(np.dot(chances, prices))
         value += objective.sparsity * float(
             ((node.coef**2 + objective.norm.eps**2) / self._absolute + self._absolute).sum() / 2
         )
-        pulls = [c * objective.norm.curvature(z) for c, z in zip(chances, self._z, strict=True)]
         slope = objective.learners.T @ by_score
-        slope += objective.tradeoff * np.sum(pulls, axis=0)[:, np.newaxis] * node.coef
+        slope += objective.tradeoff * self._pull(chances)[:, np.newaxis] * node.coef
         slope += objective.sparsity * node.coef / self._absolute
         return value, np.concatenate([slope.ravel(), by_score.sum(axis=0), [threshold]])
+
+    def metric(self) -> Metric:
+        """Return the curvature of the loss and of the norms at the node's present parameters."""
+        objective, node = self._objective, self._node
+        gram = objective.loss.curvature * sampled_gram(objective.learners, self._reached)
+        chances = self._chances(expit(objective.scores(node) @ node.direction - node.threshold))
+        pull = objective.tradeoff * self._pull(chances)
+        (n_learners, n_outputs), blocks = node.coef.shape, []
+        for output in range(n_outputs):
+            curvature = gram.copy()
+            own = pull + objective.sparsity / self._absolute[:, output]
+            curvature[np.arange(n_learners), np.arange(n_learners)] += own
+            places = np.arange(n_learners + 1) * n_outputs + output
+            blocks.append((places, curvature))
+        return Metric.of(blocks)
+
+    def _chances(self, up: Floats) -> list[float]:
+        """Return the share of the rows at the end of each path through the node."""
+        if self._lasts:
+            return [float(self._reached.sum())]
+        half = [self._reached * (1 - up), self._reached * up]
+        return [float(half[side] @ chance) for side in (0, 1) for chance in self._chance[side]]
+
+    def _pull(self, chances: list[float]) -> Floats:
+        """Return the second derivative of the expected price for each learner, shape (n_learners,)."""
+        pulls = [c * bound.curvature for c, bound in zip(chances, self._bounds, strict=True)]
+        return np.asarray(np.sum(pulls, axis=0))
 
     def _tolls(self, prices: list[float]) -> list[Floats]:
         """Return the expected price of the paths of each side, row by row."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.learning.losses import logistic_values, scores_to_probabilities
+from farthing.learning.logistic import log_loss_curvature
 from farthing.typing import Floats
 
 
@@ -31,6 +31,11 @@ class SquaredRowLoss:
         """Return the losses (n_rows,) and their gradients (n_rows, 1)."""
         error = scores - self.target[:, np.newaxis]
         return np.asarray((error[:, 0] ** 2) / 2), error
+
+    @property
+    def curvature(self) -> float:
+        """The second derivative."""
+        return 1.0
 
     def take(self, rows: NDArray[np.int64]) -> SquaredRowLoss:
         """Return the loss of some of the rows."""
@@ -60,15 +65,30 @@ class LogRowLoss:
 
     def __call__(self, scores: Floats) -> tuple[Floats, Floats]:
         """Return the losses (n_rows,) and their gradients (n_rows, n_outputs)."""
-        p = scores_to_probabilities(scores, self.n_classes)
         if self.n_classes == 2:
-            return logistic_values(self.target, scores.T), (p[:, 1] - self.target)[:, np.newaxis]
+            margins = np.where(self.target == 1, scores[:, 0], -scores[:, 0])
+            # One exponential for both; it cannot overflow.
+            small = np.exp(-np.abs(margins))
+            losses = np.log1p(small) + np.maximum(-margins, 0.0)
+            wrong = np.where(margins < 0, 1.0, small) / (1 + small)
+            return losses, np.where(self.target == 1, -wrong, wrong)[:, np.newaxis]
+        # Class by class in memory, where sums over the few classes are fast.
+        by_class = np.ascontiguousarray(scores.T)
         rows = np.arange(len(scores))
-        # From the scores, not from p, which may underflow.
-        top = scores.max(axis=1)
-        losses = np.log(np.exp(scores - top[:, np.newaxis]).sum(axis=1)) + top - scores[rows, self.target]
-        p[rows, self.target] -= 1
-        return losses, p
+        # From the scores, not from the probabilities, which may underflow.
+        top = by_class.max(axis=0)
+        of_class = by_class[self.target, rows]
+        by_class -= top
+        np.exp(by_class, out=by_class)
+        total = by_class.sum(axis=0)
+        by_class /= total
+        by_class[self.target, rows] -= 1
+        return np.log(total) + top - of_class, by_class.T
+
+    @property
+    def curvature(self) -> float:
+        """A bound on the second derivatives."""
+        return log_loss_curvature(self.n_classes)
 
     def take(self, rows: NDArray[np.int64]) -> LogRowLoss:
         """Return the loss of some of the rows."""

@@ -6,14 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
-from scipy.optimize import minimize
 
 from farthing.cascades.cstc.objective import CSTCObjective, NodeObjective, NodeWeights
+from farthing.cascades.cstc.row_losses import SquaredRowLoss
 from farthing.cascades.score_tree.routing import halving_threshold, leading_direction
 from farthing.deadline import check_deadline
+from farthing.learning.priced_regression import priced_regression
+from farthing.learning.scaled_descent import descend
 
 # Steps of the quasi-Newton method between two updates of the bounds.
 _STEPS: Final = 25
+# A step that lowers a bound by less than this share ends the steps: the bound itself is updated next.
+_TOL: Final = 1e-6
 # Updates of the bounds when a node is fitted alone.
 _ALONE: Final = 15
 
@@ -66,7 +70,6 @@ def train_tree(
 def _start(objective: CSTCObjective, n_outputs: int, steepness: float) -> dict[int, NodeWeights]:
     """Fit each node as the end of its path, from the root down, with half of its rows on either side."""
     n_learners = objective.learners.shape[1]
-    free = replace(objective, tradeoff=0.0, sparsity=0.0)
     nodes: dict[int, NodeWeights] = {}
     for place in range(1, 2**objective.depth):
         check_deadline()
@@ -75,26 +78,54 @@ def _start(objective: CSTCObjective, n_outputs: int, steepness: float) -> dict[i
         if parent is not None:
             coef, intercept = parent.coef, parent.intercept
         node = NodeWeights(coef, intercept, np.ones(n_outputs) / np.sqrt(n_outputs), 0.0)
-        # From the fit without penalties: coefficients shrink under the bounds, but hardly ever leave zero,
-        # where a bound is steepest.
         nodes[place] = node
-        nodes[place] = node = _lowered(node, NodeObjective(free, nodes, place, alone=True))
-        for _ in range(_ALONE):
-            moved = _lowered(node, NodeObjective(objective, nodes, place, alone=True))
-            settled = np.allclose(moved.vector(), node.vector(), rtol=1e-3, atol=1e-4)
-            nodes[place] = node = moved
-            if settled:
-                break
+        if isinstance(objective.loss, SquaredRowLoss):
+            node = _solved_alone(objective, objective.loss, nodes, place)
+        else:
+            node = _fitted_alone(objective, nodes, place)
         nodes[place] = _halved(objective, nodes, place, node, steepness)
     return nodes
+
+
+def _fitted_alone(objective: CSTCObjective, nodes: dict[int, NodeWeights], place: int) -> NodeWeights:
+    """Return the node fitted as the end of its path."""
+    # From the fit without penalties: coefficients shrink under the bounds, but hardly ever leave zero, where
+    # a bound is steepest.
+    free = replace(objective, tradeoff=0.0, sparsity=0.0)
+    node = _lowered(nodes[place], NodeObjective(free, nodes, place, alone=True))
+    for _ in range(_ALONE):
+        moved = _lowered(node, NodeObjective(objective, {**nodes, place: node}, place, alone=True))
+        settled = np.allclose(moved.vector(), node.vector(), rtol=1e-3, atol=1e-4)
+        node = moved
+        if settled:
+            break
+    return node
+
+
+def _solved_alone(
+    objective: CSTCObjective, loss: SquaredRowLoss, nodes: dict[int, NodeWeights], place: int
+) -> NodeWeights:
+    """Return the node fitted as the end of its path, in closed form."""
+    node = nodes[place]
+    weights = objective.shares * objective.reach(nodes)[place]
+    above = [nodes[place >> up].squares for up in range(1, place.bit_length())]
+    found = priced_regression(
+        objective.learners,
+        loss.target,
+        weights,
+        objective.norm,
+        tradeoff=objective.tradeoff * float(weights.sum()),
+        sparsity=objective.sparsity,
+        before=np.sum([np.zeros(len(node.coef)), *above], axis=0),
+    )
+    return replace(node, coef=found[:-1, np.newaxis], intercept=found[-1:])
 
 
 def _lowered(node: NodeWeights, bound: NodeObjective) -> NodeWeights:
     """Return the node after some steps down its bound; the node itself if there is no way down."""
     start = node.vector()
-    before = bound(start)[0]
-    found = minimize(bound, start, jac=True, method="L-BFGS-B", options={"maxiter": _STEPS})
-    return node.moved(found.x) if found.fun < before else node
+    moved = descend(bound, start, bound.metric(), max_steps=_STEPS, tol=_TOL)
+    return node if moved is start else node.moved(moved)
 
 
 def _halved(

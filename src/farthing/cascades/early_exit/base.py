@@ -10,7 +10,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import BudgetedEstimator, TrainingSet
 from farthing.base.parameters import at_least
-from farthing.cascades.early_exit.model import EarlyExitModel, check_one_sum, fitted_trees
+from farthing.cascades.early_exit.model import (
+    EarlyExitModel,
+    check_one_sum,
+    costs_by_exit,
+    fitted_trees,
+)
 from farthing.costs import CostSheet
 from farthing.table import Schema
 
@@ -30,6 +35,12 @@ class EarlyExitBase(BudgetedEstimator):
         self.rounds_per_exit = rounds_per_exit
         self.costs = costs
         self.n_jobs = n_jobs
+
+    @property
+    def price_parameters(self) -> tuple[str, ...]:  # type: ignore[override]
+        """Parameters of the estimator that are prices."""
+        names = getattr(self.estimator, "price_parameters", ())
+        return tuple(f"estimator__{name}" for name in names)
 
     # What the wrappers differ in.
 
@@ -77,7 +88,7 @@ class EarlyExitBase(BudgetedEstimator):
         return self._make_model(
             {
                 "schema": inner.schema,
-                "costs": inner.costs,
+                "costs": costs_by_exit(inner, int(self.rounds_per_exit)),
                 "prior": inner.prior,
                 "budget": inner.budget,
                 "model": model,

@@ -6,13 +6,10 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Self
 
-import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import BudgetedEstimator, ContractClassifier, SweepContext, register
-from farthing.base.inputs import check_caps
 from farthing.base.parameters import SHARE
 from farthing.boosting import GreedyMiserClassifier
 from farthing.cascades.early_exit.base import CONSTRAINTS, EarlyExitBase
@@ -20,7 +17,6 @@ from farthing.cascades.early_exit.classifier_model import EarlyExitClassifierMod
 from farthing.cascades.early_exit.model import is_made_of_trees
 from farthing.costs import CostsLike
 from farthing.learning.tradeoff_grid import relative_tradeoffs
-from farthing.table import encode
 
 # The thresholds of variants; at 1 no row leaves early.
 _THRESHOLDS: Final = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 1.0)
@@ -47,7 +43,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
     time_rank=4,
     trials=[
         {
-            "estimator": GreedyMiserClassifier(n_estimators=8, max_depth=2),
+            "estimator": GreedyMiserClassifier(n_estimators=8, max_depth=2, tree_cost=0.1),
             "threshold": 0.5,
             "rounds_per_exit": 1,
         }
@@ -82,8 +78,6 @@ class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
         As given.
     rounds_per_exit_ : int
         As given.
-    evaluation_cost_ : float
-        The cost of all trees, which a row pays that never leaves early; see `evaluation_costs`.
     classes_ : ndarray, shape (n_classes,)
         The labels.
 
@@ -141,24 +135,6 @@ class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
         self
         """
         return self.wrap(self._unfitted().fit(X, y, sample_weight, **options))
-
-    def evaluation_costs(self, X: Any, *, budget: Any = None) -> NDArray[np.float64]:
-        """Return the cost of the trees that each row walked; parameters as in `predict`.
-
-        It is beside the spend, which is about features alone: ``tree_cost`` of the estimator for each tree up
-        to the exit that has a split.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_rows,)
-        """
-        self.check_ready()
-        model = self.fitted_
-        encoded = encode(model.schema, X, type(self).__name__, needed=model.may_buy(), min_rows=0)
-        caps = check_caps(model.budget if budget is None else budget, len(encoded.values))
-        found = model.leave(encoded.values, caps, self.n_threads())
-        encoded.check(found.acquired)
-        return model.evaluation_costs(found.n_trees)
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield other thresholds and fewer rounds, see `BudgetedEstimator.variants`; itself comes last."""

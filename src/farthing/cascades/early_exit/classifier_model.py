@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import ClassifierModel
-from farthing.cascades.early_exit.model import Descent, EarlyExitModel
+from farthing.cascades.early_exit.model import EarlyExitModel
 from farthing.costs import RowLedger
-from farthing.walks import ForestPolicy, Policy
+from farthing.walks import Policy
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -38,13 +38,6 @@ class EarlyExitClassifierModel(EarlyExitModel, ClassifierModel):
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Answer many rows, exit by exit; see `FittedModel.outputs`."""
-        outputs, acquired, _ = self.leave(values, budget, n_threads)
-        return outputs, acquired
-
-    def leave(
-        self, values: NDArray[np.floating], budget: NDArray[np.float64] | None, n_threads: int = 1
-    ) -> Descent:
-        """Send rows from exit to exit until their top class is likely enough; see `descend`."""
         return self.descend(
             values, budget, lambda _number, _of, outputs, _rows: ~self.is_clear(outputs), n_threads
         )
@@ -76,17 +69,19 @@ class ExitPolicy:
 
     def __init__(self, model: EarlyExitClassifierModel) -> None:
         self._model = model
-        self._trees = ForestPolicy.of(model.inner.predictor)
-        self._exits = list(model.exits)
-        self._trees.end = self._exits.pop(0)
+        self._trees = model.trees_policy()
+        self._n_passed = 0
 
     def wants(self, ledger: RowLedger) -> int | None:
         """Return the next column of the trees, or None once the row leaves."""
-        # The policy of the trees ends at each exit. Moving its end opens the next trees to it.
-        while (column := self._trees.wants(ledger)) is None and self._exits:
+        # The policy of the trees ends at each exit.
+        while (column := self._trees.wants(ledger)) is None and not self._trees.stopped:
+            if self._n_passed == len(self._model.exits) - 1:
+                return None
             if self._model.is_clear(self._trees.output()[np.newaxis])[0]:
                 return None
-            self._trees.end = self._exits.pop(0)
+            self._n_passed += 1
+            self._trees.open(self._n_passed)
         return column
 
     def hear(self, column: int, value: float) -> None:

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import BudgetedEstimator, FittedModel, TreeModel
+from farthing.costs import CostSheet
 from farthing.trees import Forest, Progress
+from farthing.walks import PaidTrees
 
 # (number of the exit from 1, number of all exits, raw outputs of the rows left, their numbers) to which of
 # them go on.
@@ -41,22 +43,30 @@ def exit_trees(forest: Forest, rounds_per_exit: int) -> tuple[int, ...]:
     return (*range(first + step, forest.n_trees, step), forest.n_trees)
 
 
-class Descent(NamedTuple):
-    """Rows that were sent from exit to exit until they left.
+def costs_by_exit(model: TreeModel, rounds_per_exit: int) -> CostSheet:
+    """Return the cost sheet of a model with exits: the evaluation of the trees up to each exit is a call.
 
-    Attributes
+    Parameters
     ----------
-    outputs : ndarray of float64, shape (n_rows, n_outputs)
-        Raw outputs at the exit of each row.
-    acquired : ndarray of bool, shape (n_rows, n_features)
-        What each row bought.
-    n_trees : ndarray of int64, shape (n_rows,)
-        How many trees each row walked.
+    model : TreeModel
+        The boosted model; the call of its cost sheet, if it has one, is the evaluation of all trees.
+    rounds_per_exit : int
+        Rounds of boosting between two exits.
     """
-
-    outputs: NDArray[np.float64]
-    acquired: NDArray[np.bool_]
-    n_trees: NDArray[np.int64]
+    costs, forest = model.costs, model.forest
+    exits = exit_trees(forest, rounds_per_exit)
+    # A tree without a split is a constant, which costs nothing.
+    counts = np.concatenate([[0], np.cumsum(np.diff(forest.offsets) > 1)])
+    price = sum(costs.call_prices().values())
+    blocks = zip((0, *exits), exits, strict=False)
+    return costs.with_calls(
+        {
+            f"trees up to exit {number}": float(price * (counts[end] - counts[begin]) / counts[-1])
+            for number, (begin, end) in enumerate(blocks, start=1)
+        }
+        if costs.calls
+        else {}
+    )
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -98,7 +108,7 @@ class EarlyExitModel(FittedModel):
         budget: NDArray[np.float64] | None,
         stays: Stays,
         n_threads: int = 1,
-    ) -> Descent:
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Send rows from exit to exit until they leave.
 
         Parameters
@@ -114,35 +124,34 @@ class EarlyExitModel(FittedModel):
 
         Returns
         -------
-        Descent
+        outputs : ndarray of float64, shape (n_rows, n_outputs)
+            Raw outputs at the exit of each row.
+        acquired : ndarray of bool, shape (n_rows, n_features)
+            What each row bought.
         """
         predictor = self.inner.predictor
         progress = Progress(values, len(self.prior), self.costs, budget=budget, n_threads=n_threads)
-        rows, n_trees = np.arange(len(values)), np.zeros(len(values), dtype=np.int64)
-        begin, exits = 0, self.exits
+        rows = np.arange(len(values))
+        begin, exits, calls = 0, self.exits, self.call_places
         for number, end in enumerate(exits, start=1):
             # Outputs, purchases and budgets of rows that left stay in ``progress`` as they were.
-            predictor.advance(progress, begin, end, rows)
-            n_trees[rows] = end
+            if calls:
+                rows = predictor.advance_paid(progress, begin, end, rows, calls[number - 1])
+            else:
+                predictor.advance(progress, begin, end, rows)
             if end < exits[-1]:
                 rows = rows[stays(number, len(exits), progress.outputs[rows], rows)]
             begin = end
-        return Descent(progress.outputs, progress.acquired, n_trees)
+        return progress.outputs, progress.acquired
 
     @property
-    def evaluation_cost(self) -> float:
-        """The cost of evaluating all trees, which a row pays that never leaves; 0 if trees are free."""
-        return float(self._evaluation_costs[-1])
+    def call_places(self) -> tuple[int, ...]:
+        """Where the cost sheet has the evaluation of the trees up to each exit; empty if they are free."""
+        return tuple(range(self.costs.n_columns, len(self.costs.features)))
 
-    def evaluation_costs(self, n_trees: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the cost of evaluating the first trees, as many as each row walked, shape (n_rows,)."""
-        return self._evaluation_costs[n_trees]
-
-    @cached_property
-    def _evaluation_costs(self) -> NDArray[np.float64]:
-        # Only models with a cost per tree have an account of it.
-        free = np.zeros(self.inner.forest.n_trees + 1)
-        return np.asarray(getattr(self.inner, "cumulative_evaluation_cost", free))
+    def trees_policy(self) -> PaidTrees:
+        """Return a walk through the trees from exit to exit."""
+        return PaidTrees(self.inner.predictor, self.exits, self.call_places)
 
     def check(self) -> None:
         """Raise ValueError if the exits do not fit the boosted model."""
@@ -151,8 +160,10 @@ class EarlyExitModel(FittedModel):
         inner = self.inner
         if self.rounds_per_exit < 1:
             raise ValueError(f"rounds_per_exit must be at least 1; got {self.rounds_per_exit}")
-        if inner.schema != self.schema or inner.costs != self.costs or inner.budget != self.budget:
-            raise ValueError("the columns, costs and budget must be those of the inner model")
+        if inner.schema != self.schema or inner.budget != self.budget:
+            raise ValueError("the columns and the budget must be those of the inner model")
+        if self.costs != costs_by_exit(inner, self.rounds_per_exit):
+            raise ValueError("the costs must be those of the inner model, with a call for each exit")
         if not np.array_equal(inner.prior, self.prior):
             raise ValueError("prior must be that of the inner model")
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.errors import WalkError
-from farthing.walks import Ask, Decision, ForestPolicy, Walk
+from farthing.walks import Ask, Decision, PaidTrees, Walk
 
 # (number of the exit from 1, number of all, raw outputs of the documents left) to which of them go on.
 Keep: TypeAlias = Callable[[int, int, NDArray[np.float64]], NDArray[np.bool_]]
@@ -36,17 +36,17 @@ class QueryWalk:
 
     Parameters
     ----------
-    walks : sequence of (Walk, ForestPolicy)
+    walks : sequence of (Walk, PaidTrees)
         A walk for each document, and its policy.
-    exits : sequence of int
-        Numbers of trees after which documents may leave; the last is that of all trees.
+    n_exits : int
+        Number of exits; the last is the end of the trees.
     keep : callable
         Returns which documents continue after an exit.
     """
 
-    def __init__(self, walks: Sequence[tuple[Walk, ForestPolicy]], exits: Sequence[int], keep: Keep) -> None:
+    def __init__(self, walks: Sequence[tuple[Walk, PaidTrees]], n_exits: int, keep: Keep) -> None:
         self._walks = list(walks)
-        self._exits = tuple(exits)
+        self._n_exits = n_exits
         self._keep = keep
         self._left = list(range(len(self._walks)))
         self._leg = 0
@@ -97,20 +97,22 @@ class QueryWalk:
             # A document may have no question between two exits, and a query none over several of them.
             while self._place < len(self._left) and self._walks[self._left[self._place]][0].ask is None:
                 self._place += 1
-            if self._place < len(self._left) or self._leg == len(self._exits) - 1:
+            if self._place < len(self._left) or self._leg == self._n_exits - 1:
                 return
             self._leave()
 
     def _leave(self) -> None:
         """Remove the documents too far behind, and open the next trees to the others."""
         self._leg += 1
+        # A document that could not pay for its trees has left already.
+        self._left = [document for document in self._left if not self._walks[document][1].stopped]
         if self._left:
             # Documents leave only when all have reached the exit, since each is compared with the k-th best.
             outputs = np.stack([self._walks[document][1].output() for document in self._left])
-            stays = self._keep(self._leg, len(self._exits), outputs)
+            stays = self._keep(self._leg, self._n_exits, outputs)
             self._left = [document for document, goes_on in zip(self._left, stays, strict=True) if goes_on]
         for document in self._left:
             walk, policy = self._walks[document]
-            policy.end = self._exits[self._leg]
+            policy.open(self._leg)
             walk.resume()
         self._place = 0

@@ -14,13 +14,13 @@ from farthing.base.inputs import check_cap, check_caps
 from farthing.base.parameters import NON_NEGATIVE, at_least
 from farthing.boosting import GreedyMiserRanker, GreedyMiserRegressor
 from farthing.cascades.early_exit.base import CONSTRAINTS, EarlyExitBase
-from farthing.cascades.early_exit.model import Descent, is_made_of_trees
+from farthing.cascades.early_exit.model import is_made_of_trees
 from farthing.cascades.early_exit.query_walk import QueryWalk
 from farthing.cascades.early_exit.ranker_model import EarlyExitRankerModel
 from farthing.costs import CostsLike
 from farthing.metrics import query_codes
 from farthing.table import encode, refused_flags
-from farthing.walks import Decisions, ForestPolicy, Walk
+from farthing.walks import Decisions, Walk
 
 
 @register(
@@ -33,7 +33,7 @@ from farthing.walks import Decisions, ForestPolicy, Walk
             "rounds_per_exit": 2,
         },
         {
-            "estimator": GreedyMiserRanker(n_estimators=6, learning_rate=0.7),
+            "estimator": GreedyMiserRanker(n_estimators=6, learning_rate=0.7, tree_cost=0.1),
             "margin": 0.0,
             "k": 1,
             "rounds_per_exit": 1,
@@ -74,8 +74,6 @@ class EarlyExitRanker(RankerMixin, EarlyExitBase, ContractRegressor):
         As given.
     k_, rounds_per_exit_ : int
         As given.
-    evaluation_cost_ : float
-        The cost of all trees, which a document pays that stays to the end; see `evaluation_costs`.
 
     References
     ----------
@@ -208,28 +206,16 @@ class EarlyExitRanker(RankerMixin, EarlyExitBase, ContractRegressor):
         -------
         Decisions
         """
-        outputs, acquired, _ = self._rank(X, qid, budget, refused)
+        outputs, acquired = self._rank(X, qid, budget, refused)
         model = self.fitted_
         if not len(outputs):
             return Decisions(np.empty(0), None, np.empty(0), acquired)
         prediction, _ = model.results(model.settle(outputs, acquired))
         return Decisions(prediction, None, model.costs.total_rows(acquired), acquired)
 
-    def evaluation_costs(
-        self, X: Any, *, qid: Any = None, budget: Any = None, refused: Any = None
-    ) -> NDArray[np.float64]:
-        """Return the cost of the trees that each document walked; parameters as in `predict`.
-
-        It is beside the spend, which is about features alone: ``tree_cost`` of the estimator for each tree up
-        to the exit that has a split.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_rows,)
-        """
-        return self.fitted_.evaluation_costs(self._rank(X, qid, budget, refused).n_trees)
-
-    def _rank(self, X: Any, qid: Any, budget: Any, refused: Any) -> Descent:
+    def _rank(
+        self, X: Any, qid: Any, budget: Any, refused: Any
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         self.check_ready()
         model = self.fitted_
         encoded = encode(model.schema, X, type(self).__name__, needed=self._needed(refused), min_rows=0)
@@ -238,9 +224,9 @@ class EarlyExitRanker(RankerMixin, EarlyExitBase, ContractRegressor):
         query = query_codes(qid, n_rows) if n_rows else np.empty(0, dtype=np.int64)
         caps = check_caps(model.budget if budget is None else budget, n_rows)
         flags = None if refused is None else refused_flags(model.schema, X, refused, n_rows)
-        found = model.rank(encoded.values, caps, query, self.n_threads(), flags)
-        encoded.check(found.acquired)
-        return found
+        outputs, acquired = model.rank(encoded.values, caps, query, self.n_threads(), flags)
+        encoded.check(acquired[:, : model.costs.n_columns])
+        return outputs, acquired
 
     def walk_query(
         self,
@@ -270,12 +256,11 @@ class EarlyExitRanker(RankerMixin, EarlyExitBase, ContractRegressor):
         cap = model.budget if budget is None else check_cap(budget)
         walks = []
         for document in range(n_documents):
-            policy = ForestPolicy.of(model.inner.predictor)
-            policy.end = model.exits[0]
+            policy = model.trees_policy()
             owned = None if known is None else known[document]
             walk = Walk(policy, model.schema, model.costs, model.conclude_row, budget=cap, known=owned)
             walks.append((walk, policy))
-        return QueryWalk(walks, model.exits, model.keeps)
+        return QueryWalk(walks, len(model.exits), model.keeps)
 
     def _ranking_scores(self, X: Any, qid: Any, budget: Any) -> NDArray[np.float64]:
         return self.predict(X, qid=qid, budget=budget)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import RegressorModel
-from farthing.cascades.early_exit.model import Descent, EarlyExitModel
+from farthing.cascades.early_exit.model import EarlyExitModel
 from farthing.costs import RowLedger
 from farthing.walks import ForestPolicy, Policy, RowWalk, walk_to_end
 
@@ -30,7 +30,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
 
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - trees are not stochastic
         """Return the policy of a query of one document, which never leaves."""
-        return ForestPolicy.of(self.inner.predictor)
+        return WholeQueryPolicy(self) if self.costs.calls else ForestPolicy.of(self.inner.predictor)
 
     def outputs(
         self,
@@ -41,8 +41,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         n_threads: int = 1,
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Score the documents of one query; see `FittedModel.outputs`."""
-        outputs, acquired, _ = self.rank(values, budget, np.zeros(len(values), dtype=np.int64), n_threads)
-        return outputs, acquired
+        return self.rank(values, budget, np.zeros(len(values), dtype=np.int64), n_threads)
 
     def outputs_refused(
         self,
@@ -55,8 +54,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Score the documents of one query, some of whose entries are refused."""
         query = np.zeros(len(values), dtype=np.int64)
-        outputs, acquired, _ = self.rank(values, budget, query, n_threads, refused)
-        return outputs, acquired
+        return self.rank(values, budget, query, n_threads, refused)
 
     def rank(
         self,
@@ -65,7 +63,7 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         query: NDArray[np.int64],
         n_threads: int = 1,
         refused: NDArray[np.bool_] | None = None,
-    ) -> Descent:
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Score the documents of many queries, given the query of each row, shape (n_rows,).
 
         ``refused``, shape (n_rows, n_features), are the entries that are not available.
@@ -82,36 +80,38 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
         if refused is None or not refused.any():
             return self.descend(values, budget, stays, n_threads)
         caps = np.full(len(values), np.inf) if budget is None else budget
-        outputs, acquired = np.empty((len(values), len(self.prior))), np.zeros(values.shape, dtype=np.bool_)
-        n_trees = np.zeros(len(values), dtype=np.int64)
+        outputs = np.empty((len(values), len(self.prior)))
+        acquired = np.zeros((len(values), len(self.costs.features)), dtype=np.bool_)
         for documents in _by_query(query):
-            outputs[documents], acquired[documents], n_trees[documents] = self._walk_query(
+            outputs[documents], acquired[documents] = self._walk_query(
                 values[documents], refused[documents], caps[documents]
             )
-        return Descent(outputs, acquired, n_trees)
+        return outputs, acquired
 
     def _walk_query(
         self, values: NDArray[np.floating], refused: NDArray[np.bool_], budget: NDArray[np.float64]
-    ) -> Descent:
+    ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         """Score the documents of one query by walks, from exit to exit."""
-        policies = [ForestPolicy.of(self.inner.predictor) for _ in values]
-        walks = []
-        for policy, cap in zip(policies, budget.tolist(), strict=True):
-            policy.end = self.exits[0]
-            walks.append(RowWalk(policy, RowLedger(self.costs, cap)))
+        policies = [self.trees_policy() for _ in values]
+        walks = [
+            RowWalk(policy, RowLedger(self.costs, cap))
+            for policy, cap in zip(policies, budget.tolist(), strict=True)
+        ]
         left = np.arange(len(values))
-        for number, end in enumerate(self.exits):
+        for number in range(len(self.exits)):
             if number:
+                left = left[[not policies[document].stopped for document in left]]
+                if not len(left):
+                    break
                 outputs = np.stack([walks[document].output() for document in left])
                 left = left[self.keeps(number, len(self.exits), outputs)]
             for document in left.tolist():
-                policies[document].end = end
+                policies[document].open(number)
                 walks[document].resume()
                 walk_to_end(walks[document], values[document], refused[document])
-        return Descent(
+        return (
             np.stack([walk.output() for walk in walks]),
             np.array([walk.ledger.bought for walk in walks], dtype=np.bool_),
-            np.array([policy.end for policy in policies], dtype=np.int64),
         )
 
     def keeps(self, number: int, of: int, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -143,6 +143,38 @@ class EarlyExitRankerModel(EarlyExitModel, RegressorModel):
             raise ValueError(f"margin must be zero or more, and finite; got {self.margin!r}")
         if self.k < 1:
             raise ValueError(f"k must be at least 1; got {self.k}")
+
+
+class WholeQueryPolicy:
+    """The walk of a query's only document: it never leaves, unless it cannot pay for the next trees.
+
+    Parameters
+    ----------
+    model : EarlyExitRankerModel
+        The boosted model with its exits.
+    """
+
+    def __init__(self, model: EarlyExitRankerModel) -> None:
+        self._trees = model.trees_policy()
+        self._closed = list(range(1, len(model.exits)))
+
+    def wants(self, ledger: RowLedger) -> int | None:
+        """Return the next column or call of the trees."""
+        while (column := self._trees.wants(ledger)) is None and self._closed and not self._trees.stopped:
+            self._trees.open(self._closed.pop(0))
+        return column
+
+    def hear(self, column: int, value: float) -> None:
+        """Take the value of the column just asked for."""
+        self._trees.hear(column, value)
+
+    def refuse(self, column: int) -> None:
+        """Go on without the column just asked for."""
+        self._trees.refuse(column)
+
+    def output(self) -> NDArray[np.float64]:
+        """Return the raw output of the trees so far, shape (n_outputs,)."""
+        return self._trees.output()
 
 
 def _by_query(query: NDArray[np.int64]) -> list[NDArray[np.int64]]:

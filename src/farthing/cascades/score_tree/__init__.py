@@ -4,6 +4,7 @@ from farthing.cascades.score_tree.model import (
     ScoreTreeClassifierModel,
     ScoreTreeModel,
     ScoreTreeRegressorModel,
+    single_tree,
     tree_temperature,
 )
 from farthing.cascades.score_tree.tree import ScoreTree
@@ -13,5 +14,6 @@ __all__ = [
     "ScoreTreeClassifierModel",
     "ScoreTreeModel",
     "ScoreTreeRegressorModel",
+    "single_tree",
     "tree_temperature",
 ]

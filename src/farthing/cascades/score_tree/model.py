@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from functools import cached_property
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,9 @@ from farthing.learning.calibration import temperature_of
 from farthing.learning.losses import scores_to_probabilities
 from farthing.typing import Floats
 from farthing.walks import Policy
+
+# Most rows that a temperature is fitted on.
+_CALIBRATED_ROWS: Final = 4096
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -50,7 +54,24 @@ class ScoreTreeModel(FittedModel):
 
     def policy(self, seed: int | None = None) -> Policy:  # noqa: ARG002 - not stochastic
         """Return a fresh walk down the tree."""
-        return ScoreTreePolicy(self.tree, self.prior)
+        return ScoreTreePolicy(self)
+
+    def read_out(self, node: int, scores: Floats) -> Floats:  # noqa: ARG002
+        """Return the raw outputs of rows that end at a node, by default its scores, (n_rows, n_outputs)."""
+        return scores
+
+    def call_of(self, node: int) -> int | None:
+        """Return the place in the cost sheet of the evaluation of a node; None if it is free."""
+        number = int(self._call_numbers[node])
+        return None if number < 0 else self.costs.n_columns + number
+
+    @cached_property
+    def _call_numbers(self) -> NDArray[np.int64]:
+        numbers = np.full(len(self.tree.threshold), -1, dtype=np.int64)
+        if self.costs.calls:
+            paid = np.flatnonzero(self.tree.n_new_terms)
+            numbers[paid] = np.arange(len(paid))
+        return numbers
 
     def outputs(
         self,
@@ -61,32 +82,42 @@ class ScoreTreeModel(FittedModel):
         n_threads: int = 1,  # noqa: ARG002 - sums are short
     ) -> tuple[Floats, NDArray[np.bool_]]:
         """Predict many rows, node by node; see `FittedModel.outputs`."""
-        tree = self.tree
+        tree, n_columns = self.tree, self.costs.n_columns
         outputs = np.tile(self.prior, (len(values), 1))
-        acquired = np.zeros(values.shape, dtype=np.bool_)
+        acquired = np.zeros((len(values), len(self.costs.features)), dtype=np.bool_)
         at = np.zeros(len(values), dtype=np.int64)
         # Children come after their parents, so one pass sees every row on its whole way down.
         for node in range(len(tree.threshold)):
             rows = np.flatnonzero(at == node)
             if not len(rows):
                 continue
-            owned = self._buy(
-                tree.new_columns(node), acquired[rows], None if budget is None else budget[rows]
-            )
+            owned, evaluated = self._buy(node, acquired[rows], None if budget is None else budget[rows])
             acquired[rows] = owned
-            scores = tree.scores(node, np.where(owned, values[rows], np.nan))
-            outputs[rows] = scores
+            rows, owned = rows[evaluated], owned[evaluated]
+            scores = tree.scores(node, np.where(owned[:, :n_columns], values[rows], np.nan))
+            outputs[rows] = self.read_out(node, scores)
             at[rows] = tree.next_nodes(node, scores)
         return outputs, acquired
 
-    def _buy(self, columns: list[int], owned: NDArray[np.bool_], budget: Floats | None) -> NDArray[np.bool_]:
-        """Return what rows own after the purchases of a node, shape (n_rows, n_features)."""
-        owned = owned.copy()
-        for column in columns:
+    def _buy(
+        self, node: int, owned: NDArray[np.bool_], budget: Floats | None
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Return what rows own after the purchases of a node, and which of them are evaluated there.
+
+        The rules are those of `ScoreTreePolicy`.
+        """
+        owned, call = owned.copy(), self.call_of(node)
+        for column in self.tree.new_columns(node):
             owned[:, column] = True
             if budget is not None:
-                owned[:, column] = affordable(self.costs, owned, budget)
-        return owned
+                owned[:, column] = affordable(self.costs, _with(owned, call), budget)
+        if call is None:
+            return owned, np.ones(len(owned), dtype=np.bool_)
+        evaluated = np.asarray(owned.any(axis=1))
+        if budget is not None:
+            evaluated &= affordable(self.costs, _with(owned, call), budget)
+        owned[:, call] = evaluated
+        return owned, evaluated
 
     def may_buy(self) -> NDArray[np.bool_]:
         """Return which columns the tree buys, shape (n_features,)."""
@@ -110,6 +141,8 @@ class ScoreTreeModel(FittedModel):
             raise TypeError("level must be an integer")
         if not 0 <= self.level < len(self.trees):
             raise ValueError("level must be the place of a tree")
+        if self.costs.calls and len(self.costs.calls) != np.count_nonzero(self.tree.n_new_terms):
+            raise ValueError("calls must be one for each node that adds terms to its path")
         for tree in self.trees:
             if tree.terms.n_features != n_features or tree.n_outputs != len(self.prior):
                 raise ValueError("every tree must have scores over the columns")
@@ -150,9 +183,61 @@ class ScoreTreeRegressorModel(ScoreTreeModel, RegressorModel):
     """A tree of scores for numbers: the score of the last node is the prediction."""
 
 
-def tree_temperature(tree: ScoreTree, rows: TrainingSet) -> float:
-    """Return the divisor of a tree's scores that gives rows the probabilities of the least log loss."""
+def single_tree(
+    rows: TrainingSet, tree: ScoreTree, tree_cost: float, prior: Floats | None = None
+) -> dict[str, Any]:
+    """Return the fields of a model with one tree, which no budget limits.
+
+    Parameters
+    ----------
+    rows : TrainingSet
+        The rows that it was learned from.
+    tree : ScoreTree
+        The tree.
+    tree_cost : float
+        The price of evaluating a term. Unless it is 0, the cost sheet gets a call for each node that adds
+        terms to its path: their evaluation.
+    prior : ndarray of float64, shape (n_outputs,), optional
+        As in `TrainingSet.header`.
+    """
+    added = tree.n_new_terms
+    paid = np.flatnonzero(added).tolist() if tree_cost else []
+    calls = {f"trees of node {node + 1}": tree_cost * float(added[node]) for node in paid}
+    return {
+        **rows.header(prior),
+        "costs": rows.costs.with_calls(calls),
+        "trees": (tree,),
+        "shares": np.ones(1),
+        "caps": np.array([np.inf]),
+        "level": 0,
+    }
+
+
+def _with(owned: NDArray[np.bool_], call: int | None) -> NDArray[np.bool_]:
+    """Return what rows would own with a call."""
+    if call is None:
+        return owned
+    wider = owned.copy()
+    wider[:, call] = True
+    return wider
+
+
+def tree_temperature(tree: ScoreTree, rows: TrainingSet, scores: Floats | None = None) -> float:
+    """Return the divisor of a tree's scores that gives rows the probabilities of the least log loss.
+
+    Parameters
+    ----------
+    tree : ScoreTree
+        The tree.
+    rows : TrainingSet
+        The rows, with classes.
+    scores : ndarray of float64, shape (n_outputs, n_rows), optional
+        The tree's scores of them, if they are known.
+    """
     if rows.n_classes == 1:
         return 1.0
-    probabilities = scores_to_probabilities(tree.outputs(rows.values), rows.n_classes)
-    return temperature_of(probabilities, rows.target, rows.weights)
+    # One number needs no more; of a long table every so many-th row.
+    some = slice(None, None, -(-len(rows) // _CALIBRATED_ROWS))
+    outputs = tree.outputs(rows.values[some]) if scores is None else scores[:, some].T
+    probabilities = scores_to_probabilities(outputs, rows.n_classes)
+    return temperature_of(probabilities, rows.target[some], rows.weights[some])

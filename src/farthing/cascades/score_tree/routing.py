@@ -47,7 +47,7 @@ def halving_threshold(projection: Floats, weights: Floats) -> float | None:
     >>> halving_threshold(np.array([3.0, 1.0, 2.0, 2.0]), np.ones(4))
     1.5
     """
-    order = np.argsort(projection, kind="stable")
+    order = np.argsort(projection)
     values, below = projection[order], np.cumsum(weights[order])
     gaps = np.flatnonzero(np.diff(values) > _SAME * (values[-1] - values[0]))
     if not len(gaps):

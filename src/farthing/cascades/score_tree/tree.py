@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base.links import row_sums
 from farthing.learning.linear_scores import LinearScores
+from farthing.learning.terms import Scorer, Terms
+from farthing.learning.tree_terms import TreeTerms
 from farthing.store import register_codec
 from farthing.typing import Floats
 
@@ -24,12 +26,12 @@ class ScoreTree:
 
     A row pays for the columns of a node, gets the node's scores, and goes to the upper child if the scores
     projected on the node's direction exceed the threshold, else to the lower one. The scores of the last node
-    are the output.
+    are the output. A cascade is a tree without lower children.
 
     Parameters
     ----------
-    terms : LinearScores
-        The standardised terms; its own coefficients are not used.
+    terms : LinearScores or TreeTerms
+        Standardised columns or trees; coefficients of its own are not used.
     coef : ndarray of float64, shape (n_nodes, n_terms, n_outputs)
         The coefficients of each node.
     intercept : ndarray of float64, shape (n_nodes, n_outputs)
@@ -39,7 +41,7 @@ class ScoreTree:
     threshold : ndarray of float64, shape (n_nodes,)
         Where the projection divides the rows.
     children : ndarray of int64, shape (n_nodes, 2)
-        The lower and the upper child, both after their parent; -1 where the tree ends.
+        The lower and the upper child, after their parent; -1 where the tree ends.
     bought : ndarray of int64, shape (n_nodes, n_bought)
         The columns of each node in the order of purchase, those of its ancestors first; -1 after the end.
 
@@ -55,7 +57,7 @@ class ScoreTree:
            [0.5]])
     """
 
-    terms: LinearScores
+    terms: Terms
     coef: Floats
     intercept: Floats
     direction: Floats
@@ -63,8 +65,31 @@ class ScoreTree:
     children: NDArray[np.int64]
     bought: NDArray[np.int64]
 
+    @classmethod
+    def of(
+        cls,
+        *,
+        terms: Terms,
+        coef: Floats,
+        intercept: Floats,
+        direction: Floats,
+        threshold: Floats,
+        children: NDArray[np.int64],
+    ) -> Self:
+        """Build the tree in which each node buys what its own terms and those above it read, in order."""
+        bought: list[list[int]] = [[] for _ in children]
+        for node in range(len(children)):
+            used = terms.reads[(coef[node] != 0).any(axis=1)].any(axis=0)
+            bought[node] += [column for column in np.flatnonzero(used).tolist() if column not in bought[node]]
+            for child in children[node][children[node] != NO_CHILD].tolist():
+                bought[child] = list(bought[node])
+        lists = np.full((len(bought), max(map(len, bought))), -1, dtype=np.int64)
+        for node, columns in enumerate(bought):
+            lists[node, : len(columns)] = columns
+        return cls(terms, coef, intercept, direction, threshold, children, lists)
+
     def __post_init__(self) -> None:
-        n_nodes, n_terms, n_outputs = len(self.threshold), len(self.terms.columns), self.n_outputs
+        n_nodes, n_terms, n_outputs = len(self.threshold), self.terms.n_terms, self.n_outputs
         shapes = {
             "coef": (n_nodes, n_terms, n_outputs),
             "intercept": (n_nodes, n_outputs),
@@ -82,10 +107,10 @@ class ScoreTree:
         children = self.children
         if children.dtype != np.int64 or children.shape != (n_nodes, 2) or not n_nodes:
             raise ValueError("children must be two integers for each node, and there must be a node")
-        inner = (children != NO_CHILD).any(axis=1)
+        parents, sides = np.nonzero(children != NO_CHILD)
         # Children after their parents, each once: so walks end, and no node has two parents.
-        after = children[inner] > np.flatnonzero(inner)[:, np.newaxis]
-        places = np.sort(children[inner].ravel())
+        after = children[parents, sides] > parents
+        places = np.sort(children[parents, sides])
         if not after.all() or not np.array_equal(places, np.arange(1, n_nodes)):
             raise ValueError("every node but the first must be the child of one node before it")
 
@@ -96,8 +121,8 @@ class ScoreTree:
         if bought.size and not (bought.min() >= -1 and bought.max() < n_features):
             raise ValueError("bought must hold columns of the table")
         for node in range(n_nodes):
-            used = np.unique(self.terms.columns[self._active(node)])
-            if not np.isin(used, bought[node]).all():
+            used = self.terms.reads[(self.coef[node] != 0).any(axis=1)].any(axis=0)
+            if not np.isin(np.flatnonzero(used), bought[node]).all():
                 raise ValueError("a node uses a column that it does not buy")
             below = self.children[node][self.children[node] != NO_CHILD]
             if not all(np.isin(bought[node], [-1, *bought[child].tolist()]).all() for child in below):
@@ -113,6 +138,17 @@ class ScoreTree:
         """Which columns some node buys, shape (n_features,)."""
         return np.isin(np.arange(self.terms.n_features), self.bought)
 
+    @cached_property
+    def n_new_terms(self) -> NDArray[np.int64]:
+        """How many terms that read a column each node uses, and none of its ancestors, shape (n_nodes,)."""
+        active = (self.coef != 0).any(axis=2) & self.terms.reads.any(axis=1)
+        paid = active.copy()
+        for node in range(1, len(active)):
+            paid[node] |= paid[self._parents[node]]
+        first = np.maximum(self._parents, 0)
+        new = active & ~np.where(self._parents[:, np.newaxis] >= 0, paid[first], False)
+        return np.asarray(np.count_nonzero(new, axis=1))
+
     def columns(self, node: int) -> list[int]:
         """Return the columns of a node in the order of purchase."""
         row = self.bought[node]
@@ -127,30 +163,39 @@ class ScoreTree:
     @cached_property
     def _parents(self) -> NDArray[np.int64]:
         parents = np.full(len(self.children), NO_CHILD, dtype=np.int64)
-        inner = np.flatnonzero(self.children[:, 0] != NO_CHILD)
-        parents[self.children[inner]] = inner[:, np.newaxis]
+        inner, sides = np.nonzero(self.children != NO_CHILD)
+        parents[self.children[inner, sides]] = inner
         return parents
 
-    def scores(self, node: int, values: NDArray[np.floating]) -> Floats:
-        """Return the scores of a node for rows of an encoded table, shape (n_rows, n_outputs)."""
-        scores = np.tile(self.intercept[node], (len(values), 1))
-        # Term by term, so that a row has the same bits alone and in a batch.
-        for number in self._active(node).tolist():
-            term = self.terms.term(number, values[:, self.terms.columns[number]])
-            scores += term[:, np.newaxis] * self.coef[node, number]
-        return scores
+    def scores(
+        self, node: int, values: NDArray[np.floating], refused: frozenset[int] = frozenset()
+    ) -> Floats:
+        """Return the scores of a node for rows of an encoded table, shape (n_rows, n_outputs).
+
+        Columns in ``refused`` are refused by all of these rows; their values must be NaN.
+        """
+        return self._scorers[node](values, refused)
+
+    @cached_property
+    def _scorers(self) -> list[Scorer]:
+        return [self.terms.scorer(*weights) for weights in zip(self.coef, self.intercept, strict=True)]
 
     def outputs(self, values: NDArray[np.floating]) -> Floats:
         """Return the scores of the last node of each row, whatever it costs, shape (n_rows, n_outputs)."""
+        return self.ends(values)[0]
+
+    def ends(self, values: NDArray[np.floating]) -> tuple[Floats, NDArray[np.int64]]:
+        """Return the scores (n_rows, n_outputs) of the last node of each row, and this node (n_rows,)."""
         outputs = np.zeros((len(values), self.n_outputs))
         at = np.zeros(len(values), dtype=np.int64)
+        last = np.zeros(len(values), dtype=np.int64)
         # Children come after their parents, so one pass sees every row on its whole way down.
         for node in range(len(self.threshold)):
             rows = np.flatnonzero(at == node)
             scores = self.scores(node, values[rows])
-            outputs[rows] = scores
+            outputs[rows], last[rows] = scores, node
             at[rows] = self.next_nodes(node, scores)
-        return outputs
+        return outputs, last
 
     def next_nodes(self, node: int, scores: Floats) -> NDArray[np.int64]:
         """Return where rows go from a node, by its scores; -1 where the tree ends, shape (n_rows,)."""
@@ -173,15 +218,12 @@ class ScoreTree:
         """Return what a node compares with its threshold, shape (n_rows,)."""
         return row_sums(scores * self.direction[node])
 
-    def _active(self, node: int) -> NDArray[np.int64]:
-        return np.flatnonzero((self.coef[node] != 0).any(axis=1))
-
 
 _FIELDS = ("terms", "coef", "intercept", "direction", "threshold", "children", "bought")
 
 
 def _decode(fields: dict[str, Any]) -> ScoreTree:
-    if set(fields) != set(_FIELDS) or not isinstance(fields["terms"], LinearScores):
+    if set(fields) != set(_FIELDS) or not isinstance(fields["terms"], LinearScores | TreeTerms):
         raise ValueError(f"a tree of scores holds {', '.join(_FIELDS)}")
     if not all(isinstance(fields[name], np.ndarray) for name in _FIELDS[1:]):
         raise TypeError("all but the terms must be arrays")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import TrainingSet
-from farthing.forests.budget_rf.forest_model import sum_of_trees
-from farthing.forests.budget_rf.out_of_bag import Bags, OutOfBag, weighted_error
+from farthing.forests.budget_rf.aggregation import Aggregation, sum_of_trees
+from farthing.forests.budget_rf.out_of_bag import Bags, OutOfBag
 from farthing.trees import Forest
+
+#: From the summed outputs of rows, shape (n_rows, n_classes), and the rows to an error.
+Judge: TypeAlias = Callable[[NDArray[np.float64], TrainingSet], float]
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +30,8 @@ class Candidate:
         Its trees; none if the first one is over the budget.
     cost : float or None
         Mean cost of the validation rows; None without a budget.
-    votes : bool
-        Whether trees vote.
+    aggregation : {"distribution", "vote", "count"}
+        What the leaves of the trees add up.
     n_threads : int
         Threads of prediction.
     """
@@ -34,7 +39,7 @@ class Candidate:
     alpha: float
     trees: list[Forest]
     cost: float | None
-    votes: bool
+    aggregation: Aggregation
     n_threads: int
 
     def forest(self, prior: NDArray[np.float64], n_features: int) -> Forest:
@@ -43,7 +48,7 @@ class Candidate:
 
     def out_of_bag(self, rows: TrainingSet, bags: Bags) -> OutOfBag:
         """Return the out-of-bag predictions of the training rows."""
-        return OutOfBag.of(self.trees, rows, bags, votes=self.votes, n_threads=self.n_threads)
+        return OutOfBag.of(self.trees, rows, bags, aggregation=self.aggregation, n_threads=self.n_threads)
 
     def error(
         self,
@@ -52,8 +57,9 @@ class Candidate:
         bags: Bags,
         *,
         prior: NDArray[np.float64],
+        judge: Judge,
     ) -> float:
-        """Return the weighted error on the validation rows, or the out-of-bag error without them.
+        """Return the error on the validation rows, or the out-of-bag error without them.
 
         Parameters
         ----------
@@ -65,11 +71,16 @@ class Candidate:
             The rows that each tree learned from.
         prior : ndarray of float64, shape (n_classes,)
             What a forest without trees predicts.
+        judge : callable
+            Measures the error.
         """
         if validation is None:
-            return self.out_of_bag(rows, bags).error(rows)
+            out_of_bag = self.out_of_bag(rows, bags)
+            return judge(out_of_bag.sums[out_of_bag.covered], rows.take(out_of_bag.covered))
         forest = self.forest(prior, validation.values.shape[1])
         # An empty forest is scored as well: it predicts the prior, and may be the best that the budget
         # allows.
-        outputs = sum_of_trees(forest, validation.values, votes=self.votes, n_threads=self.n_threads)
-        return weighted_error(outputs, validation.target, validation.weights)
+        outputs = sum_of_trees(
+            forest, validation.values, aggregation=self.aggregation, n_threads=self.n_threads
+        )
+        return judge(outputs, validation)

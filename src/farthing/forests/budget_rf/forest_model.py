@@ -1,27 +1,29 @@
-"""The fitted model of BudgetRF: trees that vote or add up their class shares."""
+"""The fitted models of BudgetRF: trees whose nodes hold class weights."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import normalise
+from farthing.base import RegressorModel, TreeModel, normalise, row_sums
 from farthing.costs import CostSheet
+from farthing.forests.budget_rf.aggregation import AGGREGATIONS, Aggregation, class_scores
 from farthing.forests.budget_rf.tree import ClassCountModel
-from farthing.trees import Forest, Predictor
+from farthing.trees import Forest
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class BudgetForestModel(ClassCountModel):
-    """A forest whose trees hold class weights; the raw output is the sum of their shares or votes.
+    """A forest whose trees hold class weights; the raw output is the sum of their shares, votes or weights.
 
     Parameters
     ----------
-    votes : bool
-        Whether each tree votes for its largest class, rather than adding its class shares.
+    aggregation : {"distribution", "vote", "count"}
+        What a tree adds: the class shares of its leaf, a vote for its largest class, or its class weights.
     n_trees : int
         Number of trees; 0 if the forest is empty, when ``forest`` is one leaf with the prior.
     alpha : float
@@ -30,52 +32,75 @@ class BudgetForestModel(ClassCountModel):
         Mean cost of the validation rows; None without a budget.
     """
 
-    votes: bool
+    aggregation: str
     n_trees: int
     alpha: float
     validation_cost: float | None
 
     def node_scores(self) -> NDArray[np.float64]:
-        """Return the class shares of each node, or its vote, shape (n_nodes, n_classes)."""
-        return class_scores(self.forest, votes=self.votes)
+        """Return what each node adds to the output, shape (n_nodes, n_classes)."""
+        return class_scores(self.forest, cast(Aggregation, self.aggregation))
 
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the mean over the trees, shape (n_rows, n_classes)."""
+        """Return the share of each class in the sum over the trees, shape (n_rows, n_classes)."""
         return normalise(outputs)
+
+    def check(self) -> None:
+        """Raise ValueError if the fields do not fit together."""
+        super().check()
+        if self.aggregation not in AGGREGATIONS:
+            raise ValueError(f"aggregation must be one of {AGGREGATIONS}; got {self.aggregation!r}")
 
     @cached_property
     def max_cost(self) -> NDArray[np.float64]:
         """What the most expensive path of each tree costs, shape (n_trees,); see `BudgetForestClassifier`."""
-        # Of an empty forest, the leaf with the prior is no tree.
-        trees = [self.forest.trees(t, t + 1) for t in range(self.n_trees)]
-        return np.array([max_cost(tree, self.costs) for tree in trees], dtype=np.float64)
+        return max_costs(self.forest, self.n_trees, self.costs)
 
 
-def class_scores(forest: Forest, *, votes: bool) -> NDArray[np.float64]:
-    """Return what each node adds to the raw output: its class shares, or a vote for its largest class.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class BudgetForestRankerModel(TreeModel, RegressorModel):
+    """A forest that scores documents; the raw output is the weight of each grade, summed over the trees.
 
     Parameters
     ----------
-    forest : Forest
-        Trees whose values are class weights.
-    votes : bool
-        Whether trees vote.
-
-    Returns
-    -------
-    ndarray of float64, shape (n_nodes, n_classes)
+    grades : ndarray of float64, shape (n_grades,)
+        The grades, ascending; one output each.
+    n_trees, alpha, validation_cost
+        As in `BudgetForestModel`.
     """
-    if votes:
-        # argmax: of equal classes the first, as for the labels of a prediction.
-        return np.asarray(np.eye(forest.n_outputs)[forest.value.argmax(axis=1)])
-    return normalise(forest.value)
+
+    grades: NDArray[np.float64]
+    n_trees: int
+    alpha: float
+    validation_cost: float | None
+
+    def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean grade by these weights, shape (n_rows,); of grades 0 and 1, the share of 1."""
+        return mean_grade(outputs, self.grades)
+
+    @cached_property
+    def max_cost(self) -> NDArray[np.float64]:
+        """What the most expensive path of each tree costs, shape (n_trees,); see `BudgetForestClassifier`."""
+        return max_costs(self.forest, self.n_trees, self.costs)
+
+    def check(self) -> None:
+        """Raise ValueError if the fields do not fit together."""
+        super().check()
+        grades = self.grades
+        if grades.dtype != np.float64 or grades.shape != self.prior.shape or not np.isfinite(grades).all():
+            raise ValueError(f"grades must be {len(self.prior)} finite floats")
 
 
-def sum_of_trees(
-    forest: Forest, values: NDArray[np.floating], *, votes: bool, n_threads: int
-) -> NDArray[np.float64]:
-    """Return the summed class scores of rows, shape (n_rows, n_classes)."""
-    return Predictor(forest, class_scores(forest, votes=votes)).predict(values, n_threads=n_threads)[0]
+def mean_grade(outputs: NDArray[np.float64], grades: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean of the grades by their weights, shape (n_rows,)."""
+    return row_sums(normalise(outputs) * grades)
+
+
+def max_costs(forest: Forest, n_trees: int, costs: CostSheet) -> NDArray[np.float64]:
+    """Return what the most expensive path of each tree costs, shape (n_trees,)."""
+    # Of an empty forest, the leaf with the prior is no tree.
+    trees = [forest.trees(t, t + 1) for t in range(n_trees)]
+    return np.array([max_cost(tree, costs) for tree in trees], dtype=np.float64)
 
 
 def max_cost(tree: Forest, costs: CostSheet) -> float:

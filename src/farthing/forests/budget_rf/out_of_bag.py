@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.base import TrainingSet, normalise
-from farthing.forests.budget_rf.forest_model import sum_of_trees
+from farthing.forests.budget_rf.aggregation import Aggregation, sum_of_trees
 from farthing.learning.bootstrap import SamplingUnits
 from farthing.trees import Forest
 
@@ -55,7 +55,13 @@ class OutOfBag:
 
     @classmethod
     def of(
-        cls, trees: Sequence[Forest], rows: TrainingSet, bags: Bags, *, votes: bool, n_threads: int
+        cls,
+        trees: Sequence[Forest],
+        rows: TrainingSet,
+        bags: Bags,
+        *,
+        aggregation: Aggregation,
+        n_threads: int,
     ) -> OutOfBag:
         """Predict the rows of a fit; rows of weight zero were held out and get no predictions."""
         sums = np.zeros((len(rows), rows.n_classes))
@@ -64,7 +70,9 @@ class OutOfBag:
             # Rows held out are in no bag, but they are no training rows either.
             out = np.flatnonzero((bags.weights(number) == 0) & (rows.weights > 0))
             if len(out):
-                sums[out] += sum_of_trees(tree, rows.values[out], votes=votes, n_threads=n_threads)
+                sums[out] += sum_of_trees(
+                    tree, rows.values[out], aggregation=aggregation, n_threads=n_threads
+                )
                 n_trees[out] += 1
         return cls(sums, n_trees)
 
@@ -72,11 +80,6 @@ class OutOfBag:
     def covered(self) -> NDArray[np.bool_]:
         """Whether a row is out of bag for some tree, shape (n_rows,)."""
         return self.n_trees > 0
-
-    def error(self, rows: TrainingSet) -> float:
-        """Return the weighted share of the covered rows that are wrong; 0 if no row is covered."""
-        covered = self.covered
-        return weighted_error(self.sums[covered], rows.target[covered], rows.weights[covered])
 
     def accuracy(self, rows: TrainingSet) -> float:
         """Return the weighted share of the covered rows that are right; NaN if no row is covered."""
@@ -93,10 +96,8 @@ class OutOfBag:
         return shares
 
 
-def weighted_error(
-    outputs: NDArray[np.float64], target: NDArray[np.int64], weights: NDArray[np.float64]
-) -> float:
+def weighted_error(outputs: NDArray[np.float64], rows: TrainingSet) -> float:
     """Return the weighted share of rows whose largest output is not their class; 0 without rows."""
     if not len(outputs):
         return 0.0
-    return float(np.average(outputs.argmax(axis=1) != target, weights=weights))
+    return float(np.average(outputs.argmax(axis=1) != rows.target, weights=rows.weights))

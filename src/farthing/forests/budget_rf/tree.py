@@ -35,7 +35,7 @@ class ClassCountModel(TreeModel, ClassifierModel):
     time_rank=1,
     trials=[
         {"impurity": "pairs", "budget": 3.0},
-        {"impurity": "powers", "power": 3.0, "max_depth": 4},
+        {"impurity": "powers", "power": 3.0, "max_depth": 4, "min_impurity": 60.0},
         {"impurity": "gini", "cost_rule": "penalty", "tradeoff": 0.01},
         {"cost_rule": "penalty", "tradeoff": 0.001, "budget": 5.0, "max_leaf_nodes": 12},
     ],
@@ -57,6 +57,10 @@ class BudgetTreeClassifier(ContractClassifier):
         that the tree stops earlier.
     power : float
         Exponent of "powers", and for it only; at least 2 for the guarantee.
+    min_impurity : float
+        A node whose impurity is at most this is not split (section 4.5.1 of the thesis). The impurity is that
+        of the node's rows together: "pairs" and "powers" as in their equations, entropy in nats and Gini
+        times the node's weight. 0 splits every node that is not pure.
     cost_rule : {"ratio", "penalty"}
         "ratio": the least price per gain, with the original price even for what is owned. "penalty": the
         largest gain - tradeoff * unpaid price, and no split where that is not positive.
@@ -106,6 +110,7 @@ class BudgetTreeClassifier(ContractClassifier):
         "impurity": [one_of("entropy", "gini", "pairs", "powers")],
         "alpha": [NON_NEGATIVE],
         "power": [NON_NEGATIVE],
+        "min_impurity": [NON_NEGATIVE],
         "cost_rule": [one_of("ratio", "penalty")],
         "tradeoff": [NON_NEGATIVE, None],
         "max_depth": [at_least(0), None],
@@ -120,6 +125,7 @@ class BudgetTreeClassifier(ContractClassifier):
         impurity: Impurity = "entropy",
         alpha: float = 0.0,
         power: float = 2.0,
+        min_impurity: float = 0.0,
         cost_rule: CostRule = "ratio",
         tradeoff: float | None = None,
         budget: float | None = None,
@@ -134,6 +140,7 @@ class BudgetTreeClassifier(ContractClassifier):
         self.impurity = impurity
         self.alpha = alpha
         self.power = power
+        self.min_impurity = min_impurity
         self.cost_rule = cost_rule
         self.tradeoff = tradeoff
         self.budget = budget
@@ -170,6 +177,7 @@ class BudgetTreeClassifier(ContractClassifier):
             impurity=self.impurity,
             alpha=self.alpha,
             power=self.power,
+            min_impurity=self.min_impurity,
         )
         return ClassCountModel(**rows.header(budget=cap), forest=grown.tree)
 

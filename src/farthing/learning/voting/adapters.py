@@ -21,13 +21,14 @@ _ACCEPTED = (
 
 
 def votes_of(model: Any, values: NDArray[np.floating]) -> TreeVotes | LinearVotes:
-    """Return a fitted binary classifier as a weighted vote.
+    """Return a fitted classifier as a weighted vote.
 
     Parameters
     ----------
     model : fitted classifier, TreeVotes or LinearVotes
-        The vote of a bagged tree is the difference of its two probabilities; that of a feature of a linear
-        model is its value, divided by the largest absolute one of ``values``.
+        The vote of a bagged tree is the difference of its two probabilities; on more than two classes, that
+        of each probability and its complement. The vote of a feature of a linear model, which must be of two
+        classes, is its value, divided by the largest absolute one of ``values``.
     values : ndarray, shape (n_rows, n_features)
         The encoded table that the model was fitted on, or one like it.
 
@@ -49,9 +50,11 @@ def votes_of(model: Any, values: NDArray[np.floating]) -> TreeVotes | LinearVote
         forest = getattr(model, "forest_", None)
         if isinstance(forest, Forest) and hasattr(model, "estimator_weights_"):
             return _signed(np.asarray(model.estimator_weights_), forest)
-        if isinstance(forest, Forest) and forest.width == 2 == forest.n_outputs:
+        if isinstance(forest, Forest) and forest.width == forest.n_outputs > 1:
             return _bagged(forest)
     elif hasattr(model, "coef_") and hasattr(model, "intercept_"):
+        if np.size(model.intercept_) > 1 or np.shape(np.atleast_2d(model.coef_))[0] > 1:
+            raise TypeError(f"the {type(model).__name__} has more than two classes; a linear vote is on two")
         return _linear(model, values)
     elif hasattr(model, "estimators_") or hasattr(model, "tree_"):
         return _scikit_learn(model)
@@ -66,11 +69,22 @@ def _signed(alphas: NDArray[np.float64], forest: Forest) -> TreeVotes:
 
 def _bagged(forest: Forest) -> TreeVotes:
     """Return the mean vote of trees of class counts."""
-    shares = normalise(forest.value)
-    votes = replace(
-        forest, n_outputs=1, target=np.zeros_like(forest.target), value=shares[:, 1:] - shares[:, :1]
-    )
+    value = _share_votes(normalise(forest.value))
+    votes = replace(forest, n_outputs=value.shape[1], target=np.zeros_like(forest.target), value=value)
     return TreeVotes(np.full(forest.n_trees, 1.0 / forest.n_trees), votes)
+
+
+def _share_votes(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return votes between -1 and 1 from the shares of the classes at each node."""
+    return shares[:, 1:] - shares[:, :1] if shares.shape[1] == 2 else 2 * shares - 1
+
+
+def _label_votes(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return votes of -1 and 1, for the most frequent class of each node; 0 for a tie of two."""
+    if shares.shape[1] == 2:
+        return np.sign(shares[:, 1:] - shares[:, :1])
+    first = np.argmax(shares, axis=1)[:, np.newaxis]
+    return np.where(first == np.arange(shares.shape[1]), 1.0, -1.0)
 
 
 def _linear(model: Any, values: NDArray[np.floating]) -> LinearVotes:
@@ -122,13 +136,13 @@ def _tree(member: Any, columns: NDArray[Any], n_features: int, model: Any, hard:
         )
     tree = member.tree_
     inner = tree.children_left >= 0
-    counts = np.zeros((tree.node_count, 2))
+    counts = np.zeros((tree.node_count, len(model.classes_)))
     # A member may have seen only one class. Members of a forest store class codes, other trees labels.
     named = hard or member is model
     known = np.searchsorted(model.classes_, member.classes_) if named else member.classes_.astype(np.int64)
     counts[:, known] = tree.value[:, 0, :]
     shares = normalise(counts)
-    votes = np.sign(shares[:, 1:] - shares[:, :1]) if hard else shares[:, 1:] - shares[:, :1]
+    votes = _label_votes(shares) if hard else _share_votes(shares)
     return Forest.from_arrays(
         n_features=n_features,
         feature=np.where(inner, np.asarray(columns)[np.where(inner, tree.feature, 0)], -1),

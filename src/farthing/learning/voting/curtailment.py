@@ -1,4 +1,4 @@
-"""Exact curtailment: a vote that stops as soon as the remaining votes cannot change its sign.
+"""Curtailment: a vote that stops as soon as the remaining votes cannot, or hardly can, change its sign.
 
 Scores are multiples of one power of two and bounded, so all their sums are exact: bounds and votes have no
 rounding error and do not depend on the order of the additions.
@@ -7,11 +7,12 @@ rounding error and do not depend on the order of the additions.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing._core import curtailed
+from farthing._core import curtailed, trace_votes
 from farthing.costs import CostSheet, RowLedger
 from farthing.costs.common_unit import in_unit, unit_of
 from farthing.learning.score_bounds import node_bounds
@@ -52,7 +53,7 @@ def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> 
     array([1, 0])
     """
     scores = forest.value[:, 0] * np.repeat(alphas, np.diff(forest.offsets))
-    stump = _is_stump(forest)
+    stump = is_stump(forest)
     inner = forest.feature >= 0
     columns = np.unique(forest.feature[inner]).astype(np.int64)
     reach = np.zeros(forest.n_features)
@@ -63,10 +64,10 @@ def ask_order(forest: Forest, alphas: NDArray[np.float64], sheet: CostSheet) -> 
     # Cover may be zero everywhere: it is the default of `Forest.from_arrays`.
     whole = np.maximum(forest.cover[forest.offsets[tree]], np.finfo(float).tiny)
     np.add.at(reach, forest.feature[deep], 2 * alphas[tree] * forest.cover[deep] / whole)
-    return _by_value(reach, columns, sheet)
+    return by_value(reach, columns, sheet)
 
 
-def _by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: CostSheet) -> NDArray[np.int64]:
+def by_value(weight: NDArray[np.float64], columns: NDArray[np.int64], sheet: CostSheet) -> NDArray[np.int64]:
     """Sort columns by weight per price, where a shared cost is paid by the first of its group."""
     # Greedy rather than one sort: buying a column lowers the prices of the others in its group.
     ledger = RowLedger(sheet)
@@ -95,11 +96,17 @@ class Curtailment:
         The forest and what its nodes add to the vote.
     order : ndarray of int64, shape (n_tested,)
         The columns that the trees test, in the order in which to ask for them.
+    stops : ndarray of float64, shape (2, n_tested), optional
+        The sums at which a row stops before each question, from `stopping_thresholds`; None for exact
+        curtailment.
     """
 
-    def __init__(self, predictor: Predictor, order: NDArray[np.int64]) -> None:
+    def __init__(
+        self, predictor: Predictor, order: NDArray[np.int64], stops: NDArray[np.float64] | None = None
+    ) -> None:
         self.predictor = predictor
         self.order = order
+        self.stops = stops
         forest, scores = predictor.forest, predictor.scores[:, 0]
         #: Place of each column in the order, -1 if no tree tests it; shape (n_features,).
         self.position: NDArray[np.int64] = np.full(forest.n_features, -1, dtype=np.int64)
@@ -107,7 +114,7 @@ class Curtailment:
         #: Bounds of the scores at which a walk from each node can end, shape (n_nodes,).
         self.low, self.high = node_bounds(forest, scores)
         #: Whether each tree is a single test, shape (n_trees,).
-        self.stump = _is_stump(forest)
+        self.stump = is_stump(forest)
         #: Bounds of the sum of all stumps of a column, by its place in the order, shape (n_tested,).
         self.shared_low, self.shared_high = _stump_bounds(forest, scores, self.stump, order)
 
@@ -140,16 +147,13 @@ class Curtailment:
         n_threads : int
             Threads to use; any number gives the same bits.
         """
+        stop_low, stop_high = np.zeros((2, 0)) if self.stops is None else self.stops
         outputs, words = curtailed(
             self.predictor.core,
             plain(values),
-            order=self.order,
-            position=self.position,
-            stump=self.stump.view(np.uint8),
-            shared_low=self.shared_low,
-            shared_high=self.shared_high,
-            low=self.low,
-            high=self.high,
+            **self._arrays(),
+            stop_low=stop_low,
+            stop_high=stop_high,
             budgets=budget,
             own=sheet.own,
             shared=sheet.shared,
@@ -158,9 +162,41 @@ class Curtailment:
         )
         return outputs, unpack(words, self.predictor.forest.n_features)
 
+    def trace(
+        self, values: NDArray[np.floating], n_threads: int = 1
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the sums of the finished votes before each question, if nothing stops a row.
+
+        Returns
+        -------
+        sums : ndarray of float64, shape (n_rows, n_tested)
+            In the order of the questions; NaN where a row is not asked, and before the first question, where
+            no row stops, since it would have the prior.
+        votes : ndarray of float64, shape (n_rows,)
+            The full votes.
+        """
+        sums, votes = trace_votes(self.predictor.core, plain(values), **self._arrays(), n_threads=n_threads)
+        roots = self.predictor.forest.offsets[:-1]
+        tested = self.predictor.forest.feature[roots]
+        if len(self.order):
+            sums[:, self.position[tested[tested >= 0]].min()] = np.nan
+        return sums, votes
+
+    def _arrays(self) -> dict[str, Any]:
+        """Return the bounds as the compiled functions take them."""
+        return {
+            "order": self.order,
+            "position": self.position,
+            "stump": self.stump.view(np.uint8),
+            "shared_low": self.shared_low,
+            "shared_high": self.shared_high,
+            "low": self.low,
+            "high": self.high,
+        }
+
 
 class CurtailedPolicy:
-    """Ask for the features of a vote in a fixed order until its sign is certain.
+    """Ask for the features of a vote in a fixed order until its sign is certain, or likely enough.
 
     The next column is the first one in the order that an unfinished tree needs. A vote of zero counts as
     negative.
@@ -190,11 +226,14 @@ class CurtailedPolicy:
                 self._seen += float(self._scores[node])
 
     def wants(self, ledger: RowLedger) -> int | None:  # noqa: ARG002 - the order is fixed
-        """Return the next column; None if the sign is certain or all trees are finished."""
+        """Return the next column; None if the sign is certain or likely, or all trees are finished."""
         # Exact comparisons are safe, as the bounds have no rounding error.
         if self._low > 0 or self._high <= 0 or not self._waiting:
             return None
-        return int(self._curtailment.order[min(self._waiting)])
+        place, stops = min(self._waiting), self._curtailment.stops
+        if stops is not None and (self._seen <= stops[0, place] or self._seen > stops[1, place]):
+            return None
+        return int(self._curtailment.order[place])
 
     def hear(self, column: int, value: float) -> None:
         """Continue all trees that need the column."""
@@ -255,7 +294,7 @@ def check_order(order: NDArray[np.int64] | None, forest: Forest) -> None:
         raise ValueError("order must have each column that the trees test once, and no other")
 
 
-def _is_stump(forest: Forest) -> NDArray[np.bool_]:
+def is_stump(forest: Forest) -> NDArray[np.bool_]:
     """Return whether each tree is a single test, shape (n_trees,)."""
     return np.asarray((forest.feature[forest.offsets[:-1]] >= 0) & (np.diff(forest.offsets) == 3))
 

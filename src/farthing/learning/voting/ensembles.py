@@ -25,14 +25,14 @@ def learn_votes(given: Any, rows: TrainingSet) -> TreeVotes | LinearVotes:
     given : classifier, TreeVotes or LinearVotes
         The ensemble; a ``FrozenEstimator`` is unwrapped.
     rows : TrainingSet
-        The training rows, of two classes. A fitted ensemble must have the same columns and classes.
+        The training rows. A fitted ensemble must have the same columns and classes.
 
     Returns
     -------
     TreeVotes or LinearVotes
     """
     if rows.classes is None:
-        raise TypeError("a vote is for one of two classes; the rows of a regression have none")
+        raise TypeError("a vote is for a class; the rows of a regression have none")
     if isinstance(given, FrozenEstimator):
         given = given.estimator
     if isinstance(given, TreeVotes | LinearVotes) or _is_fitted(given):
@@ -45,7 +45,14 @@ def learn_votes(given: Any, rows: TrainingSet) -> TreeVotes | LinearVotes:
         weighted = (rows.weights != rows.weights[0]).any() and has_fit_parameter(given, "sample_weight")
         options = {"sample_weight": rows.weights} if weighted else {}
         given = clone(given).fit(rows.values, rows.classes[rows.target], **options)
-    return votes_of(given, rows.values)
+    votes = votes_of(given, rows.values)
+    n_outputs = 1 if len(rows.classes) <= 2 else len(rows.classes)
+    if votes.n_outputs != n_outputs:
+        raise ValueError(
+            f"y has {len(rows.classes)} classes, on which learners have {n_outputs} votes; "
+            f"those of the {type(given).__name__} have {votes.n_outputs}"
+        )
+    return votes
 
 
 def _check(given: Any, schema: Schema, classes: NDArray[Any]) -> None:

@@ -3,21 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing._core import Booster
+from farthing._core import Booster, ClassBooster
 from farthing.deadline import check_deadline
 from farthing.learning.voting.tree_vote_model import GRID, MOST
 from farthing.table import Bins
 from farthing.trees import Forest, Predictor
 from farthing.trees.node_arrays import MISSING_STAY
 
-Choice: TypeAlias = Callable[[NDArray[np.float64]], int | None]
-"""From the edges of all candidates to the index of the one to take, or None to stop.
+
+@dataclass(frozen=True, slots=True)
+class Learner:
+    """A weak learner and its votes on the training rows.
+
+    Attributes
+    ----------
+    tree : Forest
+        One tree, leaves of -1 and +1, other nodes 0.
+    votes : ndarray of int8, shape (n_rows * n_outputs,)
+        The votes of each row's leaf, row by row.
+    """
+
+    tree: Forest
+    votes: NDArray[np.int8]
+
+
+Choice: TypeAlias = Callable[[NDArray[np.float64]], int | Learner | None]
+"""From the edges of all candidates to the index of the one to take, or to a learner of its own; None stops.
 
 Index 0 is the constant vote, index j + 1 the best stump of column j; an edge of 0 is no candidate.
 """
@@ -32,6 +49,11 @@ class StumpRounds:
     is exact, over all thresholds, all sets and both signs; the sums are of integers, so any number of threads
     gives the same bits.
 
+    With several outputs this is AdaBoost.MH (Schapire and Singer 1999): labels and weights are those of pairs
+    of a row and a class, and each side of a stump votes +1 or -1 on every class. The edge is the sum over the
+    pairs. The search over thresholds is exact, that over sets of categories finds a local optimum; missing
+    values go to the side that gives the larger edge.
+
     Missing values are a third group, which votes by the sign of its own sum: it goes to the side with that
     vote (to the right if the sum is zero). If no training row was missing, a missing value goes where a
     refused one would, see `farthing.trees.Predictor.refused_ways`: over the rounds, its votes add up to
@@ -41,10 +63,10 @@ class StumpRounds:
     ----------
     bins : Bins
         The table.
-    labels : ndarray of int8, shape (n_rows,)
-        -1 or +1.
-    weights : ndarray of float64, shape (n_rows,)
-        Weights of the rows, above zero.
+    labels : ndarray of int8, shape (n_rows,) or (n_rows, n_outputs)
+        -1 or +1; see `farthing.learning.voting.vote_targets`.
+    weights : ndarray of float64, of the same shape
+        Weights of the labels, above zero.
     n_threads : int
         Threads to use.
 
@@ -72,12 +94,42 @@ class StumpRounds:
     ) -> None:
         self.alphas: list[float] = []
         self.edges: list[float] = []
+        #: Votes per leaf: 1, or one for each class.
+        self.n_outputs = 1 if labels.ndim == 1 else labels.shape[1]
         self._bins = bins
-        self._core = Booster(bins.core, labels, weights, n_threads)
+        self._learners: list[Learner] = []
+        self._core: Booster | ClassBooster
+        if labels.ndim == 1:
+            self._core = Booster(bins.core, labels, weights, weights, n_threads, 1)
+        else:
+            # The weight of a row, which its cases share; see `vote_targets`.
+            covers = weights.sum(axis=1)
+            self._core = ClassBooster(
+                bins.core, labels.ravel(), weights.ravel(), covers, n_threads, self.n_outputs
+            )
 
     def candidates(self) -> NDArray[np.float64]:
         """Return the edges of the constant vote and of the best stump of each column; see `Choice`."""
         return self._core.edges()
+
+    def learner(self, place: int) -> Learner:
+        """Return a candidate: the constant vote, or the best stump of a column; see `Choice`."""
+        learned: tuple[Any, NDArray[np.int8]] = self._core.learner(place, 1)
+        fields, votes = learned
+        return Learner(Forest.from_core(fields, self._bins.n_features, self._bins.category_widths), votes)
+
+    def edge(self, votes: NDArray[np.int8]) -> float:
+        """Return the edge of a learner with these votes, shape (n_rows * n_outputs,)."""
+        return self._core.edge(votes)
+
+    def distribution(self) -> NDArray[np.float64]:
+        """Return the current weights times the labels, which sum to 1 without their signs.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows * n_outputs,)
+        """
+        return self._core.distribution()
 
     def run(self, choose: Choice, *, n_rounds: int, intercept: bool = True, max_depth: int = 1) -> None:
         """Add learners until a limit is reached, one makes no error, or none has an edge.
@@ -89,7 +141,7 @@ class StumpRounds:
         Parameters
         ----------
         choose : callable
-            See `Choice`.
+            See `Choice`; in all rounds an index, or in all rounds a learner.
         n_rounds : int
             Maximum number of rounds.
         intercept : bool
@@ -106,10 +158,14 @@ class StumpRounds:
             edges[edges <= GRID] = 0.0  # their voting weight would be 0 on the grid
             if not intercept:
                 edges[0] = 0.0
-            place = choose(edges) if edges.any() else None
-            if place is None:
+            chosen = choose(edges) if edges.any() else None
+            if chosen is None:
                 break
-            edge, alpha, perfect = self._core.take(place, max_depth)
+            if isinstance(chosen, Learner):
+                self._learners.append(chosen)
+                edge, alpha, perfect = self._core.add(chosen.votes)
+            else:
+                edge, alpha, perfect = self._core.take(chosen, max_depth)
             self.edges.append(edge)
             self.alphas.append(alpha)
             room -= alpha
@@ -118,12 +174,15 @@ class StumpRounds:
         """Return a tree for each round, leaves -1 and +1 and other nodes 0; None if there was no round."""
         if not self.edges:
             return None
-        trees: dict[str, Any] = self._core.trees()
-        forest = Forest.from_arrays(
-            n_features=self._bins.n_features,
-            category_widths=self._bins.category_widths,
-            **trees,
-        )
+        if self._learners:
+            forest = Forest.concat([learner.tree for learner in self._learners])
+        else:
+            trees: dict[str, Any] = self._core.trees()
+            forest = Forest.from_arrays(
+                n_features=self._bins.n_features,
+                category_widths=self._bins.category_widths,
+                **trees,
+            )
         weights: NDArray[np.float64] = np.repeat(self.alphas, np.diff(forest.offsets))
         ways = Predictor(forest, forest.value * weights[:, np.newaxis]).refused_ways
         return replace(forest, missing=np.where(forest.missing == MISSING_STAY, ways, forest.missing))

@@ -35,8 +35,8 @@ class LazyVote(Protocol):
         """Go on without the column wanted."""
         ...
 
-    def value(self) -> float:
-        """Return the vote so far."""
+    def value(self) -> float | NDArray[np.float64]:
+        """Return the vote so far; on more than two classes, the vote on each."""
         ...
 
 
@@ -109,9 +109,10 @@ class LazyTreeVote:
         assert node is not None
         self._node = node
 
-    def value(self) -> float:
+    def value(self) -> float | NDArray[np.float64]:
         """Return the value of the current node."""
-        return float(self._forest.value[self._node, 0])
+        value = self._forest.value[self._node]
+        return float(value[0]) if len(value) == 1 else value
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,7 +124,8 @@ class TreeVotes:
     alphas : ndarray of float64, shape (n_trees,)
         Their weights, above zero.
     forest : Forest
-        One output; the value of a node is the vote of a row that ends there.
+        One output, or one for each of more than two classes; the value of a node is the vote of a row that
+        ends there.
 
     Examples
     --------
@@ -142,8 +144,23 @@ class TreeVotes:
 
     def __post_init__(self) -> None:
         _check_alphas(self.alphas, self.forest.n_trees)
-        if self.forest.n_outputs != 1:
-            raise ValueError(f"the trees of a vote have one output; got {self.forest.n_outputs}")
+        if self.forest.width != self.forest.n_outputs:
+            raise ValueError(
+                f"the trees of a vote have {self.forest.n_outputs} outputs each; got {self.forest.width}"
+            )
+
+    @property
+    def n_outputs(self) -> int:
+        """Votes per tree: 1, or one for each class."""
+        return self.forest.n_outputs
+
+    def by_output(self) -> list[TreeVotes]:
+        """Return the votes on each class."""
+        forest = self.forest
+        return [
+            TreeVotes(self.alphas, replace(forest, n_outputs=1, value=forest.value[:, [output]]))
+            for output in range(self.n_outputs)
+        ]
 
     @property
     def n_features(self) -> int:
@@ -162,7 +179,7 @@ class TreeVotes:
         """Return the largest value of each tree's nodes, in absolute value."""
         # Over all nodes, not only leaves: a row may end at an inner node. Every tree has a node, so reduceat
         # meets no empty segment.
-        return np.maximum.reduceat(np.abs(self.forest.value[:, 0]), self.forest.offsets[:-1])
+        return np.maximum.reduceat(np.abs(self.forest.value).max(axis=1), self.forest.offsets[:-1])
 
     def lazy_vote(self, learner: int) -> LazyVote:
         """Return the vote of one tree on a new row."""
@@ -175,7 +192,9 @@ class TreeVotes:
         return Predictor(self.forest, self.forest.value * weights[:, np.newaxis])
 
     def table(self, values: NDArray[np.floating], n_threads: int = 1) -> NDArray[np.float64]:
-        """Return the vote of each tree on each row, shape (n_rows, n_trees)."""
+        """Return the vote of each tree on each row, (n_rows, n_trees) or (n_rows, n_trees, n_classes)."""
+        if self.n_outputs > 1:
+            return np.stack([part.table(values, n_threads) for part in self.by_output()], axis=-1)
         # One output per tree, so that the predictor does not sum over trees.
         n_trees = self.forest.n_trees
         apart = replace(self.forest, n_outputs=n_trees, target=np.arange(n_trees))
@@ -256,6 +275,11 @@ class LinearVotes:
             array = getattr(self, name)
             if array.dtype != np.float64 or array.shape != (n_learners,) or not np.isfinite(array).all():
                 raise ValueError(f"{name} must be a finite float for each learner")
+
+    @property
+    def n_outputs(self) -> int:
+        """Votes per feature: linear models of two classes have one."""
+        return 1
 
     def columns(self) -> tuple[tuple[int, ...], ...]:
         """Return the column of each learner, none for a constant vote."""

@@ -88,11 +88,25 @@ class NeighborRows:
         schema: Schema,
         *,
         n_neighbors: int | None,
+        radius: float,
         random_order: bool,
         tradeoff: float,
         confidence: float,
     ) -> KeptRows:
-        """Lay out the rows for the compiled core; ``n_neighbors`` None means exact matches."""
+        """Lay out the rows for the compiled core.
+
+        Parameters
+        ----------
+        margins : Margins
+            The model, decomposed by features.
+        schema : Schema
+            The columns.
+        n_neighbors : int or None
+            Number of rows in a neighbourhood, which also has all rows within ``radius``; None means exact
+            matches.
+        radius, random_order, tradeoff, confidence
+            As in `NeighborhoodModel`.
+        """
         signs = self.signs[:, np.newaxis]
         categorical = [column.is_categorical for column in schema.columns]
         return KeptRows(
@@ -109,6 +123,7 @@ class NeighborRows:
             votes=margins.used.astype(np.uint8),
             weights=self.weights,
             n_neighbors=None if n_neighbors is None else float(n_neighbors),
+            radius=radius,
             random_order=random_order,
             alpha=tradeoff,
             confidence=confidence,

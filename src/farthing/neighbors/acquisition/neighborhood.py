@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 
 from farthing._core import KeptRows
 from farthing.base import TrainingSet
-from farthing.base.parameters import at_least, one_of
+from farthing.base.parameters import POSITIVE, at_least, one_of
 from farthing.boosting import AdaBoostClassifier
 from farthing.learning.random_numbers import draw_rows
 from farthing.learning.voting import learn_votes, vote_prior
@@ -31,7 +31,12 @@ NEIGHBORS: Final = TEXTS | {
     n_neighbors : int or "exact"
         Number of rows in a neighbourhood, plus any that are as near as the last of them. A row of weight 2
         counts as two. "exact" takes the rows with exactly the measured values, the last such set that is not
-        empty.""",
+        empty.
+    radius : float, optional
+        All rows within this distance are neighbours as well, however many there are (the thresholded distance
+        of footnote 2 of the thesis's chapter 2); where fewer than ``n_neighbors`` are, the nearest make up
+        the number. With ``n_neighbors=1`` the radius alone decides, unless it holds no row. Distances grow
+        with each measured feature, so a neighbourhood shrinks to ``n_neighbors`` rows. None: no radius.""",
     "rows": """standardize : bool
         Whether numbers are divided by their standard deviation before they are compared, so that units do
         not matter; the thesis compares them as they are.
@@ -60,11 +65,14 @@ class NeighborhoodModel(AcquisitionModel):
         The training rows, their labels, and the distance of rows.
     n_neighbors : int or None
         Number of rows in a neighbourhood; None means the rows with exactly the measured values.
+    radius : float
+        All rows within this distance are in the neighbourhood, too.
     """
 
     margins: Margins
     kept: NeighborRows
     n_neighbors: int | None
+    radius: float
 
     #: Whether features are bought in a random order, rather than by their gain.
     random_order: ClassVar[bool] = False
@@ -75,6 +83,7 @@ class NeighborhoodModel(AcquisitionModel):
             self.margins,
             self.schema,
             n_neighbors=self.n_neighbors,
+            radius=self.radius,
             random_order=self.random_order,
             tradeoff=self.tradeoff,
             confidence=self.confidence,
@@ -104,6 +113,8 @@ class NeighborhoodModel(AcquisitionModel):
             raise ValueError(f"margins and kept rows must have the {n_features} features of the table")
         if self.n_neighbors is not None and self.n_neighbors < 1:
             raise ValueError(f"n_neighbors must be at least 1; got {self.n_neighbors}")
+        if not 0 <= self.radius < np.inf or (self.n_neighbors is None and self.radius > 0):
+            raise ValueError(f"radius is {self.radius}, n_neighbors is {self.n_neighbors}")
         super().check()
 
 
@@ -115,6 +126,7 @@ class NeighborhoodClassifier(AcquiringClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "n_neighbors": [at_least(1), one_of("exact")],
+        "radius": [POSITIVE, None],
         "standardize": ["boolean"],
         "unmeasured": [one_of("zero", "missing")],
         "max_rows": [at_least(1), None],
@@ -123,6 +135,7 @@ class NeighborhoodClassifier(AcquiringClassifier):
 
     estimator: Any
     n_neighbors: int | Literal["exact"]
+    radius: float | None
     standardize: bool
     unmeasured: Unmeasured
     max_rows: int | None
@@ -135,6 +148,11 @@ class NeighborhoodClassifier(AcquiringClassifier):
         return {**super().file_params(), "estimator": None}
 
     def _learn(self, rows: TrainingSet) -> NeighborhoodModel:
+        if self.n_neighbors == "exact" and self.radius is not None:
+            raise ValueError(
+                f"radius={self.radius!r} has no meaning with n_neighbors='exact'; leave it out, or set "
+                "n_neighbors to the least number of neighbours"
+            )
         seed = int(check_random_state(self.random_state).randint(2**31))
         estimator = self.estimator
         if estimator is None:
@@ -157,4 +175,5 @@ class NeighborhoodClassifier(AcquiringClassifier):
                 kept.values, signs_of(kept), kept.weights, rows.schema, standardize=self.standardize
             ),
             n_neighbors=None if self.n_neighbors == "exact" else int(self.n_neighbors),
+            radius=0.0 if self.radius is None else float(self.radius),
         )

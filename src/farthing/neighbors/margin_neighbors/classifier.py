@@ -39,7 +39,13 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
     auto=False,
     trials=[
         {"estimator": _SMALL, "n_neighbors": "exact", "tradeoff": 0.02, "confidence": 1.0},
-        {"estimator": _SMALL, "n_neighbors": 9, "tradeoff": 0.1, "unmeasured": "missing"},
+        {
+            "estimator": _SMALL,
+            "n_neighbors": 9,
+            "radius": 0.5,
+            "tradeoff": 0.1,
+            "unmeasured": "missing",
+        },
     ],
 )
 @documented(NEIGHBORS)
@@ -100,6 +106,7 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
         estimator: Any = None,
         *,
         n_neighbors: int | Literal["exact"] = 50,
+        radius: float | None = None,
         tradeoff: float = 0.0,
         confidence: float = 0.95,
         budget: float | None = None,
@@ -113,6 +120,7 @@ class MarginNeighborsClassifier(NeighborhoodClassifier):
     ) -> None:
         self.estimator = estimator
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.tradeoff = tradeoff
         self.confidence = confidence
         self.budget = budget

@@ -65,6 +65,7 @@ class RandomOrderClassifier(NeighborhoodClassifier):
         estimator: Any = None,
         *,
         n_neighbors: int | Literal["exact"] = 50,
+        radius: float | None = None,
         confidence: float = 0.95,
         budget: float | None = None,
         standardize: bool = True,
@@ -77,6 +78,7 @@ class RandomOrderClassifier(NeighborhoodClassifier):
     ) -> None:
         self.estimator = estimator
         self.n_neighbors = n_neighbors
+        self.radius = radius
         self.confidence = confidence
         self.budget = budget
         self.standardize = standardize

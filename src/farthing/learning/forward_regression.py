@@ -1,4 +1,4 @@
-"""Forward selection of columns for least squares, by an incremental QR decomposition."""
+"""Forward selection of columns for least squares: the triangular factor of QR, one column at a time."""
 
 from __future__ import annotations
 
@@ -9,20 +9,23 @@ from numpy.typing import NDArray
 
 from farthing.typing import Floats
 
-# A term whose part outside the span of those taken has less than this share of its squared norm is dependent.
-_DEPENDENT: Final = 1e-10
+DEPENDENT: Final = 1e-10
+"""A term with less than this share of its squared norm outside the span of those taken is dependent."""
 # Digits of a gain, as a share of the variance. The rest is rounding error: where one residual is left, every
 # column explains all of it, and which is taken must not depend on the order of the sums.
 _DIGITS: Final = 10
+# A variance below this share of the squared target is rounding error: the target is constant.
+_CONSTANT: Final = 1e-24
 
 
 class ForwardRegression:
     """The state of a forward selection: what each column would add to the explained variance.
 
-    The terms of the columns not yet taken, and the residuals, are kept orthogonal to those taken (modified
-    Gram-Schmidt), so a gain is a projection and not a fit, and one purchase takes time proportional to the
-    size of the table. An intercept is taken first. Several outputs share the decomposition; their explained
-    variances add up.
+    Kept are the products of the terms with each other and with the target, of which the parts along the terms
+    taken are removed: what modified Gram-Schmidt (QR) would leave, without the rows. So a gain is a quotient
+    and not a fit, the table is read once, and a purchase takes time proportional to the square of the number
+    of terms. An intercept is taken first. Several outputs share the decomposition; their explained variances
+    add up.
 
     Parameters
     ----------
@@ -47,14 +50,17 @@ class ForwardRegression:
     """
 
     def __init__(self, terms: Floats, columns: NDArray[np.int64], target: Floats, weights: Floats) -> None:
-        roots = np.sqrt(weights)[:, np.newaxis]
-        # Column by column in memory: terms are read and written as wholes.
-        self._terms = np.asfortranarray(terms * roots)
-        self._residuals = np.asfortranarray(target * roots)
-        self._columns = columns
-        self._starts = _squares(self._terms)
-        self._project(roots[:, 0])
-        self._variance = float(_squares(self._residuals).sum())
+        share = weights / weights.sum()
+        means = share @ terms
+        offsets, around = terms - means, target - share @ target
+        weighed = offsets * weights[:, np.newaxis]
+        # Orthogonal to the intercept already, and more exact than products of terms far from zero.
+        self._products = weighed.T @ offsets
+        self._along = weighed.T @ around
+        self._left = float(weights @ (around**2).sum(axis=1))
+        self._starts = np.diag(self._products) + weights.sum() * means**2
+        whole = float(weights @ (target**2).sum(axis=1))
+        self._variance = self._left if self._left > _CONSTANT * whole else 0.0
         self._places = [
             np.flatnonzero(columns == column) for column in range(int(columns.max(initial=-1)) + 1)
         ]
@@ -62,16 +68,15 @@ class ForwardRegression:
     @property
     def explained(self) -> float:
         """The explained share of the variance, R squared over all outputs; 0 if there is no variance."""
-        left = float(_squares(self._residuals).sum())
-        return 1 - left / self._variance if self._variance > 0 else 0.0
+        return 1 - self._left / self._variance if self._variance > 0 else 0.0
 
     def gains(self) -> Floats:
         """Return what each column would add to the explained share of the variance, shape (n_columns,)."""
         if self._variance <= 0:
             return np.zeros(len(self._places))
-        norms = _squares(self._terms)
-        along = (self._terms.T @ self._residuals) ** 2
-        free = norms > _DEPENDENT * self._starts
+        norms = np.diag(self._products)
+        along = self._along**2
+        free = norms > DEPENDENT * self._starts
         gains = np.zeros(len(self._places))
         for column, places in enumerate(self._places):
             if len(places) == 1 and free[places[0]]:
@@ -83,24 +88,19 @@ class ForwardRegression:
     def take(self, column: int) -> None:
         """Add a column to those that explain the target."""
         for place in self._places[column].tolist():
-            vector = self._terms[:, place]
-            if vector @ vector > _DEPENDENT * self._starts[place]:
-                self._project(vector.copy())
+            if self._products[place, place] > DEPENDENT * self._starts[place]:
+                self._remove(place)
 
     def _joint_gain(self, places: NDArray[np.int64]) -> float:
         """Return the variance that several terms explain together."""
-        block = self._terms[:, places]
-        along = block.T @ self._residuals
-        sizes, vectors = np.linalg.eigh(block.T @ block)
-        kept = sizes > _DEPENDENT * sizes[-1]
-        return float((((vectors.T @ along)[kept] ** 2) / sizes[kept, np.newaxis]).sum())
+        sizes, vectors = np.linalg.eigh(self._products[np.ix_(places, places)])
+        kept = sizes > DEPENDENT * sizes[-1]
+        return float((((vectors.T @ self._along[places])[kept] ** 2) / sizes[kept, np.newaxis]).sum())
 
-    def _project(self, vector: Floats) -> None:
-        """Remove the direction of a vector from the terms and the residuals."""
-        unit = vector / np.sqrt(vector @ vector)
-        self._terms -= np.outer(unit, unit @ self._terms)
-        self._residuals -= np.outer(unit, unit @ self._residuals)
-
-
-def _squares(columns: Floats) -> Floats:
-    return np.asarray(np.einsum("ij,ij->j", columns, columns))
+    def _remove(self, place: int) -> None:
+        """Remove the direction of a term from the others and from the target."""
+        length = np.sqrt(self._products[place, place])
+        row, explained = self._products[place] / length, self._along[place] / length
+        self._products -= np.outer(row, row)
+        self._along -= np.outer(row, explained)
+        self._left -= float(explained @ explained)

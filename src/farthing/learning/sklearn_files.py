@@ -1,12 +1,13 @@
-"""Files of scikit-learn models within Adapt models, through skops."""
+"""Files of scikit-learn models within others, through skops."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
+from sklearn.base import is_regressor
 
-from farthing.adaptive.adapt.sklearn_model import SklearnModel
+from farthing.learning.sklearn_model import SklearnModel
 from farthing.store import register_codec, sklearn_archive
 
 
@@ -31,8 +32,9 @@ def decode(fields: dict[str, Any]) -> SklearnModel:
         isinstance(platt, np.ndarray) and platt.dtype == np.float64 and platt.ndim == 2 and len(platt) == 2
     ):
         raise TypeError("platt must be slopes and offsets")
-    model = sklearn_archive.unpack(fields["schema"], fields["parts"], "expensive model")
-    for name in ("classes_", "predict" if platt is None else "decision_function"):
+    model = sklearn_archive.unpack(fields["schema"], fields["parts"], "scikit-learn model")
+    needed = ("classes_", "predict" if platt is None else "decision_function")
+    for name in ("predict",) if is_regressor(model) else needed:
         if not hasattr(model, name):
             raise TypeError(f"a {type(model).__name__} is not a classifier: it has no {name}")
     return SklearnModel(model, columns, fill, platt)

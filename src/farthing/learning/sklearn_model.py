@@ -1,4 +1,4 @@
-"""A scikit-learn classifier as the expensive model: which columns it reads, and its probabilities."""
+"""A scikit-learn model as a part of another: which columns it reads, and its scores of encoded rows."""
 
 from __future__ import annotations
 
@@ -11,18 +11,28 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
+from sklearn.base import is_regressor
 from sklearn.ensemble import (
     ExtraTreesClassifier,
+    ExtraTreesRegressor,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
+    RandomForestRegressor,
 )
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
-from sklearn.tree import DecisionTreeClassifier, ExtraTreeClassifier
+from sklearn.tree import (
+    DecisionTreeClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeClassifier,
+    ExtraTreeRegressor,
+)
 from sklearn.utils import get_tags
 
 from farthing.base import normalise
@@ -40,6 +50,12 @@ _ROW_BY_ROW: Final = (
     ExtraTreesClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
+    DecisionTreeRegressor,
+    ExtraTreeRegressor,
+    RandomForestRegressor,
+    ExtraTreesRegressor,
+    GradientBoostingRegressor,
+    HistGradientBoostingRegressor,
     SVC,
     StandardScaler,
     MinMaxScaler,
@@ -51,14 +67,14 @@ _GAUSSIAN_CLASSES: Final = 8
 
 @dataclass(frozen=True, eq=False)
 class SklearnModel:
-    """A fitted classifier with scikit-learn's interface.
+    """A fitted classifier, or regressor, with scikit-learn's interface.
 
-    It needs all of its columns at once. A row that cannot afford them all stays with the cheap model.
+    It needs all of its columns at once: a row that cannot afford them all gets no answer from it.
 
     Parameters
     ----------
-    model : classifier
-        With ``predict_proba`` or ``decision_function``.
+    model : classifier or regressor
+        A classifier has ``predict_proba`` or ``decision_function``.
     columns : ndarray of int64, shape (n_columns,)
         The columns of the table that it reads, in its own order.
     fill : ndarray of float64, shape (n_columns,)
@@ -126,11 +142,11 @@ class SklearnModel:
     def scores(self, values: NDArray[np.floating]) -> Floats:
         """Return probabilities, or decisions if there are none, of an encoded table, (n_rows, n_scores).
 
-        A row has the same bits alone and among others.
+        Those of a regressor are its predictions. A row has the same bits alone and among others.
         """
         X = self.inputs(values)
         if not len(X):
-            return np.zeros((0, len(self.classes)))
+            return np.zeros((0, 1 if is_regressor(self.model) else len(self.classes)))
         if treats_rows_alone(self.model):
             return self._predict(X)
         return np.concatenate([self._predict(row) for row in _rows(X)])
@@ -141,7 +157,10 @@ class SklearnModel:
             return self._predict(self.inputs(values))
 
     def _predict(self, X: Floats) -> Floats:
-        predict = getattr(self.model, "predict_proba", None) or self.model.decision_function
+        if is_regressor(self.model):
+            predict = self.model.predict
+        else:
+            predict = getattr(self.model, "predict_proba", None) or self.model.decision_function
         return np.asarray(predict(self._named(X)), dtype=np.float64).reshape(len(X), -1)
 
     def probabilities(self, values: NDArray[np.floating]) -> Floats:
@@ -155,7 +174,7 @@ class SklearnModel:
         p = expit(np.ascontiguousarray(scores * self.platt[0] + self.platt[1]))
         return normalise(p) if p.shape[1] > 1 else np.column_stack([1 - p, p])
 
-    # What Adapt models need of any expensive model.
+    # As a model that a row buys whole: what Adapt models need of any expensive model.
 
     def outputs(
         self,
@@ -188,7 +207,12 @@ class SklearnModel:
         probabilities[answered] = self.probabilities(values[answered])
         return probabilities, np.where(answered[:, np.newaxis], whole, acquired), answered
 
-    def policy(self, n_features: int, seed: int | None) -> SklearnPolicy:  # noqa: ARG002
+    @property
+    def calls(self) -> dict[str, float]:
+        """Nothing is paid for within the model."""
+        return {}
+
+    def policy(self, n_features: int, seed: int | None, first_call: int) -> SklearnPolicy:  # noqa: ARG002
         """Return a fresh policy for one row of ``n_features`` columns."""
         return SklearnPolicy(self, n_features)
 
@@ -215,6 +239,10 @@ class SklearnPolicy:
             self._left = sorted(columns) if ledger.affords_all(columns) else []
             self._skipped = not self._left and bool(columns)
         return self._left[0] if self._left else None
+
+    def can_pay(self, ledger: RowLedger, call: int) -> bool:
+        """Return whether a row can pay for a call and all columns."""
+        return ledger.affords_all([*self._wrapped.columns.tolist(), call])
 
     def hear(self, column: int, value: float) -> None:
         """Take the value of the column just wanted."""

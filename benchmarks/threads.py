@@ -1,0 +1,59 @@
+"""Fits with threads beside busy programs: as long as alone, times what sharing the cores costs.
+
+A Greedy Miser of 60 trees on 40,000 rows of 30 columns, with as many threads as asked for, is fitted alone
+and beside as many programs that keep a core busy each; LightGBM, whose threads are OpenMP's and spin while
+they wait, does the same. The rival is each side itself, alone; a fair share of the cores is a ratio of 2.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import numpy as np
+from lightgbm import LGBMClassifier
+
+from benchmarks.measure import Line, seconds
+from farthing.boosting import GreedyMiserClassifier
+
+N_ROWS, N_COLUMNS, N_TREES, TURNS = 40_000, 30, 60, 5
+
+
+@contextmanager
+def busy(count: int) -> Iterator[None]:
+    """Keep so many cores busy."""
+    programs = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
+
+
+def held_up(what: str, fit: Callable[[], object], threads: int, goal: float | None) -> Line:
+    """Compare fits beside busy programs with fits alone, by medians."""
+    fit()
+    alone = float(np.median([seconds(fit) for _ in range(TURNS)]))
+    with busy(threads):
+        beside = float(np.median([seconds(fit) for _ in range(TURNS)]))
+    return Line(what, "alone", beside, alone, beside / alone, goal)
+
+
+def run(threads: int) -> list[Line]:
+    """Measure everything."""
+    # The environment may have asked OpenMP's threads to sleep; this is about its default.
+    if "OMP_WAIT_POLICY" in os.environ:
+        raise RuntimeError("OMP_WAIT_POLICY changes what is measured; unset it")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(N_ROWS, N_COLUMNS))
+    y = X[:, :5].sum(axis=1) + rng.normal(size=N_ROWS) > 0
+    ours = GreedyMiserClassifier(n_estimators=N_TREES, n_jobs=threads)
+    theirs = LGBMClassifier(n_estimators=N_TREES, num_leaves=16, n_jobs=threads, verbose=-1)
+    return [
+        held_up("Greedy Miser beside busy programs", lambda: ours.fit(X, y), threads, 2.5),
+        held_up("LightGBM beside busy programs", lambda: theirs.fit(X, y), threads, None),
+    ]

@@ -118,11 +118,13 @@ def _cheapest(reached: Mapping[str, Reached], rival: str) -> str:
 def _above(ranked: Sequence[RankingResults], rival: str) -> str:
     below = []
     for results in ranked:
-        # Against the best of the miser's models that spend no more, as the curves of a figure have it.
+        # Against the best of the miser's models that spend no more, as the curves of a figure have it; where
+        # there is none, the miser buys nothing and orders by chance.
+        chance = float(results.by_chance.mean())
         leads = [
             (
                 other.score
-                - max((m.score for m in results.methods[MISER] if m.spend <= other.spend), default=0),
+                - max((m.score for m in results.methods[MISER] if m.spend <= other.spend), default=chance),
                 other,
             )
             for other in results.methods[rival]
@@ -241,11 +243,7 @@ def ranking_section(part: str, results: RankingResults) -> str:
         f"{reached.verdict()}.",
         f"Early exit spends {min(m.spend for m in methods[EARLY]):.0f} at least: all documents walk the "
         "first ten rounds.",
-        f"Cronus: {share_text(as_in_paper.paper_share(CRONUS))} of the spend of the plain booster at its "
-        "best round for 99 % of its NDCG@5 on validation queries, "
-        f"{as_in_paper.on_test(CRONUS):.1%} on test queries; "
-        f"{share_text(as_in_paper.whole_tree_share(CRONUS))} of what it would spend if it bought all that "
-        "its trees may test, as Cronus does.",
+        _cronus_note(as_in_paper),
         f"The L1 linear model, at its best on validation: NDCG@5 {results.linear_score:.4f} for "
         f"{results.linear_spend:.0f}.",
         f"Fitted at commit {results.commit}.",
@@ -258,6 +256,17 @@ def ranking_section(part: str, results: RankingResults) -> str:
     )
     listing = "\n".join(f"- {note}" for note in notes)
     return f"\n### {results.title}\n\n{results.sizes}.\n{budgets}\n\n{table}\n\n{listing}\n\n{figures}\n"
+
+
+def _cronus_note(reached: Reached) -> str:
+    if reached.pick(CRONUS) is None:
+        return "Cronus never gets to 99 % of the plain booster's NDCG@5 on validation queries."
+    return (
+        f"Cronus: {reached.paper_share(CRONUS):.2f} of the spend of the plain booster at its best round for "
+        f"99 % of its NDCG@5 on validation queries, {reached.on_test(CRONUS):.1%} on test queries; "
+        f"{reached.whole_tree_share(CRONUS):.2f} of what the plain booster would spend if it bought all that "
+        "its trees may test, as Cronus does."
+    )
 
 
 def satellite_section(results: SatelliteResults) -> str:

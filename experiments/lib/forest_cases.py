@@ -12,7 +12,6 @@ from experiments.lib.forest_rivals import Setting, rival_curve, settings_of
 from experiments.lib.forest_runs import (
     ALPHAS,
     IMPURITIES,
-    LEAVES,
     Cache,
     Curve,
     Size,
@@ -25,6 +24,7 @@ from experiments.lib.forest_runs import (
     peer,
     pruning,
     shrunk,
+    stopped_by_entropy,
     weights_as_costs,
 )
 
@@ -140,19 +140,11 @@ class Runs:
         key = tuple(settings.items())
         label = " ".join(f"{option} {value}" for option, value in key)
 
-        def stopped(rows: int) -> Curve:
-            least = {**settings, "min_samples_leaf": rows}
-            return early_stopping(self.task(table, seed), seed, self.size.n_estimators, least)
+        def make() -> Curve:
+            task, grown = self.task(table, seed), self.forest(table, seed, key)
+            return stopped_by_entropy(task, grown) if name == "early stopping" else pruning(task, grown, name)
 
-        if name == "early stopping":
-            points = [self._kept(f"{name} {n} {label}", table, seed, partial(stopped, n)) for n in LEAVES]
-            return np.concatenate(points)
-        return self._kept(
-            f"{name} {label}",
-            table,
-            seed,
-            lambda: pruning(self.task(table, seed), self.forest(table, seed, key), name),
-        )
+        return self._kept(f"{name} {label}", table, seed, make)
 
     def seeds(self, table: str) -> int:
         """Return how many forests of a table are pruned."""

@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import entr
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.svm import LinearSVC
 
@@ -27,14 +28,15 @@ from farthing.forests import (
     greedy_feature_path,
     prune_path,
 )
-from farthing.trees import Forest, Predictor
+from farthing.trees import Forest, Predictor, pruned
 
 Curve: TypeAlias = NDArray[np.float64]
 
 COVTYPE_SIZES: Final = (36_603, 15_688, 58_101)
 ALPHAS: Final = (0, 2, 6, 10, 25, 45)  # some of section 3.5
-LEAVES: Final = (1, 4, 16, 64, 256, 1024)  # of early stopping
-IMPURITIES: Final = (1, 4, 16, 64, 256, 1024)  # of early stopping: entropy of a node's rows, in nats
+# Of early stopping: shares of the entropy of all rows, and entropies of a node's rows in nats, added up.
+ENTROPIES: Final = np.linspace(0, 0.96, 25)
+IMPURITIES: Final = (1, 4, 16, 64, 256, 1024)
 MOST_POINTS: Final = 400
 PRUNINGS: Final[dict[str, Callable[..., PruningPath]]] = {
     "BudgetPrune": prune_path,
@@ -213,6 +215,39 @@ def pruning(task: Task, model: Any, method: str) -> Curve:
     whole = np.column_stack([path.costs, path.forest_errors, *path.curve(task.test.X, task.test.y)])
     goals = np.linspace(path.costs[0], path.costs[-1], MOST_POINTS)
     return whole[sorted({int(np.argmin(np.abs(path.costs - goal))) for goal in goals})]
+
+
+def stopped_by_entropy(task: Task, model: BudgetForestClassifier) -> Curve:
+    """Return the curve of forests whose nodes are split no more once their entropy falls below a threshold.
+
+    Section 4.5.1. How a node is split does not depend on what becomes of others, so the trees of a threshold
+    are those of the whole forest, cut short.
+    """
+    roots = model.forest_.offsets[:-1]
+    entropies = entropy(model.forest_.value)
+    least = ENTROPIES * entropies[roots].mean()
+    return np.array([_measured(task, model, pruned(model.forest_, entropies >= level)) for level in least])
+
+
+def entropy(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the entropy of the classes in bits, from their weights in each node.
+
+    Examples
+    --------
+    >>> entropy(np.array([[2.0, 2.0], [3.0, 0.0]]))
+    array([1., 0.])
+    """
+    return np.asarray(entr(normalise(weights)).sum(axis=1) / np.log(2))
+
+
+def _measured(task: Task, model: Any, trees: Forest) -> list[float]:
+    """Return the point of a curve of some trees of a forest, or of its trees cut short."""
+    found: list[float] = []
+    for part in (task.validation, task.test):
+        outputs, acquired = votes(model, trees, part.X)
+        wrong = model.classes_[outputs.argmax(axis=1)] != part.y
+        found += [float(model.costs_.total_rows(acquired).mean()), float(wrong.mean())]
+    return found
 
 
 def early_stopping(task: Task, seed: int, n_estimators: int, settings: dict[str, Any]) -> Curve:

@@ -40,7 +40,7 @@ from experiments.lib.forest_figures import (
 )
 from experiments.lib.forest_rivals import ALPHAS as THESIS_ALPHAS
 from experiments.lib.forest_rivals import DEPTHS, MISER_TRADEOFFS, PARTS, RATES, SETTINGS
-from experiments.lib.forest_runs import ALPHAS, IMPURITIES, LEAVES, Cache, Size, Task, forest
+from experiments.lib.forest_runs import ALPHAS, ENTROPIES, IMPURITIES, Cache, Size, Task, forest
 from experiments.lib.pages import RESULTS, command, options, parse, write_page
 from experiments.lib.single_trees import PIMA, TABLES, UNAVAILABLE
 from experiments.lib.stored_pages import StoredPage, restate, tables
@@ -239,7 +239,7 @@ def fill(fields: dict[str, str], scale: Scale) -> str:
         n_cstc=len(SETTINGS["CSTC"]),
         n_cstc_trees=len(SETTINGS["CSTC over trees"]),
         impurities=", ".join(map(str, IMPURITIES)),
-        leaves=", ".join(map(str, LEAVES)),
+        n_entropies=len(ENTROPIES),
         n_budgets=N_BUDGETS,
         **fields,
     )

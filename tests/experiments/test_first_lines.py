@@ -8,6 +8,7 @@ from experiments.lib.stored_pages import StoredPage
 
 BOARDS = [cascade, cascade_ablations, dag, miser_accuracy]
 
+
 @pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.NAME)
 def test_the_stored_page_begins_with_what_its_tables_say(board):
     page = StoredPage.read(RESULTS / f"{board.NAME}.md")

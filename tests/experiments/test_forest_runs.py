@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from experiments.lib.forest_runs import votes
+from experiments.lib.forest_runs import Part, Task, entropy, stopped_by_entropy, votes
 from sklearn.ensemble import RandomForestClassifier
 
 from farthing.forests import BudgetForestClassifier, from_model
@@ -30,3 +30,22 @@ def test_trees_one_by_one_are_the_forest(make):
     whole, acquired = votes(model, model.forest_, X)
     assert whole == pytest.approx(outputs)
     assert np.array_equal(acquired, model.acquired(X))
+
+
+def test_early_stopping_splits_no_node_of_little_entropy(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("experiments.lib.forest_runs.ENTROPIES", np.array([0.0, 0.5, 2.0]))
+    seen = []
+    monkeypatch.setattr("experiments.lib.forest_runs.votes", lambda *a: (seen.append(a[1]), votes(*a))[1])
+    model, part = grown(), Part(X, Y)
+    curve = stopped_by_entropy(Task("", part, part, part), model)
+    whole, half, roots = seen[::2]
+    assert whole == model.forest_
+    root = entropy(model.forest_.value)[model.forest_.offsets[:-1]].mean()
+    inner = half.feature >= 0
+    assert entropy(half.value)[inner].min() >= 0.5 * root
+    # What became a leaf has little entropy, or was a leaf before: one of a full tree is pure.
+    assert entropy(half.value)[~inner].max() < 0.5 * root
+    assert roots.n_nodes == roots.n_trees
+    assert curve[0] == pytest.approx([model.spend(X).mean(), np.mean(model.predict(X) != Y)] * 2)
+    assert (np.diff(curve[:, 0]) < 0).all()
+    assert curve[-1, 0] == 0

@@ -180,7 +180,10 @@ def joined(stored: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict
     """Return stored results with new ones in their places: those of the same k, images and settings."""
 
     def same(one: dict[str, Any], other: dict[str, Any]) -> bool:
-        return all(one.get(key) == other.get(key) for key in ("k", "moved", "rows", "settings", "others"))
+        return all(
+            (one.get(key) or None) == (other.get(key) or None)
+            for key in ("k", "moved", "rows", "settings", "others")
+        )
 
     kept = [result for result in stored if not any(same(result, other) for other in new)]
     return sorted(

@@ -61,7 +61,7 @@ def test_a_page_is_the_same_from_its_own_figures():
 def test_new_lines_join_those_of_the_stored_page():
     stored = StoredPage(page([result(5, 0.7), result(20, 0.94, moved=True)], [], SECONDS), "", "")
     old, _ = stored_results(stored)
-    lines = joined(old, [result(15, 0.92, moved=True), result(20, 0.95, moved=True)])
+    lines = joined(old, [result(15, 0.92, moved=True), result(20, 0.95, moved=True, others={})])
     assert [(line["k"], line["accuracy"]) for line in lines] == [(5, 0.7), (15, 0.92), (20, 0.95)]
     assert seconds_of(stored, lines) == SECONDS
     text = "Seconds are those of all branches; the routes are not counted."

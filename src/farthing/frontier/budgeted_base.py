@@ -301,6 +301,7 @@ class BudgetedBase(BudgetedEstimator):
             random_state=self.random_state,
             classifies=is_classifier(self),
             fit_limit=fit_limit,
+            is_race=True,
             **options,
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -25,6 +26,9 @@ from farthing.table import PreparedTable
 # Below this many rows a single split is too noisy to choose by, and folds are cheap.
 _FEW_ROWS: Final = 3000
 _FOLDS: Final = 5
+# A race on a large table begins on so many rows, or on this part of them if it is more.
+_TRIAL_ROWS: Final = 2000
+_TRIAL_PART: Final = 10
 
 
 def default_folds(n_rows: int) -> int | None:
@@ -159,6 +163,26 @@ def split_rows(
     else:
         splitter = check_cv(cv, rows.y, classifier=classifies)
     return list(splitter.split(numbers[:, np.newaxis], rows.y, rows.qid))
+
+
+def trial_rows(
+    folds: Sequence[tuple[NDArray[np.int64], NDArray[np.int64]]], random_state: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
+    """Return a part of the rows of a single fold, to begin a race on; None if it is not worth it.
+
+    Parameters
+    ----------
+    folds : sequence of pairs of row numbers
+        To learn from and to evaluate on.
+    random_state : int
+        Seed of the sample.
+    """
+    if len(folds) != 1 or len(folds[0][0]) < 2 * _TRIAL_ROWS:
+        return None
+    learn, evaluate = folds[0]
+    n_rows = max(_TRIAL_ROWS, len(learn) // _TRIAL_PART)
+    drawn = np.random.default_rng(random_state).choice(len(learn), n_rows, replace=False)
+    return learn[np.sort(drawn)], evaluate
 
 
 def _enough(y: NDArray[Any]) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -24,14 +24,19 @@ from farthing.base.choice import choose
 from farthing.costs import spending_limit, within_budget
 from farthing.deadline import DeadlineReached, check_deadline, deadline
 from farthing.errors import BudgetWarning
+from farthing.frontier.aiming import aim_at
 from farthing.frontier.data_split import SweepRows
-from farthing.frontier.fold_curves import SettingCurves, with_params
+from farthing.frontier.fold_curves import Judged, SettingCurves, with_params
+from farthing.frontier.optimism import optimism
+from farthing.frontier.paired_choice import Contender, rank
 from farthing.frontier.progress_bar import Progress
 
 # Settings that are fitted on all rows before the best of them is kept.
 _MOST_REFITS: Final = 3
 # Rows on which the spend of every variant is measured; that of the model handed over is measured on all.
 _MOST_ROWS: Final = 5000
+# Budgets over which settings are compared, as shares of the largest mean spend.
+_SHARES: Final = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 # A spend that differs by more than this factor from what the folds spent is said.
 _FAR: Final = 1.25
 # Under a time limit, a fit must be expected to take at most its time left over this.
@@ -54,12 +59,15 @@ class Delivery:
         The same for each of its variants, with the parameters that the variant sets.
     promised : Point
         The mean of the folds' models when they were aimed at the budget.
+    optimism : float
+        How much of the score is due to the choice, see `farthing.frontier.optimism`.
     """
 
     model: BudgetedEstimator
     chosen: Point
     path: list[Point]
     promised: Point
+    optimism: float = 0.0
 
     @property
     def is_worse_than_promised(self) -> bool:
@@ -136,7 +144,12 @@ def deliver(
             tried.append(_refit(setting, promised, rows, budget, hard=hard))
             bar.step()
 
-    for setting, promised in _ranked(settings, budget, hard=hard):
+    choice = ranked(settings, budget, hard=hard)
+    lucky = optimism(
+        [how.standing for one, how in choice if how.standing is not None and one.is_finalist]
+    )
+    for setting, judged in choice:
+        promised = judged.point
         expected = setting.seconds_on_all
         end = None if limit is None else limit.end_of(expected)
         if end is not None and time.time() + _SAFETY * expected > end:
@@ -160,7 +173,7 @@ def deliver(
     places = [i for i, one in enumerate(tried) if best is not None and one.chosen.score == best.score]
     found = tried[places[0] if places else 0]
     _warn_if_far(found)
-    return found
+    return replace(found, optimism=lucky)
 
 
 def pick(path: Sequence[Point], budget: float | None, *, is_any_budget: bool) -> Point:
@@ -202,29 +215,48 @@ def variant_of(model: BudgetedEstimator, params: Any) -> BudgetedEstimator:
     raise LookupError(f"the fit of {type(model).__name__} has no variant with {params}")
 
 
-def _ranked(
+def ranked(
     settings: Sequence[SettingCurves], budget: float | None, *, hard: bool
-) -> Iterator[tuple[SettingCurves, Point]]:
-    """Yield the settings, the best first, with the point that each was chosen for."""
-    left = list(settings)
-    while left:
-        options: dict[int, tuple[SettingCurves, Point]] = {}
-        for setting in left:
-            for point in _options(setting, budget, hard=hard):
-                if within_budget(point.spend_of(hard=hard), budget):
-                    options[id(point)] = setting, point
-        best = choose(point for _, point in options.values())
-        if best is None:
-            return
-        setting, point = options[id(best)]
-        yield setting, point
-        left.remove(setting)
+) -> list[tuple[SettingCurves, Judged]]:
+    """Return the settings that have a model within a budget, the best first, with how they are judged.
+
+    Parameters
+    ----------
+    settings : sequence of SettingCurves
+        The curves of the sweep. Of a race those count that were evaluated on all folds.
+    budget : float or None
+        Limit on the mean spend, or on that of every row; None means no limit.
+    hard : bool
+        Whether it applies to every row.
+    """
+    found = [(one, how) for one in settings if (how := one.judged(budget, hard=hard)) is not None]
+    order = _by_rows([pair for pair in found if pair[0].is_finalist])
+    # Who left a race comes after all who were better on the folds that it has, and a standard error.
+    for pair in _by_points([pair for pair in found if not pair[0].is_finalist]):
+        least = pair[1].point.score - (0.0 if math.isnan(pair[1].point.error) else pair[1].point.error)
+        places = [i for i, other in enumerate(order) if other[1].point.score < least]
+        order.insert(places[0] if places else len(order), pair)
+    return order
 
 
-def _options(setting: SettingCurves, budget: float | None, *, hard: bool) -> list[Point]:
-    """Return the points by which a setting is judged."""
-    aims = setting.is_any_budget and budget is not None and not hard
-    return [setting.aimed(budget)] if aims and budget is not None else setting.points()
+def _by_rows(found: list[tuple[SettingCurves, Judged]]) -> list[tuple[SettingCurves, Judged]]:
+    """Order settings that were judged by the same rows."""
+    standings = [how.standing for _, how in found if how.standing is not None]
+    if len(standings) < len(found):
+        return _by_points(found)  # a score without values of rows
+    whole = max((one.most_spend for one, _ in found), default=0.0)
+    overall = [one.overall([share * whole for share in _SHARES]) for one, _ in found]
+    order = rank([Contender(*pair) for pair in zip(standings, overall, strict=True)])
+    return [found[place] for place in order]
+
+
+def _by_points(found: list[tuple[SettingCurves, Judged]]) -> list[tuple[SettingCurves, Judged]]:
+    """Order settings by their points alone."""
+    left, order = list(found), []
+    while (best := choose(how.point for _, how in left)) is not None:
+        order.append(next(pair for pair in left if pair[1].point is best))
+        left.remove(order[-1])
+    return order
 
 
 def _refit(
@@ -240,9 +272,9 @@ def _refit(
         )
     model.fit(rows.table, rows.y, **rows.fit_options(model))
     cap = budget if hard else None
+    path = _path(setting, model, rows, cap)
     if budget is not None and not hard:
-        path = _path(setting, model, rows, cap)
-        model = variant_of(model, _aim(setting, path, promised, budget).params)
+        model = _aim(setting, model, path, promised, rows, budget)
     spend = model.spend(rows.table, budget=cap)
     varied = {name for fold in setting.folds for params in fold.params for name in params}
     own = {name: value for name, value in model.get_params().items() if name in varied}
@@ -256,22 +288,40 @@ def _refit(
         max_spend=float(spend.max()),
         estimator=with_params(setting.candidate.estimator, own),
     )
-    return Delivery(model, chosen, _path(setting, model, rows, cap), promised)
+    # The model itself comes last.
+    return Delivery(model, chosen, [*path, replace(chosen, params=own, estimator=None)], promised)
 
 
-def _aim(setting: SettingCurves, path: Sequence[Point], promised: Point, budget: float) -> Point:
+def _aim(
+    setting: SettingCurves,
+    model: BudgetedEstimator,
+    path: Sequence[Point],
+    promised: Point,
+    rows: SweepRows,
+    budget: float,
+) -> BudgetedEstimator:
     """Return the variant of the last fit to hand over within a mean budget."""
     fits = [point for point in path if point.spend <= spending_limit(budget)]
+    if isinstance(model, AnyBudgetMixin) and model.budget_kind == "mean":
+        some = _some(rows)
+        nominal = [(point.params["budget"], point.spend) for point in path if set(point.params) == {"budget"}]
+
+        def spend_of(aim: float) -> float:
+            return _mean(model.at(aim).spend(some.table), some) * setting.growth
+
+        found = aim_at(budget, nominal, spend_of)
+        return model.at(found)
     if not fits:
-        return min(path, key=lambda point: point.spend)
+        return variant_of(model, min(path, key=lambda point: point.spend).params)
     if setting.is_any_budget:
-        return max(reversed(fits), key=lambda point: point.spend)
+        return variant_of(model, max(reversed(fits), key=lambda point: point.spend).params)
     # The variant that was chosen, or else one with few changed parameters; of these the most expensive.
     given = setting.candidate.params
-    return max(
+    best = max(
         fits,
         key=lambda point: ({**given, **point.params} == promised.params, -len(point.params), point.spend),
     )
+    return variant_of(model, best.params)
 
 
 def _quote(setting: SettingCurves, params: Mapping[str, Any], spend: float) -> Point:
@@ -285,10 +335,8 @@ def _quote(setting: SettingCurves, params: Mapping[str, Any], spend: float) -> P
 def _path(
     setting: SettingCurves, model: BudgetedEstimator, rows: SweepRows, cap: float | None
 ) -> list[Point]:
-    """Return the figures of each variant of a fitted model; the model itself comes last."""
-    some = rows
-    if len(rows.y) > _MOST_ROWS:
-        some = rows.take(np.sort(np.random.default_rng(0).choice(len(rows.y), _MOST_ROWS, replace=False)))
+    """Return the figures of each variant of a fitted model."""
+    some = _some(rows)
     points = []
     for params, variant in model.variants():
         check_deadline()
@@ -298,6 +346,13 @@ def _path(
         most = float(spend.max())
         points.append(replace(point, params=dict(params), spend=expected, max_spend=most, estimator=None))
     return points
+
+
+def _some(rows: SweepRows) -> SweepRows:
+    """Return the rows on which spends are measured."""
+    if len(rows.y) <= _MOST_ROWS:
+        return rows
+    return rows.take(np.sort(np.random.default_rng(0).choice(len(rows.y), _MOST_ROWS, replace=False)))
 
 
 def _are_far(one: float, other: float) -> bool:

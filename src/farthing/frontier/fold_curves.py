@@ -9,6 +9,7 @@ methods, such as thresholds and numbers of rounds, spend about the same on any r
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -18,8 +19,10 @@ from typing import Any
 import numpy as np
 
 from farthing.base import AnyBudgetMixin, Point
-from farthing.costs import spending_limit
+from farthing.base.choice import choose
+from farthing.costs import spending_limit, within_budget
 from farthing.frontier.candidates import Candidate
+from farthing.frontier.row_values import RowValues, Standing
 from farthing.typing import Floats
 
 
@@ -42,6 +45,8 @@ class FoldCurve:
         Squared standard error of the former.
     seconds : float
         What the fit took, with the evaluation of its variants.
+    values : RowValues, optional
+        Score and loss of each held-out row, for each variant.
     """
 
     params: Sequence[Mapping[str, Any]]
@@ -51,6 +56,7 @@ class FoldCurve:
     own_spend: float
     aimed_variance: float
     seconds: float = 0.0
+    values: RowValues | None = None
 
     def within(self, budget: float) -> int:
         """Return the variant that spends most within a mean budget, or the cheapest one if none is."""
@@ -76,11 +82,14 @@ class SettingCurves:
         One for each fold.
     overlap : float
         How often a row is held out, on average.
+    is_finalist : bool
+        Whether the setting was evaluated on all folds; one that left a race has fewer.
     """
 
     candidate: Candidate
     folds: Sequence[FoldCurve]
     overlap: float
+    is_finalist: bool = True
 
     @property
     def is_any_budget(self) -> bool:
@@ -128,14 +137,72 @@ class SettingCurves:
         return self._by_variant.get(_key(params))
 
     @cached_property
+    def _places(self) -> list[dict[str, int]]:
+        """For each fold, where each variant is, by its parameters."""
+        return [{_key(params): i for i, params in enumerate(fold.params)} for fold in self.folds]
+
+    @cached_property
     def _by_variant(self) -> dict[str, Point]:
-        places = [{_key(params): i for i, params in enumerate(fold.params)} for fold in self.folds]
+        places = self._places
         return {
             key: self._mean([variants[key] for variants in places], self.folds[0].params[first])
             for key, first in places[0].items()
             # Variants may depend on the data, such as a number of rounds: one that a fold lacks has no mean.
             if all(key in variants for variants in places)
         }
+
+    def judged(self, budget: float | None, *, hard: bool) -> Judged | None:
+        """Return the point by which the setting is judged within a budget; None if it has none within it.
+
+        A method that aims at budgets itself is judged by models that were aimed, one per fold; another one by
+        the variant to choose among those within the budget.
+
+        Parameters
+        ----------
+        budget : float or None
+            Limit on the mean spend, or on that of every row; None means no limit.
+        hard : bool
+            Whether it applies to every row.
+        """
+        if budget is not None and not hard and self.is_any_budget:
+            point = self.aimed(budget)
+            places = [fold.within(budget) for fold in self.folds]
+        else:
+            found = choose(p for p in self.points() if within_budget(p.spend_of(hard=hard), budget))
+            if found is None:
+                return None
+            point = found
+            key = next(key for key, one in self._by_variant.items() if one is point)
+            places = [variants[key] for variants in self._places]
+        if not within_budget(point.spend_of(hard=hard), budget):
+            return None
+        values = [fold.values for fold in self.folds]
+        if any(one is None for one in values):
+            return Judged(point, None)
+        parts = [(one, place) for one, place in zip(values, places, strict=True) if one is not None]
+        return Judged(point, Standing.of(parts))
+
+    def overall(self, budgets: Sequence[float]) -> tuple[float, float]:
+        """Return the mean score and the mean loss over several mean budgets; without a loss, the score negated.
+
+        Parameters
+        ----------
+        budgets : sequence of float
+            Ascending. One that is below the cheapest model counts as that of the cheapest.
+        """
+        found = [self.judged(budget, hard=False) for budget in budgets]
+        points = [one.point for one in found if one is not None]
+        if not points:
+            return -math.inf, math.inf
+        points = [points[0]] * (len(budgets) - len(points)) + points
+        score = float(np.mean([point.score for point in points]))
+        loss = float(np.mean([point.loss for point in points]))
+        return score, -score if math.isnan(loss) else loss
+
+    @property
+    def most_spend(self) -> float:
+        """The largest mean spend of a model."""
+        return max(float(fold.figures[:, 0].max()) for fold in self.folds)
 
     def aimed(self, budget: float) -> Point:
         """Return the mean of the folds' models, each aimed at a mean budget, if the method does that."""
@@ -166,6 +233,14 @@ class SettingCurves:
             loss=float(shares @ figures[:, 4]),
             estimator=with_params(self.candidate.estimator, params),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """The point by which a setting is judged, and the values of its rows, if there are any."""
+
+    point: Point
+    standing: Standing | None
 
 
 def _key(params: Mapping[str, Any]) -> str:

@@ -70,6 +70,20 @@ class Progress:
         elif self._plain and self._done * 10 // self._total > (self._done - 1) * 10 // self._total:
             self._print(f"{self._title}: {self._done} of {self._total}")
 
+    def skip(self, method: str, setting: Hashable) -> None:
+        """Leave out all further steps of a setting."""
+        if self._time_left is not None:
+            self._total -= self._time_left.drop(method, setting)
+        if self._bar is not None:
+            self._bar.update(self._task, total=self._total)
+
+    def say(self, text: str) -> None:
+        """Show a few words beside the title."""
+        if self._bar is not None:
+            self._bar.update(self._task, description=f"{self._title} ({text})")
+        elif self._plain:
+            self._print(f"{self._title}: {text}")
+
     def left(self) -> str:
         """Return the time left, in words; empty if there is no estimate, or nothing left to do."""
         if self._done >= self._total:

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from joblib import Parallel, delayed
 
 from farthing.frontier.candidates import Candidate
+from farthing.frontier.fold_curves import Judged
 from farthing.frontier.progress_bar import Progress
+from farthing.frontier.race import heats, survivors
 from farthing.frontier.result_cache import ResultCache, digest
-from farthing.frontier.sweep_run import FitLimits, Results, SweepRun, fit_and_score, setting
+from farthing.frontier.sweep_run import (
+    TRIAL,
+    FitLimits,
+    Results,
+    SweepRun,
+    curves_of,
+    fit_and_score,
+    setting,
+)
 from farthing.frontier.time_left import TimeLeft
 
 # Under a time limit, the part of the time left, per fold, that one fit may take, pass by pass.
@@ -38,6 +48,22 @@ class TimeLimits:
     of_fit: float | None = None
 
 
+@dataclass(frozen=True)
+class Outcome:
+    """What the fits of a sweep gave.
+
+    Parameters
+    ----------
+    results : mapping
+        By candidate and fold.
+    left : mapping
+        The candidates that left the race, with the folds that they have.
+    """
+
+    results: Results
+    left: Mapping[int, tuple[int, ...]]
+
+
 def run_all(
     run: SweepRun,
     tried: Sequence[Candidate],
@@ -46,7 +72,8 @@ def run_all(
     n_jobs: int | None,
     progress: bool,
     limits: TimeLimits | None,
-) -> Results:
+    is_race: bool = False,
+) -> Outcome:
     """Fit and evaluate every candidate on every fold, except what is cached or past the time limit.
 
     Parameters
@@ -61,19 +88,26 @@ def run_all(
         As in `farthing.sweep`.
     limits : TimeLimits or None
         None means no limit.
+    is_race : bool
+        Whether candidates leave that cannot win, see `farthing.frontier.race`. The first one never does.
     """
     seconds = None if limits is None else limits.seconds
-    places = [(tried[place].method, place) for place in range(len(tried)) for _ in range(run.n_folds)]
+    begun = heats(run.n_folds, trial=run.trial is not None) if is_race else [tuple(range(run.n_folds))]
+    places = [(tried[place].method, place) for heat in begun for place in range(len(tried)) for _ in heat]
     with Progress(len(places), "fits", shown=progress, time_left=TimeLeft(places, limit=seconds)) as bar:
         schedule = _Schedule(run, tried, cache, bar, limits)
-        if limits is not None and n_jobs not in (None, 1):
-            # Worker processes take seconds to start: what is fast is done before there are any.
-            schedule.go_through(_PARTS[0], n_jobs=1, until=time.time() + _ALONE * limits.seconds)
-        # Under a time limit a single slow fit must not take the time of all others: it is cut off, and tried
-        # again with more time once the others are done.
-        for part in (math.inf,) if limits is None else _PARTS:
-            schedule.go_through(part, n_jobs=n_jobs)
-    return schedule.results
+        for number, heat in enumerate(begun):
+            schedule.begin(heat)
+            if limits is not None and n_jobs not in (None, 1) and number == 0:
+                # Worker processes take seconds to start: what is fast is done before there are any.
+                schedule.go_through(_PARTS[0], n_jobs=1, until=time.time() + _ALONE * limits.seconds)
+            # Under a time limit a single slow fit must not take the time of all others: it is cut off, and
+            # tried again with more time once the others are done.
+            for part in (math.inf,) if limits is None else _PARTS:
+                schedule.go_through(part, n_jobs=n_jobs)
+            if number + 1 < len(begun):
+                schedule.leave(number)
+    return Outcome(schedule.results, schedule.left)
 
 
 class _Schedule:
@@ -92,6 +126,49 @@ class _Schedule:
         self._end = math.inf if limits is None else time.time() + limits.seconds
         self._of_fit = math.inf if limits is None or limits.of_fit is None else limits.of_fit
         self._where = run.digest() if cache.is_kept else ""
+        # The candidates that are in the race, and those that left it, with the folds that they have.
+        self._racing = list(range(len(tried)))
+        self.left: dict[int, tuple[int, ...]] = {}
+        self._heat: tuple[int, ...] = ()
+        self._done: tuple[int, ...] = ()
+
+    def begin(self, heat: tuple[int, ...]) -> None:
+        """Begin with the fits of some folds."""
+        self._heat = heat
+
+    def leave(self, number: int) -> None:
+        """End a heat: candidates that cannot win leave the race.
+
+        Parameters
+        ----------
+        number : int
+            Of the heat, from 0.
+        """
+        # A trial is on other rows than the folds.
+        self._done = self._heat if TRIAL in self._done else (*self._done, *self._heat)
+        judged = {place: found for place in self._racing if (found := self._judge(place)) is not None}
+        # Whoever was cut off by the time limit before its fits were done stays: there may be time later.
+        unknown = [place for place in self._racing if self._is_missing(place)]
+        stay = set(survivors(judged, number, always=[self._racing[0], *unknown]))
+        for place in self._racing:
+            if place not in stay:
+                self.left[place] = self._done
+                self._bar.skip(self._tried[place].method, place)
+        self._racing = sorted(stay)
+        if judged:
+            best = max(judged, key=lambda place: judged[place].point.score)
+            self._bar.say(f"leads: {self._tried[best].method}, {judged[best].point.score:.4g}")
+
+    def _is_missing(self, place: int) -> bool:
+        return any((place, fold) not in self.results for fold in self._done)
+
+    def _judge(self, place: int) -> Judged | None:
+        found = [self.results.get((place, fold), {}) for fold in self._done]
+        if not all("rows" in one for one in found):
+            return None
+        curves = curves_of(self._run, self._tried[place], found, is_finalist=False)
+        hard = self._run.cap is not None
+        return curves.judged(self._run.cap if hard else self._run.aim, hard=hard)
 
     def go_through(self, part: float, *, n_jobs: int | None, until: float = math.inf) -> None:
         """Do the fits that are left, each in a part of the time left.
@@ -105,7 +182,7 @@ class _Schedule:
         until : float
             When to stop, in seconds since the epoch.
         """
-        most = min(part * max(self._end - time.time(), 0.0) / self._run.n_folds, self._of_fit)
+        most = min(part * max(self._end - time.time(), 0.0) / max(len(self._heat), 1), self._of_fit)
         cut: set[int] = set()
         # Unordered, so that the bar and the cache move on as fits finish. Results are keyed by task: the
         # order in which they arrive changes nothing.
@@ -119,7 +196,7 @@ class _Schedule:
 
     def _left(self, most: float, cut: set[int], until: float) -> Iterator[Any]:
         """Yield the fits to do; a generator, so that the clock is read when a fit is dispatched."""
-        tasks = [(place, fold) for place in range(len(self._tried)) for fold in range(self._run.n_folds)]
+        tasks = [(place, fold) for place in self._racing for fold in self._heat]
         for place, fold in [task for task in tasks if task not in self.results]:
             kept = self._cache.is_kept
             name = digest(self._where, setting(self._tried[place]), fold) if kept else ""

@@ -120,6 +120,14 @@ class LinearizedScore(ScikitLearnScore):
             score = self.score(evaluation)
         return score, standard_error(influences, evaluation.weights)
 
+    def of_rows(self, evaluation: Evaluation) -> Floats | None:
+        """Return the influences, moved so that their mean is the score; None where there is no closed form."""
+        found = self._linearize(evaluation)
+        if found is None:
+            return None
+        score, influences = found
+        return np.asarray(influences - evaluation.mean(influences) + score)
+
 
 class AreaScore(ScikitLearnScore):
     """The area under the ROC curve of two classes, with the standard error of DeLong."""

@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from farthing.frontier.evaluation import Evaluation
+from farthing.typing import Floats
 
 
 class Scorer(ABC):
@@ -35,6 +36,17 @@ class Scorer(ABC):
     def loss(self, evaluation: Evaluation) -> float:  # noqa: ARG002 - most scores have none
         """Return a smoother measure, smaller is better, to separate nearly equal scores; NaN if none."""
         return math.nan
+
+    def of_rows(self, evaluation: Evaluation) -> Floats | None:  # noqa: ARG002 - not every score has them
+        """Return a value of each row whose mean is the score, shape (n_rows,); None if there is none.
+
+        For a score that is not a mean over rows they are its linear part: the mean moves as the score does.
+        """
+        return None
+
+    def losses_of_rows(self, evaluation: Evaluation) -> Floats | None:  # noqa: ARG002
+        """Return the ``loss`` of each row, shape (n_rows,); None if there is none."""
+        return None
 
     def identity(self) -> Any:
         """Return a value that identifies this scorer, the same in every process."""

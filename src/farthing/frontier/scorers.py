@@ -91,8 +91,8 @@ class ErrorCosts(Scorer):
         places = [self.labels.tolist().index(label) for label in classes.tolist()]
         return ErrorCosts(self.costs[np.ix_(places, places)], classes.tolist())
 
-    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
-        """Return the mean cost of a row, negated, and its standard error."""
+    def of_rows(self, evaluation: Evaluation) -> Floats:
+        """Return the cost of each row, negated, shape (n_rows,)."""
         classes = np.unique(evaluation.y) if evaluation.classes is None else evaluation.classes
         table = self.over(classes)
         truth = np.searchsorted(classes, evaluation.y)
@@ -100,7 +100,11 @@ class ErrorCosts(Scorer):
             given = np.searchsorted(classes, evaluation.prediction)
         else:
             given = table.decide(evaluation.probabilities)
-        return _mean(evaluation, -(table.costs[truth, given] + evaluation.spend))
+        return -(table.costs[truth, given] + evaluation.spend)
+
+    def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
+        """Return the mean cost of a row, negated, and its standard error."""
+        return _mean(evaluation, self.of_rows(evaluation))
 
     def __repr__(self) -> str:
         labels = None if self.labels is None else self.labels.tolist()
@@ -115,19 +119,27 @@ class RowScore(Scorer):
     ----------
     name : str
         What the score is called.
-    of_rows : callable
+    score : callable
         From an evaluation to the score of each row, shape (n_rows,).
     smooth : callable, optional
-        From an evaluation to the ``loss``.
+        From an evaluation to the ``loss`` of each row.
     """
 
     name: str
-    of_rows: Callable[[Evaluation], Floats]
-    smooth: Callable[[Evaluation], float] | None = None
+    score: Callable[[Evaluation], Floats]
+    smooth: Callable[[Evaluation], Floats] | None = None
+
+    def of_rows(self, evaluation: Evaluation) -> Floats:
+        """Return the score of each row, shape (n_rows,)."""
+        return self.score(evaluation)
+
+    def losses_of_rows(self, evaluation: Evaluation) -> Floats | None:
+        """Return the smooth measure of each row, shape (n_rows,); None if the score has none."""
+        return None if self.smooth is None else self.smooth(evaluation)
 
     def loss(self, evaluation: Evaluation) -> float:
         """Return the smooth measure; NaN if the score has none."""
-        return math.nan if self.smooth is None else self.smooth(evaluation)
+        return math.nan if self.smooth is None else evaluation.mean(self.smooth(evaluation))
 
     def identity(self) -> Any:
         """Return the name: scores of the same name have the same functions."""
@@ -135,7 +147,7 @@ class RowScore(Scorer):
 
     def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the mean and its standard error."""
-        return _mean(evaluation, self.of_rows(evaluation))
+        return _mean(evaluation, self.score(evaluation))
 
 
 @dataclass(frozen=True)
@@ -185,7 +197,7 @@ def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
         scoring = "accuracy" if classifies else "neg_mean_squared_error"
     if scoring == "accuracy":
         return RowScore(
-            scoring, lambda evaluation: (evaluation.prediction == evaluation.y).astype(np.float64), brier
+            scoring, lambda evaluation: (evaluation.prediction == evaluation.y).astype(np.float64), brier_of_rows
         )
     if scoring == "neg_mean_squared_error":
         return RowScore(scoring, lambda evaluation: -((evaluation.prediction - evaluation.y) ** 2))
@@ -215,8 +227,6 @@ def _ranking(scoring: str) -> RankScore:
 def brier(evaluation: Evaluation) -> float:
     """Return the mean over rows of the squared distance of the probabilities from the truth.
 
-    A model without probabilities counts as certain of its labels.
-
     Examples
     --------
     >>> labels, probabilities = np.array([0, 1]), np.array([[0.8, 0.2], [0.5, 0.5]])
@@ -224,12 +234,20 @@ def brier(evaluation: Evaluation) -> float:
     >>> round(brier(evaluation), 4)
     0.29
     """
+    return evaluation.mean(brier_of_rows(evaluation))
+
+
+def brier_of_rows(evaluation: Evaluation) -> Floats:
+    """Return the squared distance of each row's probabilities from the truth, shape (n_rows,).
+
+    A model without probabilities counts as certain of its labels.
+    """
     if evaluation.probabilities is None or evaluation.classes is None:
-        return evaluation.mean(2.0 * (evaluation.prediction != evaluation.y))
+        return 2.0 * (evaluation.prediction != evaluation.y)
     truth = evaluation.y[:, np.newaxis] == evaluation.classes
     # A class without a column has probability zero.
     unknown = (~truth.any(axis=1)).astype(np.float64)
-    return evaluation.mean(((evaluation.probabilities - truth) ** 2).sum(axis=1) + unknown)
+    return np.asarray(((evaluation.probabilities - truth) ** 2).sum(axis=1) + unknown)
 
 
 def _mean(evaluation: Evaluation, of_rows: Floats) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from farthing.base.files import PathLike
 from farthing.base.inputs import check_cap
 from farthing.costs import CostSheet, CostsLike
 from farthing.frontier.candidates import candidates
-from farthing.frontier.data_split import SweepRows, split_rows
+from farthing.frontier.data_split import SweepRows, split_rows, trial_rows
 from farthing.frontier.fold_curves import SettingCurves
 from farthing.frontier.positive_label import positive_scorer
 from farthing.frontier.result_cache import ResultCache
@@ -143,6 +143,7 @@ def run_sweep(
     classifies: bool | None = None,
     ranks: bool | None = None,
     fit_limit: float | None = None,
+    is_race: bool = False,
 ) -> tuple[Frontier, list[SettingCurves]]:
     """Return the frontier of `sweep` and the curves of each setting; parameters as there.
 
@@ -156,6 +157,9 @@ def run_sweep(
         Whether rows are documents to rank; None means that they are if they belong to queries.
     fit_limit : float, optional
         Seconds that one fit may take under a time limit, if its setting is fitted once more afterwards.
+    is_race : bool
+        Whether settings that cannot win are fitted on a part of the folds, or of the rows, only; see
+        `farthing.frontier.race`.
     """
     if budget_kind not in ("mean", "hard"):
         raise ValueError(f"budget_kind must be 'mean' or 'hard'; got {budget_kind!r}")
@@ -181,11 +185,15 @@ def run_sweep(
         raise ValueError("pos_label is for labels; the target is a number")
     scorer = scorer_of(scoring, classifies=has_classes)
     hard, mean = (cap, None) if budget_kind == "hard" else (None, cap)
-    run = SweepRun(whole, held_out, folds, scorer, sheet, cap=hard, aim=mean)
+    # Queries stay whole, so rankings are not tried on a part of their rows.
+    trial = trial_rows(folds, random_state) if is_race and whole.qid is None else None
+    run = SweepRun(whole, held_out, folds, scorer, sheet, cap=hard, aim=mean, trial=trial)
     cache = ResultCache(memory)
     limits = None if time_limit is None else TimeLimits(time_limit, fit_limit)
-    results = run_all(run, tried, cache, n_jobs=n_jobs, progress=progress, limits=limits)
-    return gather(run, tried, results)
+    found = run_all(
+        run, tried, cache, n_jobs=n_jobs, progress=progress, limits=limits, is_race=is_race and bool(folds)
+    )
+    return gather(run, tried, found.results, found.left)
 
 
 def _held_out(rows: SweepRows, X: Any, y: Any, qid: Any = None) -> SweepRows:

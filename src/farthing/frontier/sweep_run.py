@@ -6,24 +6,27 @@ import inspect
 import json
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
-from farthing.base import BudgetedEstimator, Failure, Frontier
+from farthing.base import AnyBudgetMixin, BudgetedEstimator, Failure, Frontier
 from farthing.base.fit_time import FitTime
 from farthing.base.score_words import WEIGHTED
 from farthing.costs import CostSheet, spending_limit
 from farthing.deadline import DeadlineReached, check_deadline, deadline
+from farthing.frontier.aiming import aim_at
 from farthing.frontier.candidates import Candidate
 from farthing.frontier.curve_errors import CurveErrors
 from farthing.frontier.data_split import SweepRows
 from farthing.frontier.fold_curves import FoldCurve, SettingCurves
 from farthing.frontier.result_cache import ResultCache, digest
+from farthing.frontier.row_values import RowValues, RowValuesOf
 from farthing.frontier.scorers import Evaluation, Scorer
 
 # The place of a candidate, and a fold.
@@ -31,8 +34,11 @@ Task: TypeAlias = tuple[int, int]
 # By task, what `fit_and_score` returned.
 Results: TypeAlias = dict[Task, Any]
 
+TRIAL: Final = -1
+"""The number of the fold that is a part of the rows."""
+
 # Cached results of an older version of this code are not read again.
-_VERSION: Final = 6
+_VERSION: Final = 7
 # Folds are kept, so that all candidates share their bins, unless they would take more memory than this.
 _MOST_KEPT_BYTES: Final = 2**29
 # The spend of the rows learned from is measured on at most so many of them.
@@ -59,6 +65,8 @@ class SweepRun:
         A hard budget at prediction.
     aim : float or None
         A mean budget that models will be aimed at.
+    trial : pair of row numbers, optional
+        A part of the rows of the only fold, on which a race begins; its number is `TRIAL`.
     """
 
     whole: SweepRows
@@ -68,6 +76,7 @@ class SweepRun:
     costs: CostSheet
     cap: float | None
     aim: float | None = None
+    trial: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
     _kept: dict[int, tuple[SweepRows, SweepRows]] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -81,10 +90,25 @@ class SweepRun:
             return self.whole, self.held_out
         if fold in self._kept:
             return self._kept[fold]
-        learn, evaluate = (self.whole.take(rows).of_positive_weight() for rows in self.folds[fold])
+        learn, evaluate = (self.whole.take(rows).of_positive_weight() for rows in self._pair(fold))
         if self.whole.table.values.nbytes * self.n_folds <= _MOST_KEPT_BYTES:
             self._kept[fold] = learn, evaluate
         return learn, evaluate
+
+    def held_out_numbers(self, fold: int) -> NDArray[np.int64]:
+        """Return the numbers of the rows that `rows_of` holds out."""
+        if self.held_out is not None:
+            return np.arange(len(self.held_out.y))
+        rows = self._pair(fold)[1]
+        weights = self.whole.weights
+        return rows if weights is None else rows[weights[rows] > 0]
+
+    def _pair(self, fold: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if fold != TRIAL:
+            return self.folds[fold]
+        if self.trial is None:
+            raise LookupError("there is no trial")
+        return self.trial
 
     def overlap(self) -> float:
         """Return how often a row is evaluated, on average: repeated folds add no new rows."""
@@ -103,6 +127,7 @@ class SweepRun:
             _VERSION,
             tables,
             self.folds,
+            self.trial,
             self.scorer.identity(),
             repr(self.costs),
             self.cap,
@@ -168,22 +193,40 @@ def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float
     rows: list[list[Any]] = []
     best = (-math.inf, -math.inf, model, 0.0)
     slow = CurveErrors(run.scorer)
-    for params, variant in _variants(model):
+    values = RowValuesOf(run.scorer, run.held_out_numbers(fold))
+
+    def add(params: Mapping[str, Any], variant: Any) -> float:
+        """Evaluate a model of the fit, and return its mean spend."""
+        nonlocal best
         check_deadline()
         evaluation = evaluate(variant, held_out, run.costs, run.cap)
         score, error = run.scorer.quick(evaluation)
         spend, most = evaluation.mean_spend(), float(evaluation.spend.max())
         if error is None:
             slow.add(len(rows), spend, score, evaluation)
+        values.add(evaluation)
         rows.append([dict(params), spend, most, score, error, run.scorer.loss(evaluation)])
         # The variant that the aim would take: the most expensive within it, or else the cheapest.
         fits = run.aim is None or spend <= spending_limit(run.aim)
         variance = float(evaluation.spend.var()) / len(evaluation.spend)
         best = max(best, (0.0 if fits else -spend, spend, variant, variance), key=lambda one: one[:2])
+        return spend
+
+    for params, variant in _variants(model):
+        add(params, variant)
+    if run.aim is not None and isinstance(model, AnyBudgetMixin) and model.budget_kind == "mean":
+        known = [(row[0]["budget"], row[1]) for row in rows if set(row[0]) == {"budget"}]
+        aim_at(run.aim, known, lambda budget: add({"budget": budget}, model.at(budget)))
     for place, found in slow.errors().items():
         rows[place][4] = found
     aimed = [best[1], _own_spend(best[2], learn, run), best[3]]
-    result = {"rows": rows, "weight": held_out.weight(), "aimed": aimed}
+    kept = values.result()
+    result = {
+        "rows": rows,
+        "weight": held_out.weight(),
+        "aimed": aimed,
+        "values": None if kept is None else kept.state(),
+    }
     return json.loads(json.dumps(result)), seconds  # as a cache would return it
 
 
@@ -225,21 +268,37 @@ def _own_spend(model: Any, learn: SweepRows, run: SweepRun) -> float:
 
 
 def gather(
-    run: SweepRun, tried: Sequence[Candidate], results: Results
+    run: SweepRun,
+    tried: Sequence[Candidate],
+    results: Results,
+    left: Mapping[int, tuple[int, ...]] = MappingProxyType({}),
 ) -> tuple[Frontier, list[SettingCurves]]:
-    """Return the points of all candidates with the failures, and the curves of each candidate."""
+    """Return the points of all candidates with the failures, and the curves of each candidate.
+
+    Parameters
+    ----------
+    run : SweepRun
+        The rows and the scorer.
+    tried : sequence of Candidate
+        What was fitted.
+    results : mapping
+        What the fits gave.
+    left : mapping
+        The candidates that left a race, with the folds that they have; others need all folds.
+    """
     curves: list[SettingCurves] = []
     failures: list[Failure] = []
     n_skipped = 0
     for place, candidate in enumerate(tried):
-        folds = [results.get((place, fold)) for fold in range(run.n_folds)]
+        numbers = left.get(place, tuple(range(run.n_folds)))
+        folds = [results.get((place, fold)) for fold in numbers]
         reason = next((fold["error"] for fold in folds if fold is not None and "error" in fold), None)
         if reason is not None:
             failures.append(Failure(candidate.method, candidate.params, reason))
         elif missing := sum(fold is None for fold in folds):
             n_skipped += missing
         else:
-            curves.append(SettingCurves(candidate, [_curve(fold) for fold in folds], run.overlap()))
+            curves.append(curves_of(run, candidate, folds, is_finalist=place not in left))
     frontier = Frontier(
         tuple(point for setting in curves for point in setting.points()),
         tuple(failures),
@@ -252,12 +311,26 @@ def gather(
     return frontier, curves
 
 
+def curves_of(
+    run: SweepRun, candidate: Candidate, folds: Sequence[Any], *, is_finalist: bool
+) -> SettingCurves:
+    """Return the curves of a candidate from the results of its folds."""
+    return SettingCurves(candidate, [_curve(fold) for fold in folds], run.overlap(), is_finalist)
+
+
 def _curve(fold: Any) -> FoldCurve:
     rows = fold["rows"]
     figures = np.array([row[1:] for row in rows], dtype=np.float64)
     aimed, own, variance = fold["aimed"]
     return FoldCurve(
-        [row[0] for row in rows], figures, fold["weight"], aimed, own, variance, fold.get("seconds", 0.0)
+        [row[0] for row in rows],
+        figures,
+        fold["weight"],
+        aimed,
+        own,
+        variance,
+        fold.get("seconds", 0.0),
+        None if fold["values"] is None else RowValues.from_state(fold["values"]),
     )
 
 
@@ -265,7 +338,7 @@ def _fit_times(run: SweepRun, tried: Sequence[Candidate], results: Results) -> t
     """Return the mean time of a fit of each candidate that was fitted in this sweep."""
     found = []
     for place, candidate in enumerate(tried):
-        folds = [results.get((place, fold), {}) for fold in range(run.n_folds)]
+        folds = [results.get((place, fold), {}) for fold in range(TRIAL, run.n_folds)]
         times = [fold["fit_seconds"] for fold in folds if fold.get("fit_seconds", math.nan) > 0]
         if times:
             found.append(FitTime(candidate.method, candidate.params, sum(times) / len(times)))

@@ -83,6 +83,10 @@ class TimeLeft:
             self._counts[key] += 1
             self._totals[key] = self._totals.get(key, 0.0) + seconds
 
+    def drop(self, method: str, setting: Hashable) -> int:
+        """Leave out the fits of a setting that are not done, and return how many they are."""
+        return self._waiting.pop((method, setting), 0)
+
     @property
     def is_bound(self) -> bool:
         """Whether there is a method of which no fit is done, nor a time known before."""

@@ -29,6 +29,7 @@ from farthing.frontier.data_split import SweepRows
 from farthing.frontier.fold_curves import Judged, SettingCurves, with_params
 from farthing.frontier.optimism import optimism
 from farthing.frontier.paired_choice import Contender, rank
+from farthing.frontier.row_values import difference
 from farthing.frontier.progress_bar import Progress
 
 # Settings that are fitted on all rows before the best of them is kept.
@@ -231,12 +232,22 @@ def ranked(
     """
     found = [(one, how) for one in settings if (how := one.judged(budget, hard=hard)) is not None]
     order = _by_rows([pair for pair in found if pair[0].is_finalist])
-    # Who left a race comes after all who were better on the folds that it has, and a standard error.
+    # Who left a race comes before the first who is worse on the rows that both have.
     for pair in _by_points([pair for pair in found if not pair[0].is_finalist]):
-        least = pair[1].point.score - (0.0 if math.isnan(pair[1].point.error) else pair[1].point.error)
-        places = [i for i, other in enumerate(order) if other[1].point.score < least]
+        places = [i for i, other in enumerate(order) if _is_better(pair[1], other[1])]
         order.insert(places[0] if places else len(order), pair)
     return order
+
+
+def _is_better(one: Judged, other: Judged) -> bool:
+    """Return whether a setting is better than another that was judged by its rows and more."""
+    if one.standing is None or other.standing is None:
+        return one.point.score > other.point.score
+    if not np.isin(one.standing.rows, other.standing.rows).all():
+        return False
+    rest = other.standing.on(one.standing.rows)
+    gained = difference(one.standing.scores, rest.scores, rest.weights)
+    return gained.mean > gained.error
 
 
 def _by_rows(found: list[tuple[SettingCurves, Judged]]) -> list[tuple[SettingCurves, Judged]]:

@@ -13,10 +13,15 @@
 
 namespace farthing {
 
+// Asked for once: the operating system reads files to answer, which takes as long as a small tree.
+inline int n_cores() {
+    static const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+    return cores;
+}
+
 // IN asked: 0 or less for all cores.   Never more threads than tasks.
 inline int threads_for(int asked, index_t tasks) {
-    const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-    const int most = asked > 0 ? asked : cores;
+    const int most = asked > 0 ? asked : n_cores();
     return tasks < most ? static_cast<int>(tasks < 1 ? 1 : tasks) : most;
 }
 

@@ -10,6 +10,7 @@ from farthing.base.fitted import ClassifierModel, FittedModel, RegressorModel
 from farthing.base.frontier import Failure, Frontier
 from farthing.base.inputs import n_threads
 from farthing.base.links import normalise, row_sums, sigmoid, softmax
+from farthing.base.one_pass import OnePassMixin
 from farthing.base.pareto import pareto
 from farthing.base.point import Point
 from farthing.base.ranker import RankerMixin, ValidatedRankerMixin
@@ -30,6 +31,7 @@ __all__ = [
     "Failure",
     "FittedModel",
     "Frontier",
+    "OnePassMixin",
     "Point",
     "RankerMixin",
     "RegressorModel",

@@ -260,6 +260,28 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
         prediction, probabilities = self.fitted_.results(outputs)
         return Decisions(prediction, probabilities, self.fitted_.costs.total_rows(acquired), acquired)
 
+    def decide_variants(
+        self, X: Any, *, budget: Any = None, **options: Any
+    ) -> Iterator[tuple[dict[str, Any], Self, Decisions]]:
+        """Yield `variants` with their decisions about the same rows, by default one after another.
+
+        Parameters
+        ----------
+        X, budget
+            As in `predict`.
+        **options
+            Further arguments of `decide`.
+
+        Yields
+        ------
+        params, model
+            As in `variants`.
+        decisions : Decisions
+            What ``model.decide(X)`` returns.
+        """
+        for params, model in self.variants():
+            yield params, model, model.decide(X, budget=budget, **options)
+
     def raw_outputs(
         self, X: Any, *, budget: Any = None, seeds: Any = None, refused: Any = None
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

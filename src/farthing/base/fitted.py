@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -163,6 +163,37 @@ class FittedModel(ABC):
                 refused=refused[walked],
             )
         return outputs, acquired
+
+    def outputs_of_variants(
+        self,
+        variants: Sequence[FittedModel],
+        values: NDArray[np.floating],
+        *,
+        budgets: Sequence[NDArray[np.float64] | None],
+        n_threads: int = 1,
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        """Predict the same rows by other models of the same fit, by default one after another.
+
+        Models that share trees or stages override this, so that a row passes these once for all variants.
+
+        Parameters
+        ----------
+        variants : sequence of FittedModel
+            The models, such as those of `BudgetedEstimator.variants`.
+        values : ndarray, shape (n_rows, n_features)
+            The encoded table.
+        budgets : sequence of ndarray of float64, shape (n_rows,), or None
+            For each model, the hard budget of each row; None means no limit.
+        n_threads : int
+            Threads to use; any number gives the same bits.
+
+        Yields
+        ------
+        outputs, acquired
+            For each model, the bits of its own `outputs`.
+        """
+        for variant, budget in zip(variants, budgets, strict=True):
+            yield variant.outputs(values, budget=budget, n_threads=n_threads)
 
     @property
     def ledger_names(self) -> tuple[str, ...]:

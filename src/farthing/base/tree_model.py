@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Final
+from itertools import pairwise
+from typing import ClassVar, Final, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +88,37 @@ class TreeModel(FittedModel):
             return progress.outputs, progress.acquired
         return self.predictor.predict(values, sheet=self.costs, budget=budget, n_threads=n_threads)
 
+    def outputs_of_variants(
+        self,
+        variants: Sequence[FittedModel],
+        values: NDArray[np.floating],
+        *,
+        budgets: Sequence[NDArray[np.float64] | None],
+        n_threads: int = 1,
+    ) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+        """Predict by models of the first trees of this one, from few to many; rows pass each tree once."""
+        ends = [variant.forest.n_trees for variant in variants if self.holds(variant)]
+        if len(ends) < len(variants) or ends != sorted(ends) or not _same(budgets):
+            yield from super().outputs_of_variants(variants, values, budgets=budgets, n_threads=n_threads)
+            return
+        progress = Progress(values, len(self.prior), self.costs, budget=budgets[0], n_threads=n_threads)
+        for begin, end in pairwise([0, *ends]):
+            if end > begin:
+                self.predictor.advance(progress, begin, end)
+            yield progress.outputs.copy(), progress.acquired
+
+    def holds(self, variant: FittedModel) -> TypeGuard[TreeModel]:
+        """Return whether a model is the sum over the first trees of this one, at the same prices."""
+        return (
+            isinstance(variant, TreeModel)
+            and self.passes_all_trees
+            and variant.passes_all_trees
+            and self.single_sums == variant.single_sums
+            and self.costs == variant.costs
+            and variant.forest.begins(self.forest)
+            and np.array_equal(variant.node_scores(), self.node_scores()[: variant.forest.n_nodes])
+        )
+
     @property
     def passes_all_trees(self) -> bool:
         """Whether a prediction is the sum over all trees, in order, and nothing else."""
@@ -135,3 +168,12 @@ class TreeModel(FittedModel):
             raise ValueError(
                 f"the trees have {self.forest.n_outputs} outputs, the model has {len(self.prior)}"
             )
+
+
+def _same(budgets: Sequence[NDArray[np.float64] | None]) -> bool:
+    """Return whether all budgets are the same, or there are none."""
+    first = budgets[0]
+    return all(
+        budget is first or (budget is not None and first is not None and np.array_equal(budget, first))
+        for budget in budgets
+    )

@@ -289,6 +289,24 @@ class Forest:
             target=self.target[begin:end],
         )
 
+    def begins(self, other: Forest) -> bool:
+        """Return whether the trees are the first ones of another forest of the same table and outputs.
+
+        Examples
+        --------
+        >>> leaf = Forest.constant([3.0], n_features=1)
+        >>> leaf.begins(Forest.concat([leaf, leaf.scaled(2.0)]))
+        True
+        """
+        if self is other:
+            return True
+        if (self.n_outputs, self.comparator, self.dtype) != (other.n_outputs, other.comparator, other.dtype):
+            return False
+        # Where the other forest has fewer trees, its slices are shorter, hence not equal.
+        return self.n_features == other.n_features and all(
+            np.array_equal(array, getattr(other, name)[: len(array)]) for name, array in self.arrays().items()
+        )
+
     @classmethod
     def concat(cls, forests: Sequence[Forest]) -> Self:
         """Join forests of the same table and outputs into one, keeping the order of the trees.

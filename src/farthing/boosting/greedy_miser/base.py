@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import BudgetKind, TrainingSet, ValidatedMixin, ladder
+from farthing.base import BudgetKind, OnePassMixin, TrainingSet, ValidatedMixin, ladder
 from farthing.boosting.greedy_miser.model import GreedyMiserModel, with_tree_call
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, MiserParameters
 from farthing.boosting.greedy_miser.staged import StagedMixin
@@ -34,7 +34,7 @@ from farthing.trees import Forest, Grower, Grown, Predictor, Progress, RowLedger
 from farthing.typing import Floats
 
 
-class GreedyMiser(MiserParameters, StagedMixin, ValidatedMixin):
+class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
     """The base of the three estimators, which add the loss and the meaning of the target."""
 
     model_type: ClassVar[type[GreedyMiserModel]]

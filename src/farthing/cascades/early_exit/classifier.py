@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Final, Self
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import BudgetedEstimator, ContractClassifier, SweepContext, register
+from farthing.base import BudgetedEstimator, ContractClassifier, OnePassMixin, SweepContext, register
 from farthing.base.parameters import SHARE
 from farthing.boosting import GreedyMiserClassifier
 from farthing.cascades.early_exit.base import CONSTRAINTS, EarlyExitBase
@@ -49,7 +49,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
         }
     ],
 )
-class EarlyExitClassifier(EarlyExitBase, ContractClassifier):
+class EarlyExitClassifier(OnePassMixin, EarlyExitBase, ContractClassifier):
     """A boosted classifier that stops as soon as the top class is likely enough.
 
     The trees are learned as usual. Every few rounds a row may leave: if the probability of its top class is

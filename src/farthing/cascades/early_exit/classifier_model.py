@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import ClassifierModel
+from farthing.base import ClassifierModel, FittedModel
 from farthing.cascades.early_exit.model import EarlyExitModel
 from farthing.costs import RowLedger
+from farthing.trees import Progress
+from farthing.typing import Floats
 from farthing.walks import Policy
+
+# Outputs and purchases at all exits are kept for all variants, unless they would take more memory than this.
+_MOST_KEPT_BYTES: Final = 2**27
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -42,6 +50,41 @@ class EarlyExitClassifierModel(EarlyExitModel, ClassifierModel):
             values, budget, lambda _number, _of, outputs, _rows: ~self.is_clear(outputs), n_threads
         )
 
+    def outputs_of_variants(
+        self,
+        variants: Sequence[FittedModel],
+        values: NDArray[np.floating],
+        *,
+        budgets: Sequence[Floats | None],
+        n_threads: int = 1,
+    ) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
+        """Answer the same rows by other thresholds and fewer rounds; rows pass the trees once."""
+        if (
+            self._too_large(values)
+            or not self._shares(variants)
+            or any(budget is not None for budget in budgets)
+        ):
+            yield from super().outputs_of_variants(variants, values, budgets=budgets, n_threads=n_threads)
+            return
+        passed = PassedExits(self, values, n_threads)
+        for variant in variants:
+            yield passed.leave(variant)
+
+    def _too_large(self, values: NDArray[np.floating]) -> bool:
+        """Return whether the outputs and purchases at all exits take too much memory."""
+        per_row = self.prior.nbytes + len(self.costs.features)
+        return len(self.exits) * len(values) * per_row > _MOST_KEPT_BYTES
+
+    def _shares(self, variants: Sequence[FittedModel]) -> TypeGuard[Sequence[EarlyExitClassifierModel]]:
+        """Return whether the trees of variants are the first ones of this model, at the same prices."""
+        # Many of them differ in the threshold alone.
+        models = {}
+        for variant in variants:
+            if not isinstance(variant, EarlyExitClassifierModel) or self.costs != variant.costs:
+                return False
+            models[id(variant.model)] = variant.inner
+        return all(self.inner.holds(inner) for inner in models.values())
+
     def is_clear(self, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Return for which rows the top class is likely enough, shape (n_rows,)."""
         # Strictly above, so that at a threshold of 1 no row leaves.
@@ -56,6 +99,50 @@ class EarlyExitClassifierModel(EarlyExitModel, ClassifierModel):
             raise TypeError(f"a {type(self.model).__name__} is not a classifier")
         if not np.array_equal(self.inner.classes, self.classes):
             raise ValueError("the classes must be those of the inner model")
+
+
+class PassedExits:
+    """What rows are told at the exits of a model, and have bought by then, if none leaves before.
+
+    Parameters
+    ----------
+    model : EarlyExitClassifierModel
+        The model with the most trees.
+    values : ndarray, shape (n_rows, n_features)
+        The encoded table.
+    n_threads : int
+        Threads to use; any number gives the same bits.
+    """
+
+    def __init__(self, model: EarlyExitClassifierModel, values: NDArray[np.floating], n_threads: int) -> None:
+        self._predictor = model.inner.predictor
+        self._values, self._sheet, self._n_threads = values, model.costs, n_threads
+        # For each model of trees, what rows are told at its exits; models of other thresholds share it.
+        self._told: dict[int, tuple[Floats, NDArray[np.bool_], Floats]] = {}
+
+    def leave(self, model: EarlyExitClassifierModel) -> tuple[Floats, NDArray[np.bool_]]:
+        """Return raw outputs and acquired features of all rows where they leave a model."""
+        key = id(model.model)
+        if key not in self._told:
+            self._told[key] = self._pass(model)
+        outputs, acquired, tops = self._told[key]
+        leaves = tops > model.threshold
+        leaves[-1] = True
+        places, rows = np.argmax(leaves, axis=0), np.arange(tops.shape[1])
+        return outputs[places, rows], acquired[places, rows]
+
+    def _pass(self, model: EarlyExitClassifierModel) -> tuple[Floats, NDArray[np.bool_], Floats]:
+        """Return outputs, acquired features and the probability of the top class, exit by exit."""
+        n_rows = len(self._values)
+        progress = Progress(self._values, len(model.prior), self._sheet, n_threads=self._n_threads)
+        outputs = np.empty((len(model.exits), *progress.outputs.shape))
+        acquired = np.empty((len(model.exits), n_rows, len(self._sheet.features)), dtype=np.bool_)
+        for number, (begin, end) in enumerate(pairwise((0, *model.exits))):
+            self._predictor.advance(progress, begin, end)
+            outputs[number], acquired[number] = progress.outputs, progress.acquired
+        # Each row is concluded independently, so all exits are at once.
+        tops = model.conclude(outputs.reshape(-1, outputs.shape[2])).max(axis=1)
+        return outputs, acquired, tops.reshape(-1, n_rows)
 
 
 class ExitPolicy:

@@ -11,7 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import AnyBudgetMixin, BudgetKind, Frontier, Point, TrainingSet, ValidatedMixin
+from farthing.base import (
+    AnyBudgetMixin,
+    BudgetKind,
+    Frontier,
+    OnePassMixin,
+    Point,
+    TrainingSet,
+    ValidatedMixin,
+)
 from farthing.base.inputs import check_cap
 from farthing.cascades.miser_cascade.feature_chains import feature_chains
 from farthing.cascades.miser_cascade.held_out_rows import held_out_folds, joined
@@ -31,7 +39,7 @@ from farthing.typing import Floats
 ReadoutT = TypeVar("ReadoutT", bound=Readout)
 
 
-class MiserCascadeBase(AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
+class MiserCascadeBase(OnePassMixin, AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
     """Learning, and the path of budgets; the two estimators add the loss, the calibration and the risk.
 
     A subclass may grow its boosters, choose its features or set its exits in another way: by the class

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -61,13 +62,15 @@ class MiserCascadeModel(StagedModel):
 
     def _best_chain(self, limit: float) -> int:
         """Return the chain whose last stage within a hard budget has the least risk, the first of ties."""
-        risks = []
-        for row in self.chains:
-            chain = stages_of(row)
-            # The first set costs nothing, so at least one stage is always affordable.
-            paid = self.costs.total_rows(self.owned(chain)) <= limit
-            risks.append(self.set_risks[chain[paid][-1]])
-        return int(np.argmin(risks))
+        # The first set costs nothing, so at least one stage is always affordable.
+        last = [chain[costs <= limit][-1] for chain, costs in self._chain_costs]
+        return int(np.argmin(self.set_risks[last]))
+
+    @cached_property
+    def _chain_costs(self) -> list[tuple[NDArray[np.int64], Floats]]:
+        """The sets of each chain, and what a row has paid in total at each of its stages."""
+        chains = [stages_of(row) for row in self.chains]
+        return [(chain, self.costs.total_rows(self.owned(chain))) for chain in chains]
 
     def max_spend(self, point: int) -> float:
         """Return the most that a row can spend at a point of the path."""

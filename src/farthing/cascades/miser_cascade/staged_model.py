@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import TreeModel
+from farthing.base import FittedModel, TreeModel
 from farthing.cascades.miser_cascade.policy import StagePolicy
 from farthing.cascades.miser_cascade.readout import Readout
+from farthing.cascades.miser_cascade.stage_looks import StageLooks
 from farthing.costs import spending_limit
 from farthing.learning.exits import ALWAYS, NEVER
 from farthing.learning.feature_prices import by_price
@@ -21,6 +22,9 @@ from farthing.learning.score_bounds import ScoreBounds, certain
 from farthing.trees import Progress
 from farthing.typing import Floats
 from farthing.walks import Policy
+
+# The outputs of all stages are kept for all budgets, unless they would take more memory than this.
+_MOST_KEPT_BYTES: Final = 2**27
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,11 +79,7 @@ class StagedModel(TreeModel):
         """Answer many rows, stage by stage; see `FittedModel.outputs`."""
         n_rows = len(values)
         owned = self.owned(self.chain)
-        totals = self.costs.total_rows(owned)
-        last = np.full(n_rows, len(owned) - 1)
-        if budget is not None:
-            # The last stage that each row can pay for; the first is free.
-            last = (totals <= spending_limit(budget)[:, np.newaxis]).sum(axis=1) - 1
+        last = self._last_stages(owned, n_rows, budget)
         progress = Progress(values, self.forest.n_outputs, self.costs, n_threads=n_threads)
         outputs = np.tile(self.prior, (n_rows, 1))
         acquired = np.zeros(values.shape, dtype=np.bool_)
@@ -98,6 +98,59 @@ class StagedModel(TreeModel):
                 ends[np.isin(rows, looking, assume_unique=True)] |= stops
             rows = rows[~ends]
         return outputs, acquired
+
+    def outputs_of_variants(
+        self,
+        variants: Sequence[FittedModel],
+        values: NDArray[np.floating],
+        *,
+        budgets: Sequence[Floats | None],
+        n_threads: int = 1,
+    ) -> Iterator[tuple[Floats, NDArray[np.bool_]]]:
+        """Answer the same rows for other budgets; all of them pass each stage once."""
+        kept = len(self.ends) * len(values) * self.forest.n_outputs * values.dtype.itemsize
+        if self.curtails or kept > _MOST_KEPT_BYTES:
+            yield from super().outputs_of_variants(variants, values, budgets=budgets, n_threads=n_threads)
+            return
+        looks = StageLooks(self, values, n_threads)
+        for variant, budget in zip(variants, budgets, strict=True):
+            if not isinstance(variant, StagedModel) or variant.forest is not self.forest:
+                raise ValueError("the variants must be models of the same fit")
+            yield variant.outputs_by(looks, budget)
+
+    def outputs_by(self, looks: StageLooks, budget: Floats | None) -> tuple[Floats, NDArray[np.bool_]]:
+        """Answer many rows, as `outputs` does, from what they are told at each stage.
+
+        Parameters
+        ----------
+        looks : StageLooks
+            Of these rows.
+        budget : ndarray of float64, shape (n_rows,), or None
+            Hard budget of each row.
+        """
+        owned = self.owned(self.chain)
+        last = np.minimum(
+            self._last_stages(owned, looks.n_rows, budget), np.argmax(self.thresholds == ALWAYS)
+        )
+        stops = np.full(looks.n_rows, -1)
+        outputs = np.tile(self.prior, (looks.n_rows, 1))
+        for stage in range(int(last.max()) + 1):
+            ends, threshold = last == stage, float(self.thresholds[stage])
+            # Where rows go on in any case, nobody needs to look.
+            if threshold == NEVER and not ends.any():
+                continue
+            answers, risks = looks.at(int(self.chain[stage]))
+            ends = (stops < 0) & (ends | (risks <= threshold))
+            stops[ends] = stage
+            outputs[ends] = answers[ends]
+        return outputs, owned[stops]
+
+    def _last_stages(self, owned: NDArray[np.bool_], n_rows: int, budget: Floats | None) -> NDArray[np.int64]:
+        """Return the last stage that each row can pay for, shape (n_rows,); the first is free."""
+        if budget is None:
+            return np.full(n_rows, len(owned) - 1)
+        totals = self.costs.total_rows(owned)
+        return np.asarray((totals <= spending_limit(budget)[:, np.newaxis]).sum(axis=1) - 1)
 
     def _answer_last(
         self,

@@ -16,8 +16,9 @@ from farthing.errors import BudgetWarning
 from farthing.forests import BudgetTreeClassifier, PrunedForestClassifier
 from farthing.frontier.candidates import Candidate
 from farthing.frontier.data_split import SweepRows
-from farthing.frontier.delivery import deliver, pick, variant_of
+from farthing.frontier.delivery import deliver
 from farthing.frontier.fold_curves import FoldCurve, SettingCurves
+from farthing.frontier.last_fit import pick, variant_of
 
 MISER = GreedyMiserClassifier(n_estimators=8, learning_rate=0.5, tradeoff=1e-4, relative=True)
 EXITS = EarlyExitClassifier(MISER, rounds_per_exit=1)

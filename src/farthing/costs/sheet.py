@@ -277,6 +277,36 @@ class CostSheet:
         """Return the sheet of the columns alone."""
         return self.with_calls({})
 
+    def with_free(self, names: Iterable[str]) -> CostSheet:
+        """Return the sheet at which some columns cost nothing; they leave their groups.
+
+        Examples
+        --------
+        >>> sheet = CostSheet({"age": 1, "chol": 5, "fbs": 3}, groups={"blood": Group(2, ["chol", "fbs"])})
+        >>> sheet.with_free(["age", "chol"]).total(["age", "chol", "fbs"])
+        5.0
+        """
+        free = [names] if isinstance(names, str) else list(names)
+        for name in free:
+            self.column(name)  # raises for one that is not there
+        if not free:
+            return self
+        columns = self.features[: self.n_columns]
+        left = {
+            name: [one for one in group.members if one not in free] for name, group in self._groups.items()
+        }
+        return CostSheet(
+            {
+                name: 0.0 if name in free else price
+                for name, price in zip(columns, self._values[0], strict=False)
+            },
+            {name: Group(self._groups[name].cost, members) for name, members in left.items() if members},
+            self.unit,
+            default=self.default,
+            strict=self.strict,
+            calls=self.call_prices(),
+        )
+
     def call_prices(self) -> dict[str, float]:
         """Return the price of each call.
 

@@ -13,7 +13,7 @@ from numbers import Integral
 from types import NoneType
 from typing import Any, Final, Self
 
-from sklearn.base import is_classifier
+from sklearn.base import clone, is_classifier
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from farthing.base import (
@@ -32,8 +32,9 @@ from farthing.deadline import deadline
 from farthing.errors import BudgetWarning
 from farthing.frontier.budgeted_model import ChosenModel
 from farthing.frontier.data_split import SweepRows, default_folds
-from farthing.frontier.delivery import LastFitLimit, deliver, of_fold, pick, variant_of
+from farthing.frontier.delivery import LastFitLimit, deliver, of_fold
 from farthing.frontier.fold_curves import SettingCurves
+from farthing.frontier.last_fit import Delivery, deliver_again, mixed_with, pick, variant_of
 from farthing.frontier.sweep import run_sweep
 from farthing.table import PreparedTable
 
@@ -49,9 +50,16 @@ PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
     budget_kind : {{"mean", "hard"}}
         Whether the budget limits the mean spend, as estimated for new rows and measured on those the model
         was fitted on, or the spend of every row.
+    free : str or list of str, optional
+        Columns that cost nothing, whatever the prices say, such as what is known of every row.
+    mixture : bool
+        Whether a mean budget that lies between two models of the chosen fit is filled by a coin: of the rows
+        whose predictions are asked for with ``seeds``, a share takes the more expensive model. A row's seed
+        decides for good; a row without a seed takes the cheaper one.
     methods : "auto", "all" or list
-        What to try, as in `farthing.sweep`: "auto" is a selection of up to twenty fits, "all" is every
-        registered method that can learn the target.
+        What to try, as in `farthing.sweep`: "auto" is a selection of some twenty settings, "all" is every
+        registered method that can learn the target. They race: settings that cannot win are not fitted on
+        all folds; see `farthing.frontier.race`.
     scoring : {scoring}
         The score to maximise; see `farthing.sweep`.
     cv : int, splitter or None
@@ -73,6 +81,7 @@ CONSTRAINTS: Final[dict[str, Any]] = {
     "budget_kind": [one_of("mean", "hard")],
     "time_limit": [NON_NEGATIVE, None],
     "progress": ["boolean"],
+    "mixture": ["boolean"],
     "random_state": [Integral],
     "n_jobs": JOBS,
 }
@@ -88,6 +97,8 @@ class BudgetedBase(BudgetedEstimator):
         budget: float | str | None,
         *,
         budget_kind: BudgetKind,
+        free: Any,
+        mixture: bool,
         methods: Any,
         scoring: Any,
         cv: Any,
@@ -100,6 +111,8 @@ class BudgetedBase(BudgetedEstimator):
         self.costs = costs
         self.budget = budget
         self.budget_kind = budget_kind
+        self.free = free
+        self.mixture = mixture
         self.methods = methods
         self.scoring = scoring
         self.cv = cv
@@ -159,7 +172,7 @@ class BudgetedBase(BudgetedEstimator):
         warn_one_class(classes)
         all_rows = self._weighted(SweepRows.of(table, y, sample_weight, qid))
         rows = all_rows.of_positive_weight()
-        sheet = CostSheet.of(self.costs, table.schema.names)
+        sheet = self._prices(table)
         budget = budget_of(self.budget, sheet)
         # All rows go to the sweep: folds that the user gives are numbered over rows of weight zero too.
         # A single class is predicted for nothing, whatever the method.
@@ -176,23 +189,77 @@ class BudgetedBase(BudgetedEstimator):
         found = deliver(settings, rows, budget, hard=hard, limit=limit, progress=self.progress)
         if found is None:
             raise ValueError(f"no model is within the budget of {budget!r}")
+        self._adopt(found, frontier, rows, budget, start)
+        return self
+
+    def refit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit the chosen setting again, on new rows: one fit, without a new choice.
+
+        The model is aimed at the budget on the new rows. Its score is the one that was estimated for models
+        of its spend when it was chosen.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`; the columns are those of the first fit.
+
+        Returns
+        -------
+        estimator
+            A new one; this one is left as it is.
+        """
+        check_is_fitted(self)
+        fitted = self._fitted()
+        table = PreparedTable.of(X, type(self).__name__)
+        rows = self._weighted(SweepRows.of(table, y, sample_weight)).of_positive_weight()
+        sheet = self._prices(table)
+        budget = budget_of(self.budget, sheet)
+        again: Self = clone(self)
+        found = deliver_again(
+            fitted.model, fitted.path, rows, budget, hard=self.budget_kind == "hard", growth=fitted.growth
+        )
+        found = replace(found, chosen=replace(found.chosen, method=fitted.chosen.method))
+        again._adopt(found, fitted.frontier, rows, budget, time.time())  # noqa: SLF001 - of its own kind
+        return again
+
+    def _prices(self, table: PreparedTable) -> CostSheet:
+        return CostSheet.of(self.costs, table.schema.names).with_free(() if self.free is None else self.free)
+
+    def _adopt(
+        self,
+        found: Delivery,
+        frontier: Frontier,
+        rows: SweepRows,
+        budget: float | None,
+        start: float,
+    ) -> None:
+        """Take a model over, with its figures."""
         within = found.model.fitted_
         # A hard budget is capped in prediction whatever the chosen method: one that knows no budget keeps it
         # too.
         cap = budget if self.budget_kind == "hard" and budget is not None else within.budget
+        less = found.optimism
         header = {
             "schema": within.schema,
             "costs": within.costs,
             "budget": cap,
             "model": found.model,
-            "chosen": found.chosen,
-            "path": found.path,
-            "frontier": frontier,
+            "chosen": replace(found.chosen, score=found.chosen.score - less),
+            "path": [replace(point, score=point.score - less) for point in found.path],
+            "frontier": found.with_models(frontier),
+            "optimism": less,
+            "growth": found.growth,
+            **self._mixed(found, budget),
         }
         with deadline(None if self.time_limit is None else start + self.time_limit):
             self.adopt(self._chosen_model(header, rows))
-        _warn_if_nothing(sheet, budget, found.chosen)
-        return self
+        _warn_if_nothing(within.costs.without_calls(), budget, found.chosen)
+
+    def _mixed(self, found: Delivery, budget: float | None) -> dict[str, Any]:
+        """Return the more expensive model that the budget pays for on a share of the rows, if asked for."""
+        if not self.mixture or budget is None or self.budget_kind == "hard":
+            return {"above": None, "share": 0.0}
+        return mixed_with(found.model, found.chosen, found.path, budget)
 
     def at(self, budget: float | str | None) -> Self:
         """Return the model for another budget, without a new fit; it shares the learned parts.
@@ -239,8 +306,11 @@ class BudgetedBase(BudgetedEstimator):
             named = {**fitted.chosen.params, **found.params}
             chosen = replace(found, method=fitted.chosen.method, params=named)
             other = variant_of(model, found.params)
+            mixed: dict[str, Any] = {"above": None, "share": 0.0}
+            if self.mixture and cap is not None:
+                mixed = mixed_with(model, chosen, fitted.path, cap)
             # A variant of a hard budget keeps it within the mean one.
-            changed = replace(fitted, model=other, budget=other.fitted_.budget, chosen=chosen)
+            changed = replace(fitted, model=other, budget=other.fitted_.budget, chosen=chosen, **mixed)
         return self.variant({"budget": budget}, changed)
 
     def table(self, budgets: Sequence[float] | None = None) -> str:

@@ -63,7 +63,10 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
     chosen_ : Point
         Spend and score of ``model_`` on new rows, as estimated. Its spend is that of the rows it learned
         from, corrected by how much more new rows spent in the folds; its score is that of the folds' models
-        of the same spend.
+        of the same spend, less ``optimism_``.
+    optimism_ : float
+        How much of the score was due to the choice among many models: ``chosen_.score + optimism_`` is the
+        score by which the model was chosen; see `farthing.frontier.optimism`.
     path_ : list of Point
         The same for each variant of ``model_`` that `at` may return.
     temperature_ : float
@@ -90,6 +93,8 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
         budget: float | str | None = None,
         *,
         budget_kind: BudgetKind = "mean",
+        free: Any = None,
+        mixture: bool = False,
         methods: Any = "auto",
         scoring: Any = "accuracy",
         pos_label: Any = None,
@@ -106,6 +111,8 @@ class BudgetedClassifier(BudgetedBase, ContractClassifier):
             costs,
             budget,
             budget_kind=budget_kind,
+            free=free,
+            mixture=mixture,
             methods=methods,
             scoring=scoring,
             cv=cv,

@@ -34,7 +34,10 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
     chosen_ : Point
         Spend and score of ``model_`` on new rows, as estimated. Its spend is that of the rows it learned
         from, corrected by how much more new rows spent in the folds; its score is that of the folds' models
-        of the same spend.
+        of the same spend, less ``optimism_``.
+    optimism_ : float
+        How much of the score was due to the choice among many models: ``chosen_.score + optimism_`` is the
+        score by which the model was chosen; see `farthing.frontier.optimism`.
     path_ : list of Point
         The same for each variant of ``model_`` that `at` may return.
     """
@@ -48,6 +51,8 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
         budget: float | str | None = None,
         *,
         budget_kind: BudgetKind = "mean",
+        free: Any = None,
+        mixture: bool = False,
         methods: Any = "auto",
         scoring: Any = "neg_mean_squared_error",
         cv: Any = None,
@@ -61,6 +66,8 @@ class BudgetedRegressor(BudgetedBase, ContractRegressor):
             costs,
             budget,
             budget_kind=budget_kind,
+            free=free,
+            mixture=mixture,
             methods=methods,
             scoring=scoring,
             cv=cv,

@@ -84,12 +84,15 @@ class SettingCurves:
         How often a row is held out, on average.
     is_finalist : bool
         Whether the setting was evaluated on all folds; one that left a race has fewer.
+    shift : pair of float
+        Added to score and loss of every point: how much harder or easier the folds are that it lacks.
     """
 
     candidate: Candidate
     folds: Sequence[FoldCurve]
     overlap: float
     is_finalist: bool = True
+    shift: tuple[float, float] = (0.0, 0.0)
 
     @property
     def is_any_budget(self) -> bool:
@@ -182,8 +185,8 @@ class SettingCurves:
         parts = [(one, place) for one, place in zip(values, places, strict=True) if one is not None]
         return Judged(point, Standing.of(parts))
 
-    def overall(self, budgets: Sequence[float]) -> tuple[float, float]:
-        """Return the mean score and the mean loss over several mean budgets; without a loss, the score negated.
+    def overall(self, budgets: Sequence[float]) -> float:
+        """Return the mean loss over several mean budgets; without a loss, the score negated.
 
         Parameters
         ----------
@@ -192,12 +195,9 @@ class SettingCurves:
         """
         found = [self.judged(budget, hard=False) for budget in budgets]
         points = [one.point for one in found if one is not None]
-        if not points:
-            return -math.inf, math.inf
-        points = [points[0]] * (len(budgets) - len(points)) + points
-        score = float(np.mean([point.score for point in points]))
-        loss = float(np.mean([point.loss for point in points]))
-        return score, -score if math.isnan(loss) else loss
+        losses = [-point.score if math.isnan(point.loss) else point.loss for point in points]
+        losses = losses[:1] * (len(budgets) - len(losses)) + losses
+        return float(np.mean(losses)) if losses else math.inf
 
     @property
     def most_spend(self) -> float:
@@ -228,9 +228,9 @@ class SettingCurves:
             {**self.candidate.params, **params},
             spend=float(shares @ figures[:, 0]),
             max_spend=float(figures[:, 1].max()),
-            score=float(shares @ figures[:, 2]),
+            score=float(shares @ figures[:, 2]) + self.shift[0],
             error=float(np.sqrt(self.overlap * np.sum(errors**2))),
-            loss=float(shares @ figures[:, 4]),
+            loss=float(shares @ figures[:, 4]) + self.shift[1],
             estimator=with_params(self.candidate.estimator, params),
         )
 

@@ -2,8 +2,9 @@
 
 The best of many scores is too high, since it is best partly by chance. The correction is that of Tsamardinos,
 Greasidou and Borboudakis (2018), who bootstrap the rows of the held-out predictions, not the fits: the choice
-is made again on a sample of the rows, and the model chosen there is scored on the rows that the sample left
-out. What it scores less there than on the sample is the optimism of the choice, on average over samples.
+is made again on a sample of the rows, by the least loss, and the model chosen there is scored on the rows
+that the sample left out. What it scores less there than on the sample is the optimism of the choice, on
+average over samples.
 """
 
 from __future__ import annotations
@@ -19,8 +20,6 @@ from farthing.typing import Floats
 N_SAMPLES: Final = 200
 """Bootstrap samples of the rows."""
 
-# Models within this many standard errors of the best are told apart by loss, as the choice itself does.
-_AS_GOOD: Final = 0.5
 # Numbers of a block of the samples' means, so that a table of many rows takes little memory.
 _BLOCK: Final = 2**22
 
@@ -64,14 +63,9 @@ def optimism(standings: Sequence[Standing], *, seed: int = 0) -> float:
         inside, outside = counts * weights, (counts == 0) * weights
         some = outside.sum(axis=1) > 0
         inside, outside = inside[some], outside[some]
-        of_sample = _means(scores, inside)
-        best = of_sample.max(axis=0)
-        # The standard error of a score on so many rows, from its scatter.
-        error = scores.std(axis=1).max() / np.sqrt(n_rows)
-        sample_losses = np.where(of_sample >= best - _AS_GOOD * error, _means(losses, inside), np.inf)
-        chosen = sample_losses.argmin(axis=0)
+        chosen = _means(losses, inside).argmin(axis=0)
         picked = np.arange(len(chosen))
-        gaps.append(of_sample[chosen, picked] - _means(scores, outside)[chosen, picked])
+        gaps.append((_means(scores, inside) - _means(scores, outside))[chosen, picked])
     found = np.concatenate(gaps)
     return max(0.0, float(found.mean())) if len(found) else 0.0
 

@@ -57,7 +57,9 @@ class RowValues:
         rows = np.frombuffer(found.pop("rows"), dtype=np.int64)
         weights = np.frombuffer(found.pop("weights"), dtype=np.float64)
         shape = (-1, len(rows))
-        values = {name: np.frombuffer(given, dtype=np.float32).reshape(shape) for name, given in found.items()}
+        values = {
+            name: np.frombuffer(given, dtype=np.float32).reshape(shape) for name, given in found.items()
+        }
         return cls(**values, weights=weights, rows=rows)
 
 

@@ -121,7 +121,7 @@ class LinearizedScore(ScikitLearnScore):
         return score, standard_error(influences, evaluation.weights)
 
     def of_rows(self, evaluation: Evaluation) -> Floats | None:
-        """Return the influences, moved so that their mean is the score; None where there is no closed form."""
+        """Return the influences, moved so that their mean is the score; None without a closed form."""
         found = self._linearize(evaluation)
         if found is None:
             return None

@@ -197,7 +197,9 @@ def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
         scoring = "accuracy" if classifies else "neg_mean_squared_error"
     if scoring == "accuracy":
         return RowScore(
-            scoring, lambda evaluation: (evaluation.prediction == evaluation.y).astype(np.float64), brier_of_rows
+            scoring,
+            lambda evaluation: (evaluation.prediction == evaluation.y).astype(np.float64),
+            brier_of_rows,
         )
     if scoring == "neg_mean_squared_error":
         return RowScore(scoring, lambda evaluation: -((evaluation.prediction - evaluation.y) ** 2))
@@ -243,7 +245,7 @@ def brier_of_rows(evaluation: Evaluation) -> Floats:
     A model without probabilities counts as certain of its labels.
     """
     if evaluation.probabilities is None or evaluation.classes is None:
-        return 2.0 * (evaluation.prediction != evaluation.y)
+        return np.asarray(2.0 * (evaluation.prediction != evaluation.y))
     truth = evaluation.y[:, np.newaxis] == evaluation.classes
     # A class without a column has probability zero.
     unknown = (~truth.any(axis=1)).astype(np.float64)

@@ -7,7 +7,7 @@ import json
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
@@ -28,6 +28,7 @@ from farthing.frontier.fold_curves import FoldCurve, SettingCurves
 from farthing.frontier.result_cache import ResultCache, digest
 from farthing.frontier.row_values import RowValues, RowValuesOf
 from farthing.frontier.scorers import Evaluation, Scorer
+from farthing.walks import Decisions
 
 # The place of a candidate, and a fold.
 Task: TypeAlias = tuple[int, int]
@@ -195,11 +196,10 @@ def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float
     slow = CurveErrors(run.scorer)
     values = RowValuesOf(run.scorer, run.held_out_numbers(fold))
 
-    def add(params: Mapping[str, Any], variant: Any) -> float:
-        """Evaluate a model of the fit, and return its mean spend."""
+    def add(params: Mapping[str, Any], variant: Any, evaluation: Evaluation) -> float:
+        """Add a model of the fit, and return its mean spend."""
         nonlocal best
         check_deadline()
-        evaluation = evaluate(variant, held_out, run.costs, run.cap)
         score, error = run.scorer.quick(evaluation)
         spend, most = evaluation.mean_spend(), float(evaluation.spend.max())
         if error is None:
@@ -212,11 +212,16 @@ def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float
         best = max(best, (0.0 if fits else -spend, spend, variant, variance), key=lambda one: one[:2])
         return spend
 
-    for params, variant in _variants(model):
-        add(params, variant)
+    for params, variant, evaluation in _evaluations(model, held_out, run.costs, run.cap):
+        add(params, variant, evaluation)
     if run.aim is not None and isinstance(model, AnyBudgetMixin) and model.budget_kind == "mean":
+
+        def move(budget: float) -> float:
+            moved = model.at(budget)
+            return add({"budget": budget}, moved, evaluate(moved, held_out, run.costs, run.cap))
+
         known = [(row[0]["budget"], row[1]) for row in rows if set(row[0]) == {"budget"}]
-        aim_at(run.aim, known, lambda budget: add({"budget": budget}, model.at(budget)))
+        aim_at(run.aim, known, move)
     for place, found in slow.errors().items():
         rows[place][4] = found
     aimed = [best[1], _own_spend(best[2], learn, run), best[3]]
@@ -244,18 +249,42 @@ def evaluate(model: Any, rows: SweepRows, costs: CostSheet, cap: float | None) -
     cap : float or None
         A hard budget.
     """
-    classes = model.classes_ if is_classifier(model) else None
-    if hasattr(model, "decide"):
-        ranks = rows.qid is not None and "qid" in inspect.signature(model.decide).parameters
-        options = {"qid": rows.qid} if ranks else {}
-        decided = model.decide(_table_for(model, rows), budget=cap, **options)
-        prediction, probabilities, spend = decided.prediction, decided.probabilities, decided.spent
-    else:
-        prediction = model.predict(rows.X)
-        probabilities = model.predict_proba(rows.X) if hasattr(model, "predict_proba") else None
-        spend = np.full(len(rows.y), costs.total(costs.features))
+    if isinstance(model, BudgetedEstimator):
+        return _evaluation(model, model.decide(rows.table, budget=cap, **_queries(model, rows)), rows)
+    prediction = model.predict(rows.X)
+    probabilities = model.predict_proba(rows.X) if hasattr(model, "predict_proba") else None
+    spend = np.full(len(rows.y), costs.total(costs.features))
+    # It buys everything, so what is acquired is of no interest.
+    return _evaluation(model, Decisions(prediction, probabilities, spend, np.empty((0, 0), bool)), rows)
+
+
+def _evaluations(
+    model: Any, rows: SweepRows, costs: CostSheet, cap: float | None
+) -> Iterator[tuple[Mapping[str, Any], Any, Evaluation]]:
+    """Yield all models of a fit, with what `evaluate` returns of each."""
+    if not isinstance(model, BudgetedEstimator):
+        yield {}, model, evaluate(model, rows, costs, cap)
+        return
+    told = model.decide_variants(rows.table, budget=cap, **_queries(model, rows))
+    for params, variant, decided in told:
+        yield params, variant, _evaluation(variant, decided, rows)
+
+
+def _queries(model: BudgetedEstimator, rows: SweepRows) -> dict[str, Any]:
+    ranks = rows.qid is not None and "qid" in inspect.signature(model.decide).parameters
+    return {"qid": rows.qid} if ranks else {}
+
+
+def _evaluation(model: Any, decided: Decisions, rows: SweepRows) -> Evaluation:
     return Evaluation(
-        rows.y, prediction, probabilities, spend, classes, rows.all_weights, rows.qid, rows.weights
+        rows.y,
+        decided.prediction,
+        decided.probabilities,
+        decided.spent,
+        model.classes_ if is_classifier(model) else None,
+        rows.all_weights,
+        rows.qid,
+        rows.weights,
     )
 
 
@@ -287,6 +316,7 @@ def gather(
         The candidates that left a race, with the folds that they have; others need all folds.
     """
     curves: list[SettingCurves] = []
+    missing_folds: dict[int, tuple[int, ...]] = {}
     failures: list[Failure] = []
     n_skipped = 0
     for place, candidate in enumerate(tried):
@@ -299,6 +329,11 @@ def gather(
             n_skipped += missing
         else:
             curves.append(curves_of(run, candidate, folds, is_finalist=place not in left))
+            if place in left and TRIAL not in numbers:
+                missing_folds[len(curves) - 1] = numbers
+    finalists = [one for one in curves if one.is_finalist]
+    for place, numbers in missing_folds.items():
+        curves[place] = replace(curves[place], shift=_shift(finalists, numbers))
     frontier = Frontier(
         tuple(point for setting in curves for point in setting.points()),
         tuple(failures),
@@ -309,6 +344,24 @@ def gather(
         fit_times=_fit_times(run, tried, results),
     )
     return frontier, curves
+
+
+def _shift(finalists: Sequence[SettingCurves], folds: tuple[int, ...]) -> tuple[float, float]:
+    """Return by how much score and loss of the finalists are higher on all folds than on some.
+
+    Without it, who left a race after an easy fold would look better than those who went on.
+    """
+    gaps = []
+    for one in finalists:
+        weights = np.array([fold.weight for fold in one.folds])
+        means = np.array([np.median(fold.figures[:, [2, 4]], axis=0) for fold in one.folds])
+        some = list(folds)
+        gaps.append(
+            np.average(means, axis=0, weights=weights)
+            - np.average(means[some], axis=0, weights=weights[some])
+        )
+    score, loss = np.mean(gaps, axis=0) if gaps else (0.0, 0.0)
+    return float(score), float(loss)
 
 
 def curves_of(
@@ -343,13 +396,6 @@ def _fit_times(run: SweepRun, tried: Sequence[Candidate], results: Results) -> t
         if times:
             found.append(FitTime(candidate.method, candidate.params, sum(times) / len(times)))
     return tuple(found)
-
-
-def _variants(model: Any) -> Iterator[tuple[dict[str, Any], Any]]:
-    if hasattr(model, "variants"):
-        yield from model.variants()
-    else:
-        yield {}, model
 
 
 def _table_for(model: Any, rows: SweepRows) -> Any:

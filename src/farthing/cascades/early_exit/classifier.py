@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, Final, Self
 
@@ -25,13 +25,29 @@ _FEWER: Final = (0.65, 0.8, 0.9, 0.97, 1.0)
 _STEP: Final = 3
 
 
+# Below this many rows the two ways to charge hardly differ.
+_FEW_ROWS: Final = 1000
+
+
 def _grid(context: SweepContext) -> dict[str, list[Any]]:
     """Return exits from misers of every other default trade-off, for both ways to charge."""
+    return _exits(context, relative_tradeoffs(context)[::2], ("model", "row"))
+
+
+def _auto(context: SweepContext) -> dict[str, list[Any]]:
+    """Return the two trade-offs between that of no prices and the largest one."""
+    charges = ("model",) if context.n_rows < _FEW_ROWS else ("model", "row")
+    return _exits(context, relative_tradeoffs(context)[2:6:2], charges)
+
+
+def _exits(
+    context: SweepContext, tradeoffs: Sequence[float], charges: tuple[str, ...]
+) -> dict[str, list[Any]]:
     cap = context.budget if context.budget_kind == "hard" else None
     misers = [
         GreedyMiserClassifier(tradeoff=tradeoff, relative=True, charge=charge, budget=cap)
-        for tradeoff in relative_tradeoffs(context)[::2]
-        for charge in ("model", "row")
+        for tradeoff in tradeoffs
+        for charge in charges
     ]
     # Xu et al. (section 6) have an exit every 10 trees; here there are twice as many.
     return {"estimator": misers, "rounds_per_exit": [5]}
@@ -39,6 +55,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
 
 @register(
     grid=_grid,
+    auto=_auto,
     rank=2,
     time_rank=4,
     trials=[

@@ -24,6 +24,6 @@ def cascade_grid(context: SweepContext) -> dict[str, list[Any]]:
 
 
 def cascade_auto(context: SweepContext) -> dict[str, list[Any]]:
-    """Return the same, and for small tables shallower boosters as well."""
-    depths = [4, 2, 1] if context.n_rows < _FEW_ROWS else [4]
+    """Return the same, and for small tables shallower boosters, too."""
+    depths = [4, 2] if context.n_rows < _FEW_ROWS else [4]
     return {**cascade_grid(context), "max_depth": depths}

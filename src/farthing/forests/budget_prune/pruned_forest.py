@@ -75,7 +75,7 @@ class PrunedForestModel(ClassCountModel):
 
 @register(
     grid={"growth_tradeoff": [0.1, 1.0, 3.0, 10.0], "max_features": ["sqrt", None]},
-    auto={"growth_tradeoff": [0.1, 1.0, 3.0, 10.0], "max_features": [None]},
+    auto=False,
     rank=3,
     time_rank=5,
     trials=[{"n_estimators": 5, "growth_tradeoff": 0.1, "max_features": None}],

@@ -30,7 +30,7 @@ class ClassCountModel(TreeModel, ClassifierModel):
 
 @register(
     grid={"budget": [None], "max_depth": [2, 4, 8, None], "impurity": ["entropy", "pairs"]},
-    auto={"budget": [None], "max_depth": [4]},
+    auto=False,
     rank=6,
     time_rank=1,
     trials=[

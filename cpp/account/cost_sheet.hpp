@@ -42,6 +42,7 @@ public:
         }
     }
     const std::uint64_t* feature_words() const { return features_.words(); }
+    bool operator==(const OwnedFeatures& other) const { return features_ == other.features_; }
 
 private:
     Bitset features_;

@@ -6,6 +6,7 @@ namespace farthing {
 
 void bind_account(nanobind::module_& m);
 void bind_boost(nanobind::module_& m);
+void bind_boosters(nanobind::module_& m);
 void bind_curtail(nanobind::module_& m);
 void bind_curtail_classes(nanobind::module_& m);
 void bind_grow(nanobind::module_& m);
@@ -14,7 +15,7 @@ void bind_neighbors(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
 void bind_prune(nanobind::module_& m);
 void bind_sampler(nanobind::module_& m);
-void bind_softmax(nanobind::module_& m);
+void bind_losses(nanobind::module_& m);
 void bind_table(nanobind::module_& m);
 
 }  // namespace farthing
@@ -31,9 +32,10 @@ NB_MODULE(_core, m) {
     farthing::bind_curtail_classes(m);
     farthing::bind_table(m);
     farthing::bind_grow(m);
+    farthing::bind_boosters(m);
     farthing::bind_lambdas(m);
     farthing::bind_neighbors(m);
     farthing::bind_prune(m);
     farthing::bind_sampler(m);
-    farthing::bind_softmax(m);
+    farthing::bind_losses(m);
 }

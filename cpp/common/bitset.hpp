@@ -22,6 +22,7 @@ public:
     void add(index_t i) { words_[static_cast<std::size_t>(i >> 6)] |= std::uint64_t{1} << (i & 63); }
     void clear() { words_.assign(words_.size(), 0); }
     const std::uint64_t* words() const { return words_.data(); }
+    bool operator==(const Bitset& other) const { return words_ == other.words_; }
 
 private:
     std::vector<std::uint64_t> words_;

@@ -113,6 +113,10 @@ class ContinuedTrainer(OutOfFoldTrainer):
     # A list, since the trainer itself is frozen; it has at most one entry.
     last: list[_LastBooster] = field(default_factory=list, init=False)
 
+    def boosters(self, sets: Sequence[Columns]) -> list[OutOfFoldBooster]:
+        """Grow one booster after another."""
+        return [self.booster(columns) for columns in sets]
+
     def booster(self, columns: Columns) -> OutOfFoldBooster:
         """Grow a booster, with as many more rounds as suit the held-out rows."""
         boosting = self.boosting(self.folds[0].learn)

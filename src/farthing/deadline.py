@@ -5,6 +5,7 @@ The limit is one of the process, not of a thread, since a fit may grow its trees
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -47,3 +48,14 @@ def check_deadline() -> None:
     """Raise DeadlineReached if the time is over."""
     if _end is not None and time.time() > _end:
         raise DeadlineReached("the time limit was reached")
+
+
+def deadline_end() -> float:
+    """Return when the time is over, in seconds since the epoch; infinity without a limit.
+
+    Examples
+    --------
+    >>> deadline_end()
+    inf
+    """
+    return math.inf if _end is None else _end

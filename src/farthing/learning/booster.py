@@ -154,6 +154,10 @@ class TreeSettings:
             n_threads=self.n_threads,
         )
 
+    def min_hessian(self, total: float) -> float:
+        """Return the least sum of hessians in a leaf, from the sum of the weights of all rows."""
+        return LEAST_HESSIAN * total if self.newton else 0.0
+
     def make_grow(self, grow_tree: GrowTree, weighting: Weighting, total: float) -> Grow:
         """Return the function by which `Boosting` grows a tree: ``grow_tree`` with the limits of leaves.
 
@@ -167,7 +171,7 @@ class TreeSettings:
             The sum of the weights of the rows that trees are grown on, in multiples of the unit.
         """
         l2_regularization = self.l2_regularization / weighting.unit
-        min_hessian = LEAST_HESSIAN * total if self.newton else 0.0
+        min_hessian = self.min_hessian(total)
 
         def grow(gradients: Floats, hessians: Floats | None, number: int, step: float) -> Grown:
             return grow_tree(

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 import numpy as np
 
-from farthing.learning.out_of_fold import Columns, OutOfFoldTrainer
+from farthing import _core
+from farthing.deadline import check_deadline
+from farthing.learning.out_of_fold import Columns, Holdings, OutOfFoldTrainer
 from farthing.typing import Floats
 
 
-class FoldBoosters:
+class FoldBoosters(ABC):
     """The boosters of all folds of a trainer, side by side.
 
     Parameters
@@ -21,15 +25,50 @@ class FoldBoosters:
 
     def __init__(self, trainer: OutOfFoldTrainer) -> None:
         self._trainer = trainer
-        self._boostings = [trainer.boosting(fold.learn) for fold in trainer.folds]
 
-    def boost(self, columns: Columns, n_rounds: int) -> None:
-        """Add rounds over some columns; none without a column."""
-        for boosting, fold in zip(self._boostings, self._trainer.folds, strict=True):
-            grow = self._trainer.grow(fold.learn, columns)
-            for _ in range(n_rounds if len(columns) else 0):
-                if not boosting.round(grow, must_split=True):
-                    break
+    @classmethod
+    def of(cls, trainer: OutOfFoldTrainer) -> FoldBoosters:
+        """Return boosters without trees: compiled ones, unless the loss is one that the core does not know."""
+        return PythonBoosters(trainer) if trainer.core is None else CompiledBoosters(trainer)
+
+    @abstractmethod
+    def boost(self, columns: Columns, n_rounds: int, *, must_split: bool = True) -> None:
+        """Add rounds over some columns, all of them free; none without a column.
+
+        Parameters
+        ----------
+        columns : ndarray of int64
+            The columns, ascending.
+        n_rounds : int
+            Number of rounds.
+        must_split : bool
+            Whether a fold stops at a round without a split.
+        """
+
+    @abstractmethod
+    def buy(self, tradeoff: float, holdings: Holdings) -> bool:
+        """Add a round that may buy columns, for a single fold; undo it if it buys nothing.
+
+        Parameters
+        ----------
+        tradeoff : float
+            What a unit of price is worth, relative to the sums over rows in the gain.
+        holdings : Holdings
+            What is owned, changed by what is bought, and what may be bought.
+
+        Returns
+        -------
+        bool
+            Whether anything was bought.
+        """
+
+    @abstractmethod
+    def losses_after(self, sets: Sequence[Columns], n_rounds: int) -> list[float]:
+        """Return the held-out loss after more rounds over each of some sets; the rounds are undone."""
+
+    @abstractmethod
+    def scores(self, fold: int) -> Floats:
+        """Return the scores of all rows by the booster of a fold, shape (n_outputs, n_rows)."""
 
     def loss(self) -> float:
         """Return the mean loss of the held-out rows."""
@@ -37,12 +76,7 @@ class FoldBoosters:
 
     def loss_after(self, columns: Columns, n_rounds: int) -> float:
         """Return the loss after more rounds over some columns; the rounds are undone."""
-        # A stack, since the number of folds, and so of contexts to undo, varies.
-        with ExitStack() as trials:
-            for boosting in self._boostings:
-                trials.enter_context(boosting.on_trial())
-            self.boost(columns, n_rounds)
-            return self.loss()
+        return self.losses_after([columns], n_rounds)[0]
 
     def steps(self) -> tuple[Floats, Floats]:
         """Return weighted negative gradients and hessians at held-out scores, both (n_outputs, n_rows)."""
@@ -55,7 +89,87 @@ class FoldBoosters:
     def _held_out(self) -> Floats:
         """Return scores in which those of each held-out row come from a booster that has not seen it."""
         # Rows that no fold holds out keep the scores of the first booster; nothing reads them.
-        held_out = self._boostings[0].scores.copy()
-        for boosting, fold in zip(self._boostings, self._trainer.folds, strict=True):
-            held_out[:, fold.held_out] = boosting.scores[:, fold.held_out]
+        held_out = self.scores(0).copy()
+        for number, fold in enumerate(self._trainer.folds):
+            held_out[:, fold.held_out] = self.scores(number)[:, fold.held_out]
         return held_out
+
+
+class CompiledBoosters(FoldBoosters):
+    """Boosters in the compiled core."""
+
+    def __init__(self, trainer: OutOfFoldTrainer) -> None:
+        super().__init__(trainer)
+        if trainer.core is None:
+            raise ValueError("the compiled core does not know this loss")
+        self._core: _core.FoldBoosters = trainer.core.boosters()
+
+    def boost(self, columns: Columns, n_rounds: int, *, must_split: bool = True) -> None:
+        """Add rounds over some columns; see `FoldBoosters.boost`."""
+        check_deadline()
+        self._core.boost(columns, n_rounds, must_split)
+
+    def buy(self, tradeoff: float, holdings: Holdings) -> bool:
+        """Add a round that may buy columns; see `FoldBoosters.buy`."""
+        check_deadline()
+        owned = self._core.buy(holdings.columns, holdings.owned, holdings.cap, tradeoff)
+        if owned is None:
+            return False
+        holdings.owned = owned
+        return True
+
+    def loss(self) -> float:
+        """Return the mean loss of the held-out rows."""
+        return self._core.loss()
+
+    def losses_after(self, sets: Sequence[Columns], n_rounds: int) -> list[float]:
+        """Return the held-out loss after more rounds over each of some sets; the rounds are undone."""
+        check_deadline()
+        return self._core.losses_after(list(sets), n_rounds)
+
+    def scores(self, fold: int) -> Floats:
+        """Return the scores of all rows by the booster of a fold, shape (n_outputs, n_rows)."""
+        return self._core.scores(fold)
+
+
+class PythonBoosters(FoldBoosters):
+    """Boosters grown tree by tree: for any loss, and the bits that the compiled ones have to give."""
+
+    def __init__(self, trainer: OutOfFoldTrainer) -> None:
+        super().__init__(trainer)
+        self._boostings = [trainer.boosting(fold.learn) for fold in trainer.folds]
+
+    def boost(self, columns: Columns, n_rounds: int, *, must_split: bool = True) -> None:
+        """Add rounds over some columns; see `FoldBoosters.boost`."""
+        for boosting, fold in zip(self._boostings, self._trainer.folds, strict=True):
+            grow = self._trainer.grow(fold.learn, columns)
+            for _ in range(n_rounds if len(columns) else 0):
+                if not boosting.round(grow, must_split=must_split):
+                    break
+
+    def buy(self, tradeoff: float, holdings: Holdings) -> bool:
+        """Add a round that may buy columns; see `FoldBoosters.buy`."""
+        (boosting,), (fold,) = self._boostings, self._trainer.folds
+        owned, scores, n_trees = holdings.owned, boosting.scores.copy(), len(boosting.trees)
+        boosting.round(self._trainer.buy(self._trainer.grower(tradeoff), fold.learn, holdings))
+        if (holdings.owned > owned).any():
+            return True
+        boosting.scores[:] = scores
+        del boosting.trees[n_trees:]
+        return False
+
+    def losses_after(self, sets: Sequence[Columns], n_rounds: int) -> list[float]:
+        """Return the held-out loss after more rounds over each of some sets; the rounds are undone."""
+        losses = []
+        for columns in sets:
+            # A stack, since the number of folds, and so of contexts to undo, varies.
+            with ExitStack() as trials:
+                for boosting in self._boostings:
+                    trials.enter_context(boosting.on_trial())
+                self.boost(columns, n_rounds)
+                losses.append(self.loss())
+        return losses
+
+    def scores(self, fold: int) -> Floats:
+        """Return the scores of all rows by the booster of a fold, shape (n_outputs, n_rows)."""
+        return self._boostings[fold].scores

@@ -12,9 +12,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
 from farthing._core import lambda_steps
+from farthing._core import logistic_losses as core_logistic_losses
+from farthing._core import logistic_steps as core_logistic_steps
 from farthing._core import softmax_losses as core_softmax_losses
 from farthing._core import softmax_steps as core_softmax_steps
 from farthing.base import sigmoid, softmax
@@ -26,7 +27,7 @@ Steps: TypeAlias = tuple[Floats, Floats | None]
 # Share of a class without rows, since log(0) is not a finite score.
 _LEAST_SHARE = 1e-15
 # Hessians are at least this multiple of the absolute gradient, so that no Newton step is longer than its
-# inverse. Otherwise a single row with a confident wrong prediction would blow up the value of its leaf.
+# inverse; those of the log losses are so in the core.
 _LEAST_OWN = 0.1
 
 
@@ -43,11 +44,14 @@ class Loss:
         stands for hessians of 1.
     values : callable
         (target, scores) to the loss of each row, shape (n_rows,).
+    core : str or None
+        The name of the loss in the compiled core, whose boosting gives the same bits; None if it has none.
     """
 
     start: Callable[[Target, Floats], Floats]
     steps: Callable[[Target, Floats], Steps]
     values: Callable[[Target, Floats], Floats]
+    core: str | None = None
 
 
 # Squared error, half of it, so that its gradient is the residual.
@@ -91,14 +95,12 @@ def logistic_steps(target: Target, scores: Floats) -> Steps:
     >>> logistic_steps(np.array([0, 1]), np.zeros((1, 2)))
     (array([[-0.5,  0.5]]), array([[0.25, 0.25]]))
     """
-    p = expit(scores)
-    gradients = target - p
-    return gradients, np.maximum(p * (1 - p), _LEAST_OWN * np.abs(gradients))
+    return core_logistic_steps(_numbers(target), np.ascontiguousarray(scores[0]))
 
 
 def logistic_values(target: Target, scores: Floats) -> Floats:
     """Return the log loss of each row, in nats."""
-    return np.asarray(np.logaddexp(0.0, np.where(target == 1, -scores[0], scores[0])))
+    return core_logistic_losses(_numbers(target), np.ascontiguousarray(scores[0]))
 
 
 # Several classes: log loss of the softmax, one score per class.
@@ -171,13 +173,13 @@ def lambdamart(qid: NDArray[np.int64] | None, n_rows: int, n_threads: int = 1) -
     return Loss(squared_start, steps, values)
 
 
-SQUARED = Loss(squared_start, squared_steps, squared_values)
-LOGISTIC = Loss(logistic_start, logistic_steps, logistic_values)
+SQUARED = Loss(squared_start, squared_steps, squared_values, "squared")
+LOGISTIC = Loss(logistic_start, logistic_steps, logistic_values, "logistic")
 
 
 def softmax_loss(n_classes: int) -> Loss:
     """Return the log loss of several classes."""
-    return Loss(softmax_start(n_classes), softmax_steps, softmax_values)
+    return Loss(softmax_start(n_classes), softmax_steps, softmax_values, "softmax")
 
 
 def classification_loss(n_classes: int) -> Loss:
@@ -211,6 +213,10 @@ def scores_to_probabilities(scores: Floats, n_classes: int) -> Floats:
     array([[0.5, 0.5]])
     """
     return sigmoid(scores) if n_classes == 2 else softmax(scores)
+
+
+def _numbers(target: Target) -> Floats:
+    return np.ascontiguousarray(target, dtype=np.float64)
 
 
 def _codes(target: Target) -> NDArray[np.int64]:

@@ -10,9 +10,11 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing._core import weighted_mean
 from farthing.base import TrainingSet
 from farthing.costs import CostSheet
 from farthing.learning.booster import Boosting, Grow, TreeSettings, Weighting, constants
+from farthing.learning.core_boosting import CoreBoosting
 from farthing.learning.folds import Fold
 from farthing.learning.losses import Loss
 from farthing.table import Bins
@@ -51,13 +53,13 @@ class Holdings:
         1 for owned features.
     cap : float or None
         Budget of all owned features together.
-    columns : ndarray of int64 or None
-        Columns that may be bought, ascending; None means all.
+    columns : ndarray of int64
+        Columns that may be bought, or are owned, ascending.
     """
 
     owned: NDArray[np.uint8]
-    cap: float | None = None
-    columns: Columns | None = None
+    cap: float | None
+    columns: Columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +126,20 @@ class OutOfFoldTrainer:
         """The rows that some fold learns from, ascending: those that choose what to buy."""
         return np.unique(np.concatenate([fold.learn for fold in self.folds]))
 
+    @cached_property
+    def core(self) -> CoreBoosting | None:
+        """The same rows in the compiled core, which grows the same boosters; None for a loss of one's own."""
+        return None if self.loss.core is None else CoreBoosting(self)
+
+    def start(self, learn: NDArray[np.int64]) -> Floats:
+        """Return the best constant scores for some rows, shape (n_outputs,)."""
+        return self.loss.start(self.rows.target[learn], self.rows.weights[learn])
+
+    def min_hessian(self, learn: NDArray[np.int64]) -> float:
+        """Return the least sum of hessians in a leaf of trees grown on some rows."""
+        weighting = Weighting.of(self.rows.weights)
+        return self.settings.min_hessian(float(self.rows.weights[learn].sum()) / weighting.unit)
+
     # One tree at a time.
 
     def grower(self, tradeoff: float) -> Grower:
@@ -135,8 +151,7 @@ class OutOfFoldTrainer:
 
         It has scores of all rows, so held-out rows can be tracked from round to round.
         """
-        rows = self.rows
-        start = self.loss.start(rows.target[learn], rows.weights[learn])
+        rows, start = self.rows, self.start(learn)
         return Boosting(
             self.loss,
             rows.target,
@@ -187,12 +202,25 @@ class OutOfFoldTrainer:
 
     # Whole boosters.
 
-    def booster(self, columns: Columns) -> OutOfFoldBooster:
-        """Grow a booster on a set of columns; the held-out rows choose the number of rounds.
+    def boosters(self, sets: Sequence[Columns]) -> list[OutOfFoldBooster]:
+        """Grow a booster on each of several sets of columns; the held-out rows choose the number of rounds.
 
         All folds grow round by round together. Then a booster with that number of rounds is grown on the
         final rows, unless a fold has just grown it.
         """
+        if self.core is None:
+            return [self.booster(columns) for columns in sets]
+        grown = self.core.out_of_fold(sets, learned_all=self._learned_all)
+        return [OutOfFoldBooster(forest, held_out, n_rounds) for n_rounds, held_out, forest in grown]
+
+    def booster(self, columns: Columns) -> OutOfFoldBooster:
+        """Grow a booster on a set of columns, as `boosters` does."""
+        if self.core is not None:
+            return self.boosters([columns])[0]
+        return self.booster_by_definition(columns)
+
+    def booster_by_definition(self, columns: Columns) -> OutOfFoldBooster:
+        """Grow a booster round by round in Python: for any loss, and the bits that the core has to give."""
         patience = self.n_iter_no_change
         boostings = [self.boosting(fold.learn) for fold in self.folds]
         grows = [self.grow(fold.learn, columns) for fold in self.folds]
@@ -211,13 +239,22 @@ class OutOfFoldTrainer:
                 best, least, n_rounds = held_out.copy(), loss, number
             elif patience is not None and number - n_rounds >= patience:
                 break
-        # A single fold that learns from all final rows has grown the final booster already.
-        if len(self.folds[0].learn) < len(self.final):
-            return OutOfFoldBooster(self.final_forest(columns, n_rounds), best, n_rounds)
-        return OutOfFoldBooster(self.forest(boostings[0], n_rounds), best, n_rounds)
+        if self._learned_all:
+            return OutOfFoldBooster(self.forest(boostings[0], n_rounds), best, n_rounds)
+        return OutOfFoldBooster(self._final_by_definition(columns, n_rounds), best, n_rounds)
+
+    @property
+    def _learned_all(self) -> bool:
+        """Whether the first fold learns from all final rows, and so grows the final booster."""
+        return len(self.folds[0].learn) >= len(self.final)
 
     def final_forest(self, columns: Columns, n_rounds: int) -> Forest:
         """Grow a booster with a number of rounds on a set of columns and the final rows."""
+        if self.core is None:
+            return self._final_by_definition(columns, n_rounds)
+        return self.core.final_forest(columns, n_rounds)
+
+    def _final_by_definition(self, columns: Columns, n_rounds: int) -> Forest:
         boosting = self.boosting(self.final)
         grow = self.grow(self.final, columns)
         for _ in range(n_rounds if len(columns) else 0):
@@ -228,7 +265,7 @@ class OutOfFoldTrainer:
 
     def forest(self, boosting: Boosting, n_rounds: int) -> Forest:
         """Return the first rounds of an ensemble, after the constants that it started from."""
-        start = self.loss.start(self.rows.target[self.final], self.rows.weights[self.final])
+        start = self.start(self.final)
         first = constants(start, self.bins.n_features, self.bins.category_widths)
         return Forest.concat([first, *boosting.trees[: n_rounds * len(start)]])
 
@@ -236,4 +273,4 @@ class OutOfFoldTrainer:
         """Return the mean loss of the held-out rows, from scores of all rows, (n_outputs, n_rows)."""
         held_out = self.held_out
         losses = self.loss.values(self.rows.target[held_out], scores[:, held_out])
-        return float(np.average(losses, weights=self.rows.weights[held_out]))
+        return weighted_mean(losses, self.rows.weights[held_out])

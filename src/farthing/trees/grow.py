@@ -109,9 +109,9 @@ class Grower:
             sheet.own,
             sheet.shared,
             sheet.group_of,
-            max_depth=_limit("max_depth", max_depth, least=0),
-            max_leaves=_limit("max_leaf_nodes", max_leaf_nodes, least=1),
-            min_rows_leaf=_limit("min_samples_leaf", min_samples_leaf, least=1),
+            max_depth=limit("max_depth", max_depth, least=0),
+            max_leaves=limit("max_leaf_nodes", max_leaf_nodes, least=1),
+            min_rows_leaf=limit("min_samples_leaf", min_samples_leaf, least=1),
             ledger=ledger,
             cost_rule=cost_rule,
             tradeoff=tradeoff,
@@ -320,7 +320,14 @@ class Grower:
         return Grown(tree, leaves, owned)
 
 
-def _limit(name: str, given: int | None, least: int) -> int:
+def limit(name: str, given: int | None, least: int) -> int:
+    """Return a limit of trees as the core takes it; None means no limit.
+
+    Examples
+    --------
+    >>> limit("max_depth", 3, least=0)
+    3
+    """
     if given is None:
         return _NO_LIMIT
     if isinstance(given, bool) or not isinstance(given, int | np.integer):

@@ -68,7 +68,7 @@ def select_features(
     list of int
         The columns bought, in this order.
     """
-    boosters = FoldBoosters(_quick(trainer))
+    boosters = FoldBoosters.of(_quick(trainer))
     gains = Gains(codes)
     bought: list[int] = []
     rounds = _ROUNDS_BEFORE
@@ -98,7 +98,7 @@ def _best_tried(boosters: FoldBoosters, columns: list[int], ledger: RowLedger) -
         return columns[0]
     owned = owned_columns(ledger)
     before = boosters.loss_after(owned, _ROUNDS_TRIED)
-    after = [boosters.loss_after(np.union1d(owned, [column]), _ROUNDS_TRIED) for column in columns]
+    after = boosters.losses_after([np.union1d(owned, [column]) for column in columns], _ROUNDS_TRIED)
     # Rounded to a grid, so that differences in the last bits do not decide between candidates.
     worth = per_price(np.rint((before - np.array(after)) / _power_of_two(before) * _DIGITS), prices)
     return columns[int(worth.argmax())]

@@ -127,7 +127,7 @@ class MiserCascadeBase(OnePassMixin, AnyBudgetMixin, ValidatedMixin, Generic[Rea
             n_iter_no_change=self.n_iter_no_change,
         )
         sets, chains = self.feature_chains(trainer)
-        boosters = [trainer.booster(columns) for columns in sets]
+        boosters = trainer.boosters(sets)
         readout = self._readout(trainer, boosters)
         stages = StageOutputs.of(trainer, sets, boosters, readout, last=chains[0][-1])
         fields = self._set_exits(trainer, sets, _padded(chains), readout, stages)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -9,7 +10,10 @@ from numpy.typing import NDArray
 
 from farthing.cascades.miser_cascade.forward_selection import forward_order
 from farthing.costs import CostSheet, RowLedger, per_price
+from farthing.learning.booster import Weighting
 from farthing.learning.feature_prices import by_price, free_columns
+from farthing.learning.fold_boosters import FoldBoosters
+from farthing.learning.folds import Fold
 from farthing.learning.out_of_fold import Columns, Holdings, OutOfFoldTrainer
 
 # Factor of the trade-off after a round that buys nothing, and the smallest trade-off that is tried, as a
@@ -107,28 +111,22 @@ def miser_order(trainer: OutOfFoldTrainer, cap: float | None) -> Columns:
         return free
     holdings = Holdings(np.isin(np.arange(len(alone)), free).astype(np.uint8), cap, for_sale)
     learn = trainer.learned
-    boosting = trainer.boosting(learn)
-    losses = trainer.loss.values(trainer.rows.target[learn], boosting.scores[:, learn])
-    whole = float(losses @ trainer.rows.weights[learn]) / boosting.weighting.unit
+    boosters = FoldBoosters.of(replace(trainer, folds=[Fold(learn, learn[:0])]))
+    losses = trainer.loss.values(trainer.rows.target[learn], boosters.scores(0)[:, learn])
+    whole = float(losses @ trainer.rows.weights[learn]) / Weighting.of(trainer.rows.weights).unit
     # Here even removing the whole loss would only just pay for the cheapest feature.
     tradeoff = float(per_price(whole, alone[alone > 0].min()))
     least = float(per_price(_LEAST_TRADEOFF * whole, costs.total(costs.features)))
-    grower = trainer.grower(tradeoff)
     while tradeoff >= least > 0 and _affordable(costs, holdings):
-        owned, scores, n_trees = holdings.owned, boosting.scores.copy(), len(boosting.trees)
-        boosting.round(trainer.buy(grower, learn, holdings))
-        if (holdings.owned == owned).all():
-            # Undo a round that buys nothing: otherwise the trees on what is owned would overfit before the
-            # trade-off is low enough for the next purchase.
-            boosting.scores[:] = scores
-            del boosting.trees[n_trees:]
+        owned = holdings.owned
+        # A round that buys nothing is undone: otherwise the trees on what is owned would overfit before the
+        # trade-off is low enough for the next purchase.
+        while tradeoff >= least and not boosters.buy(tradeoff, holdings):
             tradeoff *= _FALL
-            grower = trainer.grower(tradeoff)
-            continue
         order += by_price(costs, np.flatnonzero(holdings.owned > owned).astype(np.int64)).tolist()
-        grow = trainer.grow(learn, np.flatnonzero(holdings.owned).astype(np.int64))
-        for _ in range(_ROUNDS_BETWEEN):
-            boosting.round(grow)
+        boosters.boost(
+            np.flatnonzero(holdings.owned).astype(np.int64), _ROUNDS_BETWEEN, must_split=False
+        )
     return np.array(order, dtype=np.int64)
 
 
@@ -138,8 +136,7 @@ def _affordable(costs: CostSheet, holdings: Holdings) -> bool:
     ledger = RowLedger(costs, holdings.cap)
     for column in np.flatnonzero(owned):
         ledger.buy(int(column))
-    left = range(len(owned)) if holdings.columns is None else holdings.columns.tolist()
-    return any(not owned[column] and ledger.affords(column) for column in left)
+    return any(not owned[column] and ledger.affords(column) for column in holdings.columns.tolist())
 
 
 def prefix_costs(costs: CostSheet, order: Columns) -> NDArray[np.float64]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -52,19 +53,27 @@ def forward_order(trainer: OutOfFoldTrainer, free: Columns, most: int) -> Column
     order: list[int] = free.tolist()
     ledger.buy_all(order)
     least = LEAST_GAIN * trial.loss
-    # The gain of a purchase per unit of price, negated, its columns, and how many columns were owned when it
-    # was measured. What was never tried comes first.
-    queue = [(-np.inf, columns, -1) for columns in purchases(costs)]
+
+    def left_of(columns: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(column for column in columns if not ledger.owned[column])
+
+    def measured(purchases: list[tuple[int, ...]]) -> list[tuple[float, tuple[int, ...], int]]:
+        # The gain of a purchase per unit of price, negated, its columns, and how many were owned then.
+        return [
+            (-float(per_price(gain, ledger.price_all(columns))) if gain > least else 0.0, columns, len(order))
+            for gain, columns in zip(trial.gains(purchases), purchases, strict=True)
+        ]
+
+    queue = measured([left for columns in purchases(costs) if (left := left_of(columns))])
+    heapq.heapify(queue)
     while queue and most:
         worth, columns, n_owned = heapq.heappop(queue)
-        left = tuple(column for column in columns if not ledger.owned[column])
+        left = left_of(columns)
         if not left:
             continue
         # Measured before the last purchase, so the gain is stale: it is measured again and queued.
         if n_owned < len(order):
-            gain = trial.gain(left)
-            worth = -float(per_price(gain, ledger.price_all(left))) if gain > least else 0.0
-            heapq.heappush(queue, (worth, left, len(order)))
+            heapq.heappush(queue, measured([left])[0])
         elif worth < 0:
             trial.own(left)
             ledger.buy_all(left)
@@ -118,16 +127,17 @@ class PurchaseTrial:
     """
 
     def __init__(self, trainer: OutOfFoldTrainer, owned: Columns) -> None:
-        self._boosters = FoldBoosters(trainer)
+        self._boosters = FoldBoosters.of(trainer)
         self._owned = owned
         self._boosters.boost(owned, _ROUNDS)
         self.loss = self._boosters.loss()
         # More rounds lower the loss even without a purchase; only what goes beyond them is gain.
         self._without = self._boosters.loss_after(owned, _ROUNDS)
 
-    def gain(self, columns: tuple[int, ...]) -> float:
-        """Return by how much some columns lower the loss beyond as many rounds without them."""
-        return self._without - self._boosters.loss_after(np.union1d(self._owned, columns), _ROUNDS)
+    def gains(self, purchases: Sequence[tuple[int, ...]]) -> list[float]:
+        """Return by how much the columns of each purchase lower the loss beyond as many rounds without them."""
+        sets = [np.union1d(self._owned, columns) for columns in purchases]
+        return [self._without - loss for loss in self._boosters.losses_after(sets, _ROUNDS)]
 
     def own(self, columns: tuple[int, ...]) -> None:
         """Buy more columns, and keep rounds over them."""

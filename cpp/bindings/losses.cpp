@@ -1,4 +1,4 @@
-// Python bindings of boost/softmax.hpp.
+// Python bindings of the losses: boost/softmax.hpp, boost/logistic.hpp, common/pairwise_sum.hpp.
 #include "boost/softmax.hpp"
 
 #include <algorithm>
@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "bindings/arrays.hpp"
+#include "boost/logistic.hpp"
+#include "common/pairwise_sum.hpp"
 #include "common/views.hpp"
 
 namespace farthing {
@@ -60,11 +62,38 @@ NumpyArray<double> tempered(const Vector<index_t>& codes, const Scores& scores, 
     return to_numpy(std::move(found));
 }
 
+Steps logistic_steps(const Vector<double>& y, const Vector<double>& scores) {
+    const std::size_t n = y.shape(0);
+    require(scores.shape(0) == n, "scores: one for each row");
+    std::vector<double> gradients(n);
+    std::vector<double> hessians(n);
+    logistic_gradients(span(y), scores.data(), gradients.data(), hessians.data());
+    return {nb::make_tuple(to_numpy(std::move(gradients), {1, n}), to_numpy(std::move(hessians), {1, n}))};
+}
+
+NumpyArray<double> logistic_losses(const Vector<double>& y, const Vector<double>& scores) {
+    require(scores.shape(0) == y.shape(0), "scores: one for each row");
+    std::vector<double> found(y.shape(0));
+    for (std::size_t i = 0; i < found.size(); ++i) found[i] = logistic_loss(y.data()[i], scores.data()[i]);
+    return to_numpy(std::move(found));
+}
+
+double weighted_mean(const Vector<double>& values, const Vector<double>& weights) {
+    const Span<const double> given = span(values);
+    require(given.size > 0 && span(weights).size == given.size, "weights: one for each value");
+    std::vector<double> weighed(values.shape(0));
+    for (index_t i = 0; i < given.size; ++i) weighed[static_cast<std::size_t>(i)] = given[i] * weights.data()[i];
+    return pairwise_sum(weighed.data(), given.size) / pairwise_sum(weights.data(), given.size);
+}
+
 }  // namespace
 
-void bind_softmax(nb::module_& m) {
+void bind_losses(nb::module_& m) {
     m.def("softmax_steps", &steps, "codes"_a, "scores"_a);
     m.def("softmax_losses", &losses, "codes"_a, "scores"_a);
+    m.def("logistic_steps", &logistic_steps, "y"_a, "scores"_a);
+    m.def("logistic_losses", &logistic_losses, "y"_a, "scores"_a);
+    m.def("weighted_mean", &weighted_mean, "values"_a, "weights"_a);
     m.def("tempered_probabilities", &tempered, "codes"_a, "scores"_a, "temperature"_a);
 }
 

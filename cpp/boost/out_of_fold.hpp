@@ -1,0 +1,190 @@
+// out_of_fold: boosters on sets of columns, whose number of rounds is the best one for rows that they have not seen.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "boost/fold_boosters.hpp"
+#include "boost/gradient_booster.hpp"
+#include "common/threads.hpp"
+#include "common/views.hpp"
+#include "grow/tree.hpp"
+
+namespace farthing {
+
+struct StoppingRules {
+    index_t most_rounds = 0;
+    // Rounds without a lower loss of the held-out rows after which a booster stops; none: all rounds are grown.
+    std::optional<index_t> patience;
+    double end = std::numeric_limits<double>::infinity();  // seconds since the epoch, when to give up
+};
+
+// The time is over.
+struct EndReached : std::runtime_error {
+    EndReached() : std::runtime_error("the time limit was reached") {}
+};
+
+inline void check_end(double end) {
+    const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+    if (now.count() > end) throw EndReached();
+}
+
+struct OutOfFoldBooster {
+    index_t n_rounds = 0;          // with the least loss on the held-out rows
+    std::vector<double> held_out;  // (n_outputs, n): scores of the held-out rows after these; zero for other rows
+    std::vector<Tree> trees;       // of the booster of these rounds, on the final rows
+};
+
+// Grows one booster; a workspace for each thread that folds may take.
+class OutOfFoldRun {
+public:
+    // IN  final: the rows of the final booster; null if the first fold has learned from all of them.
+    OutOfFoldRun(const BoostProblem& problem, const std::vector<BoostFold>& folds, const LearnedRows* final_rows,
+                 const StoppingRules& stopping, const HeldOutRows& held_out)
+        : problem_(problem), folds_(folds), final_(final_rows), stopping_(stopping), held_out_(held_out) {}
+
+    OutOfFoldBooster operator()(const RoundRules& rules, std::vector<BoostWorkspace>& spaces) {
+        std::vector<GradientBooster> boosters;
+        for (const BoostFold& fold : folds_) boosters.emplace_back(problem_, fold.learned);
+        // Round 0 is the constant alone, which wins if no round lowers the loss.
+        std::vector<Passed> passed(folds_.size());
+        for (std::size_t f = 0; f < folds_.size(); ++f) passed[f].add(scores_of(boosters[f], problem_, folds_[f].held_out));
+        OutOfFoldBooster best;
+        best.held_out.resize(boosters[0].scores().size());
+        double least = std::numeric_limits<double>::infinity();
+        const index_t most = rules.columns.empty() ? 0 : stopping_.most_rounds;
+        for (index_t begin = 0, end = 1; begin < end;) {
+            for (index_t number = begin; number < end; ++number) {
+                const double loss = mean_loss(passed, number - begin);
+                if (!(loss < least)) continue;
+                least = loss;
+                best.n_rounds = number;
+                keep(passed, number - begin, best.held_out);
+            }
+            begin = end;
+            if (begin > most) break;
+            // Folds grow all rounds that will be looked at in any case, each on its own.
+            end = 1 + std::min(most, stopping_.patience ? best.n_rounds + *stopping_.patience : most);
+            end = std::min(end, begin + most_kept());
+            if (end <= begin) break;
+            grow(boosters, rules, end - begin, passed, spaces);
+            index_t grown = 0;  // rounds in which some fold still had a split
+            for (const Passed& fold : passed) grown = std::max(grown, fold.n_split);
+            end = std::min(end, begin + grown);
+        }
+        if (final_) {
+            GradientBooster booster(problem_, *final_);
+            for (index_t round = 0; round < best.n_rounds; ++round) {
+                check_end(stopping_.end);
+                if (!booster.round(rules, spaces[0])) break;
+            }
+            best.trees = booster.trees();
+        } else {
+            const std::vector<Tree>& trees = boosters[0].trees();
+            const index_t n_trees = std::min<index_t>(best.n_rounds * problem_.n_outputs(), trees.size());
+            best.trees.assign(trees.begin(), trees.begin() + n_trees);
+        }
+        return best;
+    }
+
+private:
+    // The scores of the rows that a fold holds out after each of some rounds, (n_outputs, rows) each.
+    struct Passed {
+        std::vector<std::vector<double>> scores;
+        index_t n_split = 1;  // how many of the rounds had a split; the first that has none is the last
+
+        void add(std::vector<double> after) { scores.push_back(std::move(after)); }
+        const std::vector<double>& after(index_t round) const {
+            // A fold without a split left stays as it is.
+            return scores[static_cast<std::size_t>(std::min<index_t>(round, scores.size() - 1))];
+        }
+    };
+
+    const BoostProblem& problem_;
+    const std::vector<BoostFold>& folds_;
+    const LearnedRows* final_;
+    const StoppingRules& stopping_;
+    const HeldOutRows& held_out_;
+
+    // Rounds whose scores of held-out rows may be kept at once: 32 MB.
+    index_t most_kept() const {
+        constexpr index_t kMostScores = index_t{1} << 22;
+        return std::max<index_t>(1, kMostScores / std::max<index_t>(1, held_out_.size() * problem_.n_outputs()));
+    }
+
+    // Grows some rounds of all folds.
+    // OUT passed: their scores after each round.
+    void grow(std::vector<GradientBooster>& boosters, const RoundRules& rules, index_t n_rounds,
+              std::vector<Passed>& passed, std::vector<BoostWorkspace>& spaces) const {
+        const int threads = threads_for(static_cast<int>(spaces.size()), static_cast<index_t>(folds_.size()));
+        Chunks chunks(static_cast<index_t>(folds_.size()), 1);
+        on_threads(threads, [&](int thread) {
+            chunks.for_each([&](index_t f) {
+                Passed& fold = passed[static_cast<std::size_t>(f)];
+                fold.scores.erase(fold.scores.begin(), fold.scores.end() - 1);
+                GradientBooster& booster = boosters[static_cast<std::size_t>(f)];
+                const std::vector<index_t>& rows = folds_[static_cast<std::size_t>(f)].held_out;
+                for (fold.n_split = 0; fold.n_split < n_rounds; ++fold.n_split) {
+                    check_end(stopping_.end);
+                    if (!booster.round(rules, spaces[static_cast<std::size_t>(thread)])) break;
+                    fold.add(scores_of(booster, problem_, rows));
+                }
+                // The scores before these rounds, unless there are no others.
+                if (fold.n_split > 0) fold.scores.erase(fold.scores.begin());
+            });
+        });
+    }
+
+    double mean_loss(const std::vector<Passed>& passed, index_t round) const {
+        std::vector<double> losses(static_cast<std::size_t>(held_out_.size()));
+        for (std::size_t f = 0; f < folds_.size(); ++f) {
+            held_out_.losses_of(folds_[f].held_out, passed[f].after(round), losses.data());
+        }
+        return held_out_.mean(losses);
+    }
+
+    // Writes the scores of held-out rows after a round to their places.
+    void keep(const std::vector<Passed>& passed, index_t round, std::vector<double>& scores) const {
+        for (std::size_t f = 0; f < folds_.size(); ++f) {
+            const std::vector<index_t>& rows = folds_[f].held_out;
+            const double* from = passed[f].after(round).data();
+            for (index_t output = 0; output < problem_.n_outputs(); ++output) {
+                double* to = scores.data() + output * problem_.n_rows();
+                for (const index_t row : rows) to[row] = *from++;
+            }
+        }
+    }
+};
+
+// One booster for each set of columns, side by side. With fewer sets than threads, the folds of a set are side by side,
+// too.
+inline std::vector<OutOfFoldBooster> grow_out_of_fold(const BoostProblem& problem, const std::vector<BoostFold>& folds,
+                                                      const LearnedRows* final_rows,
+                                                      const std::vector<RoundRules>& sets,
+                                                      const StoppingRules& stopping) {
+    const auto n_sets = static_cast<index_t>(sets.size());
+    const int all = threads_for(problem.options.n_threads, std::numeric_limits<index_t>::max());
+    const int threads = threads_for(all, n_sets);
+    const int fold_threads = threads_for(std::max(1, all / std::max(1, threads)), static_cast<index_t>(folds.size()));
+    BoostProblem own = problem;
+    own.options.n_threads = std::max(1, all / (threads * fold_threads));
+    const HeldOutRows held_out(own, folds);
+    std::vector<OutOfFoldBooster> boosters(sets.size());
+    Chunks chunks(n_sets, 1);
+    on_threads(threads, [&](int) {
+        std::vector<BoostWorkspace> spaces(static_cast<std::size_t>(fold_threads));
+        chunks.for_each([&](index_t i) {
+            const auto set = static_cast<std::size_t>(i);
+            boosters[set] = OutOfFoldRun(own, folds, final_rows, stopping, held_out)(sets[set], spaces);
+        });
+    });
+    return boosters;
+}
+
+}  // namespace farthing

@@ -1,0 +1,115 @@
+"""Boosting in the compiled core: the rounds of `farthing.learning.booster`, bit for bit, for the losses it knows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing import _core
+from farthing.deadline import check_deadline, deadline_end
+from farthing.learning.booster import Weighting
+from farthing.learning.folds import Fold
+from farthing.trees import Forest
+from farthing.trees.grow import limit
+from farthing.typing import Floats
+
+if TYPE_CHECKING:
+    from farthing.learning.out_of_fold import OutOfFoldTrainer
+
+
+class CoreBoosting:
+    """The rows, the loss and the settings of a trainer, in the core.
+
+    Parameters
+    ----------
+    trainer : OutOfFoldTrainer
+        Its loss must be one of those that the core knows.
+    """
+
+    def __init__(self, trainer: OutOfFoldTrainer) -> None:
+        rows, settings, costs = trainer.rows, trainer.settings, trainer.costs
+        weighting = Weighting.of(rows.weights)
+        self._trainer = trainer
+        self._unit = weighting.unit
+        start = trainer.start(trainer.final)
+        self._problem = _core.BoostProblem(
+            trainer.bins.core,
+            costs.own,
+            costs.shared,
+            costs.group_of,
+            loss=str(trainer.loss.core),
+            n_outputs=len(start),
+            target=np.ascontiguousarray(rows.target, dtype=np.float64),
+            weights=np.ascontiguousarray(rows.weights),
+            weighted=weighting.weights is not None,
+            learning_rate=settings.learning_rate,
+            l2=settings.l2_regularization / weighting.unit,
+            max_depth=limit("max_depth", settings.max_depth, least=0),
+            max_leaves=limit("max_leaf_nodes", settings.max_leaf_nodes, least=1),
+            min_rows_leaf=limit("min_samples_leaf", settings.min_samples_leaf, least=1),
+            n_threads=settings.n_threads,
+        )
+        self._folds = self._rows_of(trainer.folds)
+        self._final = self._rows_of([Fold(trainer.final, trainer.final[:0])])
+
+    def _rows_of(self, folds: Sequence[Fold]) -> _core.BoostFolds:
+        trainer = self._trainer
+        return _core.BoostFolds(
+            self._problem,
+            learn=[fold.learn for fold in folds],
+            held_out=[fold.held_out for fold in folds],
+            start=[trainer.start(fold.learn) for fold in folds],
+            min_hessian=[trainer.min_hessian(fold.learn) for fold in folds],
+        )
+
+    def out_of_fold(
+        self, sets: Sequence[NDArray[np.int64]], *, learned_all: bool
+    ) -> list[tuple[int, Floats, Forest]]:
+        """Grow a booster on each set of columns; see `OutOfFoldTrainer.booster`.
+
+        Parameters
+        ----------
+        sets : sequence of ndarray of int64
+            The columns of each booster, ascending.
+        learned_all : bool
+            Whether the first fold learns from all final rows, so that its booster is the final one.
+
+        Returns
+        -------
+        list of (int, ndarray of float64, Forest)
+            The number of rounds, the scores of held-out rows, shape (n_outputs, n_rows), and the final trees.
+        """
+        trainer = self._trainer
+        found = self._folds.out_of_fold(
+            list(sets),
+            most_rounds=trainer.settings.n_estimators,
+            patience=trainer.n_iter_no_change,
+            final_rows=None if learned_all else self._final,
+            end=deadline_end(),
+        )
+        # The core gives up at the end of the time, which has come then.
+        while found is None:
+            check_deadline()
+        return [(n_rounds, held_out, self._forest(fields)) for n_rounds, held_out, fields in found]
+
+    def boosters(self) -> _core.FoldBoosters:
+        """Return the boosters of all folds, without trees."""
+        return _core.FoldBoosters(self._folds)
+
+    def final_forest(self, columns: NDArray[np.int64], n_rounds: int) -> Forest:
+        """Grow rounds on the final rows."""
+        boosters = _core.FoldBoosters(self._final)
+        boosters.boost(columns, n_rounds, True)
+        return self._forest(boosters.forest(0))
+
+    def _forest(self, fields: Mapping[str, Any]) -> Forest:
+        bins = self._trainer.bins
+        return Forest(
+            n_features=bins.n_features,
+            n_outputs=len(self._trainer.start(self._trainer.final)),
+            category_widths=bins.category_widths,
+            **fields,
+        )

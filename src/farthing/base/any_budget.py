@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base.estimator import BudgetedEstimator, BudgetKind
 from farthing.base.fitted import FittedModel
 from farthing.base.inputs import check_cap
-
-# Multiples of the model's own mean budget that `variants` tries. The mean spend on new rows differs a little
-# from that on the rows that chose the thresholds, so the budget that just holds there lies nearby.
-_PARTS: Final = (0.8, 0.85, 0.9, 0.94, 0.97, 1.03, 1.06, 1.1, 1.15, 1.2)
 
 
 class AnyBudgetMixin(BudgetedEstimator):
@@ -59,7 +55,4 @@ class AnyBudgetMixin(BudgetedEstimator):
         """Return the budgets that `variants` tries, ascending."""
         costs = self.fitted_.costs
         whole = costs.total(costs.features)
-        own = getattr(self, "budget", None)
-        # A hard budget holds on every row by construction, so its neighbours bring nothing new.
-        near = [] if own is None or self.budget_kind == "hard" else [part * own for part in _PARTS]
-        return sorted({*(share * whole for share in self.budget_shares), *near})
+        return sorted({share * whole for share in self.budget_shares})

@@ -219,7 +219,7 @@ class BudgetedBase(BudgetedEstimator):
             fitted.model, fitted.path, rows, budget, hard=self.budget_kind == "hard", growth=fitted.growth
         )
         found = replace(found, chosen=replace(found.chosen, method=fitted.chosen.method))
-        again._adopt(found, fitted.frontier, rows, budget, time.time())  # noqa: SLF001 - of its own kind
+        again._adopt(found, fitted.frontier, rows, budget, time.time())
         return again
 
     def _prices(self, table: PreparedTable) -> CostSheet:

@@ -25,9 +25,13 @@ from farthing.typing import Floats
 _MOST_ROWS: Final = 5000
 # A spend that differs by more than this factor from what the folds spent is said.
 _FAR: Final = 1.25
-# Variants for other budgets that are further apart in spend than this get another one between them, so often.
+# Variants for other budgets that are further apart in spend than this get another one between them, unless
+# their nominal budgets are nearly the same, until there are so many more. Below a share of the largest spend
+# there is no need of any.
 _DENSE: Final = 0.1
-_HALVINGS: Final = 2
+_NARROW: Final = 0.01
+_MOST_BETWEEN: Final = 16
+_LEAST_SHARE: Final = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,8 +297,7 @@ def _path(
 ) -> list[Point]:
     """Return the figures of each variant of a fitted model.
 
-    Those of a method that aims at budgets itself are as near to each other in spend as `_DENSE` says, if its
-    spend rises by steps so small.
+    Those of a method that aims at budgets itself are made near to each other in spend.
     """
     some = _some(rows)
 
@@ -307,14 +310,21 @@ def _path(
 
     told = model.decide_variants(some.table, budget=cap)
     points = [point(params, decided.spent) for params, _, decided in told]
+    least = _LEAST_SHARE * max(one.spend for one in points)
     if not isinstance(model, AnyBudgetMixin) or model.budget_kind == "hard":
         return points
-    for _ in range(_HALVINGS):
+    for _ in range(_MOST_BETWEEN):
         known = sorted((p.params["budget"], p.spend) for p in points if set(p.params) == {"budget"})
-        gaps = [pair for pair in pairwise(known) if pair[1][1] > (1 + _DENSE) * max(pair[0][1], 1e-12)]
-        for (low, _), (high, _) in gaps:
-            params = {"budget": (low + high) / 2}
-            points.append(point(params, model.at(params["budget"]).spend(some.table)))
+        gaps = [
+            (high_spend / max(low_spend, least), low, high)
+            for (low, low_spend), (high, high_spend) in pairwise(known)
+            if high - low > _NARROW * high
+        ]
+        ratio, low, high = max(gaps, default=(0.0, 0.0, 0.0))
+        if ratio <= 1 + _DENSE:
+            break
+        params = {"budget": (low + high) / 2}
+        points.append(point(params, model.at(params["budget"]).spend(some.table)))
     # The model itself comes last.
     points.append(points.pop(next(i for i, one in enumerate(points) if not one.params)))
     return points

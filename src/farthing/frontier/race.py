@@ -28,7 +28,7 @@ STAY: Final = (5, 3, 2)
 """The most settings that stay after each heat; the last number holds for all later ones."""
 
 
-def heats(n_folds: int, *, trial: bool = False) -> list[tuple[int, ...]]:
+def heats(n_folds: int, *, trial: bool = False) -> Sequence[tuple[int, ...]]:
     """Return the folds of each heat of a race: one after the other.
 
     Parameters
@@ -45,7 +45,8 @@ def heats(n_folds: int, *, trial: bool = False) -> list[tuple[int, ...]]:
     >>> heats(1, trial=True)
     [(-1,), (0,)]
     """
-    return [(-1,)] * trial + [(fold,) for fold in range(n_folds)]
+    first = -1 if trial else 0
+    return [(fold,) for fold in range(first, n_folds)]
 
 
 def survivors(judged: Mapping[int, Judged | None], heat: int, *, always: Sequence[int] = ()) -> list[int]:

@@ -17,6 +17,7 @@ from farthing.cascades.early_exit.classifier_model import EarlyExitClassifierMod
 from farthing.cascades.early_exit.model import is_made_of_trees
 from farthing.costs import CostsLike
 from farthing.learning.tradeoff_grid import relative_tradeoffs
+from farthing.trees import LedgerKind
 
 # The thresholds of variants; at 1 no row leaves early.
 _THRESHOLDS: Final = (0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.93, 0.95, 0.97, 0.98, 0.99, 0.995, 1.0)
@@ -36,12 +37,12 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
 
 def _auto(context: SweepContext) -> dict[str, list[Any]]:
     """Return the two trade-offs between that of no prices and the largest one."""
-    charges = ("model",) if context.n_rows < _FEW_ROWS else ("model", "row")
+    charges: tuple[LedgerKind, ...] = ("model",) if context.n_rows < _FEW_ROWS else ("model", "row")
     return _exits(context, relative_tradeoffs(context)[2:6:2], charges)
 
 
 def _exits(
-    context: SweepContext, tradeoffs: Sequence[float], charges: tuple[str, ...]
+    context: SweepContext, tradeoffs: Sequence[float], charges: tuple[LedgerKind, ...]
 ) -> dict[str, list[Any]]:
     cap = context.budget if context.budget_kind == "hard" else None
     misers = [

@@ -201,11 +201,17 @@ def _text(model: Any, output: Path, report: Path | None) -> str:
             f"The budget, {budget:.4g}{unit}, is a mean: some rows spend more, others less; "
             "--kind hard limits every row.\n"
         )
+    luck = ""
+    if words.text(chosen.score) != words.text(chosen.score + model.optimism_):
+        luck = (
+            f"It was chosen for {words.text(chosen.score + model.optimism_)} on held-out rows; the best of "
+            "several is partly lucky, and the estimate is corrected for that.\n"
+        )
     return (
         f"{model.table()}\n\n"
         f"Chosen: {chosen}\n"
         f"On new rows, by estimate: {words.title} {words.text(chosen.score)}, mean spend "
         f"{chosen.spend:.4g}{unit}, at most {chosen.max_spend:.4g}{unit}; all features cost "
-        f"{frontier.full_cost:.4g}{unit}.\n{kept}"
+        f"{frontier.full_cost:.4g}{unit}.\n{luck}{kept}"
         f"The model is in {output}" + (f", the report in {report}." if report else ".")
     )

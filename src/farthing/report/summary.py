@@ -127,6 +127,8 @@ class Summary:
         Three walks.
     left_out : tuple of str
         Sentences on what the time limit did not allow.
+    optimism : float
+        What the score of the chosen model was corrected by, for having been chosen.
     """
 
     title: str
@@ -151,6 +153,7 @@ class Summary:
     scatter: tuple[Floats, Floats] | None
     traces: tuple[WalkTrace, ...]
     left_out: tuple[str, ...] = ()
+    optimism: float = 0.0
 
     @property
     def words(self) -> ScoreWords:
@@ -250,6 +253,7 @@ def _account(
         calibration=None,
         scatter=None,
         traces=_traces(model, X, truth),
+        optimism=float(model.optimism_),
     )
 
 

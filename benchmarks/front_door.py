@@ -1,0 +1,199 @@
+"""The front door: a default fit against sixty fits of LightGBM, and against the front door of before.
+
+`BudgetedClassifier` at its defaults, with a mean budget of 20 % of what all features cost. The rival is
+LightGBM with 60 fits of 100 rounds of 16 leaves: 20 coupled penalties, 20 lazy ones, and 20 prefixes of the
+features by gain per price without a penalty. All of them are scored on one set of validation rows, a quarter
+of the table, and the best within the budget is fitted again on all rows; below 3,000 rows the front door uses
+five folds for the same. LightGBM has one thread or two, whichever is faster for the table. Where 60 fits take
+more than a minute, a part of them is run, spread evenly, and the time multiplied.
+
+The front door of before is that of another checkout: FARTHING_BEFORE names its folder of sources, with the
+compiled core in it. Without it these lines are left out. Each side runs in a process of its own, which reads
+the table before the clock starts; the last lines compare the largest memory of these processes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from benchmarks.measure import Line
+
+SHARE = 0.2
+N_FITS, N_ROUNDS = 60, 100
+# Rows of each table; None is all of them.
+TABLES: dict[str, int | None] = {
+    "heart disease": None,
+    "700 x 35, 19 classes": None,
+    "dna": None,
+    "satellite": None,
+    "covtype": 20_000,
+    "letter": None,
+    "adult": None,
+}
+# A table of up to this many rows is fitted several times, in alternation.
+SMALL, TURNS = 4000, 3
+MOST_SECONDS = 60.0
+HOW = (
+    "Ratios are medians over turns in alternation on tables below 4,000 rows, and of one turn on larger "
+    "ones; only they carry over to other machines."
+)
+
+
+def table_of(name: str, rows: int | None) -> tuple[NDArray[np.float64], NDArray[np.int64], Any]:
+    """Return a table as numbers, with labels as codes, and prices: its own, or random ones from 1 to 50."""
+    from sklearn.datasets import make_classification  # noqa: PLC0415
+
+    from farthing.datasets import load_heart_disease, load_table  # noqa: PLC0415
+
+    rng = np.random.default_rng(0)
+    if name.startswith("700"):
+        X, y = make_classification(
+            700, 35, n_informative=12, n_redundant=5, n_classes=19, n_clusters_per_class=1, random_state=0
+        )
+        return X, y, rng.integers(1, 51, size=35).astype(float).tolist()
+    data = load_heart_disease(frame=True) if name == "heart disease" else load_table(name)
+    frame = data.X.apply(lambda c: c.cat.codes.replace(-1, np.nan) if c.dtype.name == "category" else c)
+    X = frame.to_numpy(dtype=np.float64)
+    y = np.unique(data.y, return_inverse=True)[1].astype(np.int64)
+    some = np.arange(len(y)) if rows is None else np.sort(rng.permutation(len(y))[:rows])
+    own = getattr(data, "costs", None)
+    prices = rng.integers(1, 51, size=X.shape[1]).astype(float) if own is None else None
+    if prices is None:
+        prices = np.array([own.price(feature) for feature in own.features])
+    return X[some], y[some], prices.tolist()
+
+
+def fit_ours(X: NDArray[np.float64], y: NDArray[np.int64], prices: list[float], _: int) -> float:
+    """Fit the front door, and return the seconds."""
+    from farthing import BudgetedClassifier  # noqa: PLC0415
+    from farthing.base.registry import import_methods  # noqa: PLC0415
+
+    import_methods()
+    start = time.perf_counter()
+    BudgetedClassifier(prices, SHARE * sum(prices)).fit(X, y)
+    return time.perf_counter() - start
+
+
+def fit_lightgbm(X: NDArray[np.float64], y: NDArray[np.int64], prices: list[float], threads: int) -> float:
+    """Fit LightGBM 60 times and once more, and return the seconds."""
+    import lightgbm  # noqa: PLC0415
+
+    n_classes = int(y.max()) + 1
+    whole = np.array(prices)
+    budget = SHARE * whole.sum()
+    rows = np.random.default_rng(0).permutation(len(y))
+    learn, held = rows[len(y) // 4 :], rows[: len(y) // 4]
+    base: dict[str, Any] = {
+        "objective": "binary" if n_classes == 2 else "multiclass", "verbosity": -1, "max_depth": 4,
+        "num_leaves": 16, "learning_rate": 0.1, "lambda_l2": 1.0, "min_data_in_leaf": 5,
+        "num_threads": threads,
+    }  # fmt: skip
+    if n_classes > 2:
+        base["num_class"] = n_classes
+    third = N_FITS // 3
+    penalties = np.geomspace(1e-4, 1.0, third)
+    settings: list[tuple[dict[str, Any], NDArray[np.int64] | None]] = []
+    for kind in ("cegb_penalty_feature_coupled", "cegb_penalty_feature_lazy"):
+        settings += [({kind: (whole * rate).tolist()}, None) for rate in penalties]
+
+    def train(part: NDArray[np.int64], options: dict[str, Any], columns: NDArray[np.int64] | None) -> Any:
+        data = X[part] if columns is None else X[np.ix_(part, columns)]
+        return lightgbm.train({**base, **options}, lightgbm.Dataset(data, y[part]), N_ROUNDS)
+
+    begin = time.perf_counter()
+    gains = train(learn, {}, None).feature_importance("gain") / np.maximum(whole, 1e-9)
+    of_one = time.perf_counter() - begin
+    order = np.argsort(-gains, kind="stable")
+    sizes = np.linspace(1, len(order), third).round().astype(int)
+    settings += [({}, order[:size]) for size in sizes]
+    every = max(1, int(np.ceil(of_one * N_FITS / MOST_SECONDS)))
+    best, chosen = -1.0, settings[0]
+    for options, columns in settings[::every]:
+        booster = train(learn, options, columns)
+        used = np.flatnonzero(booster.feature_importance("split"))
+        used = used if columns is None else columns[used]
+        data = X[held] if columns is None else X[np.ix_(held, columns)]
+        given = booster.predict(data, num_threads=threads)
+        right = float(np.mean((given > 0.5 if n_classes == 2 else given.argmax(axis=1)) == y[held]))
+        if whole[used].sum() <= budget and right > best:
+            best, chosen = right, (options, columns)
+    train(rows, *chosen)
+    return (time.perf_counter() - begin) * every
+
+
+SIDES = {"ours": fit_ours, "lightgbm": fit_lightgbm}
+
+
+def measure(side: str, file: Path, threads: int, sources: str | None = None) -> tuple[float, float]:
+    """Run one side in a process of its own; return the seconds and the largest memory, in MB."""
+    environment = dict(os.environ)
+    root = str(Path(__file__).parents[1])
+    environment["PYTHONPATH"] = os.pathsep.join([*([sources] if sources else []), root])
+    words = [sys.executable, "-m", "benchmarks.front_door", side, str(file), str(threads)]
+    # Outside the checkout, so that its own sources do not come first.
+    told = subprocess.run(
+        words, env=environment, cwd=file.parent, capture_output=True, text=True, check=True
+    ).stdout
+    found = json.loads(told.splitlines()[-1])
+    return found["seconds"], found["memory"]
+
+
+def run(threads: int) -> list[Line]:
+    """Measure everything."""
+    before = os.environ.get("FARTHING_BEFORE")
+    own = os.environ.get("FARTHING_SOURCES")
+    lines, memory = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for name, rows in TABLES.items():
+            X, y, prices = table_of(name, rows)
+            file = Path(folder) / "table.npz"
+            np.savez(file, X=X, y=y, prices=prices)
+            turns = TURNS if len(y) < SMALL else 1
+            found: dict[str, list[tuple[float, float]]] = {"ours": [], "lightgbm": [], "before": []}
+            for _ in range(turns):
+                found["ours"].append(measure("ours", file, threads, own))
+                found["lightgbm"].append(min(measure("lightgbm", file, t) for t in (1, 2)))
+            if before:
+                found["before"].append(measure("ours", file, threads, before))
+            of = {side: np.median(np.array(values), axis=0) for side, values in found.items() if values}
+            ours, theirs = of["ours"], of["lightgbm"]
+            ratios = [a[0] / b[0] for a, b in zip(found["ours"], found["lightgbm"], strict=True)]
+            lines.append(Line(name, "LightGBM", ours[0], theirs[0], float(np.median(ratios)), 1.0))
+            memory.append(
+                Line(f"{name}, memory", "LightGBM", ours[1], theirs[1], ours[1] / theirs[1], None, unit="MB")
+            )
+            if before:
+                old = of["before"]
+                lines.append(Line(name, "before", ours[0], old[0], ours[0] / old[0], 0.2))
+                memory.append(
+                    Line(f"{name}, memory", "before", ours[1], old[1], ours[1] / old[1], None, unit="MB")
+                )
+            print(*lines[-2:], sep="\n", flush=True)
+    return lines + memory
+
+
+def main() -> None:
+    """Measure one side, as a process of its own."""
+    side, file, threads = sys.argv[1:4]
+    warnings.simplefilter("ignore")
+    with np.load(file) as data:
+        X, y, prices = data["X"], data["y"], data["prices"].tolist()
+    taken = SIDES[side](X, y, prices, int(threads))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(json.dumps({"seconds": taken, "memory": peak}))
+
+
+if __name__ == "__main__":
+    main()

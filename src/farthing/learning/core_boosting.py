@@ -1,4 +1,4 @@
-"""Boosting in the compiled core: the rounds of `farthing.learning.booster`, bit for bit, for the losses it knows."""
+"""Boosting in the compiled core: the rounds of `Boosting`, bit for bit, for the losses that it knows."""
 
 from __future__ import annotations
 

@@ -164,11 +164,11 @@ class Exits:
         ndarray of float64, shape (n_stages,)
             From the stage on where all rows stop at the lower budget, those of the higher one.
         """
-        return self._core.between(low, high, np.array([part]))[0]
+        return np.asarray(self._core.between(low, high, np.array([part]))[0])
 
     def solve(self, tradeoff: float) -> Floats:
         """Return the thresholds of one trade-off, shape (n_stages,)."""
-        return self._core.solve(np.array([tradeoff]))[0]
+        return np.asarray(self._core.solve(np.array([tradeoff]))[0])
 
     def evaluate(self, thresholds: Floats) -> tuple[float, float]:
         """Return mean spend and mean error of the rows."""

@@ -28,7 +28,7 @@ class FoldBoosters(ABC):
 
     @classmethod
     def of(cls, trainer: OutOfFoldTrainer) -> FoldBoosters:
-        """Return boosters without trees: compiled ones, unless the loss is one that the core does not know."""
+        """Return boosters without trees: compiled ones, unless the core does not know the loss."""
         return PythonBoosters(trainer) if trainer.core is None else CompiledBoosters(trainer)
 
     @abstractmethod

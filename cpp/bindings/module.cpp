@@ -7,6 +7,7 @@ namespace farthing {
 void bind_account(nanobind::module_& m);
 void bind_boost(nanobind::module_& m);
 void bind_boosters(nanobind::module_& m);
+void bind_cascade(nanobind::module_& m);
 void bind_curtail(nanobind::module_& m);
 void bind_curtail_classes(nanobind::module_& m);
 void bind_grow(nanobind::module_& m);
@@ -28,6 +29,7 @@ NB_MODULE(_core, m) {
     farthing::bind_predict(m);  // first: others take its classes as arguments
     farthing::bind_account(m);
     farthing::bind_boost(m);
+    farthing::bind_cascade(m);
     farthing::bind_curtail(m);
     farthing::bind_curtail_classes(m);
     farthing::bind_table(m);

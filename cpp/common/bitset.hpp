@@ -10,22 +10,29 @@
 namespace farthing {
 
 // Integer i is bit i % 64 of word i / 64. The words go to Python as they are, so this layout is part of the
-// interface.
+// interface. Up to 64 integers need no memory of their own: leaves of trees copy their sets.
 class Bitset {
 public:
     Bitset() = default;
-    explicit Bitset(index_t size) : words_(static_cast<std::size_t>(n_words(size)), 0) {}
+    explicit Bitset(index_t size) : size_(n_words(size)) {
+        if (size_ > 1) many_.resize(static_cast<std::size_t>(size_), 0);
+    }
 
     static index_t n_words(index_t size) { return (size + 63) / 64; }
 
-    bool has(index_t i) const { return (words_[static_cast<std::size_t>(i >> 6)] >> (i & 63)) & 1u; }
-    void add(index_t i) { words_[static_cast<std::size_t>(i >> 6)] |= std::uint64_t{1} << (i & 63); }
-    void clear() { words_.assign(words_.size(), 0); }
-    const std::uint64_t* words() const { return words_.data(); }
-    bool operator==(const Bitset& other) const { return words_ == other.words_; }
+    bool has(index_t i) const { return (words()[i >> 6] >> (i & 63)) & 1u; }
+    void add(index_t i) { (size_ > 1 ? many_.data() : &single_)[i >> 6] |= std::uint64_t{1} << (i & 63); }
+    void clear() {
+        single_ = 0;
+        many_.assign(many_.size(), 0);
+    }
+    const std::uint64_t* words() const { return size_ > 1 ? many_.data() : &single_; }
+    bool operator==(const Bitset& other) const { return single_ == other.single_ && many_ == other.many_; }
 
 private:
-    std::vector<std::uint64_t> words_;
+    index_t size_ = 0;
+    std::uint64_t single_ = 0;         // the only word, if there is one
+    std::vector<std::uint64_t> many_;  // all words, if there are more
 };
 
 }  // namespace farthing

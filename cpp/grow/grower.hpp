@@ -46,6 +46,11 @@ public:
           chooser_(target, sheet, options, std::move(owned), ledger),
           search_(table, target, options, std::move(columns), chooser_, workspace, root_update) {
         tree_.n_values = target.n_values();
+        const index_t depth = std::min<index_t>(options.max_depth, 5);  // small trees grow without moving their nodes
+        const index_t n_leaves = std::min({options.max_leaves, index_t{1} << depth, static_cast<index_t>(rows_.size())});
+        tree_.reserve(2 * n_leaves - 1);
+        leaves_.reserve(static_cast<std::size_t>(2 * n_leaves - 1));
+        splits_.reserve(static_cast<std::size_t>(2 * n_leaves - 1));
     }
 
     Grower(const Grower&) = delete;  // members refer to each other
@@ -255,8 +260,9 @@ private:
         }
         left.sums.assign(static_cast<std::size_t>(width_), 0);
         if (const std::int64_t* cells = search_.cells_of(parent, feature)) {
-            for (index_t i = 0; i < (bins.n_bins + 1) * width_; ++i) {
-                if (left_bins[i / width_]) left.sums[i % width_] += cells[i];
+            for (index_t bin = 0; bin <= bins.n_bins; ++bin, cells += width_) {
+                if (!left_bins[bin]) continue;
+                for (index_t w = 0; w < width_; ++w) left.sums[w] += cells[w];
             }
         } else {
             for (index_t i = left.begin; i < left.end; ++i) target_.add(left.sums.data(), target_.row(rows_[i]));

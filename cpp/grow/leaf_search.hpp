@@ -31,7 +31,7 @@ namespace farthing {
 
 // A node is searched directly, column by column from its rows, if that touches fewer cells than 1 / kDirectShare of
 // the cells that a whole histogram would clear, subtract and scan.
-constexpr index_t kDirectShare = 2;
+constexpr index_t kDirectShare = 3;
 
 // Where a histogram comes from: counting rows, parent minus sibling, or the previous tree.
 enum class HistogramSource { rows, parent, last_tree };
@@ -46,13 +46,16 @@ public:
         : table_(table), target_(target), options_(options), columns_(std::move(columns)), chooser_(chooser),
           root_update_(root_update), width_(target.width()), rows_(workspace.rows), bins_(workspace.bins),
           column_tasks_(table), pool_(workspace.pool), spare_small_(workspace.spare_small),
-          spare_large_(workspace.spare_large) {
+          spare_large_(workspace.spare_large), small_splits_(workspace.small_splits),
+          large_splits_(workspace.large_splits), small_constant_(workspace.small_constant),
+          large_constant_(workspace.large_constant) {
         constexpr std::size_t kInts = sizeof(typename Target::Row) / sizeof(std::int64_t);
         const auto length = static_cast<std::size_t>(table.n_all_bins() * width_);
         workspace.targets.resize(rows_.size() * kInts);
         targets_ = reinterpret_cast<typename Target::Row*>(workspace.targets.data());
         bins_.resize(rows_.size());
-        scratch_.resize(static_cast<std::size_t>(4 * width_));
+        for (const index_t j : columns_) n_bins_ += table.first_bin[j + 1] - table.first_bin[j];
+        if (StaticWidth<Target>::value == 0) scratch_.resize(static_cast<std::size_t>(4 * width_));
         spare_small_.resize(length);
         spare_large_.resize(length);
         pool_.reset(static_cast<index_t>(length), pool_capacity());
@@ -111,16 +114,16 @@ public:
         if (fill_small) gather_targets(small);
         if (fill_large) gather_targets(*large);
 
-        std::vector<Split> small_splits(want_small ? columns_.size() : 0);
-        std::vector<Split> large_splits(want_large ? columns_.size() : 0);
+        small_splits_.assign(want_small ? columns_.size() : 0, Split{});
+        large_splits_.assign(want_large ? columns_.size() : 0, Split{});
         const double small_score = want_small ? target_.node_score(small.sums.data()) : 0;
         const double large_score = want_large ? target_.node_score(large->sums.data()) : 0;
         const index_t n_filled = (fill_small ? small.n() : 0) + (fill_large ? large->n() : 0);
         // Siblings inherit the same constant columns from their parent; those are left out of all that follows.
         column_tasks_.select(columns_, small.constant);
         const index_t n_varying = column_tasks_.size();
-        std::vector<std::uint8_t> small_constant(static_cast<std::size_t>(n_varying), 0);
-        std::vector<std::uint8_t> large_constant(static_cast<std::size_t>(n_varying), 0);
+        small_constant_.assign(static_cast<std::size_t>(n_varying), 0);
+        large_constant_.assign(static_cast<std::size_t>(n_varying), 0);
         const bool worth_threads = n_varying * (n_filled + 512) > 65536;
         const int threads = worth_threads ? threads_for(options_.n_threads, n_varying) : 1;
         column_tasks_.make_tasks(threads);
@@ -129,7 +132,7 @@ public:
             const ColumnTasks::Task& task = column_tasks_.tasks()[static_cast<std::size_t>(t)];
             if (fill_small) fill(small, task, small_cells);
             if (fill_large) fill(*large, task, large_cells);
-            std::vector<std::int64_t> scratch(static_cast<std::size_t>(4 * width_));
+            std::vector<std::int64_t> scratch(scratch_.size());
             for (index_t c = task.begin; c < task.end; ++c) {
                 const index_t place = column_tasks_.place(c);
                 const index_t j = columns_[place];
@@ -137,12 +140,12 @@ public:
                     subtract_histogram(table_, width_, j, small_cells, large_cells);
                 }
                 if (want_small) {
-                    small_splits[place] = search(small, small_score, j, small_cells, scratch);
-                    small_constant[c] = is_constant(small, j, small_cells);
+                    small_splits_[place] = search(small, small_score, j, small_cells, scratch);
+                    small_constant_[c] = is_constant(small, j, small_cells);
                 }
                 if (want_large) {
-                    large_splits[place] = search(*large, large_score, j, large_cells, scratch);
-                    large_constant[c] = is_constant(*large, j, large_cells);
+                    large_splits_[place] = search(*large, large_score, j, large_cells, scratch);
+                    large_constant_[c] = is_constant(*large, j, large_cells);
                 }
                 if (finish_small) add_to_next_root(small, place, small_cells);
                 if (finish_large) add_to_next_root(*large, place, large_cells);
@@ -151,11 +154,11 @@ public:
         if (finish_small) finish_leaf(small);
         if (finish_large) finish_leaf(*large);
         for (index_t c = 0; c < n_varying; ++c) {
-            if (small_constant[c]) small.constant.add(column_tasks_.place(c));
-            if (large_constant[c]) large->constant.add(column_tasks_.place(c));
+            if (small_constant_[c]) small.constant.add(column_tasks_.place(c));
+            if (large_constant_[c]) large->constant.add(column_tasks_.place(c));
         }
-        if (want_small) store_splits(small, std::move(small_splits));
-        if (want_large) store_splits(*large, std::move(large_splits));
+        if (want_small) store_splits(small, small_splits_);
+        if (want_large) store_splits(*large, large_splits_);
         if (large && !want_large) release_histogram(*large);
     }
 
@@ -201,6 +204,7 @@ private:
     const Target& target_;
     const GrowOptions& options_;
     std::vector<index_t> columns_;
+    index_t n_bins_ = 0;  // of these columns
     SplitChooser<Target>& chooser_;
     RootHistogramUpdate* root_update_;
     index_t width_;
@@ -213,6 +217,10 @@ private:
     HistogramPool& pool_;
     std::vector<std::int64_t>& spare_small_;
     std::vector<std::int64_t>& spare_large_;
+    std::vector<Split>& small_splits_;
+    std::vector<Split>& large_splits_;
+    std::vector<std::uint8_t>& small_constant_;
+    std::vector<std::uint8_t>& large_constant_;
 
     // Histograms may take up to 40 % of the memory of the codes.
     index_t pool_capacity() const {
@@ -236,7 +244,7 @@ private:
     bool is_direct(const Leaf& leaf) const {
         if (options_.ledger == LedgerKind::model) return false;  // it needs the best splits of all columns
         return samples_columns() || n_cuts(leaf) ||
-               leaf.n() * n_columns() * kDirectShare < table_.n_all_bins() * width_;
+               leaf.n() * n_columns() * kDirectShare < n_bins_ * width_;
     }
 
     // Finds the best split of a leaf from its rows, one column after another, without a histogram.
@@ -338,9 +346,9 @@ private:
         }
     }
 
-    void store_splits(Leaf& leaf, std::vector<Split> splits) {
+    void store_splits(Leaf& leaf, const std::vector<Split>& splits) {
         chooser_.rank(leaf, rows_.data(), columns_, splits);
-        if (options_.ledger == LedgerKind::model) leaf.splits = std::move(splits);
+        if (options_.ledger == LedgerKind::model) leaf.splits = splits;
     }
 };
 

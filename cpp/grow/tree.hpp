@@ -29,6 +29,18 @@ struct Tree {
 
     index_t n_nodes() const { return static_cast<index_t>(feature.size()); }
 
+    void reserve(index_t n) {
+        const auto room = static_cast<std::size_t>(n);
+        feature.reserve(room);
+        threshold.reserve(room);
+        left.reserve(room);
+        right.reserve(room);
+        missing.reserve(room);
+        category.reserve(room);
+        value.reserve(room * static_cast<std::size_t>(n_values));
+        cover.reserve(room);
+    }
+
     // Adds a leaf and returns where its values are to be written.
     double* add_leaf(double weight) {
         feature.push_back(-1);

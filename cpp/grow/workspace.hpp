@@ -6,6 +6,7 @@
 
 #include "common/views.hpp"
 #include "grow/histogram_pool.hpp"
+#include "grow/split.hpp"
 
 namespace farthing {
 
@@ -16,6 +17,11 @@ struct Workspace {
     std::vector<std::int64_t> spare_small;
     std::vector<std::int64_t> spare_large;
     std::vector<std::uint8_t> bins;     // bins of one leaf's rows in one column
+    // Of two siblings, the best split of each column, and whether it holds a single bin.
+    std::vector<Split> small_splits;
+    std::vector<Split> large_splits;
+    std::vector<std::uint8_t> small_constant;
+    std::vector<std::uint8_t> large_constant;
     HistogramPool pool;
 };
 

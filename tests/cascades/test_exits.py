@@ -92,3 +92,55 @@ def test_between_two_corners_the_riskiest_rows_go_on_first():
     exits = Exits(np.array([0.0, 1.0]), risks, risks, np.ones(n_rows))
     stops = stop_stages(risks, exits.between(np.array([ALWAYS, ALWAYS]), np.array([NEVER, ALWAYS]), 0.25))
     assert stops.tolist() == [0] * 75 + [1] * 25
+
+
+# The thresholds by NumPy, one stage and one point after another.
+
+
+def naive_threshold(risks, n_stopped):
+    if n_stopped in (0, len(risks)):
+        return ALWAYS if n_stopped else NEVER
+    return (risks[n_stopped - 1] + risks[n_stopped]) / 2
+
+
+def naive_solve(costs, risks, errors, weights, tradeoff):
+    thresholds, value = np.full(len(costs), ALWAYS), errors[-1]
+    for stage in range(len(costs) - 2, -1, -1):
+        later = value + tradeoff * (costs[stage + 1] - costs[stage])
+        order = np.argsort(risks[stage], kind="stable")
+        ascending = risks[stage][order]
+        sums = np.cumsum(((later - errors[stage]) * weights)[order])
+        sums[np.append(ascending[1:] <= ascending[:-1], False)] = -np.inf
+        last = int(np.argmax(sums))
+        thresholds[stage] = naive_threshold(ascending, last + 1) if sums[last] >= 0 else NEVER
+        value = np.where(risks[stage] <= thresholds[stage], errors[stage], later)
+    return thresholds
+
+
+def naive_between(risks, low, high, part):
+    moved = high.copy()
+    for stage in range(len(low) - 1):
+        ascending = np.sort(risks[stage])
+        ranks = np.searchsorted(ascending, [low[stage], high[stage]], side="right")
+        moved[stage] = naive_threshold(ascending, round((1 - part) * ranks[0] + part * ranks[1]))
+        if ranks[0] == len(ascending):
+            break
+    return moved
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 10_000), st.integers(2, 5), st.integers(1, 40))
+def test_the_kernel_gives_the_thresholds_of_its_twin(seed, n_stages, n_rows):
+    costs, risks, errors, weights = problem(seed, n_stages=n_stages, n_rows=n_rows)
+    exits = Exits(costs, risks, errors, weights)
+    found = [exits.solve(tradeoff) for tradeoff in (0.0, 0.02, 0.1, 0.5)]
+    shares = weights / weights.sum()
+    for tradeoff, thresholds in zip((0.0, 0.02, 0.1, 0.5), found, strict=True):
+        assert np.array_equal(thresholds, naive_solve(costs, risks, errors, shares, tradeoff))
+        stops = stop_stages(risks, thresholds)
+        spend, error = exits.evaluate(thresholds)
+        assert spend == pytest.approx(costs[stops] @ shares, rel=1e-14, abs=1e-16)
+        assert error == pytest.approx(errors[stops, np.arange(n_rows)] @ shares, rel=1e-13, abs=1e-16)
+    for part in (0.0, 0.25, 0.5, 0.9, 1.0):
+        between = exits.between(found[-1], found[0], part)
+        assert np.array_equal(between, naive_between(risks, found[-1], found[0], part))

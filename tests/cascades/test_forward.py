@@ -41,7 +41,7 @@ def every_purchase_tried(trainer, free, most):
         worths = {}
         for columns in purchases(trainer.costs):
             left = tuple(column for column in columns if not ledger.owned[column])
-            if left and (gain := trial.gain(left)) > least:
+            if left and (gain := trial.gains([left])[0]) > least:
                 worths[left] = gain / ledger.price_all(left)
         if not worths:
             break

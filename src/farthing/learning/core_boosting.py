@@ -1,4 +1,4 @@
-"""Boosting in the compiled core: the rounds of `farthing.learning.booster`, bit for bit, for the losses it knows."""
+"""Boosting in the compiled core: the rounds of `Boosting`, bit for bit, for the losses that it knows."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing import _core
+from farthing._core import BoostFolds, BoostProblem
+from farthing._core import FoldBoosters as CoreBoosters
 from farthing.deadline import check_deadline, deadline_end
 from farthing.learning.booster import Weighting
 from farthing.learning.folds import Fold
@@ -35,7 +36,7 @@ class CoreBoosting:
         self._trainer = trainer
         self._unit = weighting.unit
         start = trainer.start(trainer.final)
-        self._problem = _core.BoostProblem(
+        self._problem = BoostProblem(
             trainer.bins.core,
             costs.own,
             costs.shared,
@@ -55,9 +56,9 @@ class CoreBoosting:
         self._folds = self._rows_of(trainer.folds)
         self._final = self._rows_of([Fold(trainer.final, trainer.final[:0])])
 
-    def _rows_of(self, folds: Sequence[Fold]) -> _core.BoostFolds:
+    def _rows_of(self, folds: Sequence[Fold]) -> BoostFolds:
         trainer = self._trainer
-        return _core.BoostFolds(
+        return BoostFolds(
             self._problem,
             learn=[fold.learn for fold in folds],
             held_out=[fold.held_out for fold in folds],
@@ -95,13 +96,13 @@ class CoreBoosting:
             check_deadline()
         return [(n_rounds, held_out, self._forest(fields)) for n_rounds, held_out, fields in found]
 
-    def boosters(self) -> _core.FoldBoosters:
+    def boosters(self) -> CoreBoosters:
         """Return the boosters of all folds, without trees."""
-        return _core.FoldBoosters(self._folds)
+        return CoreBoosters(self._folds)
 
     def final_forest(self, columns: NDArray[np.int64], n_rounds: int) -> Forest:
         """Grow rounds on the final rows."""
-        boosters = _core.FoldBoosters(self._final)
+        boosters = CoreBoosters(self._final)
         boosters.boost(columns, n_rounds, True)
         return self._forest(boosters.forest(0))
 

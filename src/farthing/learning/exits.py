@@ -25,6 +25,7 @@ from typing import Final, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing._core import ExitThresholds
 from farthing.base.pareto import pareto
 from farthing.costs import per_price
 from farthing.typing import Floats
@@ -110,11 +111,12 @@ class Exits:
         self.errors = errors
         #: Normalised to a sum of 1.
         self.weights: Floats = weights / weights.sum()
-        # Rows by ascending risk at each stage, sorted once for all trade-offs, and whether the next risk is
-        # higher: rows of the same risk stop together.
-        self._orders = [np.argsort(risk, kind="stable") for risk in risks]
-        self._sorted = [risk[order] for risk, order in zip(risks, self._orders, strict=True)]
-        self._ties = [np.append(risk[1:] <= risk[:-1], False) for risk in self._sorted]
+        self._core = ExitThresholds(
+            np.ascontiguousarray(costs),
+            np.ascontiguousarray(risks),
+            np.ascontiguousarray(errors),
+            self.weights,
+        )
 
     @property
     def n_stages(self) -> int:
@@ -129,22 +131,23 @@ class Exits:
         """
         n_stages = len(self.costs)
         whole = self.costs[-1] if self.costs[-1] > 0 else 1.0
-        found = [self.solve(float(tradeoff)) for tradeoff in per_price(_TRADEOFFS, whole)]
         # Stopping all rows at one stage is always an option.
         alone = np.where(np.arange(n_stages) >= np.arange(n_stages)[:, np.newaxis], ALWAYS, NEVER)
-        points = self.best([*found, *alone])
+        points = self.best([*self._core.solve(np.asarray(per_price(_TRADEOFFS, whole))), *alone])
         found = [thresholds for _, _, thresholds in points]
         for (less, _, low), (more, _, high) in pairwise(points):
             ratio = float(per_price(more, less))
             n_steps = min(_MOST_STEPS, int(np.ceil(np.log(ratio) / _STEP))) if less else _MOST_STEPS
-            found += [self.between(low, high, step / n_steps) for step in range(1, n_steps)]
+            found += [*self._core.between(low, high, np.arange(1, n_steps) / n_steps)]
         return self.best(found)
 
     def best(self, found: Sequence[Floats]) -> list[ExitPoint]:
         """Return the efficient thresholds with their mean spend and error, cheapest first."""
-        points = [(*self.evaluate(each), each) for each in found]
-        places = pareto(np.array([point[0] for point in points]), -np.array([point[1] for point in points]))
-        return [points[place] for place in places]
+        spends, errors = self._core.evaluate(np.array(found))
+        return [
+            (float(spends[place]), float(errors[place]), found[place])
+            for place in pareto(spends, -errors).tolist()
+        ]
 
     def between(self, low: Floats, high: Floats, part: float) -> Floats:
         """Return thresholds between those of two budgets, by rank.
@@ -161,55 +164,16 @@ class Exits:
         ndarray of float64, shape (n_stages,)
             From the stage on where all rows stop at the lower budget, those of the higher one.
         """
-        moved = high.copy()
-        for stage in range(len(low) - 1):
-            risks = self._sorted[stage]
-            ranks = np.searchsorted(risks, [low[stage], high[stage]], side="right")
-            rank = round((1 - part) * ranks[0] + part * ranks[1])
-            moved[stage] = _threshold(risks, rank)
-            # At the lower budget no row passes this stage, so its later thresholds are arbitrary.
-            if ranks[0] == len(risks):
-                break
-        return moved
+        return np.asarray(self._core.between(low, high, np.array([part]))[0])
 
     def solve(self, tradeoff: float) -> Floats:
         """Return the thresholds of one trade-off, shape (n_stages,)."""
-        thresholds = np.full(len(self.costs), ALWAYS)
-        # Cost-to-go of each row: the Lagrangian from here on, under the thresholds of later stages.
-        value = self.errors[-1]
-        for stage in range(len(self.costs) - 2, -1, -1):
-            later = value + tradeoff * (self.costs[stage + 1] - self.costs[stage])
-            thresholds[stage] = self._cut(stage, later - self.errors[stage])
-            value = np.where(self.risks[stage] <= thresholds[stage], self.errors[stage], later)
-        return thresholds
+        return np.asarray(self._core.solve(np.array([tradeoff]))[0])
 
     def evaluate(self, thresholds: Floats) -> tuple[float, float]:
         """Return mean spend and mean error of the rows."""
-        stops = stop_stages(self.risks, thresholds)
-        rows = np.arange(len(stops))
-        return (
-            float(self.costs[stops] @ self.weights),
-            float(self.errors[stops, rows] @ self.weights),
-        )
-
-    def _cut(self, stage: int, gains: Floats) -> float:
-        """Return the threshold at which the stopped rows gain most in total."""
-        risks = self._sorted[stage]
-        sums = np.cumsum((gains * self.weights)[self._orders[stage]])
-        sums[self._ties[stage]] = -np.inf
-        last = int(np.argmax(sums))
-        # On a tie the rows stop: the Lagrangian is the same and the spend is lower.
-        return _threshold(risks, last + 1) if sums[last] >= 0 else NEVER
-
-
-def _threshold(risks: Floats, n_stopped: int) -> float:
-    """Return a threshold that stops the first ``n_stopped`` rows; risks are ascending."""
-    if n_stopped == 0:
-        return NEVER
-    if n_stopped == len(risks):
-        return ALWAYS
-    # Midway, so that new rows with nearly the same risk stop, too.
-    return float((risks[n_stopped - 1] + risks[n_stopped]) / 2)
+        spends, errors = self._core.evaluate(thresholds[np.newaxis])
+        return float(spends[0]), float(errors[0])
 
 
 def stop_stages(risks: Floats, thresholds: Floats) -> NDArray[np.int64]:

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 
 import numpy as np
 
-from farthing import _core
+from farthing._core import FoldBoosters as CoreBoosters
 from farthing.deadline import check_deadline
 from farthing.learning.out_of_fold import Columns, Holdings, OutOfFoldTrainer
 from farthing.typing import Floats
@@ -28,7 +28,7 @@ class FoldBoosters(ABC):
 
     @classmethod
     def of(cls, trainer: OutOfFoldTrainer) -> FoldBoosters:
-        """Return boosters without trees: compiled ones, unless the loss is one that the core does not know."""
+        """Return boosters without trees: compiled ones, unless the core does not know the loss."""
         return PythonBoosters(trainer) if trainer.core is None else CompiledBoosters(trainer)
 
     @abstractmethod
@@ -102,7 +102,7 @@ class CompiledBoosters(FoldBoosters):
         super().__init__(trainer)
         if trainer.core is None:
             raise ValueError("the compiled core does not know this loss")
-        self._core: _core.FoldBoosters = trainer.core.boosters()
+        self._core: CoreBoosters = trainer.core.boosters()
 
     def boost(self, columns: Columns, n_rounds: int, *, must_split: bool = True) -> None:
         """Add rounds over some columns; see `FoldBoosters.boost`."""

@@ -124,9 +124,7 @@ def miser_order(trainer: OutOfFoldTrainer, cap: float | None) -> Columns:
         while tradeoff >= least and not boosters.buy(tradeoff, holdings):
             tradeoff *= _FALL
         order += by_price(costs, np.flatnonzero(holdings.owned > owned).astype(np.int64)).tolist()
-        boosters.boost(
-            np.flatnonzero(holdings.owned).astype(np.int64), _ROUNDS_BETWEEN, must_split=False
-        )
+        boosters.boost(np.flatnonzero(holdings.owned).astype(np.int64), _ROUNDS_BETWEEN, must_split=False)
     return np.array(order, dtype=np.int64)
 
 

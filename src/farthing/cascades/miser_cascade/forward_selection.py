@@ -135,7 +135,7 @@ class PurchaseTrial:
         self._without = self._boosters.loss_after(owned, _ROUNDS)
 
     def gains(self, purchases: Sequence[tuple[int, ...]]) -> list[float]:
-        """Return by how much the columns of each purchase lower the loss beyond as many rounds without them."""
+        """Return by how much each purchase lowers the loss beyond as many rounds without it."""
         sets = [np.union1d(self._owned, columns) for columns in purchases]
         return [self._without - loss for loss in self._boosters.losses_after(sets, _ROUNDS)]
 

@@ -29,7 +29,7 @@ class OutOfFoldBooster:
     Attributes
     ----------
     forest : Forest
-        One tree of one node for each output, then the rounds.
+        One tree of one node for each output, or one for all, then the rounds.
     held_out : ndarray of float64, shape (n_outputs, n_rows)
         Scores of the held-out rows; meaningless for other rows.
     n_rounds : int
@@ -143,6 +143,7 @@ class OutOfFoldTrainer:
             Weighting.of(rows.weights),
             np.repeat(start[:, np.newaxis], len(rows), axis=1),
             self.settings.learning_rate,
+            multi_output=self.settings.multi_output,
         )
 
     def grow(self, learn: NDArray[np.int64], columns: Columns) -> Grow:
@@ -223,14 +224,15 @@ class OutOfFoldTrainer:
         for _ in range(n_rounds if len(columns) else 0):
             if not boosting.round(grow, must_split=True):
                 break
-        # One tree per output and round.
-        return self.forest(boosting, len(boosting.trees) // len(boosting.scores))
+        return self.forest(boosting, len(boosting.trees) // boosting.trees_per_round)
 
     def forest(self, boosting: Boosting, n_rounds: int) -> Forest:
         """Return the first rounds of an ensemble, after the constants that it started from."""
         start = self.loss.start(self.rows.target[self.final], self.rows.weights[self.final])
-        first = constants(start, self.bins.n_features, self.bins.category_widths)
-        return Forest.concat([first, *boosting.trees[: n_rounds * len(start)]])
+        first = constants(
+            start, self.bins.n_features, self.bins.category_widths, multi_output=boosting.multi_output
+        )
+        return Forest.concat([first, *boosting.trees[: n_rounds * boosting.trees_per_round]])
 
     def held_out_loss(self, scores: Floats) -> float:
         """Return the mean loss of the held-out rows, from scores of all rows, (n_outputs, n_rows)."""

@@ -17,8 +17,8 @@ from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown, LedgerKind
 from farthing.typing import Floats
 
-# From negative gradients, of one output or of all, hessians or None, index of the tree and step to a tree grown
-# on them, its values multiplied by the step.
+# From negative gradients of one output or of all, hessians or None, index of the tree and step to a tree
+# grown on them, its values multiplied by the step.
 Grow: TypeAlias = Callable[[Floats, Floats | None, int, float], Grown]
 
 # Least sum of hessians in a leaf, as a fraction of the training weight: where the model is nearly certain,

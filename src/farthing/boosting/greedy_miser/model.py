@@ -106,9 +106,8 @@ class GreedyMiserModel(TreeModel):
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
         super().check()
-        if self.forest.width not in (1, len(self.prior)) or self.forest.n_trees % trees_per_round(
-            self.forest
-        ):
+        forest = self.forest
+        if forest.width not in (1, len(self.prior)) or forest.n_trees % trees_per_round(forest):
             raise ValueError("the trees are not rounds of one tree for each output, or for all")
         if not (0 <= self.evaluation_cost < np.inf):
             raise ValueError(f"evaluation_cost must be zero or more; got {self.evaluation_cost!r}")

@@ -25,8 +25,11 @@
 #include "grow/grow_options.hpp"
 #include "grow/grower.hpp"
 #include "grow/impurity.hpp"
+#include "grow/node_vectors.hpp"
 #include "grow/root_histogram_update.hpp"
 #include "grow/tree.hpp"
+#include "grow/vector_leaf_search.hpp"
+#include "grow/vector_target.hpp"
 #include "grow/vote_target.hpp"
 #include "grow/workspace.hpp"
 #include "table/binned_table.hpp"
@@ -89,6 +92,10 @@ struct PythonImpurity {
 using Grown = nb::typed<nb::tuple, Fields, NumpyArray<index_t>, NumpyArray<std::uint8_t>>;
 using IndexSubset = std::optional<Vector<index_t>>;
 using Flags = std::optional<Vector<std::uint8_t>>;
+using Rectangle = nb::ndarray<const double, nb::ndim<2>, nb::c_contig, nb::device::cpu>;  // row by row
+
+Span<const double> flat(const Rectangle& array) { return {array.data(), static_cast<index_t>(array.size())}; }
+
 using CutPairs = std::vector<std::pair<double, index_t>>;  // (weight of a node, thresholds above it)
 
 std::vector<CutRule> rules_of(const CutPairs& pairs) {
@@ -132,14 +139,7 @@ public:
                    const std::optional<double>& step, const std::optional<std::uint64_t>& number) {
         require(static_cast<index_t>(gradients.shape(0)) == table_.n_rows, "gradients: one for each row");
         require(!hessians || static_cast<index_t>(hessians->shape(0)) == table_.n_rows, "hessians: one for each row");
-        require(l2 >= 0 && min_hessian >= 0 && (!budget || *budget >= 0),
-                "l2, min_hessian and budget are not negative");
-        require(!step || (*step > 0 && std::isfinite(*step)), "step is above zero");
-        require(!ledger || options_.ledger == LedgerKind::row, "a row ledger needs ledger='row'");
-        require(!ledger || ledger->ledger().n_rows() == table_.n_rows, "the ledger is of another table");
-        GrowOptions options = options_;
-        if (budget) options.budget = *budget;
-        options.number = number;
+        const GrowOptions options = gradient_options(l2, min_hessian, budget, ledger, step, number);
         const double step_size = step.value_or(1.0);
         if (hessians) {
             return grow(GradientTarget<GradientSums::full>(span(gradients), span(*hessians), l2, min_hessian,
@@ -153,6 +153,27 @@ public:
         }
         return grow(GradientTarget<GradientSums::unit>(span(gradients), {}, l2, 0, options_.n_threads, step_size),
                     options, columns, rows, owned, ledger, send_others);
+    }
+
+    Grown gradients(const Rectangle& gradients, const std::optional<Rectangle>& hessians, double l2, double min_hessian,
+                    const IndexSubset& columns, const IndexSubset& rows, const Flags& owned,
+                    const std::optional<double>& budget, PyRowLedger* ledger, bool send_others,
+                    const std::optional<double>& step, const std::optional<std::uint64_t>& number) {
+        const auto n_outputs = static_cast<index_t>(gradients.shape(0));
+        require(n_outputs >= 1 && static_cast<index_t>(gradients.shape(1)) == table_.n_rows,
+                "gradients: one for each output and row");
+        require(!hessians || (static_cast<index_t>(hessians->shape(0)) == n_outputs &&
+                              static_cast<index_t>(hessians->shape(1)) == table_.n_rows),
+                "hessians: one for each output and row");
+        const GrowOptions options = gradient_options(l2, min_hessian, budget, ledger, step, number);
+        const Span<const double> g = flat(gradients);
+        const Span<const double> h = hessians ? flat(*hessians) : Span<const double>{};
+        const VectorTarget target(g, h, n_outputs, l2, hessians ? min_hessian : 0.0, options_.n_threads);
+        return grow(target, options, columns, rows, owned, ledger, send_others,
+                    [&](Tree& tree, const std::vector<index_t>& leaf_of_row) {
+                        fill_node_vectors(g, h, workspace_.rows, leaf_of_row, l2, step.value_or(1.0),
+                                          options_.n_threads, tree);
+                    });
     }
 
     Grown classes(const Vector<index_t>& labels, const Vector<double>& weights, index_t n_classes,
@@ -216,14 +237,34 @@ private:
     Workspace workspace_;
     RootHistogramUpdate root_update_;
 
+    GrowOptions gradient_options(double l2, double min_hessian, const std::optional<double>& budget,
+                                 PyRowLedger* ledger, const std::optional<double>& step,
+                                 const std::optional<std::uint64_t>& number) const {
+        require(l2 >= 0 && min_hessian >= 0 && (!budget || *budget >= 0),
+                "l2, min_hessian and budget are not negative");
+        require(!step || (*step > 0 && std::isfinite(*step)), "step is above zero");
+        require(!ledger || options_.ledger == LedgerKind::row, "a row ledger needs ledger='row'");
+        require(!ledger || ledger->ledger().n_rows() == table_.n_rows, "the ledger is of another table");
+        GrowOptions options = options_;
+        if (budget) options.budget = *budget;
+        options.number = number;
+        return options;
+    }
+
     // Whether the next tree may start from the root histogram that this one leaves.
     bool can_reuse_root(const IndexSubset& columns, const IndexSubset& rows) const {
         return options_.ledger == LedgerKind::model && !columns && !rows;
     }
 
-    template <class Target>
+    struct LeaveValues {
+        void operator()(Tree&, const std::vector<index_t>&) const {}
+    };
+
+    // IN  fill_values(tree, leaf of each training row): sets the values of nodes that the target leaves open.
+    template <class Target, class FillValues = LeaveValues>
     Grown grow(const Target& target, const GrowOptions& options, const IndexSubset& columns, const IndexSubset& rows,
-               const Flags& owned, PyRowLedger* rows_ledger = nullptr, bool send_others = false) {
+               const Flags& owned, PyRowLedger* rows_ledger = nullptr, bool send_others = false,
+               FillValues fill_values = {}) {
         std::vector<index_t> taken;
         resolve(columns, table_.n_columns(), taken);
         resolve(rows, table_.n_rows, workspace_.rows);
@@ -246,6 +287,7 @@ private:
                                   can_reuse_root(columns, rows) ? &root_update_ : nullptr);
             tree = grower.grow();
             grower.leaves_of_rows({leaf_of_row.data(), table_.n_rows});
+            fill_values(tree, leaf_of_row);
             if (send_others) grower.route_other_rows(tree, {leaf_of_row.data(), table_.n_rows});
             for (index_t j = 0; j < table_.n_columns(); ++j) now_owned[j] = grower.owned().has(j);
         }
@@ -270,6 +312,9 @@ void bind_grow(nb::module_& m) {
              nb::keep_alive<1, 2>(), "table"_a, "own"_a, "shared"_a, "group_of"_a, nb::kw_only(), "max_depth"_a,
              "max_leaves"_a, "min_rows_leaf"_a, "ledger"_a, "cost_rule"_a, "tradeoff"_a, "budget"_a, "n_threads"_a)
         .def("gradient", &TreeGrower::gradient, "gradients"_a, "hessians"_a.none(), nb::kw_only(), "l2"_a,
+             "min_hessian"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "budget"_a.none(),
+             "ledger"_a.none(), "send_others"_a, "step"_a.none(), "number"_a.none())
+        .def("gradients", &TreeGrower::gradients, "gradients"_a, "hessians"_a.none(), nb::kw_only(), "l2"_a,
              "min_hessian"_a, "columns"_a.none(), "rows"_a.none(), "owned"_a.none(), "budget"_a.none(),
              "ledger"_a.none(), "send_others"_a, "step"_a.none(), "number"_a.none())
         .def("votes", &TreeGrower::votes, "signed_weights"_a, "n_outputs"_a, nb::kw_only(), "tradeoff"_a,

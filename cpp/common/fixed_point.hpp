@@ -26,10 +26,20 @@ struct FixedPoint {
     double to_double(std::int64_t sum) const { return static_cast<double>(sum) * unit; }
 };
 
-// The sum of all |values| stays below 2^sum_bits. Integers stay integers (unit 1) if every sum of them is exact in a
-// double and fits, so class counts are exact.
-// IN x (n,), finite.
-inline FixedPoint to_fixed_point(Span<const double> x, int sum_bits = 62, int n_threads = 1) {
+// A grid of integers: x is rounded to a multiple of the unit, a power of two.
+struct Grid {
+    double unit = 1.0;
+    double steps_per_one = 1.0;  // 1 / unit
+
+    std::int64_t steps(double x) const { return std::llrint(x * steps_per_one); }
+    double round(double x) const { return std::nearbyint(x * steps_per_one); }  // the same as a double
+    double to_double(std::int64_t sum) const { return static_cast<double>(sum) * unit; }
+};
+
+// The finest grid on which the sum of any n_added of |values| stays below 2^sum_bits. Integers stay integers (unit 1)
+// if every such sum is exact in a double and fits, so class counts are exact.
+// IN x: finite.
+inline Grid grid_of(Span<const double> x, index_t n_added, int sum_bits = 62, int n_threads = 1) {
     const int threads = threads_for(n_threads, x.size / 16384);
     double largest = 0;
     bool integral = true;
@@ -50,22 +60,28 @@ inline FixedPoint to_fixed_point(Span<const double> x, int sum_bits = 62, int n_
         finite = finite && finite_here;
     });
     if (!finite) throw std::invalid_argument("cannot sum a value that is not finite");
-    FixedPoint fixed;
-    fixed.values.resize(static_cast<std::size_t>(x.size));
     int shift = 0;
-    const bool exact = integral && largest * static_cast<double>(x.size) < std::ldexp(1.0, std::min(53, sum_bits));
+    const bool exact = integral && largest * static_cast<double>(n_added) < std::ldexp(1.0, std::min(53, sum_bits));
     if (largest > 0 && !exact) {
         int magnitude = 0;
         std::frexp(largest, &magnitude);  // largest < 2^magnitude
         int rows = 0;
-        while ((index_t{1} << rows) < x.size) ++rows;
+        while ((index_t{1} << rows) < n_added) ++rows;
         shift = sum_bits - rows - magnitude;
         if (shift > 1000) shift = 1000;  // keeps 2^shift finite; values this small become zero
     }
-    fixed.unit = std::ldexp(1.0, -shift);
-    const double steps = std::ldexp(1.0, shift);
+    return {std::ldexp(1.0, -shift), std::ldexp(1.0, shift)};
+}
+
+// Rounds all values to the grid on which their sum fits.
+inline FixedPoint to_fixed_point(Span<const double> x, int sum_bits = 62, int n_threads = 1) {
+    const Grid grid = grid_of(x, x.size, sum_bits, n_threads);
+    FixedPoint fixed;
+    fixed.values.resize(static_cast<std::size_t>(x.size));
+    fixed.unit = grid.unit;
+    const int threads = threads_for(n_threads, x.size / 16384);
     parallel_ranges(x.size, threads, [&](index_t begin, index_t end) {
-        for (index_t i = begin; i < end; ++i) fixed.values[i] = std::llrint(x[i] * steps);
+        for (index_t i = begin; i < end; ++i) fixed.values[i] = grid.steps(x[i]);
     });
     return fixed;
 }

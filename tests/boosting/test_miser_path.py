@@ -72,15 +72,25 @@ def test_the_points_are_those_of_models_fitted_alone(table):
     assert curves[0.0][-1].details["model_cost"] > curves[1e-2][-1].details["model_cost"]
 
 
-def test_the_model_of_a_point_has_its_figures(table):
+@pytest.mark.parametrize(
+    ("multi_strategy", "trees_per_round"), [("one_output_per_tree", 4), ("multi_output_tree", 1)]
+)
+def test_the_model_of_a_point_has_its_figures(table, multi_strategy, trees_per_round):
     train, validation, test = parts(table, queries=False)
-    model = GreedyMiserClassifier(n_estimators=5, relative=True, costs=SHEET, max_depth=2, tree_cost=0.5)
+    model = GreedyMiserClassifier(
+        n_estimators=5,
+        relative=True,
+        costs=SHEET,
+        max_depth=2,
+        tree_cost=0.5,
+        multi_strategy=multi_strategy,
+    )
     path = miser_path(model, *train, tradeoffs=[1e-3], validation=validation, test=test)
     for point in path:
         fitted = point.model
         assert (fitted.n_rounds_, fitted.evaluation_cost_) == (
             point.details["n_rounds"],
-            0.5 * point.details["n_rounds"] * 4,
+            0.5 * point.details["n_rounds"] * trees_per_round,
         )
         assert fitted.spend(validation[0]).mean() == pytest.approx(point.spend)
         assert fitted.spend(validation[0]).max() == pytest.approx(point.max_spend)

@@ -111,7 +111,9 @@ def test_trees_that_leave_nothing_for_features_warn_with_the_remedy(miser, targe
 
 @CHARGES
 def test_a_budget_without_room_for_a_round_and_a_feature_warns(charge):
-    model = GreedyMiserClassifier(charge=charge, budget=3.0, tree_cost=1.0)
+    model = GreedyMiserClassifier(
+        charge=charge, budget=3.0, tree_cost=1.0, multi_strategy="one_output_per_tree"
+    )
     with pytest.warns(BudgetWarning, match=r"raise budget to at least 5, or lower tree_cost"):
         model.fit(X, GRADES)
     assert model.set_params(budget=5.0, n_estimators=1).fit(X, GRADES).spend(X).max() > 0

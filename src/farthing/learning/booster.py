@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from farthing.costs import CostSheet
 from farthing.learning.losses import Loss
+from farthing.learning.multi_strategy import grows_multi_output
 from farthing.table import Bins
 from farthing.trees import Forest, Grower, Grown, LedgerKind
 from farthing.typing import Floats
 
-# From negative gradients, hessians or None, index of the tree and step to a tree grown on them, its values
-# multiplied by the step.
+# From negative gradients of one output or of all, hessians or None, index of the tree and step to a tree
+# grown on them, its values multiplied by the step.
 Grow: TypeAlias = Callable[[Floats, Floats | None, int, float], Grown]
 
 # Least sum of hessians in a leaf, as a fraction of the training weight: where the model is nearly certain,
@@ -92,6 +93,9 @@ class TreeSettings:
         As in `farthing.boosting.GreedyMiserClassifier`.
     newton : bool
         Whether trees are fitted to Newton steps, with the hessians of the loss, or to plain gradients.
+    multi_output : bool
+        Whether a round is one tree with a value for each output, or one tree per output; the same if there is
+        one output.
     n_threads : int
         Threads to use; any number gives the same bits.
 
@@ -111,11 +115,16 @@ class TreeSettings:
     min_samples_leaf: int = 1
     l2_regularization: float = 0.0
     newton: bool = True
+    multi_output: bool = False
     n_threads: int = 1
 
     @classmethod
-    def of(cls, estimator: Any) -> TreeSettings:
-        """Take the settings from the parameters of an estimator; ``leaf`` is "newton" if it has none."""
+    def of(cls, estimator: Any, n_outputs: int = 1) -> TreeSettings:
+        """Take the settings from the parameters of an estimator, for a loss with some number of outputs.
+
+        Without the parameter, ``leaf`` is "newton" and ``multi_strategy`` "one_output_per_tree".
+        """
+        strategy = getattr(estimator, "multi_strategy", "one_output_per_tree")
         return cls(
             n_estimators=estimator.n_estimators,
             learning_rate=estimator.learning_rate,
@@ -124,6 +133,7 @@ class TreeSettings:
             min_samples_leaf=estimator.min_samples_leaf,
             l2_regularization=estimator.l2_regularization,
             newton=getattr(estimator, "leaf", "newton") == "newton",
+            multi_output=grows_multi_output(strategy, n_outputs),
             n_threads=estimator.n_threads(),
         )
 
@@ -206,6 +216,8 @@ class Boosting:
         Whether trees are fitted to Newton steps, with the loss's hessians, or to plain gradients.
     n_before : int
         Number of trees that the scores come from.
+    multi_output : bool
+        Whether a round is one tree with a value for each output, or one tree per output.
 
     Attributes
     ----------
@@ -220,10 +232,16 @@ class Boosting:
     learning_rate: float
     newton: bool = True
     n_before: int = 0
+    multi_output: bool = False
     trees: list[Forest] = field(default_factory=list)
 
+    @property
+    def trees_per_round(self) -> int:
+        """Trees that a round grows."""
+        return 1 if self.multi_output else len(self.scores)
+
     def round(self, grow: Grow, *, must_split: bool = False) -> list[Forest]:
-        """Grow one tree for each output and add them to the scores.
+        """Grow one tree for each output, or one for all, and add them to the scores.
 
         The gradients of all outputs are those before the round.
 
@@ -237,13 +255,32 @@ class Boosting:
         Returns
         -------
         list of Forest
-            One tree per output.
+            One tree per output, or one tree.
         """
         gradients, hessians = self.loss.steps(self.target, self.scores)
+        grow_round = self._grow_one if self.multi_output and len(gradients) > 1 else self._grow_each
+        trees = grow_round(grow, gradients, hessians if self.newton else None)
+        if must_split and not any(n_splitting_trees(tree) for tree in trees):
+            return []
+        self.scores += gradients
+        self.trees += trees
+        return trees
+
+    def _grow_one(self, grow: Grow, gradients: Floats, hessians: Floats | None) -> list[Forest]:
+        """Grow one tree on the gradients of all outputs, and overwrite them with its values."""
+        if (weights := self.weighting.weights) is not None:
+            gradients *= weights
+            hessians = weights if hessians is None else hessians * weights
+        grown = grow(gradients, hessians, self.n_before + len(self.trees), self.learning_rate)
+        np.take(grown.tree.value.T, grown.leaf_of_row, axis=1, out=gradients, mode="clip")
+        return [grown.tree]
+
+    def _grow_each(self, grow: Grow, gradients: Floats, hessians: Floats | None) -> list[Forest]:
+        """Grow one tree on the gradients of each output, and overwrite them with its values."""
         grown_now = []
         for output in range(len(gradients)):
             gradient = gradients[output]
-            hessian = None if hessians is None or not self.newton else hessians[output]
+            hessian = None if hessians is None else hessians[output]
             if (weights := self.weighting.weights) is not None:
                 gradient *= weights
                 hessian = weights if hessian is None else hessian * weights
@@ -254,10 +291,6 @@ class Boosting:
             # in range; mode="clip" only saves NumPy a buffered copy.
             np.take(tree.value[:, 0], grown.leaf_of_row, out=gradient, mode="clip")
             grown_now.append(tree.to_output(output, len(gradients)) if len(gradients) > 1 else tree)
-        if must_split and not any(n_splitting_trees(tree) for tree in grown_now):
-            return []
-        self.scores += gradients
-        self.trees += grown_now
         return grown_now
 
     @contextmanager
@@ -284,14 +317,20 @@ def n_splitting_trees(forest: Forest) -> int:
     return int((np.diff(forest.offsets) > 1).sum())
 
 
-def constants(start: Floats, n_features: int, category_widths: NDArray[np.int64]) -> Forest:
-    """Return a tree of one node for each output, which tests no feature.
+def constants(
+    start: Floats, n_features: int, category_widths: NDArray[np.int64], *, multi_output: bool = False
+) -> Forest:
+    """Return a tree of one node for each output, or one for all, which tests no feature.
 
     Examples
     --------
     >>> constants(np.array([0.5, -0.5]), 3, np.zeros(3, dtype=np.int64))
     Forest(n_trees=2, n_nodes=2, n_features=3, n_outputs=2)
+    >>> constants(np.array([0.5, -0.5]), 3, np.zeros(3, dtype=np.int64), multi_output=True)
+    Forest(n_trees=1, n_nodes=1, n_features=3, n_outputs=2)
     """
+    if multi_output:
+        return Forest.constant(start, n_features, category_widths)
     return Forest.concat(
         [
             Forest.constant([value], n_features, category_widths).to_output(output, len(start))

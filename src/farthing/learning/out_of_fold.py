@@ -31,7 +31,7 @@ class OutOfFoldBooster:
     Attributes
     ----------
     forest : Forest
-        One tree of one node for each output, then the rounds.
+        One tree of one node for each output, or one for all, then the rounds.
     held_out : ndarray of float64, shape (n_outputs, n_rows)
         Scores of the held-out rows; meaningless for other rows.
     n_rounds : int
@@ -128,8 +128,12 @@ class OutOfFoldTrainer:
 
     @cached_property
     def core(self) -> CoreBoosting | None:
-        """The same rows in the compiled core, which grows the same boosters; None for a loss of one's own."""
-        return None if self.loss.core is None else CoreBoosting(self)
+        """The same rows in the compiled core, which grows the same boosters; None if it does not know how.
+
+        It does not know a loss of one's own, nor trees with a value for each class.
+        """
+        unknown = self.loss.core is None or self.settings.multi_output
+        return None if unknown else CoreBoosting(self)
 
     def start(self, learn: NDArray[np.int64]) -> Floats:
         """Return the best constant scores for some rows, shape (n_outputs,)."""
@@ -158,6 +162,7 @@ class OutOfFoldTrainer:
             Weighting.of(rows.weights),
             np.repeat(start[:, np.newaxis], len(rows), axis=1),
             self.settings.learning_rate,
+            multi_output=self.settings.multi_output,
         )
 
     def grow(self, learn: NDArray[np.int64], columns: Columns) -> Grow:
@@ -260,14 +265,17 @@ class OutOfFoldTrainer:
         for _ in range(n_rounds if len(columns) else 0):
             if not boosting.round(grow, must_split=True):
                 break
-        # One tree per output and round.
-        return self.forest(boosting, len(boosting.trees) // len(boosting.scores))
+        return self.forest(boosting, len(boosting.trees) // boosting.trees_per_round)
 
     def forest(self, boosting: Boosting, n_rounds: int) -> Forest:
         """Return the first rounds of an ensemble, after the constants that it started from."""
-        start = self.start(self.final)
-        first = constants(start, self.bins.n_features, self.bins.category_widths)
-        return Forest.concat([first, *boosting.trees[: n_rounds * len(start)]])
+        first = constants(
+            self.start(self.final),
+            self.bins.n_features,
+            self.bins.category_widths,
+            multi_output=boosting.multi_output,
+        )
+        return Forest.concat([first, *boosting.trees[: n_rounds * boosting.trees_per_round]])
 
     def held_out_loss(self, scores: Floats) -> float:
         """Return the mean loss of the held-out rows, from scores of all rows, (n_outputs, n_rows)."""

@@ -19,23 +19,29 @@ _TOLERANCE: Final = 1e-9
 def node_bounds(
     forest: Forest, scores: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the least and the largest score at which a walk from each node can end, shape (n_nodes,) each.
+    """Return the least and the largest scores at which a walk from each node can end.
 
     Parameters
     ----------
     forest : Forest
         The trees.
-    scores : ndarray of float64, shape (n_nodes,)
-        The score of a walk that ends at each node.
+    scores : ndarray of float64, shape (n_nodes,) or (n_nodes, width)
+        The scores of a walk that ends at each node.
+
+    Returns
+    -------
+    low, high : ndarray of float64, shape of the scores
+        Score by score.
     """
     low, high = scores.copy(), scores.copy()
     starts = forest.tree_starts()
     # Children come after their parents, so in reverse order both children are done before their parent.
     for node in np.flatnonzero(forest.feature >= 0)[::-1].tolist():
-        ends = [starts[node] + forest.left[node], starts[node] + forest.right[node]]
-        stays = [scores[node]] if forest.missing[node] == MISSING_STAY else []
-        low[node] = min(*low[ends], *stays)
-        high[node] = max(*high[ends], *stays)
+        left, right = starts[node] + forest.left[node], starts[node] + forest.right[node]
+        least, most = np.minimum(low[left], low[right]), np.maximum(high[left], high[right])
+        stays = forest.missing[node] == MISSING_STAY
+        low[node] = np.minimum(least, scores[node]) if stays else least
+        high[node] = np.maximum(most, scores[node]) if stays else most
     return low, high
 
 
@@ -48,7 +54,7 @@ class ScoreBounds:
     Parameters
     ----------
     forest : Forest
-        The booster, one output per tree.
+        The booster.
     known : ndarray of bool, shape (n_features,)
         Features whose values are known.
 
@@ -66,8 +72,8 @@ class ScoreBounds:
         # Pruning at the first unknown test leaves a tree whose leaves hold the bound of the removed subtree.
         kept = known[np.maximum(forest.feature, 0)]
         self._predictors = [
-            Predictor(pruned(replace(forest, value=bound[:, np.newaxis]), kept))
-            for bound in node_bounds(forest, forest.value[:, 0])
+            Predictor(pruned(replace(forest, value=bound), kept))
+            for bound in node_bounds(forest, forest.value)
         ]
 
     def scores(self, values: NDArray[np.floating], n_threads: int = 1) -> tuple[Floats, Floats]:

@@ -142,11 +142,15 @@ class Grower:
     ) -> Grown:
         """Fit negative gradients by least squares; a node's value is G / (H + l2_regularization).
 
+        Gradients of several outputs give one tree with a value for each of them. The gain of a split is then
+        the sum of the gains of the outputs, with a diagonal hessian: half the increase of the sum over the
+        outputs of G^2 / (H + l2_regularization).
+
         Parameters
         ----------
-        gradients : ndarray of float64, shape (n_rows,)
+        gradients : ndarray of float64, shape (n_rows,) or (n_outputs, n_rows)
             Negative gradients of the loss, times the rows' weights.
-        hessians : ndarray of float64, shape (n_rows,), optional
+        hessians : ndarray of float64, shape of the gradients or (n_rows,), optional
             Second derivatives times weights for Newton steps, or weights for gradient steps; None means 1
             each.
         l2_regularization : float
@@ -162,14 +166,15 @@ class Grower:
             price of a split is then (1/N) * sum over the node's rows of price(feature | owned by row), and
             the budget is that of the ledgers.
         min_hessian : float
-            Least sum of hessians in a leaf; has no effect if they are 1 each.
+            Least sum of hessians in a leaf, over all outputs; has no effect if they are 1 each.
         send_others : bool
             Whether other rows than the training rows are sent down the tree, too, and pay for its tests.
         step : float, optional
             Factor of the values. With hessians of 1 they are then rounded to the grid on which gradients are
             summed, if its spacing is at most 2**-16 of most gradients. Under the model ledger, the leaf sums
             of this tree then give the root sums of the next one exactly, if the gradients decrease by its
-            values, as those of the squared loss do. None leaves the values unscaled.
+            values, as those of the squared loss do. None leaves the values unscaled. Values of several
+            outputs are not rounded.
         number : int, optional
             Number of trees before this one in its ensemble; see `Grower` on missing values. With None, such a
             value ends the descent at the node, with the node's value.
@@ -179,8 +184,16 @@ class Grower:
         Grown
         """
         check_deadline()
+        core = self._core
+        grow = core.gradient
+        if gradients.ndim == 2 and len(gradients) == 1:
+            gradients, hessians = gradients[0], None if hessians is None else hessians.reshape(-1)
+        elif gradients.ndim == 2:
+            grow = core.gradients
+            if hessians is not None:
+                hessians = np.ascontiguousarray(np.broadcast_to(hessians, gradients.shape))
         return self._grown(
-            *self._core.gradient(
+            *grow(
                 gradients,
                 hessians,
                 l2=l2_regularization,

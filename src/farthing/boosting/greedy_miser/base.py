@@ -12,7 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import BudgetKind, OnePassMixin, TrainingSet, ValidatedMixin, ladder
-from farthing.boosting.greedy_miser.model import GreedyMiserModel, with_tree_call
+from farthing.boosting.greedy_miser.model import GreedyMiserModel, trees_per_round, with_tree_call
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, MiserParameters
 from farthing.boosting.greedy_miser.staged import StagedMixin
 from farthing.boosting.greedy_miser.tree_budget import TreeBudget
@@ -62,11 +62,11 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
             rows, validation = hold_out(rows, self.validation_fraction, partial(draw_rows, subkey(key, 0)))
         loss = self._loss(rows)
         prior = loss.start(rows.target, rows.weights)
-        settings, budget = TreeSettings.of(self), self.hard_cap()
+        settings, budget = TreeSettings.of(self, len(prior)), self.hard_cap()
         bins = rows.bins(self.max_bins, settings.n_threads)
-        before = self._trees_before(prior, bins)
-        n_outputs = before.n_outputs
-        prior = before.value[:n_outputs, 0].copy()  # with a warm start, that of the last fit
+        before = self._trees_before(prior, bins, settings)
+        n_first = trees_per_round(before)
+        prior = before.value[:n_first].reshape(-1).copy()  # with a warm start, that of the last fit
         progress = self._progress(rows, before, budget)
         boosting = Boosting(
             loss,
@@ -75,7 +75,8 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
             np.ascontiguousarray(progress.outputs.T),
             self.learning_rate,
             newton=settings.newton,
-            n_before=before.n_trees - n_outputs,
+            n_before=before.n_trees - n_first,
+            multi_output=settings.multi_output,
         )
         tradeoff = self.tradeoff * self._tradeoff_unit(boosting, prior)
         ledger = self._ledger(bins, before, progress, boosting.weighting, tradeoff=tradeoff, budget=budget)
@@ -83,8 +84,8 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         grow = self._grow(settings, grower, ledger, boosting, key)
         stopping = None if validation is None else self._early_stopping(validation, before, ledger)
         crowded = self._run_rounds(boosting, grow, ledger, stopping)
-        kept = boosting.trees if stopping is None else boosting.trees[: stopping.best * n_outputs]
-        forest = Forest.concat([before, *_without_last_constants(kept, n_outputs)])
+        kept = boosting.trees if stopping is None else boosting.trees[: stopping.best * n_first]
+        forest = Forest.concat([before, *_without_last_constants(kept, n_first)])
         evaluation_cost = float(self.tree_cost * n_splitting_trees(forest))
         if budget is not None:
             self._warn_of_tree_costs(rows, budget, forest, evaluation_cost, crowded=crowded)
@@ -96,16 +97,18 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
             validation_losses=np.array([] if stopping is None else stopping.losses, dtype=np.float64),
         )
 
-    def _trees_before(self, prior: Floats, bins: Bins) -> Forest:
+    def _trees_before(self, prior: Floats, bins: Bins, settings: TreeSettings) -> Forest:
         """Return the trees to continue from: those of the last fit, or constants."""
         if not (self.warm_start and hasattr(self, "fitted_")):
-            return constants(prior, bins.n_features, bins.category_widths)
+            return constants(prior, bins.n_features, bins.category_widths, multi_output=settings.multi_output)
         last, n_outputs = self.fitted_.forest, len(prior)
         if not np.array_equal(last.category_widths, bins.category_widths):
             raise ValueError("warm_start needs the columns and categories of the last fit; set it to False")
         if last.n_outputs != n_outputs:
             raise ValueError("warm_start needs the classes of the last fit; set it to False")
-        if (rounds := last.n_trees // n_outputs - 1) > self.n_estimators:
+        if (last.width > 1) != settings.multi_output:
+            raise ValueError("warm_start needs the multi_strategy of the last fit; set it to False")
+        if (rounds := last.n_trees // trees_per_round(last) - 1) > self.n_estimators:
             raise ValueError(
                 f"n_estimators must be at least the {rounds} of the last fit; got {self.n_estimators}"
             )
@@ -113,7 +116,7 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
 
     def _progress(self, rows: TrainingSet, before: Forest, budget: float | None) -> Progress:
         """Return the state of the training rows after the existing trees."""
-        _, cap = self._row_limits(budget, before.n_outputs)
+        _, cap = self._row_limits(budget, trees_per_round(before))
         # With charge="model" the budget is kept when the model buys, so no row needs a cap of its own.
         caps = None if self.charge == "model" or cap is None else np.full(len(rows), cap)
         progress = Progress(
@@ -122,9 +125,9 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         Predictor(before).advance(progress, 0, before.n_trees)
         return progress
 
-    def _row_limits(self, budget: float | None, n_outputs: int) -> tuple[int, float | None]:
+    def _row_limits(self, budget: float | None, at_once: int) -> tuple[int, float | None]:
         """Return how many trees fit into the budget, and how much they leave for the features of each row."""
-        most = trees_within(budget, self.tree_cost, self.n_estimators * n_outputs, n_outputs)
+        most = trees_within(budget, self.tree_cost, self.n_estimators * at_once, at_once)
         # `trees_within` allows for rounding, so the rest may be slightly negative.
         return most, None if budget is None else max(0.0, budget - self.tree_cost * most)
 
@@ -141,7 +144,7 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         costs = progress.sheet
         if self.charge == "model":
             return ModelLedger(costs, before, budget, self.tree_cost)
-        most_trees, cap = self._row_limits(budget, before.n_outputs)
+        most_trees, cap = self._row_limits(budget, trees_per_round(before))
         ledgers = None
         # Otherwise no split depends on who owns what, and the booster is the cost-blind one (free is free).
         if cap is not None or tradeoff > 0:
@@ -200,18 +203,18 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         bool
             Whether the budget had no room for more trees.
         """
-        n_outputs = len(boosting.scores)
+        at_once = boosting.trees_per_round
         # Without chance, a round without a split would be repeated for ever. Another draw may split again.
         must_split = self.subsample == 1
-        for _ in range(boosting.n_before // n_outputs, self.n_estimators):
+        for _ in range(boosting.n_before // at_once, self.n_estimators):
             # All trees of a round or none: a round that lacks the trees of some classes would favour the
             # others.
-            if not ledger.reserve_trees(n_outputs):
+            if not ledger.reserve_trees(at_once):
                 return True
             trees = boosting.round(grow, must_split=must_split)
             if not trees:
                 return False
-            ledger.release_trees(n_outputs - sum(map(n_splitting_trees, trees)))
+            ledger.release_trees(at_once - sum(map(n_splitting_trees, trees)))
             if stopping is not None:
                 stopping.add(Forest.concat(trees))
                 if self.n_iter_no_change is not None and stopping.rounds_since_best >= self.n_iter_no_change:
@@ -222,14 +225,14 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         self, rows: TrainingSet, budget: float, forest: Forest, evaluation_cost: float, *, crowded: bool
     ) -> None:
         """Warn if the trees leave nothing of the budget for features, or the budget ended boosting."""
-        n_outputs = forest.n_outputs
-        tree_budget = TreeBudget(budget, self.tree_cost, n_outputs, self.n_estimators, rows.costs)
+        at_once = trees_per_round(forest)
+        tree_budget = TreeBudget(budget, self.tree_cost, at_once, self.n_estimators, rows.costs)
         # With charge="row" the trees of all rounds come before any feature, with "model" those of one round.
-        n_reserved = n_outputs
+        n_reserved = at_once
         if self.charge == "row":
-            n_reserved = max(n_outputs, self._row_limits(budget, n_outputs)[0])
+            n_reserved = max(at_once, self._row_limits(budget, at_once)[0])
         if not tree_budget.warn_of_starved_features(n_reserved) and crowded:
-            tree_budget.warn_of_missing_rounds(forest.n_trees // n_outputs - 1, evaluation_cost)
+            tree_budget.warn_of_missing_rounds(forest.n_trees // at_once - 1, evaluation_cost)
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield the models of fewer rounds, see `BudgetedEstimator.variants`; the model itself comes last."""
@@ -246,10 +249,10 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
         yield {}, self
 
 
-def _without_last_constants(trees: list[Forest], n_outputs: int) -> list[Forest]:
-    """Return rounds up to the last in which a tree has a split."""
+def _without_last_constants(trees: list[Forest], at_once: int) -> list[Forest]:
+    """Return rounds, of so many trees each, up to the last in which a tree has a split."""
     splits = [place for place, tree in enumerate(trees) if n_splitting_trees(tree)]
-    return trees[: (splits[-1] // n_outputs + 1) * n_outputs] if splits else []
+    return trees[: (splits[-1] // at_once + 1) * at_once] if splits else []
 
 
 def _key(random_state: Any) -> int:

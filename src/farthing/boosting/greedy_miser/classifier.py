@@ -15,6 +15,7 @@ from farthing.boosting.greedy_miser.model import GreedyMiserClassifierModel
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, SHARED, Charge, Leaf
 from farthing.costs import CostsLike
 from farthing.learning.losses import Loss, classification_loss
+from farthing.learning.multi_strategy import MULTI_STRATEGY, MULTI_STRATEGY_TEXT, MultiStrategy
 
 
 @register(
@@ -23,19 +24,28 @@ from farthing.learning.losses import Loss, classification_loss
     trials=[
         {"n_estimators": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "leaf": "gradient"},
         {"n_estimators": 8, "tradeoff": 0.1, "charge": "row", "budget": 3.0, "tree_cost": 0.02},
+        {"n_estimators": 4, "tradeoff": 0.01, "tree_cost": 0.02, "multi_strategy": "multi_output_tree"},
+        {
+            "n_estimators": 4,
+            "tradeoff": 0.1,
+            "charge": "row",
+            "budget": 3.0,
+            "multi_strategy": "multi_output_tree",
+        },
     ],
 )
-@documented(SHARED)
+@documented({**SHARED, "multi_strategy": MULTI_STRATEGY_TEXT})
 class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
     """Boosted trees on log loss that weigh the gain of a feature against its cost.
 
     Two classes share one tree per round. More classes have one tree each per round, as in the paper's
-    experiment on scenes; what one of them buys, all of them own.
+    experiment on scenes, or one tree for all of them; what one tree buys, all classes own.
 
     Parameters
     ----------
     class_weight : dict, "balanced" or None
         Weights of the classes, times ``sample_weight``; "balanced" gives all classes the same total weight.
+    {multi_strategy}
     {parameters}
 
     Attributes
@@ -63,6 +73,7 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "class_weight": CLASS_WEIGHT,
+        "multi_strategy": MULTI_STRATEGY,
     }
 
     def __init__(
@@ -82,6 +93,7 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
         leaf: Leaf = "newton",
         subsample: float = 1.0,
         class_weight: Any = None,
+        multi_strategy: MultiStrategy = "auto",
         validation_fraction: float | None = None,
         n_iter_no_change: int | None = None,
         warm_start: bool = False,
@@ -113,6 +125,7 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
             n_jobs=n_jobs,
         )
         self.class_weight = class_weight
+        self.multi_strategy = multi_strategy
 
     def decision_function(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
         """Return the scores behind the probabilities; parameters as in `predict`.

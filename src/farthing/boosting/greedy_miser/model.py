@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from farthing.base import ClassifierModel, RegressorModel, TreeModel
 from farthing.costs import CostSheet
 from farthing.learning.losses import scores_to_probabilities
-from farthing.trees import Progress
+from farthing.trees import Forest, Progress
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class GreedyMiserModel(TreeModel):
-    """Boosted trees: one tree of a single node for each output, then one tree per output and round.
+    """Boosted trees: those of a single node, then round by round, one for each output or one for all.
 
     Parameters
     ----------
@@ -33,20 +33,23 @@ class GreedyMiserModel(TreeModel):
     @property
     def n_rounds(self) -> int:
         """Rounds of boosting."""
-        return int(self.forest.n_trees // len(self.prior) - 1)
+        return int(self.forest.n_trees // trees_per_round(self.forest) - 1)
+
+    def n_trees_after(self, n_rounds: int) -> int:
+        """Return the number of trees of the first rounds, with those of a single node before them."""
+        return (n_rounds + 1) * trees_per_round(self.forest)
 
     def tested(self, n_rounds: int | None = None) -> NDArray[np.bool_]:
         """Return which features the first rounds test, shape (n_features,); None means all rounds."""
         last = self.n_rounds if n_rounds is None else n_rounds
-        # The first trees, one per output, are the constants before the first round.
-        columns = self.forest.feature[: self.forest.offsets[(last + 1) * len(self.prior)]]
+        columns = self.forest.feature[: self.forest.offsets[self.n_trees_after(last)]]
         found: NDArray[np.bool_] = np.zeros(self.forest.n_features, dtype=np.bool_)
         found[columns[columns >= 0]] = True
         return found
 
     def first_rounds(self, n_rounds: int) -> Self:
         """Return the model of the first rounds only."""
-        forest = self.forest.trees(0, (n_rounds + 1) * len(self.prior))
+        forest = self.forest.trees(0, self.n_trees_after(n_rounds))
         cost = float(self.cumulative_evaluation_cost[forest.n_trees])
         # What is left for features stays the same, as the trees learned with it.
         saved = self.evaluation_cost - cost
@@ -56,8 +59,8 @@ class GreedyMiserModel(TreeModel):
 
     def costs_after(self, n_rounds: int) -> CostSheet:
         """Return the cost sheet of the first rounds, with the evaluation of their trees as a call."""
-        n_trees = (n_rounds + 1) * len(self.prior)
-        return with_tree_call(self.costs, float(self.cumulative_evaluation_cost[n_trees]))
+        cost = float(self.cumulative_evaluation_cost[self.n_trees_after(n_rounds)])
+        return with_tree_call(self.costs, cost)
 
     def spends_after(self, n_rounds: int, acquired: NDArray[np.bool_]) -> NDArray[np.float64]:
         """Return what rows have paid after some rounds, from what they acquired, shape (n_rows,)."""
@@ -82,8 +85,7 @@ class GreedyMiserModel(TreeModel):
 
     def splits_in(self, number: int) -> bool:
         """Return whether a tree of the round of this number, from 1, has a split."""
-        n_outputs = len(self.prior)
-        sizes = np.diff(self.forest.offsets)[number * n_outputs : (number + 1) * n_outputs]
+        sizes = np.diff(self.forest.offsets)[self.n_trees_after(number - 1) : self.n_trees_after(number)]
         return bool((sizes > 1).any())
 
     @cached_property
@@ -98,18 +100,30 @@ class GreedyMiserModel(TreeModel):
     def model_cost(self, n_rounds: int | None = None) -> float:
         """Return the cost of the first rounds by equation 3: of their trees and of all features they test."""
         last = self.n_rounds if n_rounds is None else n_rounds
-        trees = self.cumulative_evaluation_cost[(last + 1) * len(self.prior)]
+        trees = self.cumulative_evaluation_cost[self.n_trees_after(last)]
         return float(trees + self.costs.without_calls().total(self.tested(last)))
 
     def check(self) -> None:
         """Raise ValueError if the fields are inconsistent."""
         super().check()
-        if self.forest.width != 1 or self.forest.n_trees % len(self.prior):
-            raise ValueError("the trees are not rounds of one tree for each output")
+        forest = self.forest
+        if forest.width not in (1, len(self.prior)) or forest.n_trees % trees_per_round(forest):
+            raise ValueError("the trees are not rounds of one tree for each output, or for all")
         if not (0 <= self.evaluation_cost < np.inf):
             raise ValueError(f"evaluation_cost must be zero or more; got {self.evaluation_cost!r}")
         if sum(self.costs.call_prices().values()) != self.evaluation_cost:
             raise ValueError("the cost sheet must have the evaluation of the trees as a call")
+
+
+def trees_per_round(forest: Forest) -> int:
+    """Return the number of trees that it takes to add to every output once.
+
+    Examples
+    --------
+    >>> trees_per_round(Forest.constant([0.0, 1.0], n_features=1))
+    1
+    """
+    return forest.n_outputs // forest.width
 
 
 def with_tree_call(costs: CostSheet, evaluation_cost: float) -> CostSheet:

@@ -72,8 +72,8 @@ PARAMETERS = """tradeoff : float
         prediction, even if fewer rounds are kept. So choose ``n_estimators`` with the budget in mind: a
         `BudgetWarning` says if the trees leave nothing for features, or the budget ends boosting early.
     n_estimators : int
-        Number of boosting rounds: one tree each, or one tree per class if there are more than two. Boosting
-        ends earlier if no split is worth its price.
+        Number of boosting rounds: one tree each, or one tree per class if there are more than two and
+        ``multi_strategy`` says so. Boosting ends earlier if no split is worth its price.
     learning_rate : float
         Factor applied to the values of each tree.
     max_depth, max_leaf_nodes : int, optional
@@ -106,7 +106,7 @@ PARAMETERS = """tradeoff : float
         Threads, as in joblib; any number gives the same trees."""
 
 ATTRIBUTES = """forest_ : Forest
-        The prediction before the first tree, as trees of one node, then the trees in the order of growth.
+        The prediction before the first round, as trees of one node, then the trees in the order of growth.
     n_rounds_ : int
         Number of boosting rounds in the model.
     evaluation_cost_ : float

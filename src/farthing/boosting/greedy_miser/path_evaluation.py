@@ -115,13 +115,11 @@ class RoundEvaluation:
         self, model: GreedyMiserModel, rows: EvaluationRows, rounds: list[int]
     ) -> list[tuple[float, float, float]]:
         """Return mean spend, largest spend and score after each of the rounds."""
-        n_outputs = len(model.prior)
         caps = None if model.budget is None else np.full(len(rows.values), model.budget)
         progress = model.start(rows.values, caps)
         spends, followed, tree = _RowSpends(model, progress), [], 0
         for n_rounds in rounds:
-            # One more: the constants come before the first round.
-            end = (n_rounds + 1) * n_outputs
+            end = model.n_trees_after(n_rounds)
             model.predictor.advance(progress, tree, end)
             tree = end
             spent = spends.after(n_rounds)

@@ -47,16 +47,16 @@ class StagedMixin(BudgetedEstimator):
         model, threads = self.fitted_, self.n_threads()
         encoded = encode(model.schema, X, type(self).__name__, needed=model.may_buy())
         caps = check_caps(model.budget if budget is None else budget, len(encoded.values))
-        n_outputs = len(model.prior)
         progress = model.start(encoded.values, caps, threads)
         # The constants before the first round.
-        model.predictor.advance(progress, 0, n_outputs)
-        for tree in range(n_outputs, model.forest.n_trees, n_outputs):
-            model.predictor.advance(progress, tree, tree + n_outputs)
+        model.predictor.advance(progress, 0, model.n_trees_after(0))
+        for number in range(1, model.n_rounds + 1):
+            begin, end = model.n_trees_after(number - 1), model.n_trees_after(number)
+            model.predictor.advance(progress, begin, end)
             acquired = model.acquired_by(progress)
             # Only entries that were acquired are validated (blindness); one warning, at the end, is enough.
             encoded.check_invalid(acquired[:, : model.costs.n_columns])
-            if tree + n_outputs >= model.forest.n_trees:
+            if number == model.n_rounds:
                 encoded.warn_unseen(acquired[:, : model.costs.n_columns])
             # The next round changes the outputs in place.
             yield progress.outputs.copy(), acquired

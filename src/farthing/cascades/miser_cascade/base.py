@@ -117,12 +117,13 @@ class MiserCascadeBase(OnePassMixin, AnyBudgetMixin, ValidatedMixin, Generic[Rea
         # and ``final`` keeps them out of the boosters of the model.
         n_learned = len(rows)
         rows = joined(rows, validation)
+        loss = self._loss(rows)
         trainer = self.trainer_type(
             rows,
-            self._loss(rows),
+            loss,
             folds=held_out_folds(rows, n_learned, self.n_folds, self.random_state),
             final=np.arange(n_learned),
-            settings=TreeSettings.of(self),
+            settings=TreeSettings.of(self, len(loss.start(rows.target, rows.weights))),
             max_bins=self.max_bins,
             n_iter_no_change=self.n_iter_no_change,
         )

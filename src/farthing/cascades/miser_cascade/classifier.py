@@ -18,6 +18,7 @@ from farthing.cascades.miser_cascade.readout import ClassReadout
 from farthing.costs import CostsLike
 from farthing.learning.calibration import temperature_of
 from farthing.learning.losses import Loss, classification_loss, scores_to_probabilities
+from farthing.learning.multi_strategy import MULTI_STRATEGY, MULTI_STRATEGY_TEXT, MultiStrategy
 from farthing.learning.out_of_fold import OutOfFoldBooster, OutOfFoldTrainer
 from farthing.typing import Floats
 
@@ -39,10 +40,11 @@ Exit: TypeAlias = Literal["confidence", "learned"]
             "budget": 2.5,
             "budget_kind": "hard",
             "curtail": True,
+            "multi_strategy": "multi_output_tree",
         },
     ],
 )
-@documented(TEXTS)
+@documented({**TEXTS, "multi_strategy": MULTI_STRATEGY_TEXT})
 class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier):
     """Stages that own more and more features, boosted trees at each, and exits set jointly for the budget.
 
@@ -72,6 +74,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         ``error_costs``.
     class_weight : dict, "balanced" or None
         Weights of the classes, times ``sample_weight``, in learning and in setting exits.
+    {multi_strategy}
     error_costs : array, shape (n_classes, n_classes), optional
         What errors cost; row: the true class, column: the predicted class. Labels are then those with the
         least expected cost, and exits minimise this cost rather than the number of errors. Without a budget,
@@ -110,6 +113,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         "trust": [SHARE],
         "curtail": [BOOLEAN],
         "class_weight": CLASS_WEIGHT,
+        "multi_strategy": MULTI_STRATEGY,
     }
 
     fitted_: MiserCascadeClassifierModel
@@ -133,6 +137,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         trust: float = 0.5,
         curtail: bool = False,
         class_weight: Any = None,
+        multi_strategy: MultiStrategy = "auto",
         error_costs: Any = None,
         n_folds: int | None = None,
         random_state: Any = None,
@@ -159,6 +164,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         self.trust = trust
         self.curtail = curtail
         self.class_weight = class_weight
+        self.multi_strategy = multi_strategy
         self.error_costs = error_costs
 
     def decision_function(self, X: Any, *, budget: Any = None, seeds: Any = None) -> Floats:

@@ -1,0 +1,142 @@
+// vector_target: several gradients per row as a target (see target.hpp), for trees with a vector of values at each
+// node: one tree a round for all classes.
+//
+// With G_k and H_k the sums of the negative gradients and the hessians of output k, a split gains half the increase of
+//
+//     sum over outputs k of G_k^2 / (H_k + l2),
+//
+// the second-order decrease of a loss whose hessian is taken to be diagonal, as in GBDT-MO (Zhang and Jung 2021). With
+// one output it is the gain of gradient_target.hpp. The values of nodes, G_k / (H_k + l2), are left to
+// node_vectors.hpp.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "common/fixed_point.hpp"
+#include "common/threads.hpp"
+#include "common/views.hpp"
+#include "grow/target.hpp"
+#include "grow/vector_score.hpp"
+
+namespace farthing {
+
+struct VectorRow {
+    index_t row;
+};
+
+// The sums of a node are those of all blocks, as integers (see vector_score.hpp), then the number of rows.
+class VectorTarget {
+public:
+    using Row = VectorRow;
+    static constexpr bool kCentersCuts = false;  // boosted trees are small, so their nodes have few empty bins
+    static constexpr bool kUpdatesRoot = false;
+
+    // IN  gradients (n_outputs, n); hessians (n_outputs, n), or empty for 1 each; min_hessian: a split that leaves a
+    // child a smaller sum of hessians over all outputs gains nothing.
+    VectorTarget(Span<const double> gradients, Span<const double> hessians, index_t n_outputs, double l2,
+                 double min_hessian = 0, int n_threads = 1)
+        : n_outputs_(n_outputs), n_(gradients.size / n_outputs),
+          n_blocks_((n_outputs + kBlockOutputs - 1) / kBlockOutputs),
+          g_(grid_of(gradients, 1, kRowBits, n_threads)), h_(grid_of(hessians, 1, kRowBits, n_threads)),
+          score_(g_.unit * g_.unit / h_.unit, l2 / h_.unit), l2_(l2), min_hessian_(min_hessian) {
+        blocks_.resize(static_cast<std::size_t>(n_blocks_ * n_));
+        parallel_ranges(n_, threads_for(n_threads, n_ * n_outputs / 16384), [&](index_t begin, index_t end) {
+            constexpr index_t kRows = 64;  // which stay in the cache while the outputs come one by one
+            for (index_t first = begin; first < end; first += kRows) {
+                const index_t last = std::min(end, first + kRows);
+                for (index_t k = 0; k < n_outputs_; ++k) fill_output(gradients, hessians, k, first, last);
+            }
+        });
+    }
+
+    index_t width() const { return n_blocks_ * kBlockSums + 1; }
+    index_t n_values() const { return n_outputs_; }
+    index_t n_outputs() const { return n_outputs_; }
+    index_t n_blocks() const { return n_blocks_; }
+    const RowBlock* blocks(index_t row) const { return blocks_.data() + row * n_blocks_; }  // (n_blocks,)
+    const VectorScore& score() const { return score_; }
+    double min_hessian() const { return min_hessian_; }
+
+    Row row(index_t i) const { return {i}; }
+    void add(std::int64_t* sums, const Row& row) const {
+        const RowBlock* blocks = this->blocks(row.row);
+        for (index_t b = 0; b < n_blocks_; ++b) {
+            for (index_t s = 0; s < kBlockSums; ++s) {
+                sums[b * kBlockSums + s] += static_cast<std::int64_t>(blocks[b].steps[s]);
+            }
+        }
+        sums[n_blocks_ * kBlockSums] += 1;
+    }
+
+    index_t n_rows(const std::int64_t* sums) const { return sums[n_blocks_ * kBlockSums]; }
+    double cover(const std::int64_t* sums) const { return hessian(sums); }
+    // Rows, not hessians: see gradient_target.hpp.
+    double population(const std::int64_t* sums) const { return static_cast<double>(n_rows(sums)); }
+    void values(const std::int64_t*, double*) const {}  // see node_vectors.hpp
+
+    bool pure(const std::int64_t*) const { return false; }
+    double node_score(const std::int64_t* sums) const {
+        double score = 0;
+        for (index_t b = 0; b < n_blocks_; ++b) score += score_.of(block_of(sums, b));
+        return score * score_.unit();
+    }
+    // What a split gains whose two sides have a score together.
+    double gain(double parts, double node_score) const {
+        const double increase = parts - node_score;
+        return increase > kMinRelativeGain * parts ? increase / 2 : 0.0;
+    }
+
+    // One block of the sums of a node.
+    BlockSums block_of(const std::int64_t* sums, index_t b) const {
+        const std::int64_t* first = sums + b * kBlockSums;
+        const auto pair = [first](index_t s) {
+            return SimdPair{static_cast<double>(first[s]), static_cast<double>(first[s + 1])};
+        };
+        return {pair(0), pair(2), pair(4), pair(6)};
+    }
+    // The sum of the hessians of all outputs.
+    double hessian(const std::int64_t* sums) const {
+        double sum = 0;
+        for (index_t k = 0; k < n_outputs_; ++k) sum += h_.to_double(sums[h_place(k)]);
+        return sum;
+    }
+    // Of one output alone, to order categories by.
+    double mean(const std::int64_t* sums, index_t output) const {
+        const double h = h_.to_double(sums[h_place(output)]) + l2_;
+        return h > 0 ? g_.to_double(sums[g_place(output)]) / h : 0.0;
+    }
+    double score_of(const std::int64_t* sums, index_t output) const {
+        return g_.to_double(sums[g_place(output)]) * mean(sums, output);
+    }
+
+private:
+    index_t n_outputs_;
+    index_t n_;
+    index_t n_blocks_;
+    Grid g_;
+    Grid h_;
+    VectorScore score_;
+    double l2_;
+    double min_hessian_;
+    std::vector<RowBlock> blocks_;  // (n, n_blocks)
+
+    static index_t g_place(index_t k) { return k / kBlockOutputs * kBlockSums + k % kBlockOutputs; }
+    static index_t h_place(index_t k) { return g_place(k) + kBlockOutputs; }
+
+    void fill_output(Span<const double> gradients, Span<const double> hessians, index_t k, index_t begin, index_t end) {
+        const index_t place = k % kBlockOutputs;
+        RowBlock* block = blocks_.data() + begin * n_blocks_ + k / kBlockOutputs;
+        for (index_t i = begin; i < end; ++i, block += n_blocks_) {
+            const auto g = static_cast<float>(g_.steps(gradients[k * n_ + i]));
+            const auto h = hessians.size ? static_cast<float>(h_.steps(hessians[k * n_ + i])) : 1.0f;
+            block->steps[place] = g;
+            // A gradient without a hessian would have an infinite score; one grid step makes it finite.
+            block->steps[kBlockOutputs + place] = g != 0 ? std::max(h, 1.0f) : h;
+        }
+    }
+};
+
+}  // namespace farthing

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import ContractClassifier, TrainingSet, documented, register
-from farthing.base.parameters import CLASS_WEIGHT
+from farthing.base import PricedErrorsMixin, TrainingSet, documented, register
+from farthing.base.parameters import ANY_OR_NONE, CLASS_WEIGHT
+from farthing.base.priced_errors import ERROR_COSTS
 from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
 from farthing.boosting.greedy_miser.model import GreedyMiserClassifierModel
@@ -25,8 +26,8 @@ from farthing.learning.losses import Loss, classification_loss
         {"n_estimators": 8, "tradeoff": 0.1, "charge": "row", "budget": 3.0, "tree_cost": 0.02},
     ],
 )
-@documented(SHARED)
-class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
+@documented({**SHARED, "error_costs": ERROR_COSTS})
+class GreedyMiserClassifier(PricedErrorsMixin, GreedyMiser):
     """Boosted trees on log loss that weigh the gain of a feature against its cost.
 
     Two classes share one tree per round. More classes have one tree each per round, as in the paper's
@@ -36,6 +37,10 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
     ----------
     class_weight : dict, "balanced" or None
         Weights of the classes, times ``sample_weight``; "balanced" gives all classes the same total weight.
+    {error_costs} The loss of a row then counts by the mean price of the errors of its class,
+        undone in the probabilities by a constant; a ``tradeoff`` that is not relative is in one currency: at
+        1, a unit of price is worth a unit of error price, with the log loss for the error. Not with
+        ``warm_start``.
     {parameters}
 
     Attributes
@@ -63,6 +68,7 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "class_weight": CLASS_WEIGHT,
+        "error_costs": ANY_OR_NONE,
     }
 
     def __init__(
@@ -82,6 +88,7 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
         leaf: Leaf = "newton",
         subsample: float = 1.0,
         class_weight: Any = None,
+        error_costs: Any = None,
         validation_fraction: float | None = None,
         n_iter_no_change: int | None = None,
         warm_start: bool = False,
@@ -113,6 +120,7 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
             n_jobs=n_jobs,
         )
         self.class_weight = class_weight
+        self.error_costs = error_costs
 
     def decision_function(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
         """Return the scores behind the probabilities; parameters as in `predict`.
@@ -124,6 +132,18 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
         """
         outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds)
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+    def _learn(
+        self, rows: TrainingSet, *, validation: TrainingSet | None = None
+    ) -> GreedyMiserClassifierModel:
+        if rows.errors is None:
+            return cast(GreedyMiserClassifierModel, super()._learn(rows, validation=validation))
+        if self.warm_start:
+            raise ValueError("warm_start=True cannot be combined with error_costs; leave out one of them")
+        factors = rows.errors.class_factors()
+        given = None if validation is None else validation.reweighed(factors)
+        model = super()._learn(rows.reweighed(factors), validation=given)
+        return cast(GreedyMiserClassifierModel, model).without_class_factors(factors)
 
     def _loss(self, rows: TrainingSet) -> Loss:
         return classification_loss(rows.n_classes)

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import ClassifierModel, RegressorModel, TreeModel
+from farthing.base import PricedErrorsModel, RegressorModel, TreeModel
 from farthing.costs import CostSheet
 from farthing.learning.losses import scores_to_probabilities
 from farthing.trees import Progress
@@ -124,12 +124,29 @@ def with_tree_call(costs: CostSheet, evaluation_cost: float) -> CostSheet:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GreedyMiserClassifierModel(GreedyMiserModel, ClassifierModel):
+class GreedyMiserClassifierModel(GreedyMiserModel, PricedErrorsModel):
     """Raw outputs are one log-odds for two classes, else one score per class."""
 
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities, shape (n_rows, n_classes)."""
         return scores_to_probabilities(outputs, len(self.classes))
+
+    def without_class_factors(self, factors: NDArray[np.float64]) -> Self:
+        """Return the model for classes as frequent as they are, from one of rows weighted by class.
+
+        A class whose rows weigh f times as much has f times the odds (Elkan 2001, theorem 2), so its score
+        is higher by log f: a constant, which the trees before the first round hold.
+
+        Parameters
+        ----------
+        factors : ndarray of float64, shape (n_classes,)
+            The factor of the weights of each class.
+        """
+        logs = np.log(factors)
+        shift = logs[1:] - logs[:1] if len(self.prior) == 1 else logs
+        value = self.forest.value.copy()
+        value[: len(shift), 0] -= shift
+        return replace(self, prior=self.prior - shift, forest=replace(self.forest, value=value))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from farthing.base import BudgetKind, ContractClassifier, TrainingSet, documented, register
-from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, SHARE, one_of
+from farthing.base import BudgetKind, PricedErrorsMixin, TrainingSet, documented, register
+from farthing.base.parameters import ANY_OR_NONE, BOOLEAN, CLASS_WEIGHT, SHARE, one_of
+from farthing.base.priced_errors import ERROR_COSTS
 from farthing.cascades.miser_cascade.base import MiserCascadeBase
-from farthing.cascades.miser_cascade.classifier_model import MiserCascadeClassifierModel, check_error_costs
+from farthing.cascades.miser_cascade.classifier_model import MiserCascadeClassifierModel
 from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
 from farthing.cascades.miser_cascade.model import MiserCascadeModel
 from farthing.cascades.miser_cascade.parameters import CONSTRAINTS, TEXTS
@@ -42,8 +42,8 @@ Exit: TypeAlias = Literal["confidence", "learned"]
         },
     ],
 )
-@documented(TEXTS)
-class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier):
+@documented({**TEXTS, "error_costs": ERROR_COSTS})
+class MiserCascadeClassifier(PricedErrorsMixin, MiserCascadeBase[ClassReadout]):
     """Stages that own more and more features, boosted trees at each, and exits set jointly for the budget.
 
     A Greedy Miser of falling trade-off chooses which features to buy, and in which order; forward selection
@@ -72,11 +72,9 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         ``error_costs``.
     class_weight : dict, "balanced" or None
         Weights of the classes, times ``sample_weight``, in learning and in setting exits.
-    error_costs : array, shape (n_classes, n_classes), optional
-        What errors cost; row: the true class, column: the predicted class. Labels are then those with the
-        least expected cost, and exits minimise this cost rather than the number of errors. Without a budget,
-        error costs are in the unit of the prices, and the cascade with the least total cost, errors and
-        features, is chosen. None means 1 per error, with no limit on what may be spent to avoid one.
+    {error_costs} Exits minimise them, those of each held-out row, in place of the number
+        of errors; without a budget the cascade with the least total cost, errors and features, is chosen.
+        Boosters and their calibration are as without them.
 
     Attributes
     ----------
@@ -110,6 +108,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         "trust": [SHARE],
         "curtail": [BOOLEAN],
         "class_weight": CLASS_WEIGHT,
+        "error_costs": ANY_OR_NONE,
     }
 
     fitted_: MiserCascadeClassifierModel
@@ -176,19 +175,11 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> MiserCascadeModel:
         for name, clashes in (
             ("exit='learned'", self.exit == "learned"),
-            ("error_costs", self.error_costs is not None),
+            ("error_costs", rows.errors is not None),
         ):
             if self.curtail and clashes:
                 raise ValueError(f"curtail=True cannot be combined with {name}; leave out one of them")
-        self._error_costs(rows.n_classes)  # raises before the boosters are grown, not after
         return super()._learn(rows, validation=validation)
-
-    def _error_costs(self, n_classes: int) -> Floats | None:
-        if self.error_costs is None:
-            return None
-        costs = np.array(self.error_costs, dtype=np.float64)
-        check_error_costs(costs, n_classes)
-        return costs
 
     def _loss(self, rows: TrainingSet) -> Loss:
         return classification_loss(rows.n_classes)
@@ -198,7 +189,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         return ClassReadout(
             n_classes,
             self.temperatures(trainer, boosters),
-            self._error_costs(n_classes),
+            None if trainer.rows.errors is None else trainer.rows.errors.table,
             gated=self.exit == "learned",
         )
 
@@ -216,16 +207,19 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
                 )
         return temperatures
 
-    def _judge(self, readout: ClassReadout, target: NDArray[Any], outputs: Floats) -> Floats:
+    def _judge(self, readout: ClassReadout, rows: TrainingSet, outputs: Floats) -> Floats:
         # The errors made are unbiased but 0 or 1; the expected ones are smooth but trust the calibration.
-        made = readout.errors(target, readout.scores(outputs))
+        scores = readout.scores(outputs)
+        made = readout.errors(rows.target, scores)
+        if rows.errors is not None:
+            labels = readout.labels(readout.probabilities(scores))
+            made = rows.errors.rows[np.arange(len(labels)), labels]
         return np.asarray(self.trust * readout.expected_errors(outputs) + (1 - self.trust) * made)
 
     def _make_model(self, readout: ClassReadout, fields: dict[str, Any]) -> MiserCascadeClassifierModel:
         return MiserCascadeClassifierModel(
             **fields,
             temperatures=readout.temperatures,
-            error_costs=readout.error_costs,
             exit=str(self.exit),
             curtail=bool(self.curtail),
         )

@@ -26,9 +26,9 @@ class ErrorCosts:
 
     Parameters
     ----------
-    costs : array, shape (n_classes, n_classes)
+    costs : float or array, shape (n_classes, n_classes)
         Row: the true class; column: the predicted class. Zero or more, and finite. The diagonal is usually
-        zero; other values are the price of acting on a right label.
+        zero; other values are the price of acting on a right label. A number is the price of every error.
     labels : sequence, optional
         The classes of the rows and columns; None means the sorted labels of the data.
 
@@ -42,7 +42,9 @@ class ErrorCosts:
     def __init__(self, costs: Any, labels: Sequence[Any] | NDArray[Any] | None = None) -> None:
         self.costs = np.array(costs, dtype=np.float64)
         self.labels = None if labels is None else np.asarray(labels)
-        if self.costs.ndim != 2 or self.costs.shape[0] != self.costs.shape[1]:
+        if self.costs.ndim == 0 and self.labels is not None:
+            self.costs = _per_error(float(self.costs), len(self.labels))
+        if self.costs.ndim and (self.costs.ndim != 2 or self.costs.shape[0] != self.costs.shape[1]):
             raise ValueError(f"costs must be a square table, true by predicted; got shape {self.costs.shape}")
         if not (np.isfinite(self.costs) & (self.costs >= 0)).all():
             raise ValueError(f"costs must be finite, and zero or more; got {self.costs.tolist()}")
@@ -51,14 +53,15 @@ class ErrorCosts:
 
     @classmethod
     def of(cls, given: Any) -> ErrorCosts:
-        """Return error costs, or those of a plain table of numbers."""
+        """Return error costs, or those of a plain number or table."""
         return given if isinstance(given, cls) else cls(given)
 
     def expected(self, probabilities: Floats) -> Floats:
         """Return the expected cost of predicting each class, shape (n_rows, n_classes)."""
+        table = self.costs if self.costs.ndim else _per_error(float(self.costs), probabilities.shape[1])
         # Not a matrix product, whose last bits may depend on the number of rows: a row must have the same
         # bits alone and among others.
-        return np.column_stack([row_sums(probabilities * costs) for costs in self.costs.T])
+        return np.column_stack([row_sums(probabilities * costs) for costs in table.T])
 
     def decide(self, probabilities: Floats) -> NDArray[np.int64]:
         """Return the class of the least expected cost, the first of ties, shape (n_rows,)."""
@@ -66,6 +69,8 @@ class ErrorCosts:
 
     def over(self, classes: NDArray[Any]) -> ErrorCosts:
         """Return the costs in the order of some classes, which must be among the labels."""
+        if self.costs.ndim == 0:
+            return ErrorCosts(self.costs, classes)
         if self.labels is None:
             if len(classes) != len(self.costs):
                 raise ValueError(f"the costs are for {len(self.costs)} classes; y has {len(classes)}")
@@ -78,6 +83,10 @@ class ErrorCosts:
     def __repr__(self) -> str:
         labels = None if self.labels is None else self.labels.tolist()
         return f"ErrorCosts({self.costs.tolist()}, labels={labels})"
+
+
+def _per_error(price: float, n_classes: int) -> Floats:
+    return np.asarray(price * (1.0 - np.eye(n_classes)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,10 +17,10 @@ from farthing.base.training_set import TrainingSet
 from farthing.typing import Floats
 
 #: The parameter's text, for docstrings.
-ERROR_COSTS: Final = """error_costs : ErrorCosts or array, shape (n_classes, n_classes), optional
-        Prices of errors, in the unit of the features' prices; row: the true class, column: the predicted one.
-        Labels are then those of the least expected cost. `fit` takes prices of each row in place of these.
-        None means 1 per error."""
+ERROR_COSTS: Final = """error_costs : ErrorCosts, float or array of shape (n_classes, n_classes), optional
+        Prices of errors, in the unit of the features' prices: one for all, or for each true class (row) and
+        predicted class (column). Labels are then those of the least expected cost. `fit` takes prices of
+        each row in place of these. None means 1 per error."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

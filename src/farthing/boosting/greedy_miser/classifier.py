@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, ClassVar, cast
 
 import numpy as np
@@ -15,6 +16,7 @@ from farthing.boosting.greedy_miser.grid import miser_grid
 from farthing.boosting.greedy_miser.model import GreedyMiserClassifierModel
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, SHARED, Charge, Leaf
 from farthing.costs import CostsLike
+from farthing.learning.calibration import share_offsets
 from farthing.learning.losses import Loss, classification_loss
 
 
@@ -24,6 +26,7 @@ from farthing.learning.losses import Loss, classification_loss
     trials=[
         {"n_estimators": 12, "tradeoff": 0.01, "relative": True, "max_depth": 2, "leaf": "gradient"},
         {"n_estimators": 8, "tradeoff": 0.1, "charge": "row", "budget": 3.0, "tree_cost": 0.02},
+        {"n_estimators": 4, "tradeoff": 1.0, "error_costs": 20.0},
     ],
 )
 @documented({**SHARED, "error_costs": ERROR_COSTS})
@@ -38,7 +41,7 @@ class GreedyMiserClassifier(PricedErrorsMixin, GreedyMiser):
     class_weight : dict, "balanced" or None
         Weights of the classes, times ``sample_weight``; "balanced" gives all classes the same total weight.
     {error_costs} The loss of a row then counts by the mean price of the errors of its class,
-        undone in the probabilities by a constant; a ``tradeoff`` that is not relative is in one currency: at
+        undone in the scores by constants; a ``tradeoff`` that is not relative is in one currency: at
         1, a unit of price is worth a unit of error price, with the log loss for the error. Not with
         ``warm_start``.
     {parameters}
@@ -142,8 +145,16 @@ class GreedyMiserClassifier(PricedErrorsMixin, GreedyMiser):
             raise ValueError("warm_start=True cannot be combined with error_costs; leave out one of them")
         factors = rows.errors.class_factors()
         given = None if validation is None else validation.reweighed(factors)
-        model = super()._learn(rows.reweighed(factors), validation=given)
-        return cast(GreedyMiserClassifierModel, model).without_class_factors(factors)
+        learned = super()._learn(rows.reweighed(factors), validation=given)
+        model = cast(GreedyMiserClassifierModel, learned)
+        if np.ptp(factors) == 0:
+            return model
+        # Rows that weigh f times as much have f times the odds (Elkan 2001, theorem 2); a booster that has
+        # not converged is off by less, so the constant is fitted to the shares of the classes.
+        caps = None if model.budget is None else np.full(len(rows), model.budget)
+        scores, _ = model.outputs(rows.values, budget=caps, n_threads=self.n_threads())
+        shares = replace(rows, errors=None).prior()
+        return model.shifted(share_offsets(scores, shares, rows.weights, -np.log(factors)))
 
     def _loss(self, rows: TrainingSet) -> Loss:
         return classification_loss(rows.n_classes)

@@ -131,22 +131,16 @@ class GreedyMiserClassifierModel(GreedyMiserModel, PricedErrorsModel):
         """Return the probabilities, shape (n_rows, n_classes)."""
         return scores_to_probabilities(outputs, len(self.classes))
 
-    def without_class_factors(self, factors: NDArray[np.float64]) -> Self:
-        """Return the model for classes as frequent as they are, from one of rows weighted by class.
+    def shifted(self, offsets: NDArray[np.float64]) -> Self:
+        """Return the model whose score of each class is higher by an offset, shape (n_classes,).
 
-        A class whose rows weigh f times as much has f times the odds (Elkan 2001, theorem 2), so its score
-        is higher by log f: a constant, which the trees before the first round hold.
-
-        Parameters
-        ----------
-        factors : ndarray of float64, shape (n_classes,)
-            The factor of the weights of each class.
+        The trees before the first round, which are constants, hold it. One score of two classes is that of
+        the second.
         """
-        logs = np.log(factors)
-        shift = logs[1:] - logs[:1] if len(self.prior) == 1 else logs
+        shift = offsets[1:] - offsets[:1] if len(self.prior) == 1 else offsets
         value = self.forest.value.copy()
-        value[: len(shift), 0] -= shift
-        return replace(self, prior=self.prior - shift, forest=replace(self.forest, value=value))
+        value[: len(shift), 0] += shift
+        return replace(self, prior=self.prior + shift, forest=replace(self.forest, value=value))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -46,6 +46,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
             "estimator": GreedyMiserClassifier(n_estimators=8, max_depth=2, tree_cost=0.1),
             "threshold": 0.5,
             "rounds_per_exit": 1,
+            "error_costs": 5.0,
         }
     ],
 )

@@ -30,7 +30,7 @@ Exit: TypeAlias = Literal["confidence", "learned"]
     rank=1,
     time_rank=6,
     trials=[
-        {"n_stages": 2, "n_estimators": 2, "max_depth": 2, "n_folds": 2},
+        {"n_stages": 2, "n_estimators": 2, "max_depth": 2, "n_folds": 2, "error_costs": 20.0},
         {
             "n_stages": 3,
             "n_estimators": 2,

@@ -93,7 +93,10 @@ class PrunedForestModel(ClassCountModel):
     auto={"growth_tradeoff": [0.1, 1.0, 3.0, 10.0], "max_features": [None]},
     rank=3,
     time_rank=5,
-    trials=[{"n_estimators": 5, "growth_tradeoff": 0.1, "max_features": None}],
+    trials=[
+        {"n_estimators": 5, "growth_tradeoff": 0.1, "max_features": None},
+        {"n_estimators": 3, "growth_tradeoff": 0.1, "error_costs": 20.0},
+    ],
 )
 @documented({"error_costs": ERROR_COSTS})
 class PrunedForestClassifier(AnyBudgetMixin, PricedErrorsMixin):

@@ -46,6 +46,7 @@ from farthing.trees import CostRule, MaxCuts
             "cost_rule": "penalty",
             "tradeoff": 0.01,
             "n_estimators": 5,
+            "error_costs": 5.0,
             "min_impurity": 1.5,
             "validation_fraction": 0.2,
         },

@@ -46,7 +46,7 @@ class ClassCountModel(TreeModel, PricedErrorsModel):
     trials=[
         {"impurity": "pairs", "budget": 3.0},
         {"impurity": "powers", "power": 3.0, "max_depth": 4, "min_impurity": 60.0},
-        {"impurity": "gini", "cost_rule": "penalty", "tradeoff": 0.01},
+        {"impurity": "gini", "cost_rule": "penalty", "tradeoff": 0.01, "error_costs": 5.0},
         {"cost_rule": "penalty", "tradeoff": 0.001, "budget": 5.0, "max_leaf_nodes": 12},
     ],
 )

@@ -24,9 +24,9 @@ _ERRORS_PER_ALL: Final = 0.1
 
 
 def _grid(context: SweepContext) -> dict[str, list[Any]]:
-    """Return depths where errors have a price, else trade-offs per the cost of all features."""
+    """Return shrinkages where errors have a price, else trade-offs per the cost of all features."""
     if context.error_costs is not None:
-        return {"max_depth": [2, 3, 4]}
+        return {"shrinkage": [3.0, 10.0, 30.0]}
     whole = context.costs.total(context.costs.features) or 1.0
     return {"tradeoff": [float(per_price(share, whole)) for share in (0.03, 0.1, 0.3, 1.0, 3.0)]}
 
@@ -41,8 +41,15 @@ def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
     rank=0,
     time_rank=2,
     trials=[
-        {"max_depth": 2, "error_costs": None, "tradeoff": 0.02},
-        {"max_depth": 2, "max_features": 3, "max_values": 3, "tradeoff": 0.0, "shrinkage": 0.0},
+        {"max_depth": 2, "error_costs": 20.0},
+        {
+            "max_depth": 2,
+            "max_features": 3,
+            "max_values": 3,
+            "tradeoff": 0.0,
+            "shrinkage": 0.0,
+            "node_penalty": 0.0,
+        },
     ],
 )
 @documented({"error_costs": ERROR_COSTS})
@@ -64,9 +71,13 @@ class DiagnosticPolicyClassifier(PricedErrorsMixin):
         What a unit of price is worth, in units of error price. None means 1 with error costs: errors and
         tests are then in one currency. Without them, ten times all features cost as much as an error.
     max_depth : int
-        Most columns that a row may buy.
+        Most columns that a row may buy, 0 to 6. It is lowered until no more than 1,000 sets of columns are
+        searched: to 4 for 11 columns, to 3 for 16.
     shrinkage : float
         Weight of naive Bayes in the probabilities of a state, in training rows; 0 trusts the rows alone.
+    node_penalty : float
+        What a test must save over all training rows of its state beyond its price, in mean prices of an
+        error: cost-complexity, which stops where few rows decide.
     max_features : int
         Most columns that are considered: those with the least cost if one buys the column and stops.
     max_values : int
@@ -106,6 +117,7 @@ class DiagnosticPolicyClassifier(PricedErrorsMixin):
         "tradeoff": [NON_NEGATIVE, None],
         "max_depth": [between(0, 6)],
         "shrinkage": [NON_NEGATIVE],
+        "node_penalty": [NON_NEGATIVE],
         "max_features": [at_least(1)],
         "max_values": [between(2, _BINS)],
     }
@@ -117,8 +129,9 @@ class DiagnosticPolicyClassifier(PricedErrorsMixin):
         *,
         error_costs: Any = None,
         tradeoff: float | None = None,
-        max_depth: int = 3,
+        max_depth: int = 6,
         shrinkage: float = 10.0,
+        node_penalty: float = 1.0,
         max_features: int = 16,
         max_values: int = 6,
         n_jobs: int | None = None,
@@ -128,6 +141,7 @@ class DiagnosticPolicyClassifier(PricedErrorsMixin):
         self.tradeoff = tradeoff
         self.max_depth = max_depth
         self.shrinkage = shrinkage
+        self.node_penalty = node_penalty
         self.max_features = max_features
         self.max_values = max_values
         self.n_jobs = n_jobs
@@ -145,6 +159,7 @@ class DiagnosticPolicyClassifier(PricedErrorsMixin):
             int(self.max_depth),
             float(self.shrinkage),
             int(self.max_features),
+            float(self.node_penalty),
         )
         return ClassCountModel(**rows.header(), forest=PolicyTree(search, values).forest())
 

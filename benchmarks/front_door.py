@@ -68,9 +68,10 @@ def table_of(name: str, rows: int | None) -> tuple[NDArray[np.float64], NDArray[
     X = frame.to_numpy(dtype=np.float64)
     y = np.unique(data.y, return_inverse=True)[1].astype(np.int64)
     some = np.arange(len(y)) if rows is None else np.sort(rng.permutation(len(y))[:rows])
-    own = getattr(data, "costs", None)
-    prices = rng.integers(1, 51, size=X.shape[1]).astype(float) if own is None else None
-    if prices is None:
+    own: Any = getattr(data, "costs", None)
+    if own is None:
+        prices = rng.integers(1, 51, size=X.shape[1]).astype(float)
+    else:
         prices = np.array([own.price(feature) for feature in own.features])
     return X[some], y[some], prices.tolist()
 

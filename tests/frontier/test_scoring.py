@@ -90,14 +90,14 @@ def test_a_single_row_has_no_standard_error():
 class TestErrorCosts:
     def test_spend_and_error_are_one_currency(self, told):
         costs = ErrorCosts([[0, 10], [100, 0]])
-        score, _ = costs(told)
+        score, _ = scorer_of(costs, classifies=True)(told)
         given = (told.probabilities[:, 1] > 1 / 11).astype(int)
         expected = np.mean(np.where(told.y == 1, 100 * (given == 0), 10 * (given == 1)))
         assert score == pytest.approx(-(expected + 2.0))
 
     def test_without_probabilities_the_labels_count(self):
         told = Evaluation(np.array([0, 1]), np.array([1, 1]), None, np.zeros(2), np.array([0, 1]))
-        assert ErrorCosts([[0, 3], [5, 0]])(told)[0] == -1.5
+        assert scorer_of(ErrorCosts([[0, 3], [5, 0]]), classifies=True)(told)[0] == -1.5
 
     def test_labels_name_the_order(self):
         costs = ErrorCosts([[0, 1], [2, 0]], labels=["sick", "fit"])

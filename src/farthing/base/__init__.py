@@ -4,6 +4,7 @@ from farthing.base import nested  # noqa: F401  (registers its codec)
 from farthing.base.any_budget import AnyBudgetMixin
 from farthing.base.classifier import ContractClassifier
 from farthing.base.docstrings import documented
+from farthing.base.error_costs import ErrorCosts, ErrorPrices
 from farthing.base.estimator import BudgetedEstimator, BudgetKind
 from farthing.base.files import load, load_model
 from farthing.base.fitted import ClassifierModel, FittedModel, RegressorModel
@@ -13,6 +14,7 @@ from farthing.base.links import normalise, row_sums, sigmoid, softmax
 from farthing.base.one_pass import OnePassMixin
 from farthing.base.pareto import pareto
 from farthing.base.point import Point
+from farthing.base.priced_errors import PricedErrorsMixin, PricedErrorsModel
 from farthing.base.ranker import RankerMixin, ValidatedRankerMixin
 from farthing.base.registry import default_grid, get, register, registered, trials
 from farthing.base.regressor import ContractRegressor
@@ -28,11 +30,15 @@ __all__ = [
     "ClassifierModel",
     "ContractClassifier",
     "ContractRegressor",
+    "ErrorCosts",
+    "ErrorPrices",
     "Failure",
     "FittedModel",
     "Frontier",
     "OnePassMixin",
     "Point",
+    "PricedErrorsMixin",
+    "PricedErrorsModel",
     "RankerMixin",
     "RegressorModel",
     "SweepContext",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from farthing.base.error_costs import ErrorCosts
 from farthing.base.estimator import BudgetKind
 from farthing.costs import CostSheet
 
@@ -28,6 +29,8 @@ class SweepContext:
         Seed for stochastic methods that were given none, so that a sweep is repeatable.
     ranks : bool
         Whether rows are documents, to be ranked within their queries.
+    error_costs : ErrorCosts or None
+        Prices of errors, if models are scored by them.
     """
 
     n_rows: int
@@ -38,6 +41,7 @@ class SweepContext:
     budget_kind: BudgetKind = "mean"
     random_state: int = 0
     ranks: bool = False
+    error_costs: ErrorCosts | None = None
 
     @property
     def mean_price(self) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from farthing.base.links import normalise
 from farthing.costs import CostSheet
 from farthing.table import Bins, PreparedTable, Schema
+
+if TYPE_CHECKING:
+    from farthing.base.error_costs import ErrorPrices
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +34,8 @@ class TrainingSet:
         The labels; some may have no row. None for a regression.
     qid : ndarray of int64, shape (n_rows,), optional
         The query of each row, for rankings.
+    errors : ErrorPrices, optional
+        Prices of errors, for methods that have a parameter ``error_costs``; None means 1 per error.
 
     Examples
     --------
@@ -45,6 +50,7 @@ class TrainingSet:
     costs: CostSheet
     classes: NDArray[Any] | None = None
     qid: NDArray[np.int64] | None = None
+    errors: ErrorPrices | None = None
 
     @classmethod
     def of(
@@ -100,11 +106,16 @@ class TrainingSet:
             target=self.target[rows],
             weights=self.weights[rows],
             qid=None if self.qid is None else self.qid[rows],
+            errors=None if self.errors is None else self.errors.take(rows),
         )
 
     def reweighed(self, factors: NDArray[np.float64] | None) -> TrainingSet:
         """Return the rows with their weights multiplied by the factor of their class; None leaves them."""
         return self if factors is None else replace(self, weights=self.weights * factors[self.target])
+
+    def growth_weights(self) -> NDArray[np.float64]:
+        """Return the weights by which trees are grown: times the price of the row's errors, if any."""
+        return self.weights if self.errors is None else self.weights * self.errors.factors(self.target)
 
     def prior(self) -> NDArray[np.float64]:
         """Return the prediction without any feature: weighted class frequencies, or the weighted mean."""
@@ -116,7 +127,7 @@ class TrainingSet:
         return normalise(counts).ravel()
 
     def header(self, prior: NDArray[np.float64] | None = None, budget: float | None = None) -> dict[str, Any]:
-        """Return the fields that every `FittedModel` of these rows has.
+        """Return the fields that every `FittedModel` of these rows has, with error prices if there are any.
 
         Parameters
         ----------
@@ -131,4 +142,8 @@ class TrainingSet:
             "prior": self.prior() if prior is None else prior,
             "budget": budget,
         }
-        return fields if self.classes is None else {**fields, "classes": self.classes}
+        if self.classes is None:
+            return fields
+        if self.errors is not None:
+            fields["error_costs"] = self.errors.table
+        return {**fields, "classes": self.classes}

@@ -1,4 +1,4 @@
-"""Trees and forests on a budget: BudgetRF, BudgetPrune, and imported tree models."""
+"""Trees and forests on a budget: BudgetRF, BudgetPrune, diagnostic policies, and imported tree models."""
 
 from farthing.forests.budget_prune import (
     PrunedForestClassifier,
@@ -8,6 +8,7 @@ from farthing.forests.budget_prune import (
     prune_path,
 )
 from farthing.forests.budget_rf import BudgetForestClassifier, BudgetForestRanker, BudgetTreeClassifier
+from farthing.forests.diagnostic_policy import DiagnosticPolicyClassifier
 from farthing.forests.imported import (
     ImportedClassifier,
     ImportedLinearClassifier,
@@ -20,6 +21,7 @@ __all__ = [
     "BudgetForestClassifier",
     "BudgetForestRanker",
     "BudgetTreeClassifier",
+    "DiagnosticPolicyClassifier",
     "ImportedClassifier",
     "ImportedLinearClassifier",
     "ImportedLinearRegressor",

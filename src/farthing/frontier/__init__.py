@@ -1,10 +1,9 @@
 """The frontier of spend and score over many methods, and the best model within a budget."""
 
-from farthing.base import Failure, Frontier, Point
+from farthing.base import ErrorCosts, Failure, Frontier, Point
 from farthing.frontier.budgeted_classifier import BudgetedClassifier
 from farthing.frontier.budgeted_ranker import BudgetedRanker
 from farthing.frontier.budgeted_regressor import BudgetedRegressor
-from farthing.frontier.scorers import ErrorCosts
 from farthing.frontier.sweep import sweep
 
 __all__ = [

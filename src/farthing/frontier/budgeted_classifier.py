@@ -9,7 +9,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import cross_val_predict
 
-from farthing.base import BudgetedEstimator, BudgetKind, ContractClassifier, documented, register
+from farthing.base import (
+    BudgetedEstimator,
+    BudgetKind,
+    ContractClassifier,
+    ErrorCosts,
+    documented,
+    register,
+)
 from farthing.base.class_weights import plain
 from farthing.boosting import GreedyMiserClassifier
 from farthing.costs import CostSheet, CostsLike
@@ -19,7 +26,6 @@ from farthing.forests import BudgetTreeClassifier
 from farthing.frontier.budgeted_base import CONSTRAINTS, PARAMETERS, BudgetedBase
 from farthing.frontier.budgeted_model import ChosenClassifierModel, ChosenModel
 from farthing.frontier.data_split import SweepRows
-from farthing.frontier.scorers import ErrorCosts
 from farthing.learning.calibration import temperature_of
 
 # The part of a time limit that is kept for calibration, which fits the chosen model three times.

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from farthing.base import (
     BudgetedEstimator,
-    ClassifierModel,
     FittedModel,
     Frontier,
     Point,
+    PricedErrorsModel,
     RegressorModel,
 )
 from farthing.costs import RowLedger
-from farthing.frontier.scorers import ErrorCosts
 from farthing.learning.calibration import temper
 from farthing.walks import Policy, pass_refusal
 
@@ -121,19 +120,16 @@ class ChosenModel(FittedModel):
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ChosenClassifierModel(ChosenModel, ClassifierModel):
+class ChosenClassifierModel(ChosenModel, PricedErrorsModel):
     """The raw output is the model's probabilities, calibrated.
 
     Parameters
     ----------
     temperature : float
         Above 1 flattens the probabilities of the inner model, below 1 sharpens them.
-    error_costs : ndarray of float64, shape (n_classes, n_classes), or None
-        The label has the least expected cost; None takes the most likely class.
     """
 
     temperature: float
-    error_costs: NDArray[np.float64] | None
 
     def translate(self, outputs: NDArray[np.float64], within: FittedModel) -> NDArray[np.float64]:
         """Return the calibrated probabilities, shape (n_rows, n_classes)."""
@@ -143,18 +139,10 @@ class ChosenClassifierModel(ChosenModel, ClassifierModel):
         """Return the raw outputs, which are probabilities."""
         return outputs
 
-    def decide(self, probabilities: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the class of the least expected cost, or the most likely one, as places, shape (n_rows,)."""
-        if self.error_costs is None:
-            return super().decide(probabilities)
-        return ErrorCosts(self.error_costs).decide(probabilities)
-
     def check(self) -> None:
         """Raise ValueError if the fields do not fit together."""
         if not 0 < self.temperature < np.inf:
             raise ValueError(f"temperature must be above zero; got {self.temperature!r}")
-        if self.error_costs is not None:
-            ErrorCosts(self.error_costs).over(self.classes)
         super().check()
         models = [self.model, *([] if self.above is None else [self.above])]
         if not all(np.array_equal(model.fitted_.state()["classes_"], self.classes) for model in models):

@@ -112,13 +112,15 @@ def _points(grid: Any) -> Iterable[Mapping[str, Any]]:
 
 
 def _given(estimator: Any, params: Mapping[str, Any], context: SweepContext) -> dict[str, Any]:
-    """Return the parameters with the prices, a seed, and the budget if the method takes one of its kind."""
+    """Return the parameters with prices of features and errors, a seed, and a budget of the right kind."""
     known = estimator.get_params(deep=False)
     made = dict(params)
     # Prices and budgets of a sweep are over columns; what asks devices has its own.
     by_columns = getattr(estimator, "asks", "columns") == "columns"
     if "costs" in known and by_columns:
         made["costs"] = context.costs
+    if known.get("error_costs", 0) is None and params.get("error_costs") is None:
+        made["error_costs"] = context.error_costs
     # Only where the user has set none: a sweep with the same seed is then repeatable.
     if known.get("random_state", 0) is None and params.get("random_state") is None:
         made["random_state"] = context.random_state

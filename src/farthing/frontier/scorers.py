@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.metrics import check_scoring
 
+from farthing.base import ErrorCosts
 from farthing.frontier.evaluation import Evaluation, standard_error
 from farthing.frontier.linearized import LINEARIZED
 from farthing.frontier.replay import ClassesReplay, NumbersReplay
@@ -34,6 +34,7 @@ __all__ = [
     "RowScore",
     "ScikitLearnScore",
     "Scorer",
+    "TotalCost",
     "brier",
     "scorer_of",
 ]
@@ -44,71 +45,68 @@ _RANKINGS: Final[dict[str, Callable[..., Floats]]] = {
 }
 
 
-class ErrorCosts(Scorer):
-    """Costs of errors, in the unit of the prices, so that spend and errors can be added up.
+@dataclass(frozen=True)
+class TotalCost(Scorer):
+    """The mean total cost of a row, negated: that of its label plus its spend.
 
-    The score is the mean total cost of a row, negated: the cost of its predicted label plus its spend. If
-    there are probabilities, the label is the one of the least expected cost.
+    If there are probabilities, the label is the one of the least expected cost. The loss is the expected cost
+    of that label plus the spend, which tells models of the same labels apart.
 
     Parameters
     ----------
-    costs : array, shape (n_classes, n_classes)
-        Row: the true class; column: the predicted class. The diagonal is usually zero.
-    labels : sequence, optional
-        The classes of the rows and columns; None means the sorted labels of the data.
+    error_costs : ErrorCosts
+        Prices of errors.
 
     Examples
     --------
-    >>> costs = ErrorCosts([[0, 10], [100, 0]])
-    >>> costs.decide(np.array([[0.8, 0.2], [0.95, 0.05]]))
-    array([1, 0])
+    >>> labels, spend = np.array([0, 1]), np.array([1.0, 2.0])
+    >>> evaluation = Evaluation(labels, np.array([0, 0]), None, spend, classes=labels)
+    >>> TotalCost(ErrorCosts([[0, 3], [5, 0]]))(evaluation)[0]
+    -4.0
     """
 
-    name = "cost of a row, negated"
-
-    def __init__(self, costs: Any, labels: Sequence[Any] | None = None) -> None:
-        self.costs = np.asarray(costs, dtype=np.float64)
-        self.labels = None if labels is None else np.asarray(labels)
-        if self.costs.ndim != 2 or self.costs.shape[0] != self.costs.shape[1]:
-            raise ValueError(f"costs must be a square table, true by predicted; got shape {self.costs.shape}")
-        if not np.isfinite(self.costs).all():
-            raise ValueError("costs must be finite")
-        if self.labels is not None and self.labels.shape != (len(self.costs),):
-            raise ValueError(f"labels must be {len(self.costs)}, as many as the table has rows")
-
-    def decide(self, probabilities: Floats) -> NDArray[np.int64]:
-        """Return the class of the least expected cost, the first of ties, shape (n_rows,)."""
-        return np.asarray(np.argmin(probabilities @ self.costs, axis=1), dtype=np.int64)
-
-    def over(self, classes: NDArray[Any]) -> ErrorCosts:
-        """Return the costs in the order of some classes, which must be among the labels."""
-        if self.labels is None:
-            if len(classes) != len(self.costs):
-                raise ValueError(f"the costs are for {len(self.costs)} classes; y has {len(classes)}")
-            return ErrorCosts(self.costs, classes.tolist())
-        if not np.isin(classes, self.labels).all():
-            raise ValueError(f"the costs are for the labels {self.labels.tolist()}; y has {classes.tolist()}")
-        places = [self.labels.tolist().index(label) for label in classes.tolist()]
-        return ErrorCosts(self.costs[np.ix_(places, places)], classes.tolist())
+    error_costs: ErrorCosts
+    name: str = "cost of a row, negated"
 
     def of_rows(self, evaluation: Evaluation) -> Floats:
         """Return the cost of each row, negated, shape (n_rows,)."""
-        classes = np.unique(evaluation.y) if evaluation.classes is None else evaluation.classes
-        table = self.over(classes)
-        truth = np.searchsorted(classes, evaluation.y)
-        if evaluation.probabilities is None:
-            given = np.searchsorted(classes, evaluation.prediction)
-        else:
-            given = table.decide(evaluation.probabilities)
-        return -(table.costs[truth, given] + evaluation.spend)
+        costs = self._labelled(evaluation)
+        labels = np.asarray(costs.labels)
+        given = evaluation.prediction
+        if evaluation.probabilities is not None and evaluation.classes is not None:
+            given = evaluation.classes[costs.over(evaluation.classes).decide(evaluation.probabilities)]
+        order = np.argsort(labels)
+        truth, said = (order[np.searchsorted(labels, each, sorter=order)] for each in (evaluation.y, given))
+        return np.asarray(-(costs.costs[truth, said] + evaluation.spend))
+
+    def losses_of_rows(self, evaluation: Evaluation) -> Floats | None:
+        """Return half the expected and half the made cost of each row, plus the spend, shape (n_rows,)."""
+        if evaluation.probabilities is None or evaluation.classes is None:
+            return None
+        table = self._labelled(evaluation).over(evaluation.classes)
+        expected = table.expected(evaluation.probabilities).min(axis=1)
+        return np.asarray((expected + evaluation.spend - self.of_rows(evaluation)) / 2)
 
     def __call__(self, evaluation: Evaluation) -> tuple[float, float]:
         """Return the mean cost of a row, negated, and its standard error."""
         return _mean(evaluation, self.of_rows(evaluation))
 
-    def __repr__(self) -> str:
-        labels = None if self.labels is None else self.labels.tolist()
-        return f"ErrorCosts({self.costs.tolist()}, labels={labels})"
+    def loss(self, evaluation: Evaluation) -> float:
+        """Return the mean over rows of half the expected and half the made cost, plus the spend."""
+        losses = self.losses_of_rows(evaluation)
+        return math.nan if losses is None else evaluation.mean(losses)
+
+    def identity(self) -> Any:
+        """Return the prices and their labels."""
+        return self.name, repr(self.error_costs)
+
+    def _labelled(self, evaluation: Evaluation) -> ErrorCosts:
+        """Return the prices with their labels; those of the evaluation if they have none."""
+        if self.error_costs.labels is not None:
+            return self.error_costs
+        return self.error_costs.over(
+            np.unique(evaluation.y) if evaluation.classes is None else evaluation.classes
+        )
 
 
 @dataclass(frozen=True)
@@ -176,11 +174,11 @@ _RESAMPLED: Final[dict[str, Callable[[str, Any], ScikitLearnScore]]] = {
 
 
 def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
-    """Return how to score, from a name, a scorer of scikit-learn, or a `Scorer` such as `ErrorCosts`.
+    """Return how to score, from a name, a scorer of scikit-learn, `ErrorCosts` or a `Scorer`.
 
     Parameters
     ----------
-    scoring : str, callable, Scorer or None
+    scoring : str, callable, ErrorCosts, Scorer or None
         A name that scikit-learn knows; "ndcg@k" or "precision@k"; a scorer, ``f(estimator, X, y)``; None
         means accuracy for classifiers, the negated mean squared error for regressors.
     classifies : bool
@@ -193,6 +191,8 @@ def scorer_of(scoring: Any, *, classifies: bool) -> Scorer:
     """
     if isinstance(scoring, Scorer):
         return scoring
+    if isinstance(scoring, ErrorCosts):
+        return TotalCost(scoring)
     if scoring is None:
         scoring = "accuracy" if classifies else "neg_mean_squared_error"
     if scoring == "accuracy":

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import is_classifier
 
-from farthing.base import BudgetKind, Frontier, SweepContext
+from farthing.base import BudgetKind, ErrorCosts, Frontier, SweepContext
 from farthing.base.files import PathLike
 from farthing.base.inputs import check_cap
 from farthing.costs import CostSheet, CostsLike
@@ -174,7 +174,19 @@ def run_sweep(
     ranks = whole.qid is not None if ranks is None else ranks
     has_classes = whole.has_classes() and not ranks if classifies is None else classifies
     n_classes = len(np.unique(whole.y)) if has_classes else None
-    context = SweepContext(*whole.table.shape, n_classes, sheet, cap, budget_kind, random_state, ranks)
+    if isinstance(scoring, ErrorCosts):
+        # Over the labels of all rows: those of a fold may be fewer.
+        scoring = scoring.over(np.unique(whole.y))
+    context = SweepContext(
+        *whole.table.shape,
+        n_classes,
+        sheet,
+        cap,
+        budget_kind,
+        random_state,
+        ranks,
+        scoring if isinstance(scoring, ErrorCosts) else None,
+    )
     tried = candidates(methods, context, fast_first=time_limit is not None)
     if classifies is None and tried:
         has_classes = is_classifier(tried[0].estimator)

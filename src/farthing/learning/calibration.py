@@ -11,6 +11,9 @@ from scipy.optimize import minimize_scalar
 from farthing._core import tempered_probabilities
 from farthing.base.links import normalise
 
+# Offsets that move by less than this are found; they take some ten steps.
+_CLOSE: Final = 1e-9
+_MOST_STEPS: Final = 100
 # Probabilities below this are raised to it before their logarithm is taken.
 _MIN_PROBABILITY: Final = 1e-12
 
@@ -77,3 +80,45 @@ def temperature_of(
     # Bounded, since without a single error on the held-out rows the best temperature would be 0.
     found = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded")
     return float(np.exp(found.x))
+
+
+def share_offsets(
+    scores: NDArray[np.float64],
+    shares: NDArray[np.float64],
+    weights: NDArray[np.float64],
+    start: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return what to add to the score of each class so that mean probabilities are the shares of classes.
+
+    These offsets maximise the likelihood of the rows (the condition is that its gradient is zero); they are
+    found by iterative proportional fitting.
+
+    Parameters
+    ----------
+    scores : ndarray of float64, shape (n_rows, n_outputs)
+        Scores of the classes, or the log-odds of the second of two.
+    shares : ndarray of float64, shape (n_classes,)
+        The shares; a class of share zero keeps its offset.
+    weights : ndarray of float64, shape (n_rows,)
+        Weights of the rows.
+    start : ndarray of float64, shape (n_classes,)
+        Offsets to begin with.
+
+    Examples
+    --------
+    >>> offsets = share_offsets(np.zeros((4, 1)), np.array([0.25, 0.75]), np.ones(4), np.zeros(2))
+    >>> (np.exp(offsets) / np.exp(offsets).sum()).round(6)
+    array([0.25, 0.75])
+    """
+    logits = scores if scores.shape[1] > 1 else np.column_stack([np.zeros(len(scores)), scores])
+    present = shares > 0
+    offsets = start.copy()
+    for _ in range(_MOST_STEPS):
+        moved = logits + offsets
+        probabilities = normalise(np.exp(moved - moved.max(axis=1, keepdims=True)))
+        means = np.average(probabilities, axis=0, weights=weights)
+        step = np.log(shares[present] / np.maximum(means[present], _MIN_PROBABILITY))
+        offsets[present] += step
+        if np.abs(step).max() < _CLOSE:
+            break
+    return offsets

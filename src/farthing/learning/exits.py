@@ -39,7 +39,7 @@ ALWAYS: Final = np.inf
 # Between two points of the path the log of the spend grows by at most this, unless that takes too many steps.
 _STEP: Final = 0.04
 _MOST_STEPS: Final = 16
-# Trade-offs, in units of error per cost of all stages.
+# Trade-offs, in units of one error, or of the largest price of one, per cost of all stages.
 _TRADEOFFS: Final = np.append(0.0, np.geomspace(1e-3, 1e3, 72))
 
 
@@ -94,6 +94,9 @@ class Exits:
         Errors of stopping at each stage.
     weights : ndarray of float64, shape (n_rows,)
         Weights of the rows.
+    price : float, optional
+        The largest price of an error, if errors are in the unit of the costs; None means that they are
+        counted, 1 each.
 
     Examples
     --------
@@ -105,10 +108,13 @@ class Exits:
     array([0.25,  inf])
     """
 
-    def __init__(self, costs: Floats, risks: Floats, errors: Floats, weights: Floats) -> None:
+    def __init__(
+        self, costs: Floats, risks: Floats, errors: Floats, weights: Floats, price: float | None = None
+    ) -> None:
         self.costs = costs
         self.risks = risks
         self.errors = errors
+        self.price = price
         #: Normalised to a sum of 1.
         self.weights: Floats = weights / weights.sum()
         self._core = ExitThresholds(
@@ -131,9 +137,12 @@ class Exits:
         """
         n_stages = len(self.costs)
         whole = self.costs[-1] if self.costs[-1] > 0 else 1.0
+        tradeoffs = per_price(_TRADEOFFS * (self.price or 1.0), whole)
+        # In one currency, the trade-off of 1 gives the least total cost.
+        exact = [] if self.price is None else [1.0]
         # Stopping all rows at one stage is always an option.
         alone = np.where(np.arange(n_stages) >= np.arange(n_stages)[:, np.newaxis], ALWAYS, NEVER)
-        points = self.best([*self._core.solve(np.asarray(per_price(_TRADEOFFS, whole))), *alone])
+        points = self.best([*self._core.solve(np.append(tradeoffs, exact)), *alone])
         found = [thresholds for _, _, thresholds in points]
         for (less, _, low), (more, _, high) in pairwise(points):
             ratio = float(per_price(more, less))

@@ -78,7 +78,7 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
             n_before=before.n_trees - n_first,
             multi_output=settings.multi_output,
         )
-        tradeoff = self.tradeoff * self._tradeoff_unit(boosting, prior)
+        tradeoff = self.tradeoff * self._tradeoff_unit(rows, boosting, prior)
         ledger = self._ledger(bins, before, progress, boosting.weighting, tradeoff=tradeoff, budget=budget)
         grower = settings.make_grower(bins, rows.costs, ledger=self.charge, tradeoff=tradeoff)
         grow = self._grow(settings, grower, ledger, boosting, key)
@@ -175,8 +175,12 @@ class GreedyMiser(OnePassMixin, MiserParameters, StagedMixin, ValidatedMixin):
 
         return settings.make_grow(grow_tree, weighting, weighting.total(n_rows))
 
-    def _tradeoff_unit(self, boosting: Boosting, prior: Floats) -> float:
+    def _tradeoff_unit(self, rows: TrainingSet, boosting: Boosting, prior: Floats) -> float:
         """Return a trade-off of 1 in the unit of the sums that trees are grown by."""
+        if rows.errors is not None and not self.relative:
+            # In one currency: losses times the mean price of an error, against what all rows pay together.
+            n_rows = float((rows.weights / rows.errors.class_factors()[rows.target]).sum())
+            return n_rows / float(rows.errors.class_prices().mean()) / boosting.weighting.unit
         if not self.relative:
             # Sums over rows are in multiples of the common factor of the weights, so lambda must be, too.
             return 1 / boosting.weighting.unit

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import ContractClassifier, TrainingSet, documented, register
-from farthing.base.parameters import CLASS_WEIGHT
+from farthing.base import PricedErrorsMixin, TrainingSet, documented, register
+from farthing.base.parameters import ANY_OR_NONE, CLASS_WEIGHT
+from farthing.base.priced_errors import ERROR_COSTS
 from farthing.boosting.greedy_miser.base import GreedyMiser
 from farthing.boosting.greedy_miser.grid import miser_grid
 from farthing.boosting.greedy_miser.model import GreedyMiserClassifierModel
 from farthing.boosting.greedy_miser.parameters import CONSTRAINTS, SHARED, Charge, Leaf
 from farthing.costs import CostsLike
+from farthing.learning.calibration import share_offsets
 from farthing.learning.losses import Loss, classification_loss
 from farthing.learning.multi_strategy import MULTI_STRATEGY, MULTI_STRATEGY_TEXT, MultiStrategy
 
@@ -32,10 +35,11 @@ from farthing.learning.multi_strategy import MULTI_STRATEGY, MULTI_STRATEGY_TEXT
             "budget": 3.0,
             "multi_strategy": "multi_output_tree",
         },
+        {"n_estimators": 4, "tradeoff": 1.0, "error_costs": 20.0},
     ],
 )
-@documented({**SHARED, "multi_strategy": MULTI_STRATEGY_TEXT})
-class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
+@documented({**SHARED, "multi_strategy": MULTI_STRATEGY_TEXT, "error_costs": ERROR_COSTS})
+class GreedyMiserClassifier(PricedErrorsMixin, GreedyMiser):
     """Boosted trees on log loss that weigh the gain of a feature against its cost.
 
     Two classes share one tree per round. More classes have one tree each per round, as in the paper's
@@ -46,6 +50,10 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
     class_weight : dict, "balanced" or None
         Weights of the classes, times ``sample_weight``; "balanced" gives all classes the same total weight.
     {multi_strategy}
+    {error_costs} The loss of a row then counts by the mean price of the errors of its class,
+        undone in the scores by constants; a ``tradeoff`` that is not relative is in one currency: at
+        1, a unit of price is worth a unit of error price, with the log loss for the error. Not with
+        ``warm_start``.
     {parameters}
 
     Attributes
@@ -74,6 +82,7 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
         **CONSTRAINTS,
         "class_weight": CLASS_WEIGHT,
         "multi_strategy": MULTI_STRATEGY,
+        "error_costs": ANY_OR_NONE,
     }
 
     def __init__(
@@ -94,6 +103,7 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
         subsample: float = 1.0,
         class_weight: Any = None,
         multi_strategy: MultiStrategy = "auto",
+        error_costs: Any = None,
         validation_fraction: float | None = None,
         n_iter_no_change: int | None = None,
         warm_start: bool = False,
@@ -126,6 +136,7 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
         )
         self.class_weight = class_weight
         self.multi_strategy = multi_strategy
+        self.error_costs = error_costs
 
     def decision_function(self, X: Any, *, budget: Any = None, seeds: Any = None) -> NDArray[np.float64]:
         """Return the scores behind the probabilities; parameters as in `predict`.
@@ -137,6 +148,26 @@ class GreedyMiserClassifier(GreedyMiser, ContractClassifier):
         """
         outputs, _ = self.raw_outputs(X, budget=budget, seeds=seeds)
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
+
+    def _learn(
+        self, rows: TrainingSet, *, validation: TrainingSet | None = None
+    ) -> GreedyMiserClassifierModel:
+        if rows.errors is None:
+            return cast(GreedyMiserClassifierModel, super()._learn(rows, validation=validation))
+        if self.warm_start:
+            raise ValueError("warm_start=True cannot be combined with error_costs; leave out one of them")
+        factors = rows.errors.class_factors()
+        given = None if validation is None else validation.reweighed(factors)
+        learned = super()._learn(rows.reweighed(factors), validation=given)
+        model = cast(GreedyMiserClassifierModel, learned)
+        if np.ptp(factors) == 0:
+            return model
+        # Rows that weigh f times as much have f times the odds (Elkan 2001, theorem 2); a booster that has
+        # not converged is off by less, so the constant is fitted to the shares of the classes.
+        caps = None if model.budget is None else np.full(len(rows), model.budget)
+        scores, _ = model.outputs(rows.values, budget=caps, n_threads=self.n_threads())
+        shares = replace(rows, errors=None).prior()
+        return model.shifted(share_offsets(scores, shares, rows.weights, -np.log(factors)))
 
     def _loss(self, rows: TrainingSet) -> Loss:
         return classification_loss(rows.n_classes)

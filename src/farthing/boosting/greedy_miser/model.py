@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import ClassifierModel, RegressorModel, TreeModel
+from farthing.base import PricedErrorsModel, RegressorModel, TreeModel
 from farthing.costs import CostSheet
 from farthing.learning.losses import scores_to_probabilities
 from farthing.trees import Forest, Progress
@@ -138,12 +138,23 @@ def with_tree_call(costs: CostSheet, evaluation_cost: float) -> CostSheet:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class GreedyMiserClassifierModel(GreedyMiserModel, ClassifierModel):
+class GreedyMiserClassifierModel(GreedyMiserModel, PricedErrorsModel):
     """Raw outputs are one log-odds for two classes, else one score per class."""
 
     def conclude(self, outputs: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the probabilities, shape (n_rows, n_classes)."""
         return scores_to_probabilities(outputs, len(self.classes))
+
+    def shifted(self, offsets: NDArray[np.float64]) -> Self:
+        """Return the model whose score of each class is higher by an offset, shape (n_classes,).
+
+        The trees before the first round, which are constants, hold it. One score of two classes is that of
+        the second.
+        """
+        shift = offsets[1:] - offsets[:1] if len(self.prior) == 1 else offsets
+        value = self.forest.value.copy()
+        value[: len(shift), 0] += shift
+        return replace(self, prior=self.prior + shift, forest=replace(self.forest, value=value))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

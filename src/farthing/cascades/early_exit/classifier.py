@@ -9,8 +9,15 @@ from typing import Any, ClassVar, Final, Self
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from farthing.base import BudgetedEstimator, ContractClassifier, OnePassMixin, SweepContext, register
-from farthing.base.parameters import SHARE
+from farthing.base import (
+    BudgetedEstimator,
+    ContractClassifier,
+    OnePassMixin,
+    PricedErrorsMixin,
+    SweepContext,
+    register,
+)
+from farthing.base.parameters import ANY_OR_NONE, SHARE
 from farthing.boosting import GreedyMiserClassifier
 from farthing.cascades.early_exit.base import CONSTRAINTS, EarlyExitBase
 from farthing.cascades.early_exit.classifier_model import EarlyExitClassifierModel
@@ -64,10 +71,11 @@ def _exits(
             "estimator": GreedyMiserClassifier(n_estimators=8, max_depth=2, tree_cost=0.1),
             "threshold": 0.5,
             "rounds_per_exit": 1,
+            "error_costs": 5.0,
         }
     ],
 )
-class EarlyExitClassifier(OnePassMixin, EarlyExitBase, ContractClassifier):
+class EarlyExitClassifier(OnePassMixin, EarlyExitBase, PricedErrorsMixin):
     """A boosted classifier that stops as soon as the top class is likely enough.
 
     The trees are learned as usual. Every few rounds a row may leave: if the probability of its top class is
@@ -80,11 +88,14 @@ class EarlyExitClassifier(OnePassMixin, EarlyExitBase, ContractClassifier):
         The model to learn; None means a `GreedyMiserClassifier` at its defaults, which ignores prices. Its
         hard budget, if it has one, is kept.
     threshold : float
-        Probability of the top class above which a row leaves, 0 to 1; at 1 none does.
+        Probability of the top class above which a row leaves, 0 to 1; at 1 none does. With error costs, in
+        place of the probability: 1 minus the expected cost of the label over the price of the worst error.
     rounds_per_exit : int
         Rounds of boosting between two exits.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features, in place of the estimator's; None keeps those.
+    error_costs : ErrorCosts or array, shape (n_classes, n_classes), optional
+        Prices of errors, in place of the estimator's, which must take them; None keeps those.
     n_jobs : int, optional
         Threads, as in joblib; any number gives the same bits.
 
@@ -118,6 +129,7 @@ class EarlyExitClassifier(OnePassMixin, EarlyExitBase, ContractClassifier):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "threshold": [SHARE],
+        "error_costs": ANY_OR_NONE,
     }
 
     fitted_: EarlyExitClassifierModel
@@ -129,10 +141,12 @@ class EarlyExitClassifier(OnePassMixin, EarlyExitBase, ContractClassifier):
         threshold: float = 0.9,
         rounds_per_exit: int = 10,
         costs: CostsLike = None,
+        error_costs: Any = None,
         n_jobs: int | None = None,
     ) -> None:
         super().__init__(estimator, rounds_per_exit, costs, n_jobs)
         self.threshold = threshold
+        self.error_costs = error_costs
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None, **options: Any) -> Self:
         """Learn from a table.
@@ -187,6 +201,19 @@ class EarlyExitClassifier(OnePassMixin, EarlyExitBase, ContractClassifier):
             )
         return model
 
+    def _unfitted(self) -> Any:
+        model = super()._unfitted()
+        if self.error_costs is None:
+            return model
+        if "error_costs" not in model.get_params(deep=False):
+            raise ValueError(f"{type(model).__name__} has no parameter error_costs; leave it out")
+        return model.set_params(error_costs=self.error_costs)
+
     def _make_model(self, fields: dict[str, Any]) -> EarlyExitClassifierModel:
-        classes = fields["model"].fitted_.classes
-        return EarlyExitClassifierModel(**fields, classes=classes, threshold=float(self.threshold))
+        inner = fields["model"].fitted_
+        return EarlyExitClassifierModel(
+            **fields,
+            classes=inner.classes,
+            error_costs=getattr(inner, "error_costs", None),
+            threshold=float(self.threshold),
+        )

@@ -10,7 +10,7 @@ from typing import Final, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import ClassifierModel, FittedModel
+from farthing.base import ClassifierModel, FittedModel, PricedErrorsModel
 from farthing.cascades.early_exit.model import EarlyExitModel
 from farthing.costs import RowLedger
 from farthing.trees import Progress
@@ -19,16 +19,17 @@ from farthing.walks import Policy
 
 # Outputs and purchases at all exits are kept for all variants, unless they would take more memory than this.
 _MOST_KEPT_BYTES: Final = 2**27
+_TINY: Final = float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class EarlyExitClassifierModel(EarlyExitModel, ClassifierModel):
+class EarlyExitClassifierModel(EarlyExitModel, PricedErrorsModel):
     """Boosted trees that a row leaves once its top class is likely enough.
 
     Parameters
     ----------
     threshold : float
-        Probability of the top class above which a row leaves, 0 to 1.
+        Probability of the top class above which a row leaves, 0 to 1; with error costs, see `certainty`.
     """
 
     threshold: float
@@ -86,9 +87,16 @@ class EarlyExitClassifierModel(EarlyExitModel, ClassifierModel):
         return all(self.inner.holds(inner) for inner in models.values())
 
     def is_clear(self, outputs: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return for which rows the top class is likely enough, shape (n_rows,)."""
+        """Return for which rows the label is certain enough, shape (n_rows,)."""
         # Strictly above, so that at a threshold of 1 no row leaves.
-        return np.asarray(self.conclude(outputs).max(axis=1) > self.threshold)
+        return np.asarray(self.certainty(self.conclude(outputs)) > self.threshold)
+
+    def certainty(self, probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability of the top class, or with error costs what is not at risk, (n_rows,)."""
+        if self.error_costs is None:
+            return np.asarray(probabilities.max(axis=1))
+        # As a share of the most expensive error, so that 1 per error gives the probability again.
+        return np.asarray(1 - self.risks(probabilities) / max(float(self.error_costs.max()), _TINY))
 
     def check(self) -> None:
         """Raise ValueError if the exits do not fit the boosted model."""

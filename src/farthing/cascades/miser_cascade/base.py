@@ -106,9 +106,9 @@ class MiserCascadeBase(OnePassMixin, AnyBudgetMixin, ValidatedMixin, Generic[Rea
     def _make_model(self, readout: ReadoutT, fields: dict[str, Any]) -> MiserCascadeModel:
         """Return the fitted model, from the fields that both models have and the readout."""
 
-    def _judge(self, readout: ReadoutT, target: NDArray[Any], outputs: Floats) -> Floats:
-        """Return the errors that exits minimise, shape (n_rows,), from raw outputs."""
-        return readout.errors(target, readout.scores(outputs))
+    def _judge(self, readout: ReadoutT, rows: TrainingSet, outputs: Floats) -> Floats:
+        """Return the errors that exits minimise, shape (n_rows,), from raw outputs of held-out rows."""
+        return readout.errors(rows.target, readout.scores(outputs))
 
     # Learning.
 
@@ -161,16 +161,19 @@ class MiserCascadeBase(OnePassMixin, AnyBudgetMixin, ValidatedMixin, Generic[Rea
     ) -> dict[str, Any]:
         """Set the exits of all budgets by held-out rows; return the fields of the model."""
         rows = trainer.rows
-        target, weights = rows.target[stages.held_out], rows.weights[stages.held_out]
+        held_out = rows.take(stages.held_out)
+        weights = held_out.weights
         risks = np.array([readout.risks(outputs) for outputs in stages.outputs])
-        errors = np.array([self._judge(readout, target, outputs) for outputs in stages.outputs])
+        errors = np.array([self._judge(readout, held_out, outputs) for outputs in stages.outputs])
+        # Only if errors have a price: exits of another type need not know of it.
+        priced = {} if rows.errors is None else {"price": float(rows.errors.table.max()) or 1.0}
         flags = np.array([np.isin(np.arange(len(rows.schema.names)), columns) for columns in sets])
         exits = []
         for chain in map(stages_of, chains):
             # A stage costs all that a row owns by then, shared costs charged once, so that the exits are set
             # by the same account as predictions.
             costs = rows.costs.total_rows(owned_by_stage(flags, chain))
-            exits.append(self.exits_type(costs, risks[chain], errors[chain], weights))
+            exits.append(self.exits_type(costs, risks[chain], errors[chain], weights, **priced))
         path = ExitPath.of(exits)
         whole = stages_of(chains[0])
         return {

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from farthing.base import BudgetKind, ContractClassifier, TrainingSet, documented, register
-from farthing.base.parameters import BOOLEAN, CLASS_WEIGHT, SHARE, one_of
+from farthing.base import BudgetKind, PricedErrorsMixin, TrainingSet, documented, register
+from farthing.base.parameters import ANY_OR_NONE, BOOLEAN, CLASS_WEIGHT, SHARE, one_of
+from farthing.base.priced_errors import ERROR_COSTS
 from farthing.cascades.miser_cascade.base import MiserCascadeBase
-from farthing.cascades.miser_cascade.classifier_model import MiserCascadeClassifierModel, check_error_costs
+from farthing.cascades.miser_cascade.classifier_model import MiserCascadeClassifierModel
 from farthing.cascades.miser_cascade.grid import cascade_auto, cascade_grid
 from farthing.cascades.miser_cascade.model import MiserCascadeModel
 from farthing.cascades.miser_cascade.parameters import CONSTRAINTS, TEXTS
@@ -31,7 +31,7 @@ Exit: TypeAlias = Literal["confidence", "learned"]
     rank=1,
     time_rank=6,
     trials=[
-        {"n_stages": 2, "n_estimators": 2, "max_depth": 2, "n_folds": 2},
+        {"n_stages": 2, "n_estimators": 2, "max_depth": 2, "n_folds": 2, "error_costs": 20.0},
         {
             "n_stages": 3,
             "n_estimators": 2,
@@ -44,8 +44,8 @@ Exit: TypeAlias = Literal["confidence", "learned"]
         },
     ],
 )
-@documented({**TEXTS, "multi_strategy": MULTI_STRATEGY_TEXT})
-class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier):
+@documented({**TEXTS, "multi_strategy": MULTI_STRATEGY_TEXT, "error_costs": ERROR_COSTS})
+class MiserCascadeClassifier(PricedErrorsMixin, MiserCascadeBase[ClassReadout]):
     """Stages that own more and more features, boosted trees at each, and exits set jointly for the budget.
 
     A Greedy Miser of falling trade-off chooses which features to buy, and in which order; forward selection
@@ -75,11 +75,9 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
     class_weight : dict, "balanced" or None
         Weights of the classes, times ``sample_weight``, in learning and in setting exits.
     {multi_strategy}
-    error_costs : array, shape (n_classes, n_classes), optional
-        What errors cost; row: the true class, column: the predicted class. Labels are then those with the
-        least expected cost, and exits minimise this cost rather than the number of errors. Without a budget,
-        error costs are in the unit of the prices, and the cascade with the least total cost, errors and
-        features, is chosen. None means 1 per error, with no limit on what may be spent to avoid one.
+    {error_costs} Exits minimise them, those of each held-out row, in place of the number
+        of errors; without a budget the cascade with the least total cost, errors and features, is chosen.
+        Boosters and their calibration are as without them.
 
     Attributes
     ----------
@@ -114,6 +112,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         "curtail": [BOOLEAN],
         "class_weight": CLASS_WEIGHT,
         "multi_strategy": MULTI_STRATEGY,
+        "error_costs": ANY_OR_NONE,
     }
 
     fitted_: MiserCascadeClassifierModel
@@ -182,19 +181,11 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> MiserCascadeModel:
         for name, clashes in (
             ("exit='learned'", self.exit == "learned"),
-            ("error_costs", self.error_costs is not None),
+            ("error_costs", rows.errors is not None),
         ):
             if self.curtail and clashes:
                 raise ValueError(f"curtail=True cannot be combined with {name}; leave out one of them")
-        self._error_costs(rows.n_classes)  # raises before the boosters are grown, not after
         return super()._learn(rows, validation=validation)
-
-    def _error_costs(self, n_classes: int) -> Floats | None:
-        if self.error_costs is None:
-            return None
-        costs = np.array(self.error_costs, dtype=np.float64)
-        check_error_costs(costs, n_classes)
-        return costs
 
     def _loss(self, rows: TrainingSet) -> Loss:
         return classification_loss(rows.n_classes)
@@ -204,7 +195,7 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
         return ClassReadout(
             n_classes,
             self.temperatures(trainer, boosters),
-            self._error_costs(n_classes),
+            None if trainer.rows.errors is None else trainer.rows.errors.table,
             gated=self.exit == "learned",
         )
 
@@ -222,16 +213,19 @@ class MiserCascadeClassifier(MiserCascadeBase[ClassReadout], ContractClassifier)
                 )
         return temperatures
 
-    def _judge(self, readout: ClassReadout, target: NDArray[Any], outputs: Floats) -> Floats:
+    def _judge(self, readout: ClassReadout, rows: TrainingSet, outputs: Floats) -> Floats:
         # The errors made are unbiased but 0 or 1; the expected ones are smooth but trust the calibration.
-        made = readout.errors(target, readout.scores(outputs))
+        scores = readout.scores(outputs)
+        made = readout.errors(rows.target, scores)
+        if rows.errors is not None:
+            labels = readout.labels(readout.probabilities(scores))
+            made = rows.errors.rows[np.arange(len(labels)), labels]
         return np.asarray(self.trust * readout.expected_errors(outputs) + (1 - self.trust) * made)
 
     def _make_model(self, readout: ClassReadout, fields: dict[str, Any]) -> MiserCascadeClassifierModel:
         return MiserCascadeClassifierModel(
             **fields,
             temperatures=readout.temperatures,
-            error_costs=readout.error_costs,
             exit=str(self.exit),
             curtail=bool(self.curtail),
         )

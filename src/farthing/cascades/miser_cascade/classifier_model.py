@@ -7,24 +7,21 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from farthing.base import BudgetKind, ClassifierModel
+from farthing.base import BudgetKind, PricedErrorsModel
 from farthing.cascades.miser_cascade.model import MiserCascadeModel
 from farthing.cascades.miser_cascade.readout import ClassReadout
 from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class MiserCascadeClassifierModel(MiserCascadeModel, ClassifierModel):
+class MiserCascadeClassifierModel(MiserCascadeModel, PricedErrorsModel):
     """A miser cascade whose raw outputs are calibrated scores, followed by that of a gate if there is one.
 
     Parameters
     ----------
     temperatures : ndarray of float64, shape (n_sets,)
         Divisor of each booster's scores.
-    error_costs : ndarray of float64, shape (n_classes, n_classes), or None
-        What errors cost, true class by predicted class.
     exit : {"confidence", "learned"}
         What thresholds are compared with.
     curtail : bool
@@ -32,7 +29,6 @@ class MiserCascadeClassifierModel(MiserCascadeModel, ClassifierModel):
     """
 
     temperatures: Floats
-    error_costs: Floats | None
     exit: str
     curtail: bool
 
@@ -53,10 +49,6 @@ class MiserCascadeClassifierModel(MiserCascadeModel, ClassifierModel):
         """Return the probability of each class, shape (n_rows, n_classes)."""
         return self.readout.probabilities(self.readout.scores(outputs))
 
-    def decide(self, probabilities: Floats) -> NDArray[np.int64]:
-        """Return the place of each row's label among the classes: the one of the least expected cost."""
-        return self.readout.labels(probabilities)
-
     def at(self, cap: float | None, budget_kind: BudgetKind) -> Self:
         """Return the model of another budget; with error costs, None minimises errors plus spend."""
         if cap is None and budget_kind == "mean" and self.error_costs is not None:
@@ -68,25 +60,9 @@ class MiserCascadeClassifierModel(MiserCascadeModel, ClassifierModel):
         """Raise ValueError if the fields do not fit together."""
         super().check()
         n_classes = len(self.classes)
-        if self.error_costs is not None:
-            check_error_costs(self.error_costs, n_classes)
         n_scores = 1 if n_classes == 2 else n_classes
         if len(self.prior) != n_scores + self.readout.gated:
             raise ValueError(f"{n_classes} classes need {n_scores} scores; got {len(self.prior)}")
         self.check_arrays({"temperatures": (np.float64, (len(self.ends),))})
         if not ((self.temperatures > 0) & np.isfinite(self.temperatures)).all():
             raise ValueError("temperatures must be above zero")
-
-
-def check_error_costs(costs: Floats, n_classes: int) -> None:
-    """Raise ValueError unless there is a cost, zero or more, for each pair of classes.
-
-    Examples
-    --------
-    >>> check_error_costs(np.ones((2, 2)), n_classes=2)
-    """
-    if costs.shape != (n_classes, n_classes) or not (np.isfinite(costs) & (costs >= 0)).all():
-        raise ValueError(
-            f"error_costs must be a table of {n_classes} by {n_classes} costs, true by predicted, "
-            f"each zero or more; got {costs.tolist()}"
-        )

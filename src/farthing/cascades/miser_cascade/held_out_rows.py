@@ -34,6 +34,7 @@ def joined(rows: TrainingSet, validation: TrainingSet | None) -> TrainingSet:
         table=PreparedTable(rows.schema, Encoded.valid(values, rows.schema.columns)),
         target=np.concatenate([rows.target, validation.target]),
         weights=np.concatenate([rows.weights, validation.weights]),
+        errors=None if rows.errors is None else rows.errors.joined(validation.errors),
     )
 
 

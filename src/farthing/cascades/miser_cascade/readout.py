@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import row_sums
+from farthing.base import ErrorCosts
 from farthing.learning.losses import scores_to_probabilities
 from farthing.typing import Floats
 
@@ -98,9 +98,7 @@ class ClassReadout(Readout):
         """Return the expected cost of predicting each class, shape (n_rows, n_classes)."""
         if self.error_costs is None:
             return 1 - probabilities
-        # Not a matrix product, whose last bits may depend on the number of rows: a row must have the same
-        # bits alone and among others.
-        return np.column_stack([row_sums(probabilities * costs) for costs in self.error_costs.T])
+        return ErrorCosts(self.error_costs).expected(probabilities)
 
     def labels(self, probabilities: Floats) -> NDArray[np.int64]:
         """Return the class of the least expected cost, the first of ties, shape (n_rows,)."""

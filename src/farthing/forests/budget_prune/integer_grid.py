@@ -14,6 +14,7 @@ from farthing.base import row_sums
 from farthing.costs import CostSheet
 from farthing.table.bins import plain
 from farthing.trees import Forest, Predictor
+from farthing.typing import Floats
 
 Risk = Literal["error", "gini", "entropy"]
 
@@ -81,12 +82,12 @@ def holds_class_weights(forest: Forest) -> bool:
     return bool((weight > 0).all() and np.allclose(weight, forest.cover, rtol=1e-6, atol=0))
 
 
-def bag_gains(forest: Forest, risk: Risk) -> Gains:
+def bag_gains(forest: Forest, risk: Risk, error_costs: Floats | None = None) -> Gains:
     """Return the gains on the training rows of the trees, from the class weights that the trees hold.
 
     The risk of a tree is the sum over its leaves of ``weight * impurity``, over the weight of its root; the
     risk of the forest is the mean over trees. For "error" the impurity is the share of all classes but the
-    largest.
+    largest; with error costs it is the expected cost of the label for which that is the least.
 
     Raises
     ------
@@ -100,7 +101,9 @@ def bag_gains(forest: Forest, risk: Risk) -> Gains:
         )
     counts = forest.value
     weight = row_sums(counts)
-    mass = _mass(counts, weight, risk)
+    # What the rows of a node cost by label: without error costs, all but those of the label cost 1.
+    by_label = weight[:, np.newaxis] - counts if error_costs is None else counts @ error_costs
+    mass = by_label.min(axis=1) if risk == "error" else _mass(counts, weight, risk)
     starts = forest.tree_starts()
     inner = np.flatnonzero(forest.feature >= 0)
     left, right = (starts[inner] + child[inner] for child in (forest.left, forest.right))
@@ -108,8 +111,9 @@ def bag_gains(forest: Forest, risk: Risk) -> Gains:
     stopped = np.maximum(counts[inner] - counts[left] - counts[right], 0.0)
     staying = np.zeros(len(inner))
     if risk == "error":
-        label = counts[inner].argmax(axis=1)
-        staying = row_sums(stopped) - stopped[np.arange(len(inner)), label]
+        label = by_label[inner].argmin(axis=1)
+        prices = 1.0 - np.eye(forest.width) if error_costs is None else error_costs
+        staying = row_sums(stopped * prices.T[label])
     gain = np.zeros(forest.n_nodes)
     # e_h - e_left - e_right in terms of the node errors of section 4.2, less the errors of the rows that stop
     # at h in any case: they stop there with or without the split.
@@ -119,25 +123,23 @@ def bag_gains(forest: Forest, risk: Risk) -> Gains:
     whole = (counts == np.floor(counts)).all() and float(total.sum()) < 2.0**53
     # Without weights, errors are counts of rows and need no rounding. The trees must have drawn equally many,
     # or a row would count differently in each.
-    if risk == "error" and whole and (total == total[0]).all():
+    if risk == "error" and error_costs is None and whole and (total == total[0]).all():
         unit = Fraction(1, int(total[0]) * forest.n_trees)
         return Gains(gain.astype(np.int64), unit, int(mass[roots].sum()) * unit)
-    share = gain / weight[starts]
-    # Absolute values: gains may be negative, and no partial sum may leave the exact range.
-    bits = _bits(float(np.abs(share).sum()), _SUM_BITS)
-    unit = Fraction(2) ** -bits
-    # The root errors are not rounded to the grid: they are a constant of the objective.
     shares = (Fraction(float(m)) / Fraction(float(t)) for m, t in zip(mass[roots], total, strict=True))
-    unsplit = sum(shares, start=Fraction(0))
-    return Gains(
-        np.rint(np.ldexp(share, bits)).astype(np.int64), unit / forest.n_trees, unsplit / forest.n_trees
-    )
+    return _on_grid(gain / weight[starts], sum(shares, start=Fraction(0)), forest.n_trees)
 
 
-def row_gains(predictor: Predictor, values: NDArray[np.floating], codes: NDArray[np.int64]) -> Gains:
+def row_gains(
+    predictor: Predictor,
+    values: NDArray[np.floating],
+    codes: NDArray[np.int64],
+    error_costs: Floats | None = None,
+) -> Gains:
     """Return the gains on separate rows.
 
-    A tree is wrong on a row if the largest score of its node is not that of the row's class.
+    A tree is wrong on a row if the largest score of its node is not that of the row's class; with error costs
+    its label is the one of the least expected cost.
 
     Parameters
     ----------
@@ -148,6 +150,8 @@ def row_gains(predictor: Predictor, values: NDArray[np.floating], codes: NDArray
     codes : ndarray of int64, shape (n_rows,)
         Their classes, as positions in ``classes_``; -1 for a label that is not a class.
     """
+    if error_costs is not None:
+        return _row_costs(predictor, values, codes, error_costs)
     forest = predictor.forest
     label = forest.target.repeat(np.diff(forest.offsets)) + predictor.scores.argmax(axis=1)
     passing, staying = node_errors(predictor.core, plain(values), codes, label)
@@ -159,6 +163,40 @@ def row_gains(predictor: Predictor, values: NDArray[np.floating], codes: NDArray
     steps[inner] = passing[inner] - staying[inner] - passing[left] - passing[right]
     unit = Fraction(1, len(values) * forest.n_trees)
     return Gains(steps, unit, int(passing[forest.offsets[:-1]].sum()) * unit)
+
+
+def _row_costs(
+    predictor: Predictor, values: NDArray[np.floating], codes: NDArray[np.int64], error_costs: Floats
+) -> Gains:
+    """Return the gains on separate rows in terms of error costs."""
+    forest = predictor.forest
+    label = (predictor.scores @ error_costs).argmin(axis=1)
+    passing, staying = np.zeros(forest.n_nodes), np.zeros(forest.n_nodes)
+    # A label that is no class costs as much as the most expensive error.
+    prices = np.vstack([error_costs, np.full(forest.width, error_costs.max())])
+    no_label = np.full(forest.n_nodes, -2, dtype=np.int64)
+    for code in range(-1, forest.width):
+        of_class = codes == code
+        if of_class.any():
+            # With a label that no row has, all rows that pass a node are errors there: their number.
+            found = node_errors(predictor.core, plain(values[of_class]), codes[of_class], no_label)
+            passing += found[0] * prices[code][label]
+            staying += found[1] * prices[code][label]
+    inner = np.flatnonzero(forest.feature >= 0)
+    starts = forest.tree_starts()
+    left, right = (starts[inner] + child[inner] for child in (forest.left, forest.right))
+    gain = np.zeros(forest.n_nodes)
+    gain[inner] = (passing[inner] - staying[inner] - passing[left] - passing[right]) / len(values)
+    unsplit = Fraction(float(passing[forest.offsets[:-1]].sum() / len(values)))
+    return _on_grid(gain, unsplit, forest.n_trees)
+
+
+def _on_grid(share: Floats, unsplit: Fraction, n_trees: int) -> Gains:
+    """Round gains to the finest grid on which their sums are exact; the root errors stay as they are."""
+    # Absolute values: gains may be negative, and no partial sum may leave the exact range.
+    bits = _bits(float(np.abs(share).sum()), _SUM_BITS)
+    steps = np.rint(np.ldexp(share, bits)).astype(np.int64)
+    return Gains(steps, Fraction(2) ** -bits / n_trees, unsplit / n_trees)
 
 
 def grid_prices(sheet: CostSheet, test: float, n_rows: int, n_tests: int) -> GridPrices:
@@ -194,8 +232,6 @@ def grid_prices(sheet: CostSheet, test: float, n_rows: int, n_tests: int) -> Gri
 
 def _mass(counts: NDArray[np.float64], weight: NDArray[np.float64], risk: Risk) -> NDArray[np.float64]:
     """Return weight times impurity of each node, shape (n_nodes,)."""
-    if risk == "error":
-        return np.asarray(weight - counts.max(axis=1))
     if risk == "gini":
         return weight - row_sums(counts**2) / weight
     if risk == "entropy":

@@ -27,6 +27,7 @@ from farthing.forests.budget_prune.pruning_path import PruningPath
 from farthing.table import encode
 from farthing.table.bins import plain
 from farthing.trees import Predictor, pruned
+from farthing.typing import Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,12 @@ class PruningProblem:
         predictor: Predictor = self.model.predictor
         return predictor
 
+    @property
+    def error_costs(self) -> Floats | None:
+        """The prices of errors that the forest was fitted with; None counts errors."""
+        costs: Floats | None = getattr(self.model, "error_costs", None)
+        return costs
+
     def gains(self, risk: Risk, X_error: Any, y_error: Any) -> Gains:
         """Return the risk that each split removes, measured on the class weights of the trees or on rows."""
         if (X_error is None) != (y_error is None):
@@ -91,11 +98,11 @@ class PruningProblem:
             forest = self.predictor.forest
             # An imported forest does not hold its training rows, so errors are counted on those at hand.
             if risk == "error" and not holds_class_weights(forest):
-                return row_gains(self.predictor, self.values, self.codes)
-            return bag_gains(forest, risk)
+                return row_gains(self.predictor, self.values, self.codes, self.error_costs)
+            return bag_gains(forest, risk, self.error_costs)
         if risk != "error":
             raise ValueError(f"rows measure errors only: leave out X_error and y_error, or risk={risk!r}")
-        return row_gains(self.predictor, *_encoded(self.estimator, X_error, y_error))
+        return row_gains(self.predictor, *_encoded(self.estimator, X_error, y_error), self.error_costs)
 
     def prices(self, path_length_cost: float) -> GridPrices:
         """Return the prices as integers."""
@@ -133,6 +140,8 @@ class PruningProblem:
         """
         trees, n_prunings = self.predictor.forest, len(tradeoffs)
         costs, errors, lengths = self._measure(self.values, self.codes, drop, n_prunings)
+        # What is better if errors are few, or cheap.
+        scores = 1.0 - errors if self.error_costs is None else -errors
         inner = trees.feature >= 0
         # Pruning j keeps the nodes that drop after j, so suffix sums over `drop` measure all prunings at
         # once.
@@ -147,10 +156,10 @@ class PruningProblem:
                 params={"tradeoff": tradeoffs[j]},
                 spend=float(costs[j]),
                 max_spend=float("nan"),
-                score=1.0 - float(errors[j]),
+                score=float(scores[j]),
                 # There are no other rows: `PruningPath.curve` measures on any.
                 test_spend=float(costs[j]),
-                test_score=1.0 - float(errors[j]),
+                test_score=float(scores[j]),
                 details={
                     "number": j,
                     "objective_error": objective[j],
@@ -168,7 +177,7 @@ class PruningProblem:
 
         return PruningPath(
             points,
-            score_name="accuracy",
+            score_name="accuracy" if self.error_costs is None else "cost of errors, negated",
             unit=self.costs.unit,
             full_cost=self.costs.total(self.costs.features),
             drop=drop,
@@ -179,24 +188,61 @@ class PruningProblem:
         self, values: NDArray[np.floating], codes: NDArray[np.int64], drop: NDArray[np.int64], n_prunings: int
     ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
         """Return the mean cost, the error and the mean number of tests of rows, for each pruning."""
+        if self.error_costs is None:
+            bought, tests, wrong = self._curve(self.predictor, values, codes, drop, n_prunings)
+        else:
+            bought, tests, wrong = self._priced_curve(self.error_costs, values, codes, drop, n_prunings)
+        spent = np.zeros(n_prunings)
+        for price, rows in zip((*self.costs.own, *self.costs.shared), bought, strict=True):
+            spent += price * _sums_after(rows)
+        return spent / len(values), wrong / len(values), _sums_after(tests) / len(values)
+
+    def _curve(
+        self,
+        predictor: Predictor,
+        values: NDArray[np.floating],
+        codes: NDArray[np.int64],
+        drop: NDArray[np.int64],
+        n_prunings: int,
+    ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return what rows buy, their tests, and how many have another class than theirs on top."""
         sheet, model = self.costs, self.model
         # One pass over the rows measures all prunings, since a node that is dropped once stays dropped.
-        bought, tests, wrong = path_curve(
-            self.predictor.core,
+        return path_curve(
+            predictor.core,
             plain(values),
             drop=drop,
             n_entries=n_prunings,
             y=codes,
             # The class of rows that look at nothing.
-            prior=int(np.argmax(model.conclude(model.prior[np.newaxis])[0])),
+            prior=int(model.decide(model.conclude(model.prior[np.newaxis]))[0]),
             group_of=sheet.group_of,
             n_groups=len(sheet.shared),
             n_threads=self.threads,
         )
-        spent = np.zeros(n_prunings)
-        for price, rows in zip((*sheet.own, *sheet.shared), bought, strict=True):
-            spent += price * _sums_after(rows)
-        return spent / len(values), wrong / len(values), _sums_after(tests) / len(values)
+
+    def _priced_curve(
+        self,
+        error_costs: Floats,
+        values: NDArray[np.floating],
+        codes: NDArray[np.int64],
+        drop: NDArray[np.int64],
+        n_prunings: int,
+    ) -> tuple[NDArray[Any], NDArray[Any], Floats]:
+        """Return the same with the sum of the prices of errors."""
+        # The class on top is then the one of the least expected cost.
+        predictor = Predictor(self.predictor.forest, -(self.predictor.scores @ error_costs))
+        bought, tests, _ = self._curve(predictor, values, codes, drop, n_prunings)
+        # A label that is no class costs as much as the most expensive error.
+        total = np.full(n_prunings, error_costs.max() * np.count_nonzero(codes < 0))
+        for code, prices in enumerate(error_costs):
+            rows = values[codes == code]
+            for label, price in enumerate(prices.tolist()):
+                if price and len(rows):
+                    as_label = np.full(len(rows), label, dtype=np.int64)
+                    others = self._curve(predictor, rows, as_label, drop, n_prunings)[2]
+                    total += price * (len(rows) - others)
+        return bought, tests, total
 
     def _pruned(self, drop: NDArray[np.int64], number: int) -> ContractClassifier:
         """Return the estimator of a pruning, with the prices that it was pruned by."""

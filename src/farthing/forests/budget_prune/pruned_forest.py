@@ -9,9 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from farthing.base import AnyBudgetMixin, BudgetKind, ContractClassifier, TrainingSet, normalise, register
+from farthing.base import (
+    AnyBudgetMixin,
+    BudgetKind,
+    PricedErrorsMixin,
+    TrainingSet,
+    documented,
+    normalise,
+    register,
+)
 from farthing.base.inputs import check_cap
-from farthing.base.parameters import CLASS_WEIGHT, NON_NEGATIVE, at_least, between, one_of
+from farthing.base.parameters import ANY_OR_NONE, CLASS_WEIGHT, NON_NEGATIVE, at_least, between, one_of
+from farthing.base.priced_errors import ERROR_COSTS
 from farthing.costs import CostSheet, CostsLike, per_price, spending_limit
 from farthing.forests.budget_prune.paths import exact_path
 from farthing.forests.budget_prune.problem import PruningProblem
@@ -37,7 +46,7 @@ class PrunedForestModel(ClassCountModel):
     drop : ndarray of int64, shape (n_nodes,)
         For each node of ``grown``, the first pruning in which it is no longer split.
     path_costs, path_errors : ndarray of float64, shape (n_prunings,)
-        Mean spend, descending, and error of the held-out rows.
+        Mean spend, descending, and error of the held-out rows; mean price of errors, if these have one.
     """
 
     grown: Forest
@@ -50,9 +59,15 @@ class PrunedForestModel(ClassCountModel):
         return normalise(outputs)
 
     def within(self, budget: float | None) -> Self:
-        """Return the pruning with the least error within a mean budget; ties go to the lower spend."""
+        """Return the pruning with the least error within a mean budget; ties go to the lower spend.
+
+        With error costs and no budget, it is the one of the least total cost.
+        """
         fits = self.path_costs <= spending_limit(budget)
-        errors = np.where(fits, self.path_errors, np.inf)
+        # Errors and spend are in the same unit, so they can be added up.
+        in_one_currency = self.error_costs is not None and budget is None
+        totals = self.path_errors + self.path_costs if in_one_currency else self.path_errors
+        errors = np.where(fits, totals, np.inf)
         # Searched from the end, so that of equal errors the cheapest wins. The last pruning, the cheapest of
         # all, is taken if none is within the budget.
         number = len(errors) - 1 - int(np.argmin(errors[::-1])) if fits.any() else len(errors) - 1
@@ -78,9 +93,13 @@ class PrunedForestModel(ClassCountModel):
     auto=False,
     rank=3,
     time_rank=5,
-    trials=[{"n_estimators": 5, "growth_tradeoff": 0.1, "max_features": None}],
+    trials=[
+        {"n_estimators": 5, "growth_tradeoff": 0.1, "max_features": None},
+        {"n_estimators": 3, "growth_tradeoff": 0.1, "error_costs": 20.0},
+    ],
 )
-class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
+@documented({"error_costs": ERROR_COSTS})
+class PrunedForestClassifier(AnyBudgetMixin, PricedErrorsMixin):
     """A forest that is grown with regard to prices and pruned to a mean budget.
 
     The trees are grown on three quarters of the rows. BudgetPrune finds the best prunings by the cost of the
@@ -104,6 +123,8 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         As in `BudgetForestClassifier`.
     class_weight : dict, "balanced" or None
         Factors of the row weights by label; "balanced" gives each class the same total weight.
+    {error_costs} Growth counts rows by them, as in `BudgetTreeClassifier`; pruning trades
+        their sum against spend; without a budget the pruning of the least total cost is chosen.
     random_state : int, RandomState or None
         Seed of the trees and of the held-out rows.
     n_jobs : int, optional
@@ -138,6 +159,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
     fits_every_row = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "class_weight": CLASS_WEIGHT,
+        "error_costs": ANY_OR_NONE,
         "cost_rule": [one_of("ratio", "penalty")],
         "growth_tradeoff": [NON_NEGATIVE],
         "n_estimators": [at_least(1)],
@@ -162,6 +184,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         min_samples_leaf: int = 1,
         max_bins: int = 255,
         class_weight: Any = None,
+        error_costs: Any = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -175,6 +198,7 @@ class PrunedForestClassifier(AnyBudgetMixin, ContractClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
         self.class_weight = class_weight
+        self.error_costs = error_costs
         self.random_state = random_state
         self.n_jobs = n_jobs
 

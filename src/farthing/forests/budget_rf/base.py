@@ -21,7 +21,12 @@ from farthing.forests.budget_rf.candidate import Candidate, Judge
 from farthing.forests.budget_rf.growth import ForestGrowth, n_drawn
 from farthing.forests.budget_rf.out_of_bag import Bags
 from farthing.forests.budget_rf.parameters import CONSTRAINTS, ImpurityLike
-from farthing.forests.budget_rf.tree import check_impurity, check_tradeoff, impurity_of
+from farthing.forests.budget_rf.tree import (
+    check_impurity,
+    check_tradeoff,
+    impurity_of,
+    without_price_factors,
+)
 from farthing.learning.bootstrap import SamplingUnits
 from farthing.trees import CostRule, Grower, MaxCuts, cut_rules
 
@@ -182,7 +187,10 @@ class BudgetForestBase(BudgetedEstimator):
         """Grow the forest of one alpha; without validation rows, the cost is that of the training rows."""
         threads = self.n_threads()
         bins = rows.bins(self.max_bins, threads)
-        counts = np.bincount(rows.target, weights=rows.weights, minlength=rows.n_classes).astype(np.float64)
+        factors = 1.0 if rows.errors is None else rows.errors.factors(rows.target)
+        counts = np.bincount(rows.target, weights=rows.growth_weights(), minlength=rows.n_classes).astype(
+            np.float64
+        )
         # The gain is a share of the impurity of all rows, so that one trade-off suits tables of any size.
         unit = impurity_of(counts, self.impurity, alpha, self.power)
         tradeoff = check_tradeoff(self.cost_rule, self.tradeoff) * unit
@@ -200,7 +208,7 @@ class BudgetForestBase(BudgetedEstimator):
             ),
             target=rows.target,
             n_classes=rows.n_classes,
-            weights_of=bags.weights,
+            weights_of=bags.weights if rows.errors is None else lambda tree: bags.weights(tree) * factors,
             options={
                 "impurity": self.impurity,
                 "alpha": alpha,
@@ -219,6 +227,7 @@ class BudgetForestBase(BudgetedEstimator):
             trees, cost = list(growth.trees()), None
         else:
             trees, cost = growth.within(budget, rows if validation is None else validation)
+        trees = [without_price_factors(tree, rows) for tree in trees]
         return Candidate(alpha, trees, cost, aggregation, threads)
 
     def _warn_empty(self, rows: TrainingSet) -> None:

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import ContractClassifier, TrainingSet, ValidatedMixin, documented, register
+from farthing.base import PricedErrorsMixin, TrainingSet, ValidatedMixin, documented, register
 from farthing.base.inputs import label_codes
-from farthing.base.parameters import CLASS_WEIGHT, one_of
+from farthing.base.parameters import ANY_OR_NONE, CLASS_WEIGHT, one_of
+from farthing.base.priced_errors import ERROR_COSTS
 from farthing.costs import CostsLike
 from farthing.forests.budget_rf.aggregation import AGGREGATIONS, Aggregation
 from farthing.forests.budget_rf.base import BudgetForestBase
@@ -45,13 +46,14 @@ from farthing.trees import CostRule, MaxCuts
             "cost_rule": "penalty",
             "tradeoff": 0.01,
             "n_estimators": 5,
+            "error_costs": 5.0,
             "min_impurity": 1.5,
             "validation_fraction": 0.2,
         },
     ],
 )
-@documented(SHARED)
-class BudgetForestClassifier(BudgetForestBase, ValidatedMixin, ContractClassifier):
+@documented({**SHARED, "error_costs": ERROR_COSTS})
+class BudgetForestClassifier(BudgetForestBase, PricedErrorsMixin, ValidatedMixin):
     """A random forest whose trees weigh the gain of a split against its price, grown to fit a mean budget.
 
     BudgetRF of Nan (thesis, algorithm 2): each tree is grown by GreedyTree on a bootstrap sample, and trees
@@ -74,6 +76,8 @@ class BudgetForestClassifier(BudgetForestBase, ValidatedMixin, ContractClassifie
     {limits}
     class_weight : dict, "balanced" or None
         Factors of the row weights by label; "balanced" gives each class the same total weight.
+    {error_costs} Rows count by the price of their errors in growth, as in
+        `BudgetTreeClassifier`. Not with ``aggregation="vote"``.
     {costs}
 
     Attributes
@@ -107,6 +111,7 @@ class BudgetForestClassifier(BudgetForestBase, ValidatedMixin, ContractClassifie
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "class_weight": CLASS_WEIGHT,
+        "error_costs": ANY_OR_NONE,
         "aggregation": [one_of(*AGGREGATIONS)],
         "oob_score": ["boolean"],
     }
@@ -136,6 +141,7 @@ class BudgetForestClassifier(BudgetForestBase, ValidatedMixin, ContractClassifie
         max_bins: int = 255,
         random_state: Any = None,
         class_weight: Any = None,
+        error_costs: Any = None,
         costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -164,10 +170,16 @@ class BudgetForestClassifier(BudgetForestBase, ValidatedMixin, ContractClassifie
         self.aggregation = aggregation
         self.oob_score = oob_score
         self.class_weight = class_weight
+        self.error_costs = error_costs
 
     def _learn(self, rows: TrainingSet, *, validation: TrainingSet | None = None) -> BudgetForestModel:
         if self.oob_score and not self.bootstrap:
             raise ValueError("oob_score needs bootstrap=True: without it no row is out of the bag")
+        if rows.errors is not None and self.aggregation == "vote":
+            raise ValueError(
+                "aggregation='vote' counts the most likely class of each tree, which error_costs do not go "
+                "by; use 'distribution' or 'count'"
+            )
         grown = self._grow_forest(rows, validation, self.aggregation, weighted_error)
         chosen = grown.chosen
         if self.oob_score:

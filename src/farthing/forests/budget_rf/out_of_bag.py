@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import TrainingSet, normalise
+from farthing.base import ErrorCosts, TrainingSet, normalise
 from farthing.forests.budget_rf.aggregation import Aggregation, sum_of_trees
 from farthing.learning.bootstrap import SamplingUnits
 from farthing.trees import Forest
@@ -97,7 +97,13 @@ class OutOfBag:
 
 
 def weighted_error(outputs: NDArray[np.float64], rows: TrainingSet) -> float:
-    """Return the weighted share of rows whose largest output is not their class; 0 without rows."""
+    """Return the weighted share of rows whose largest output is not their class; 0 without rows.
+
+    If errors have prices, it is their mean price for the labels of the least expected cost.
+    """
     if not len(outputs):
         return 0.0
+    if rows.errors is not None:
+        labels = ErrorCosts(rows.errors.table).decide(outputs)
+        return float(np.average(rows.errors.rows[np.arange(len(labels)), labels], weights=rows.weights))
     return float(np.average(outputs.argmax(axis=1) != rows.target, weights=rows.weights))

@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.base import ClassifierModel, ContractClassifier, TrainingSet, TreeModel, normalise, register
-from farthing.base.parameters import CLASS_WEIGHT, NON_NEGATIVE, at_least, between, one_of
+from farthing.base import (
+    PricedErrorsMixin,
+    PricedErrorsModel,
+    TrainingSet,
+    TreeModel,
+    documented,
+    normalise,
+    register,
+    row_sums,
+)
+from farthing.base.parameters import ANY_OR_NONE, CLASS_WEIGHT, NON_NEGATIVE, at_least, between, one_of
+from farthing.base.priced_errors import ERROR_COSTS
 from farthing.costs import CostsLike
-from farthing.trees import CostRule, Grower, Impurity
+from farthing.trees import CostRule, Forest, Grower, Impurity
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class ClassCountModel(TreeModel, ClassifierModel):
+class ClassCountModel(TreeModel, PricedErrorsModel):
     """Trees whose nodes hold class weights; the raw output is the sum over the trees of the class shares."""
 
     def node_scores(self) -> NDArray[np.float64]:
@@ -37,11 +47,12 @@ class ClassCountModel(TreeModel, ClassifierModel):
     trials=[
         {"impurity": "pairs", "budget": 3.0},
         {"impurity": "powers", "power": 3.0, "max_depth": 4, "min_impurity": 60.0},
-        {"impurity": "gini", "cost_rule": "penalty", "tradeoff": 0.01},
+        {"impurity": "gini", "cost_rule": "penalty", "tradeoff": 0.01, "error_costs": 5.0},
         {"cost_rule": "penalty", "tradeoff": 0.001, "budget": 5.0, "max_leaf_nodes": 12},
     ],
 )
-class BudgetTreeClassifier(ContractClassifier):
+@documented({"error_costs": ERROR_COSTS})
+class BudgetTreeClassifier(PricedErrorsMixin):
     """A decision tree that weighs the gain of a split against the cost of its feature.
 
     Features on the path from the root are owned: a second test of the same feature costs nothing. Each row
@@ -79,6 +90,8 @@ class BudgetTreeClassifier(ContractClassifier):
         Maximum number of bins per column, 2 to 255; thresholds lie between bins.
     class_weight : dict, "balanced" or None
         Factors of the row weights by label; "balanced" gives each class the same total weight.
+    {error_costs} Rows count by the price of their errors in growth; class weights of nodes
+        are without this factor, so that probabilities are of the rows as they come.
     costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
     n_jobs : int, optional
@@ -108,6 +121,7 @@ class BudgetTreeClassifier(ContractClassifier):
     budget_kind = "hard"
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "class_weight": CLASS_WEIGHT,
+        "error_costs": ANY_OR_NONE,
         "impurity": [one_of("entropy", "gini", "pairs", "powers")],
         "alpha": [NON_NEGATIVE],
         "power": [NON_NEGATIVE],
@@ -135,6 +149,7 @@ class BudgetTreeClassifier(ContractClassifier):
         min_samples_leaf: int = 1,
         max_bins: int = 255,
         class_weight: Any = None,
+        error_costs: Any = None,
         costs: CostsLike = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -150,12 +165,14 @@ class BudgetTreeClassifier(ContractClassifier):
         self.min_samples_leaf = min_samples_leaf
         self.max_bins = max_bins
         self.class_weight = class_weight
+        self.error_costs = error_costs
         self.costs = costs
         self.n_jobs = n_jobs
 
     def _learn(self, rows: TrainingSet) -> ClassCountModel:
         threads, n_classes, cap = self.n_threads(), rows.n_classes, self.hard_cap()
-        counts = np.bincount(rows.target, weights=rows.weights, minlength=n_classes).astype(np.float64)
+        weights = rows.growth_weights()
+        counts = np.bincount(rows.target, weights=weights, minlength=n_classes).astype(np.float64)
         # The gain is a share of the root's impurity, so that one trade-off suits tables of any size.
         tradeoff = check_tradeoff(self.cost_rule, self.tradeoff)
         check_impurity(self.impurity, alpha=self.alpha, power=self.power)
@@ -173,14 +190,22 @@ class BudgetTreeClassifier(ContractClassifier):
         )
         grown = grower.classes(
             rows.target,
-            rows.weights,
+            weights,
             n_classes,
             impurity=self.impurity,
             alpha=self.alpha,
             power=self.power,
             min_impurity=self.min_impurity,
         )
-        return ClassCountModel(**rows.header(budget=cap), forest=grown.tree)
+        return ClassCountModel(**rows.header(budget=cap), forest=without_price_factors(grown.tree, rows))
+
+
+def without_price_factors(forest: Forest, rows: TrainingSet) -> Forest:
+    """Return trees grown by prices of errors with the class weights that they have without these factors."""
+    if rows.errors is None:
+        return forest
+    value = forest.value / rows.errors.class_factors()
+    return replace(forest, value=value, cover=row_sums(value))
 
 
 def check_tradeoff(cost_rule: CostRule, tradeoff: float | None) -> float:

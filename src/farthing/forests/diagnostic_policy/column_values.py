@@ -1,0 +1,80 @@
+"""The few values of each column that a policy tells apart: distinct ones, or intervals of equal weight."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing.table import Bins
+from farthing.typing import Floats
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnValues:
+    """Values as codes, and the thresholds between those of numeric columns.
+
+    Parameters
+    ----------
+    codes : ndarray of int64, shape (n_features, n_rows)
+        The value of each row; the one after the last is that of missing values.
+    thresholds : tuple of ndarray of float64
+        For each numeric column the ascending upper ends of its values but the last; empty for categories.
+    n_present : tuple of int
+        Number of values of each column that are not missing.
+    category_widths : ndarray of int64, shape (n_features,)
+        As in `Bins`; 0 for numeric columns.
+    """
+
+    codes: NDArray[np.int64]
+    thresholds: tuple[Floats, ...]
+    n_present: tuple[int, ...]
+    category_widths: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, bins: Bins, weights: Floats, most: int) -> ColumnValues:
+        """Join neighbouring bins of numeric columns that have more than ``most``.
+
+        By the weights of the rows, and not by their number, so that a row of weight 2 is two rows.
+        """
+        codes = bins.codes().astype(np.int64)
+        thresholds, n_present = [], []
+        for column in range(bins.n_features):
+            n_bins = bins.n_bins(column)
+            if bins.category_widths[column]:
+                thresholds.append(np.empty(0))
+                n_present.append(n_bins)
+                continue
+            counts = np.bincount(codes[column], weights=weights, minlength=n_bins + 1).astype(np.float64)
+            groups = np.append(joined(counts[:n_bins], most), 0)
+            groups[-1] = groups[:-1].max(initial=-1) + 1  # missing values
+            last = np.flatnonzero(np.diff(groups[:-1]))
+            thresholds.append(bins.edges(column)[last])
+            n_present.append(int(groups[-1]))
+            codes[column] = groups[codes[column]]
+        return cls(codes, tuple(thresholds), tuple(n_present), bins.category_widths)
+
+    @property
+    def n_values(self) -> tuple[int, ...]:
+        """Number of values of each column, that of missing ones included where there are any."""
+        found = zip(self.n_present, self.codes, strict=True)
+        return tuple(max(n_present, int(codes.max()) + 1) for n_present, codes in found)
+
+
+def joined(weights: Floats, most: int) -> NDArray[np.int64]:
+    """Return the group of each bin: its own if there are few bins, else one of ``most`` of equal weight.
+
+    Examples
+    --------
+    >>> joined(np.array([1.0, 1.0, 1.0, 3.0]), 2)
+    array([0, 0, 0, 1])
+    >>> joined(np.array([1.0, 5.0]), 2)
+    array([0, 1])
+    """
+    if len(weights) <= most:
+        return np.arange(len(weights))
+    middles = np.cumsum(weights) - weights / 2
+    groups = np.minimum((middles / weights.sum() * most).astype(np.int64), most - 1)
+    # Numbered without gaps: a heavy bin may leave some of them empty.
+    return np.asarray(np.unique(groups, return_inverse=True)[1], dtype=np.int64)

@@ -103,8 +103,10 @@ def run_all(
                 schedule.go_through(_PARTS[0], n_jobs=1, until=time.time() + _ALONE * limits.seconds)
             # Under a time limit a single slow fit must not take the time of all others: it is cut off, and
             # tried again with more time once the others are done.
-            for part in (math.inf,) if limits is None else _PARTS:
-                schedule.go_through(part, n_jobs=n_jobs)
+            heats_left = len(begun) - number
+            parts = _PARTS if heats_left == 1 else _PARTS[:-1]
+            for part in (math.inf,) if limits is None else parts:
+                schedule.go_through(part / heats_left, n_jobs=n_jobs)
             if number + 1 < len(begun):
                 schedule.leave(number)
     return Outcome(schedule.results, schedule.left)

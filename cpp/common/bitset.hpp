@@ -21,7 +21,10 @@ public:
     static index_t n_words(index_t size) { return (size + 63) / 64; }
 
     bool has(index_t i) const { return (words()[i >> 6] >> (i & 63)) & 1u; }
-    void add(index_t i) { (size_ > 1 ? many_.data() : &single_)[i >> 6] |= std::uint64_t{1} << (i & 63); }
+    void add(index_t i) {
+        std::uint64_t* all = size_ > 1 ? many_.data() : &single_;
+        all[i >> 6] |= std::uint64_t{1} << (i & 63);
+    }
     void clear() {
         single_ = 0;
         many_.assign(many_.size(), 0);

@@ -6,9 +6,11 @@
 #include "tests/account/test_row_account.hpp"
 #include "tests/account/test_row_ledger.hpp"
 #include "tests/boost/test_adaboost.hpp"
+#include "tests/boost/test_boosters.hpp"
 #include "tests/boost/test_curtailed_vote.hpp"
 #include "tests/boost/test_lambda_gradients.hpp"
 #include "tests/boost/test_vote_sampler.hpp"
+#include "tests/cascade/test_exit_thresholds.hpp"
 #include "tests/common/test_fixed_point.hpp"
 #include "tests/common/test_keyed_sampling.hpp"
 #include "tests/common/test_radix_sort.hpp"
@@ -40,9 +42,11 @@ int main() {
     test_ledger_growth();
     test_predict();
     test_adaboost();
+    test_boosters();
     test_curtailed_vote();
     test_lambda_gradients();
     test_vote_sampler();
+    test_exit_thresholds();
     test_closure();
     test_neighbors();
     std::printf("%d passed, %d failed\n", passed, failed);

@@ -82,6 +82,9 @@ class Purchases:
         # A candidate that cannot be afforded once never can: the total of it and what is owned only grows,
         # even if a group that was paid for in between has lowered its price.
         self._beyond: NDArray[np.bool_] = np.zeros(len(self._costs), dtype=np.bool_)
+        # Groups whose shared cost is paid; -1 stands for none.
+        self._paid: set[int] = {-1}
+        self._converted: tuple[bytes, NDArray[np.float64]] | None = None
         self._bought: list[tuple[int, ...]] = []
         self._weighed: list[float] = []
         self._spent: list[float] = []
@@ -103,12 +106,11 @@ class Purchases:
         trees : sequence of tuples of int
             The columns of each tree.
         """
-        costs = np.append(self._costs, [self._cost_of(columns) for columns in trees])
-        beyond = np.append(self._beyond, np.zeros(len(trees), dtype=np.bool_))
-        # Free candidates are left out, as their quality per cost would always be infinite.
-        paid = [self._ledger.price_all(columns) == 0 for columns in trees]
-        owned = np.concatenate([[True], self._ledger.owned, np.array(paid, dtype=np.bool_)])
-        scores = self._scores(edges, costs, (costs > 0) & ~owned & ~beyond)
+        costs, beyond = self._costs, self._beyond
+        if trees:
+            costs = np.append(costs, [self._cost_of(columns) for columns in trees])
+            beyond = np.append(beyond, np.zeros(len(trees), dtype=np.bool_))
+        scores = self._scores(edges, costs, trees)
         # A candidate with an edge of zero is never chosen; see `best`.
         open_edges = np.where(beyond, 0.0, edges)
         while (place := best(scores, open_edges, costs)) is not None:
@@ -136,16 +138,22 @@ class Purchases:
         paid = set(sheet.group_of[self._ledger.owned].tolist())
         return own + math.fsum(float(sheet.shared[group]) for group in groups - paid)
 
+    def _in_unit(self, costs: NDArray[np.float64], unit: int) -> NDArray[np.float64]:
+        """Return costs in the unit; those of the columns change with the purchase of a group alone."""
+        key = costs.tobytes()
+        if self._converted is None or self._converted[0] != key:
+            self._converted = key, in_unit(costs, unit)
+        return self._converted[1].copy()
+
     def _take(self, columns: tuple[int, ...], cost: float) -> None:
         self._bought.append(columns)
         self._weighed.append(cost)
         self._ledger.buy_all(columns)
         sheet = self._ledger.sheet
-        for column in columns:
-            group = sheet.group_of[column]
-            if group >= 0:
-                members = np.flatnonzero(sheet.group_of == group)
-                self._costs[members + 1] = sheet.own[members]
+        for group in set(sheet.group_of[list(columns)].tolist()) - self._paid:
+            members = np.flatnonzero(sheet.group_of == group)
+            self._costs[members + 1] = sheet.own[members]
+            self._paid.add(group)
         if self._price == "marginal":
             self._costs[1:][self._ledger.owned] = 0.0
         self._spent.append(self._ledger.spent)
@@ -169,17 +177,27 @@ class Purchases:
         self,
         edges: NDArray[np.float64],
         costs: NDArray[np.float64],
-        unbought: NDArray[np.bool_],  # noqa: ARG002 - for subclasses
+        trees: Sequence[tuple[int, ...]],  # noqa: ARG002 - for subclasses
     ) -> NDArray[np.float64]:
-        """Score the candidates; ``unbought`` are those that cost something and can still be bought."""
+        """Score the candidates; ``trees`` are the columns of the last ones."""
         return self._checked(self._rule, edges, costs)
+
+    def _unbought(self, costs: NDArray[np.float64], trees: Sequence[tuple[int, ...]]) -> NDArray[np.bool_]:
+        """Return which candidates cost something and can still be bought."""
+        # Free candidates are left out, as their quality per cost would always be infinite.
+        paid = [self._ledger.price_all(columns) == 0 for columns in trees]
+        owned = np.concatenate([[True], self._ledger.owned, np.array(paid, dtype=np.bool_)])
+        beyond = np.append(self._beyond, np.zeros(len(trees), dtype=np.bool_))
+        return np.asarray((costs > 0) & ~owned & ~beyond)
 
     def _checked(
         self, rule: Rule, edges: NDArray[np.float64], costs: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        costs, spent = costs.copy(), self._ledger.spent
-        if self._unit is not None:
-            costs, spent = in_unit(costs, self._unit), math.ldexp(spent, -self._unit)
+        spent = self._ledger.spent
+        if self._unit is None:
+            costs = costs.copy()
+        else:
+            costs, spent = self._in_unit(costs, self._unit), math.ldexp(spent, -self._unit)
         scores = np.asarray(rule(edges, costs, spent), dtype=np.float64)
         if scores.shape != edges.shape or np.isnan(scores).any():
             raise ValueError(
@@ -222,10 +240,10 @@ class HybridPurchases(Purchases):
         self._changed = False
 
     def _scores(
-        self, edges: NDArray[np.float64], costs: NDArray[np.float64], unbought: NDArray[np.bool_]
+        self, edges: NDArray[np.float64], costs: NDArray[np.float64], trees: Sequence[tuple[int, ...]]
     ) -> NDArray[np.float64]:
         if not self._changed:
-            scores = self._checked(self._rule, edges, costs)
+            scores, unbought = self._checked(self._rule, edges, costs), self._unbought(costs, trees)
             # The paper suggests the switch at the end of section 4 and leaves the quality open. Relative to
             # the first round, the threshold does not depend on the unit of the costs. An infinite quality is
             # that of a learner without error: either it ends the training, or it is beyond the budget.

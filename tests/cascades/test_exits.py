@@ -92,3 +92,24 @@ def test_between_two_corners_the_riskiest_rows_go_on_first():
     exits = Exits(np.array([0.0, 1.0]), risks, risks, np.ones(n_rows))
     stops = stop_stages(risks, exits.between(np.array([ALWAYS, ALWAYS]), np.array([NEVER, ALWAYS]), 0.25))
     assert stops.tolist() == [0] * 75 + [1] * 25
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_in_one_currency_the_path_has_the_least_total_cost(seed):
+    """Prices of errors are some times those of the stages; with two stages no thresholds are better."""
+    costs, risks, errors, weights = problem(seed, n_stages=2)
+    price = 10.0 ** np.random.default_rng(seed).integers(-2, 6)
+    exits = Exits(costs, price * risks, price * errors, weights, price=price)
+    least = brute_force(exits, price * risks, 1.0)
+    assert min(spend + error for spend, error, _ in exits.path()) == pytest.approx(least)
+
+
+def test_another_unit_of_money_has_the_same_path():
+    costs, risks, errors, weights = problem(3, n_stages=4, n_rows=40)
+    one = Exits(costs, 7 * risks, 7 * errors, weights, price=7.0).path()
+    other = Exits(1e6 * costs, 7e6 * risks, 7e6 * errors, weights, price=7e6).path()
+    assert len(one) == len(other)
+    for (spend, error, thresholds), (spend_too, error_too, scaled) in zip(one, other, strict=True):
+        assert (1e6 * spend, 1e6 * error) == pytest.approx((spend_too, error_too))
+        assert 1e6 * thresholds == pytest.approx(scaled)

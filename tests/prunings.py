@@ -42,6 +42,18 @@ class Case:
         }
 
     @cached_property
+    def prices(self) -> NDArray[np.float64]:
+        """Return what errors cost: 1 each, unless the forest was fitted with prices."""
+        given = self.model.error_costs_
+        return 1 - np.eye(len(self.model.classes_)) if given is None else np.asarray(given)
+
+    def price(self, label: int, node: int) -> float:
+        """Return what a row of a label costs if it ends at a node."""
+        code = int(np.searchsorted(self.model.classes_, label))
+        said = int((self.model.forest_.value[node] @ self.prices).argmin())
+        return float(self.prices[code, said])
+
+    @cached_property
     def trees(self) -> list[Tree]:
         forest = self.model.forest_
         return [Tree(self, t, *map(int, forest.offsets[t : t + 2])) for t in range(forest.n_trees)]
@@ -108,11 +120,11 @@ class Tree:
         value = forest.value
         if case.X_error is None or case.y_error is None:
             weight = value[self.begin].sum()
-            return {h: (value[h].sum() - value[h].max()) / weight for h in range(self.begin, self.end)}
+            return {h: (value[h] @ case.prices).min() / weight for h in range(self.begin, self.end)}
         wrong = dict.fromkeys(range(self.begin, self.end), 0.0)
         for row, label in zip(case.X_error, case.y_error, strict=True):
             for h in self.path(row):
-                wrong[h] += case.model.classes_[value[h].argmax()] != label
+                wrong[h] += case.price(label, h)
         return {h: count / len(case.X_error) for h, count in wrong.items()}
 
     @cached_property
@@ -124,8 +136,8 @@ class Tree:
             return wrong
         for row, label in zip(case.X_error, case.y_error, strict=True):
             last = self.path(row)[-1]
-            if forest.feature[last] >= 0 and case.model.classes_[forest.value[last].argmax()] != label:
-                wrong[last] += 1 / len(case.X_error)
+            if forest.feature[last] >= 0:
+                wrong[last] += case.price(label, last) / len(case.X_error)
         return wrong
 
     def error(self, kept: NDArray[np.bool_]) -> float:
@@ -169,7 +181,7 @@ class Tree:
         return found
 
 
-def make_case(seed: int) -> Case:
+def make_case(seed: int, error_costs: Any = None) -> Case:
     """Return a random forest of two or three shallow trees: groups, free features, missing values, ties."""
     rng = np.random.default_rng(seed)
     n_features = int(rng.integers(3, 6))
@@ -193,6 +205,7 @@ def make_case(seed: int) -> Case:
         max_features=2,
         random_state=seed,
         costs=sheet,
+        error_costs=error_costs,
     ).fit(X[:30], y[:30])
     rest = X[30:].copy()
     rest[rng.random(rest.shape) < 0.1] = np.nan

@@ -144,3 +144,24 @@ def test_the_kernel_gives_the_thresholds_of_its_twin(seed, n_stages, n_rows):
     for part in (0.0, 0.25, 0.5, 0.9, 1.0):
         between = exits.between(found[-1], found[0], part)
         assert np.array_equal(between, naive_between(risks, found[-1], found[0], part))
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_in_one_currency_the_path_has_the_least_total_cost(seed):
+    """Prices of errors are some times those of the stages; with two stages no thresholds are better."""
+    costs, risks, errors, weights = problem(seed, n_stages=2)
+    price = 10.0 ** np.random.default_rng(seed).integers(-2, 6)
+    exits = Exits(costs, price * risks, price * errors, weights, price=price)
+    least = brute_force(exits, price * risks, 1.0)
+    assert min(spend + error for spend, error, _ in exits.path()) == pytest.approx(least)
+
+
+def test_another_unit_of_money_has_the_same_path():
+    costs, risks, errors, weights = problem(3, n_stages=4, n_rows=40)
+    one = Exits(costs, 7 * risks, 7 * errors, weights, price=7.0).path()
+    other = Exits(1e6 * costs, 7e6 * risks, 7e6 * errors, weights, price=7e6).path()
+    assert len(one) == len(other)
+    for (spend, error, thresholds), (spend_too, error_too, scaled) in zip(one, other, strict=True):
+        assert (1e6 * spend, 1e6 * error) == pytest.approx((spend_too, error_too))
+        assert 1e6 * thresholds == pytest.approx(scaled)

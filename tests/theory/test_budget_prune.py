@@ -47,6 +47,23 @@ def test_the_cut_is_the_optimum_of_program_and_brute_force(seed: int) -> None:
         assert before == pytest.approx(path.objective_errors[j] + path.tradeoffs[j] * spent[j], abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_with_prices_of_errors_the_objective_is_their_sum_with_the_spend(seed: int) -> None:
+    """At a trade-off of 1 no pruning has a lower total cost, errors and tests."""
+    rng = np.random.default_rng(seed)
+    table = rng.integers(1, 9, size=(3, 3)) * (1.0 - np.eye(3))
+    case = make_case(seed, error_costs=table)
+    path = prune_path(**case.arguments)
+    errors, costs = case.prunings()
+    for lam in (0.0, 0.3, 1.0, 4.0):
+        assert objective(case, path, lam) == pytest.approx((errors + lam * costs).min(), abs=1e-8)
+    # The measured error of each pruning is what its model's labels cost on the rows.
+    for point in path.points[:: max(1, len(path) // 3)]:
+        said = point.model.predict(case.X)
+        assert point.details["forest_error"] == pytest.approx(table[case.y, said].mean())
+        assert point.score == -point.details["forest_error"]
+
+
 @pytest.mark.parametrize("seed", SEEDS[::6])
 def test_prunings_are_nested_and_ties_go_to_the_cheapest_then_the_largest(seed: int) -> None:
     case = make_case(seed)

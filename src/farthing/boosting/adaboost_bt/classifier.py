@@ -82,7 +82,7 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
 def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
     """Return two rules on two classes; with more, the method is not among the default ones."""
     several = context.n_classes is not None and context.n_classes > 2
-    return None if several else {**_grid(context), "rule": ["greedy", "smoothed"]}
+    return None if several else {"rule": ["greedy", "smoothed"], "budget": [context.budget]}
 
 
 @register(

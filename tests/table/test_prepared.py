@@ -91,3 +91,14 @@ def test_invalid_entries_go_with_their_rows() -> None:
     part.check(np.array([[True, True], [True, False], [True, False]]))
     with pytest.raises(TableError, match="'six' in row 2"):
         part.check(np.array([[True, True], [True, False], [True, True]]))
+
+
+def test_values_under_one_schema_are_read_once_and_those_of_another_again():
+    letters = PreparedTable.of(np.array([["a"], ["b"], ["c"]], dtype=object))
+    some, other = letters.take(np.array([0, 2])), letters.take(np.array([1, 2]))
+    first = letters.under(some.schema)
+    assert letters.under(some.schema) is first
+    assert np.isnan(first.values[:, 0]).tolist() == [False, True, False]
+    second = letters.under(other.schema)
+    assert np.isnan(second.values[:, 0]).tolist() == [True, False, False]
+    assert np.array_equal(letters.under(some.schema).values, first.values, equal_nan=True)

@@ -18,6 +18,8 @@ from farthing.table.unseen import Unseen
 # In fewer rows, all of them may differ by chance; in more, at least this share of them has to.
 _FEW_ROWS: Final = 20
 _DISTINCT_SHARE: Final = 0.95
+# Values under the schema of a model are kept for the next prediction, unless they take more memory than this.
+_MOST_KEPT_BYTES: Final = 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,8 @@ class PreparedTable:
     encoded: Encoded
     raw: Any = field(default=None, repr=False)
     _bins: dict[int, Bins] = field(default_factory=dict, init=False, repr=False)
+    # The schema that the table was last read under, and its values then; the variants of a fit share it.
+    _last: list[tuple[Schema, Encoded]] = field(default_factory=list, init=False, repr=False)
     # Whether this is a table of the user's, whose unseen categories each prediction reports; parts of it, as
     # the folds of a sweep, lack categories by chance.
     _is_whole: bool = field(default=False, init=False, repr=False)
@@ -152,12 +156,18 @@ class PreparedTable:
                 f"the table was prepared with other columns than {estimator} was fitted on; they differ in "
                 f"{which}. Prepare it from the columns of the fit"
             )
+        if self._last and self._last[0][0] == schema:
+            return self._last[0][1]
         recoded = _recoded(self.encoded, self.schema, schema)
-        return recoded if self._is_whole else replace(recoded, unseen={})
+        if not self._is_whole:
+            recoded = replace(recoded, unseen={})
+        if recoded.values.nbytes <= _MOST_KEPT_BYTES:
+            self._last[:] = [(schema, recoded)]
+        return recoded
 
     def __getstate__(self) -> dict[str, Any]:
         # Bins hold compiled objects, which do not pickle; another process computes its own.
-        return self.__dict__ | {"_bins": {}}
+        return self.__dict__ | {"_bins": {}, "_last": []}
 
 
 def warn_identifiers(table: PreparedTable) -> None:

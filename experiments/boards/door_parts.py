@@ -198,9 +198,9 @@ def page(results: Results, names: Sequence[str], sides: Sequence[str], seeds: Se
   {len(seeds)} splits, seeds {numbers}. The best part is the one that did best on the new rows, a choice that
   the front door does not have. Standard errors are over new rows, in pairs.
 - Half of each table to learn from, at most {LEARN:,} rows; up to {TEST:,} others to test on.
-  {", ".join(REAL)} have their own prices, the others random
-  ones that were used nowhere else. The default set and the rules of the front door were set on other tables: ecoli, sonar, ionosphere, bupa_liver, house_votes_84,
-  breast_cancer_wdbc and made ones.
+  {", ".join(REAL)} have their own prices, the others random ones that were
+  used nowhere else. The default set and the rules of the front door were set on other tables: ecoli,
+  sonar, ionosphere, bupa_liver, house_votes_84, breast_cancer_wdbc and made ones.
 - Chosen: {counts}.
 """
 

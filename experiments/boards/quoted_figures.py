@@ -106,8 +106,8 @@ def page(runs: Sequence[Run], n_splits: int, most_rows: int) -> str:
     )
     high, low = max(gaps), min(gaps)
     claim += (
-        f" The quoted accuracy is up to {max(high, 0):.3f} too high, and up to {max(-low, 0):.3f} too low, on a "
-        f"line; on average over the lines it is {abs(float(np.mean(gaps))):.3f} too "
+        f" The quoted accuracy is up to {max(high, 0):.3f} too high, and up to {max(-low, 0):.3f} too low, "
+        f"on a line; on average over the lines it is {abs(float(np.mean(gaps))):.3f} too "
         f"{'high' if np.mean(gaps) >= 0 else 'low'}."
     )
     head = f"""# Quoted and realised

@@ -110,7 +110,7 @@ class Claim:
     text: str
     holds: Callable[[Figures], bool]
     of: tuple[str, ...] | None = None  # the sets that the paper names; None: all
-    most: bool = False  # "often", "tends to", "on most": the paper claims it of more than half of the sets only
+    most: bool = False  # "often", "tends to", "on most": the paper claims it of more than half of the sets
 
 
 def least_budget(errors: NDArray[np.float64], goal: float) -> float:

@@ -57,7 +57,7 @@ PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
         whose predictions are asked for with ``seeds``, a share takes the more expensive model. A row's seed
         decides for good; a row without a seed takes the cheaper one.
     methods : "auto", "all" or list
-        What to try, as in `farthing.sweep`: "auto" is a selection of some twenty settings, "all" is every
+        What to try, as in `farthing.sweep`: "auto" is a selection of up to a dozen settings, "all" is every
         registered method that can learn the target. They race: settings that cannot win are not fitted on
         all folds; see `farthing.frontier.race`.
     scoring : {scoring}

@@ -43,7 +43,7 @@ def candidates(methods: Any, context: SweepContext, *, fast_first: bool = False)
     Parameters
     ----------
     methods : "auto", "all", or iterable of names, classes, estimators and pairs of one of these and a grid
-        "auto" is the small default grid of each registered method that can learn the target, up to twenty
+        "auto" is the small default grid of each registered method that can learn the target, up to a dozen
         fits in all; "all" is the whole grid of each. A name or a class stands for its registered grid, an
         estimator for itself alone; a pair adds a grid, as in scikit-learn's ``ParameterGrid``.
     context : SweepContext

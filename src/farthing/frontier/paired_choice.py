@@ -12,7 +12,7 @@ is over all budgets:
    moments. The weight w is at least `LEAST_WEIGHT`.
 3. The least joined difference wins.
 
-More shrinkage was no better on the tables by which the rule was set (docs/results/default_set.md): what is
+More shrinkage was no better on the tables by which the rule was set (docs/results/door_rules.md): what is
 best over all budgets is often not what is best at a small one.
 """
 
@@ -46,13 +46,15 @@ class Contender:
     overall: float
 
 
-def rank(contenders: Sequence[Contender]) -> list[int]:
+def rank(contenders: Sequence[Contender], *, least_weight: float = LEAST_WEIGHT) -> list[int]:
     """Return the places of the contenders, the one to choose first.
 
     Parameters
     ----------
     contenders : sequence of Contender
         All judged by the same rows.
+    least_weight : float
+        The least weight of the difference at the budget.
 
     Examples
     --------
@@ -74,6 +76,6 @@ def rank(contenders: Sequence[Contender]) -> list[int]:
     scatter = max(0.0, float(np.mean((at_budget - over_all)[others] ** 2 - squares[others])))
     total = scatter + squares
     weight = np.divide(scatter, total, out=np.ones_like(total), where=total > 0)
-    weight = np.maximum(weight, LEAST_WEIGHT)
+    weight = np.maximum(weight, least_weight)
     joined = weight * at_budget + (1 - weight) * over_all
     return [int(place) for place in np.argsort(joined, kind="stable")]

@@ -8,7 +8,7 @@ standard error than the losses themselves. The leader is the setting of the leas
 - of the others at most `STAY` go on, those of the least loss.
 
 So the setting that would win over all folds leaves early only if it is far behind, or behind several others,
-on the first rows. `docs/results/default_set.md` has what that costs.
+on the first rows. docs/results/door_rules.md has what that costs.
 """
 
 from __future__ import annotations

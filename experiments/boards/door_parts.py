@@ -237,9 +237,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Measure what is not measured yet, and write the page."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     if given[:1] == ["--one"]:
-        name, seed, side, file = given[1:5]
+        table, number, ran, out = given[1:5]
         warnings.simplefilter("ignore")
-        np.savez_compressed(file, **run(side, task_of(name, int(seed)), int(seed)))
+        np.savez_compressed(out, **run(ran, task_of(table, int(number)), int(number)))
         return
     parser = options(__doc__)
     parser.add_argument("--tables", nargs="*", default=[*REAL, *DRAWN])

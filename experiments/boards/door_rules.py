@@ -248,20 +248,14 @@ def page(kept: Path) -> str:
         in_set = any(
             one["lean"] for result in results for one in result["settings"] if one["method"] == method
         )
-        if in_set:
-            sets.append(
-                line(
-                    f"without {method}",
-                    of(lambda o, m=method: o["lean"] and o["method"] != m, shrunk(0.9)),
-                    base,
-                )
+
+        def other(one: Any, name: str = method, *, drop: bool = in_set) -> bool:
+            return bool(
+                one["lean"] and one["method"] != name if drop else one["lean"] or one["method"] == name
             )
-        else:
-            sets.append(
-                line(
-                    f"with {method}", of(lambda o, m=method: o["lean"] or o["method"] == m, shrunk(0.9)), base
-                )
-            )
+
+        word = "without" if in_set else "with"
+        sets.append(line(f"{word} {method}", of(other, shrunk(0.9)), base))
     rules = {
         "paired losses, weight at least 0.9": shrunk(0.9),
         "the least loss": least_loss,

@@ -51,7 +51,8 @@ def sweep(
     ----------
     methods : "auto", "all", or iterable of names, classes, estimators and pairs of one of these and a grid
         "auto" is a selection of up to a dozen settings; "all" is every registered method that can learn the
-        target, with its whole grid: many times as many fits. An estimator stands for itself alone. One that does not keep the contract pays for every feature.
+        target, with its whole grid: many times as many fits. An estimator stands for itself alone. One that
+        does not keep the contract pays for every feature.
     X : array, frame or PreparedTable, shape (n_rows, n_features)
         Read once, whatever the number of fits.
     y : array, shape (n_rows,)

@@ -189,9 +189,12 @@ def shrunk(least_weight: float) -> Rule:
 
 def standing(setting: Any, place: int, folds: Sequence[int] = range(N_FOLDS)) -> Standing:
     """Return the values of held-out rows at a budget, to compare."""
-    losses = values(setting, "loss", place, folds)
+    losses = values(setting, "loss", place, folds).astype(np.float32)
     return Standing(
-        values(setting, "right", place, folds), losses, np.ones(len(losses)), np.arange(len(losses))
+        values(setting, "right", place, folds).astype(np.float32),
+        losses,
+        np.ones(len(losses)),
+        np.arange(len(losses)),
     )
 
 

@@ -6,7 +6,19 @@ from pathlib import Path
 import pytest
 
 CPP = Path(__file__).parents[2] / "cpp"
-FLOW = ["common", "table", "account", "grow", "predict", "boost", "prune", "neighbors", "bindings", "tests"]
+FLOW = [
+    "common",
+    "table",
+    "account",
+    "grow",
+    "predict",
+    "boost",
+    "prune",
+    "neighbors",
+    "linear",
+    "bindings",
+    "tests",
+]
 SOURCES = sorted(path for path in CPP.rglob("*") if path.suffix in {".hpp", ".cpp"})
 
 

@@ -89,7 +89,7 @@ def time_samplings(n_rounds: int, n_rows: int | None) -> dict[str, list[float]]:
     """Return the seconds of a fit and of a prediction for all rows, by sampling: medians of some turns."""
     data = TABLES[LARGEST]()
     X, y = data.X.iloc[:n_rows], np.asarray(data.y)[:n_rows]
-    budget = SHARES[1] * data.costs.total(data.costs.features)
+    budget = SHARES[-1] * data.costs.total(data.costs.features)
     turns: dict[str, list[tuple[float, float]]] = {sampling: [] for sampling in SAMPLINGS}
     # One turn more than is counted: the first loads and allocates.
     for turn, sampling in itertools.product(range(TURNS + 1), SAMPLINGS):
@@ -174,11 +174,10 @@ def page(results: Results, seconds: dict[str, list[float]], n_rounds: int, n_see
         "# Free-rider votes of AdaBoostRS",
         "\n".join(first_lines(results, seconds)),
         'With `sampling="free_rider"` all learners on what a row has bought vote, weighted by the inverse of '
-        "their probability to do so; the estimate of the full vote is unbiased within a budget that covers each "
-        "learner by itself. Draws by "
-        'weight (`"weight"`) are those of the paper, whose mean at a stopping time is not; `"top"` takes '
-        "learners by weight over price and estimates nothing. Being unbiased is a claim about the vote, not "
-        "about errors; these are the errors.",
+        "their probability to do so; the estimate of the full vote is unbiased within a budget that covers "
+        'each learner by itself. Draws by weight (`"weight"`) are those of the paper, whose mean at a stopping '
+        'time is not; `"top"` takes learners by weight over price and estimates nothing. Being unbiased is a '
+        "claim about the vote, not about errors; these are the errors.",
         f"Real prices of the bundled tables; {n_rounds} rounds of AdaBoost, the same learners for all; means "
         f"over {n_seeds} draws of the rows, two thirds of which are learned from. Differences are means over "
         "the tables with their standard errors; one counts as clear beyond two of them. Within a budget "
@@ -195,7 +194,7 @@ def page(results: Results, seconds: dict[str, list[float]], n_rounds: int, n_see
                 for share in SHARES
             ],
         ),
-        f"## Processor time on {LARGEST}, at {100 * SHARES[1]:g} % of all prices",
+        f"## Processor time on {LARGEST}, at {100 * SHARES[-1]:g} % of all prices",
         markdown(
             ["sampling", "fit", "predict", "fit / weight", "predict / weight"],
             [

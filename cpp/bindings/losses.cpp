@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -50,16 +51,14 @@ NumpyArray<double> losses(const Vector<index_t>& codes, const Scores& scores) {
     return to_numpy(std::move(found));
 }
 
-NumpyArray<double> tempered(const Vector<index_t>& codes, const Scores& scores, double temperature) {
-    check_codes(codes, scores.shape(0), scores.shape(1));
+double tempered(const Table<double>& margins, const std::optional<Vector<double>>& weights, double temperature,
+                double least) {
+    require(!weights || weights->shape(0) == margins.shape(0), "weights: one for each row");
     require(temperature > 0, "temperature: above zero");
-    std::vector<double> found(codes.shape(0));
-    {
-        nb::gil_scoped_release unlocked;
-        tempered_probabilities(span(codes), scores.data(), static_cast<index_t>(scores.shape(1)), temperature,
-                               found.data());
-    }
-    return to_numpy(std::move(found));
+    // One row is then within the range of a double, whatever its margins.
+    require(least >= 1e-50, "least: at least 1e-50");
+    nb::gil_scoped_release unlocked;
+    return tempered_log_loss(matrix(margins), weights ? span(*weights) : Span<const double>{}, temperature, least);
 }
 
 Steps logistic_steps(const Vector<double>& y, const Vector<double>& scores) {
@@ -94,7 +93,7 @@ void bind_losses(nb::module_& m) {
     m.def("logistic_steps", &logistic_steps, "y"_a, "scores"_a);
     m.def("logistic_losses", &logistic_losses, "y"_a, "scores"_a);
     m.def("weighted_mean", &weighted_mean, "values"_a, "weights"_a);
-    m.def("tempered_probabilities", &tempered, "codes"_a, "scores"_a, "temperature"_a);
+    m.def("tempered_log_loss", &tempered, "margins"_a, "weights"_a.none(), "temperature"_a, "least"_a);
 }
 
 }  // namespace farthing

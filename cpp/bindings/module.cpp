@@ -12,6 +12,7 @@ void bind_curtail(nanobind::module_& m);
 void bind_curtail_classes(nanobind::module_& m);
 void bind_grow(nanobind::module_& m);
 void bind_lambdas(nanobind::module_& m);
+void bind_linear(nanobind::module_& m);
 void bind_neighbors(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
 void bind_prune(nanobind::module_& m);
@@ -36,6 +37,7 @@ NB_MODULE(_core, m) {
     farthing::bind_grow(m);
     farthing::bind_boosters(m);
     farthing::bind_lambdas(m);
+    farthing::bind_linear(m);
     farthing::bind_neighbors(m);
     farthing::bind_prune(m);
     farthing::bind_sampler(m);

@@ -58,22 +58,31 @@ inline void softmax_losses(Span<const index_t> codes, const double* scores, inde
     }
 }
 
-// The probability of the true class of each row, from scores divided by a temperature.
-// IN  codes (n,); scores (n, n_classes).   OUT probabilities (n,).
-inline void tempered_probabilities(Span<const index_t> codes, const double* scores, index_t n_classes,
-                                   double temperature, double* probabilities) {
-    for (index_t i = 0; i < codes.size; ++i) {
-        const double* row = scores + i * n_classes;
-        const double largest = *std::max_element(row, row + n_classes) / temperature;
-        double sum = 0;
-        double own = 0;
-        for (index_t c = 0; c < n_classes; ++c) {
-            const double e = std::exp(row[c] / temperature - largest);
-            if (c == codes[i]) own = e;
-            sum += e;
+// The weighted sum of the log losses of rows, from scores divided by a temperature.
+// IN  margins (n, m): the score of each other class less that of the true class; weights (n,), or empty for 1 each;
+//     least: no probability of a true class counts as less.
+inline double tempered_log_loss(Matrix<double> margins, Span<const double> weights, double temperature, double least) {
+    const double steepness = 1 / temperature;
+    const double most = 1 / least;
+    // log(a) + log(b) = log(ab): rows of weight 1 are multiplied until they could overflow.
+    constexpr double kLarge = 1e250;
+    double product = 1;
+    double total = 0;
+    for (index_t i = 0; i < margins.n_rows; ++i) {
+        double odds = 1;  // one over the probability of the true class
+        for (index_t c = 0; c < margins.n_columns; ++c) odds += std::exp(margins(i, c) * steepness);
+        odds = std::min(odds, most);
+        if (weights.size > 0) {
+            total += weights[i] * std::log(odds);
+            continue;
         }
-        probabilities[i] = own / sum;
+        product *= odds;
+        if (product > kLarge) {
+            total += std::log(product);
+            product = 1;
+        }
     }
+    return total + std::log(product);
 }
 
 }  // namespace farthing

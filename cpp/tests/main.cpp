@@ -9,6 +9,7 @@
 #include "tests/boost/test_boosters.hpp"
 #include "tests/boost/test_curtailed_vote.hpp"
 #include "tests/boost/test_lambda_gradients.hpp"
+#include "tests/boost/test_softmax.hpp"
 #include "tests/boost/test_vote_sampler.hpp"
 #include "tests/cascade/test_exit_thresholds.hpp"
 #include "tests/common/test_fixed_point.hpp"
@@ -20,6 +21,7 @@
 #include "tests/grow/test_histogram.hpp"
 #include "tests/grow/test_ledger_growth.hpp"
 #include "tests/grow/test_split_search.hpp"
+#include "tests/linear/test_linear.hpp"
 #include "tests/neighbors/test_neighbors.hpp"
 #include "tests/predict/test_predict.hpp"
 #include "tests/prune/test_closure.hpp"
@@ -45,10 +47,12 @@ int main() {
     test_boosters();
     test_curtailed_vote();
     test_lambda_gradients();
+    test_softmax();
     test_vote_sampler();
     test_exit_thresholds();
     test_closure();
     test_neighbors();
+    test_linear();
     std::printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 ? 0 : 1;
 }

@@ -11,7 +11,8 @@ from sklearn.linear_model import LinearRegression
 from tests.quadrants import quadrants
 
 from farthing.cascades import ASTCClassifier, ASTCRegressor
-from farthing.cascades.score_tree.routing import halving_threshold
+from farthing.cascades.astc.growing import GrowthProblem
+from farthing.cascades.score_tree.routing import halving_threshold, leading_vector
 from farthing.costs import CostSheet
 from farthing.learning.forward_regression import ForwardRegression
 
@@ -202,6 +203,66 @@ def test_collinear_columns_do_not_cancel_each_other() -> None:
         return float(np.mean((model.predict(X, refused=["x2"]) - y) ** 2))
 
     assert error(1.0) < 2 < error(0.0)
+
+
+@pytest.mark.parametrize("n_rows", [40, 41])
+@pytest.mark.parametrize("digits", [1, 8])
+def test_rows_of_one_weight_are_halved_as_by_a_sort(n_rows: int, digits: int) -> None:
+    random = np.random.default_rng(n_rows)
+    for _ in range(30):
+        projection = np.round(0.2 * random.normal(size=n_rows), digits)
+        assert halving_threshold(projection) == halving_threshold(projection, np.ones(n_rows))
+    assert halving_threshold(np.zeros(n_rows)) is None
+    assert halving_threshold(np.zeros(1)) is None
+
+
+def test_equal_entries_of_a_direction_do_not_depend_on_rounding() -> None:
+    for noise in (-1e-14, 0.0, 1e-14):
+        products = np.array([[1.0 + noise, -1.0, 0.0], [-1.0, 1.0 - noise, 0.0], [0.0, 0.0, 0.0]])
+        np.testing.assert_allclose(leading_vector(products), [np.sqrt(0.5), -np.sqrt(0.5), 0.0], atol=1e-9)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_trees_that_share_moments_are_those_that_do_not(
+    weighted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What moves between two nodes is added to and taken from sums over many rows; nothing else changes."""
+    random = np.random.default_rng(14)
+    X = random.normal(size=(900, 8)) + random.normal(size=(900, 1))
+    X[:, 7] = random.random(900) < 0.01  # constant in some nodes
+    y = np.digitize(X[:, 0] * (X[:, 1] > 0) + X[:, 2] + random.normal(size=900), [-0.5, 1.0])
+    weights = random.uniform(0.5, 2.0, size=900) if weighted else None
+    settings = {"depth": 4, "min_samples_node": 10, "budget_share": 0.55}
+    costs = random.integers(1, 5, size=8).astype(float)
+    carried = ASTCClassifier(costs, **settings).fit(X, y, weights)
+    monkeypatch.setattr(GrowthProblem, "carries", False)
+    anew = ASTCClassifier(costs, **settings).fit(X, y, weights)
+    for left, right in zip(carried.trees_, anew.trees_, strict=True):
+        np.testing.assert_array_equal(left.children, right.children)
+        np.testing.assert_array_equal(left.bought, right.bought)
+        np.testing.assert_allclose(left.coef, right.coef, atol=1e-11)
+        np.testing.assert_allclose(left.threshold, right.threshold, atol=1e-11)
+
+
+def test_a_share_does_not_change_the_others() -> None:
+    X, y = correlated(300, 10, seed=15)
+    plain = ASTCRegressor(budget=9, depth=3).fit(X, y)
+    other = ASTCRegressor(budget=9, depth=3, budget_share=0.45).fit(X, y)
+    for cap in plain.caps_:
+        np.testing.assert_array_equal(plain.at(cap).predict(X), other.at(cap).predict(X))
+
+
+def test_nodes_of_one_class_buy_nothing_more() -> None:
+    """Their slopes are rounding error, by which no row should pay."""
+    random = np.random.default_rng(16)
+    X = random.normal(size=(400, 6))
+    X[:, 0] = np.repeat([-1.0, 1.0], 200)
+    model = ASTCClassifier(budget=6, depth=2, min_samples_node=10).fit(X, X[:, 0])
+    for tree in model.trees_[5:]:
+        assert tree.columns(0)[0] == 0
+        assert len(tree.threshold) == 3
+        assert not tree.coef[1:].any()
+        assert tree.new_columns(1) == tree.new_columns(2) == []
 
 
 def test_scores_of_the_growth_are_those_of_the_tree() -> None:

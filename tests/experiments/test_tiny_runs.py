@@ -20,6 +20,7 @@ BUNDLED = {
     "cascade",
     "cascade_ablations",
     "default_set",
+    "free_rider",
     "front_door",
     "miser_accuracy",
     "quoted_figures",

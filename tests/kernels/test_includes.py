@@ -16,6 +16,7 @@ FLOW = [
     "cascade",
     "prune",
     "neighbors",
+    "linear",
     "bindings",
     "tests",
 ]

@@ -5,7 +5,7 @@ import pytest
 from scipy.special import logsumexp
 
 from farthing import _core
-from farthing.learning.calibration import temper
+from farthing.learning.calibration import temper, temperature_of
 
 # NumPy's exp has the same bits as that of the C library on some processors only.
 CLOSE = {"rtol": 1e-13, "atol": 1e-15}
@@ -40,14 +40,32 @@ def test_losses(problem):
 
 
 @pytest.mark.parametrize("temperature", [0.1, 0.9, 3.0])
-def test_tempered_probabilities(problem, temperature):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_tempered_log_loss(problem, temperature, weighted):
     codes, scores = problem
-    probabilities = np.exp(scores - scores.max(axis=0)).T + 1e-300
-    probabilities = np.ascontiguousarray(probabilities / probabilities.sum(axis=1, keepdims=True))
-    logs = np.log(np.maximum(probabilities, 1e-12))
-    # A single row is tempered by Python's own arithmetic, with the same result.
-    expected = temper(probabilities, temperature)[np.arange(len(codes)), codes]
-    np.testing.assert_allclose(_core.tempered_probabilities(codes, logs, temperature), expected, **CLOSE)
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, size=len(codes))
+    scaled = scores / temperature
+    losses = logsumexp(scaled, axis=0) - scaled[codes, np.arange(len(codes))]
+    expected = np.minimum(losses, -np.log(1e-12))
+    others = np.array([np.delete(scores[:, i], codes[i]) - scores[codes[i], i] for i in range(len(codes))])
+    found = _core.tempered_log_loss(others, weights if weighted else None, temperature, 1e-12)
+    np.testing.assert_allclose(found, expected @ (weights if weighted else np.ones(len(codes))), rtol=1e-12)
+
+
+@pytest.mark.parametrize("truth", [0.4, 2.5])
+def test_the_temperature_is_that_of_the_least_loss(truth):
+    rng = np.random.default_rng(1)
+    scores = 2 * rng.normal(size=(500, 3))
+    true = np.exp(scores / truth) / np.exp(scores / truth).sum(axis=1, keepdims=True)
+    codes = (true.cumsum(axis=1) < rng.random((500, 1))).sum(axis=1)
+    probabilities = np.exp(scores) / np.exp(scores).sum(axis=1, keepdims=True)
+
+    def loss(temperature):
+        return -np.log(temper(probabilities, temperature)[np.arange(500), codes]).mean()
+
+    found = temperature_of(probabilities, codes)
+    assert loss(found) < min(loss(found * 0.99), loss(found * 1.01))
+    assert found == pytest.approx(truth, rel=0.3)
 
 
 @pytest.mark.parametrize("codes", [[0, 1], [0, 1, 3], [0, 1, -1]])
@@ -57,7 +75,12 @@ def test_wrong_codes_are_refused(codes):
         _core.softmax_steps(given, np.zeros((3, 3)))
     with pytest.raises(ValueError, match="codes"):
         _core.softmax_losses(given, np.zeros((3, 3)))
-    with pytest.raises(ValueError, match="codes"):
-        _core.tempered_probabilities(given, np.zeros((3, 3)), 1.0)
+
+
+def test_wrong_arguments_of_a_tempered_loss_are_refused():
     with pytest.raises(ValueError, match="temperature"):
-        _core.tempered_probabilities(np.zeros(3, dtype=np.int64), np.zeros((3, 3)), 0.0)
+        _core.tempered_log_loss(np.zeros((3, 2)), None, 0.0, 1e-12)
+    with pytest.raises(ValueError, match="weights"):
+        _core.tempered_log_loss(np.zeros((3, 2)), np.ones(2), 1.0, 1e-12)
+    with pytest.raises(ValueError, match="least"):
+        _core.tempered_log_loss(np.zeros((3, 2)), None, 1.0, 0.0)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-from farthing._core import tempered_probabilities
+from farthing._core import tempered_log_loss
 from farthing.base.links import normalise
 
 # Offsets that move by less than this are found; they take some ten steps.
@@ -69,13 +70,16 @@ def temperature_of(
     >>> temperature_of(overconfident, np.array([0, 0, 1])) > 1
     True
     """
-    logs = np.ascontiguousarray(np.log(np.maximum(probabilities, _MIN_PROBABILITY)))
-    classes = np.ascontiguousarray(codes, dtype=np.int64)
+    logs = np.log(np.maximum(probabilities, _MIN_PROBABILITY))
+    every, n_classes = np.arange(len(logs))[:, np.newaxis], logs.shape[1]
+    others = (codes[:, np.newaxis] + np.arange(1, n_classes)) % n_classes
+    margins = logs[every, others] - logs[every, codes[:, np.newaxis]]
+    counted = None if weights is None or (weights == 1).all() else np.ascontiguousarray(weights)
+    total = len(codes) if counted is None else float(counted.sum())
 
     # The search is over log T, where the loss is close to symmetric around its minimum.
     def loss(log_temperature: float) -> float:
-        of_true_class = tempered_probabilities(classes, logs, float(np.exp(log_temperature)))
-        return -float(np.average(np.log(np.maximum(of_true_class, _MIN_PROBABILITY)), weights=weights))
+        return tempered_log_loss(margins, counted, math.exp(log_temperature), _MIN_PROBABILITY) / total
 
     # Bounded, since without a single error on the held-out rows the best temperature would be 0.
     found = minimize_scalar(loss, bounds=(-3.0, 3.0), method="bounded")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.learning.forward_regression import DEPENDENT, ForwardRegression
+from farthing._core import DEPENDENT
+from farthing.learning.forward_regression import ForwardRegression
 from farthing.typing import Floats
 
 
@@ -28,7 +29,8 @@ class ForwardFit(ForwardRegression):
     def __init__(self, terms: Floats, columns: NDArray[np.int64], target: Floats, weights: Floats) -> None:
         super().__init__(terms, columns, target, weights)
         roots, share = np.sqrt(weights)[:, np.newaxis], weights / weights.sum()
-        self._target, self._roots = target, roots
+        self._target, self._roots, self._columns = target, roots, columns
+        self._squares = weights @ terms**2
         # Column by column in memory: terms are read and written as wholes.
         self._terms = np.asfortranarray((terms - share @ terms) * roots)
         self._residuals = np.asfortranarray((target - share @ target) * roots)
@@ -39,9 +41,9 @@ class ForwardFit(ForwardRegression):
 
     def fitted_with(self, column: int) -> Floats:
         """Return the fit if one more column were taken, shape (n_rows, n_outputs); nothing is changed."""
-        places = self._places[column]
+        places = np.flatnonzero(self._columns == column)
         block = self._terms[:, places]
-        block = block[:, _squares(block) > DEPENDENT * self._starts[places]]
+        block = block[:, _squares(block) > DEPENDENT * self._squares[places]]
         if not block.shape[1]:
             return self.fitted()
         sizes, vectors = np.linalg.eigh(block.T @ block)
@@ -50,11 +52,12 @@ class ForwardFit(ForwardRegression):
         left = self._residuals - basis @ (basis.T @ self._residuals)
         return np.asarray(self._target - left / self._roots)
 
-    def _remove(self, place: int) -> None:
-        direction = self._terms[:, place] / np.sqrt(_squares(self._terms[:, [place]])[0])
-        self._terms -= np.outer(direction, direction @ self._terms)
-        self._residuals -= np.outer(direction, direction @ self._residuals)
-        super()._remove(place)
+    def take(self, column: int) -> None:
+        """Add a column to those that explain the target."""
+        for place in self._core.take(column):
+            direction = self._terms[:, place] / np.sqrt(_squares(self._terms[:, [place]])[0])
+            self._terms -= np.outer(direction, direction @ self._terms)
+            self._residuals -= np.outer(direction, direction @ self._residuals)
 
 
 def _squares(terms: Floats) -> Floats:

@@ -9,7 +9,7 @@ import numpy as np
 from farthing.base import BudgetedEstimator, TrainingSet
 from farthing.base.parameters import NON_NEGATIVE, POSITIVE, at_least, one_of
 from farthing.learning.booster import TreeSettings
-from farthing.learning.linear_design import LinearDesign
+from farthing.learning.linear_design import standardised
 from farthing.learning.mixed_norm import MixedNorm
 from farthing.learning.terms import Terms
 from farthing.learning.tree_terms import TreeTerms
@@ -68,8 +68,8 @@ class LearnerMixin(BudgetedEstimator):
         """
         if self.learners == "columns":
             shares = rows.weights / rows.weights.sum()
-            design = LinearDesign.of(rows.values, rows.schema, shares, 1)
-            return design.zeros, design.terms
+            zeros, entries = standardised(rows.values, rows.schema, shares, 1)
+            return zeros, np.ascontiguousarray(entries[: zeros.n_terms].T)
         settings = TreeSettings(
             n_estimators=self.n_estimators, learning_rate=self.learning_rate, max_depth=self.max_depth
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,31 +54,74 @@ class LinearDesign:
         n_outputs : int
             Number of linear scores over the terms.
         """
-        raw = _unscaled(schema, n_outputs)
-        mean, scale = np.zeros(len(raw.columns)), np.ones(len(raw.columns))
-        for number, column in enumerate(raw.columns):
-            seen = np.isfinite(values[:, column])
-            if seen.any():
-                term, weights = raw.term(number, values[seen, column]), shares[seen]
-                mean[number] = np.average(term, weights=weights)
-                spread = float(np.sqrt(np.average((term - mean[number]) ** 2, weights=weights)))
-                # The spread of a constant column is rounding error; dividing by it would amplify noise.
-                scale[number] = spread if spread > 1e-12 * max(1.0, abs(mean[number])) else 1.0
-        zeros = replace(raw, mean=mean, scale=scale)
-        terms = zeros.terms(values)
+        zeros, entries = standardised(values, schema, shares, n_outputs)
+        terms = np.ascontiguousarray(entries[: zeros.n_terms].T)
         # The scores are linear in terms and intercept together, so both enter the Lipschitz constant.
         with_intercept = np.column_stack([np.ones(len(values)), terms])
         moments = (with_intercept * shares[:, np.newaxis]).T @ with_intercept
         return cls(zeros, terms, float(np.linalg.eigvalsh(moments)[-1]))
 
-    @cached_property
-    def by_term(self) -> Floats:
-        """The terms, each one contiguous, shape (n_terms, n_rows)."""
-        return np.ascontiguousarray(self.terms.T)
-
     def scores(self, model: LinearScores) -> Floats:
         """Return the scores of the training rows, shape (n_outputs, n_rows)."""
         return np.asarray((self.terms @ model.coef + model.intercept).T)
+
+
+def standardised(
+    values: NDArray[np.floating], schema: Schema, shares: Floats, n_outputs: int
+) -> tuple[LinearScores, Floats]:
+    """Standardise an encoded table, without the curvature of a design.
+
+    Parameters
+    ----------
+    values, schema, shares, n_outputs
+        As in `LinearDesign.of`.
+
+    Returns
+    -------
+    zeros : LinearScores
+        The terms, with coefficients of zero.
+    entries : ndarray of float64, shape (n_terms + n_outputs, n_rows)
+        The terms of the rows, each one contiguous; then room for as many targets as there are outputs.
+
+    Examples
+    --------
+    >>> X = np.array([[1.0], [3.0], [np.nan]])
+    >>> zeros, entries = standardised(X, Schema.learn(X), np.full(3, 1 / 3), n_outputs=1)
+    >>> zeros.mean, zeros.scale, entries[0]
+    (array([2.]), array([1.]), array([-1.,  1.,  0.]))
+    """
+    raw = _unscaled(schema, n_outputs)
+    mean, scale = np.zeros(raw.n_terms), np.ones(raw.n_terms)
+    entries = np.empty((raw.n_terms + n_outputs, len(values)))
+    by_column = entries
+    if np.isnan(raw.category).all():
+        # Each column becomes one term, in its place.
+        entries[: raw.n_terms] = values.T
+    else:
+        by_column = np.asarray(values.T, dtype=np.float64, order="C")
+    total = shares.sum()
+    for number, column in enumerate(raw.columns.tolist()):
+        term, seen = raw.unscaled(number, by_column[column]), np.isfinite(by_column[column])
+        if seen.all():
+            mean[number], scale[number] = _standardise(term, shares, total, entries[number])
+        else:
+            found, known = term[seen], shares[seen]
+            if len(found):
+                mean[number], scale[number] = _standardise(found, known, known.sum(), found)
+            entries[number] = 0.0
+            entries[number, seen] = found
+    return replace(raw, mean=mean, scale=scale), entries
+
+
+def _standardise(term: Floats, weights: Floats, total: float, out: Floats) -> tuple[float, float]:
+    """Standardise the values of a term, and return their mean and scale."""
+    mean = float((term * weights).sum() / total)
+    apart = term - mean
+    spread = float(np.sqrt((apart**2 * weights).sum() / total))
+    # The spread of a constant column is rounding error; dividing by it would amplify noise.
+    scale = spread if spread > 1e-12 * max(1.0, abs(mean)) else 1.0
+    np.divide(apart, scale, out=out)
+    return mean, scale
 
 
 def _unscaled(schema: Schema, n_outputs: int) -> LinearScores:

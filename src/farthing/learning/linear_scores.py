@@ -98,11 +98,16 @@ class LinearScores:
 
     def term(self, number: int, entries: NDArray[np.floating]) -> Floats:
         """Return one term, standardised, of the entries of its column."""
-        wide = entries.astype(np.float64)
-        category = self.category[number]
-        found = wide if np.isnan(category) else (wide == category).astype(np.float64)
+        wide = np.asarray(entries, dtype=np.float64)
+        finite = np.isfinite(wide)
         with np.errstate(invalid="ignore", over="ignore"):
-            return np.where(np.isfinite(wide), (found - self.mean[number]) / self.scale[number], 0.0)
+            scaled = (self.unscaled(number, wide) - self.mean[number]) / self.scale[number]
+        return scaled if finite.all() else np.where(finite, scaled, 0.0)
+
+    def unscaled(self, number: int, entries: NDArray[np.floating]) -> Floats:
+        """Return one term, as it is before its mean is subtracted, of the entries of its column."""
+        wide, category = np.asarray(entries, dtype=np.float64), self.category[number]
+        return wide if np.isnan(category) else (wide == category).astype(np.float64)
 
     def terms(self, values: NDArray[np.floating]) -> Floats:
         """Return all terms of an encoded table, shape (n_rows, n_terms)."""

@@ -19,15 +19,18 @@ from farthing.base import (
 )
 from farthing.base.inputs import check_cap
 from farthing.base.parameters import CLASS_WEIGHT, NON_NEGATIVE, SHARE, at_least, between, one_of
+from farthing.cascades.astc.design import Design
 from farthing.cascades.astc.growing import GrowthProblem, grow_lists, grow_tree
+from farthing.cascades.astc.grown import EndScores, as_score_tree
 from farthing.cascades.score_tree import (
+    ScoreTree,
     ScoreTreeClassifierModel,
     ScoreTreeRegressorModel,
+    calibration_step,
     tree_temperature,
 )
 from farthing.costs import CostsLike, within_budget
 from farthing.learning.blas_threads import one_blas_thread
-from farthing.learning.linear_design import LinearDesign
 from farthing.typing import Floats
 
 # Shares of the budget whose trees a fit holds, besides the one asked for.
@@ -133,29 +136,35 @@ class ASTCBase(BudgetedEstimator):
         return self.variant({"budget_share": share}, self.fitted_.at_level(level))
 
     def _grow(self, rows: TrainingSet, target: Floats) -> tuple[dict[str, Any], list[Floats | None]]:
-        """Return the trees of all shares, as fields of the model, and the scores of the rows under each."""
+        """Return the trees of all shares, as fields of the model, and the scores that calibrate each."""
         cap, total = self.hard_cap(), rows.costs.total(rows.costs.features)
         shares = np.unique([*_SHARES, float(self.budget_share)])
+        trees: list[ScoreTree] = []
+        scores: list[Floats | None] = []
         with one_blas_thread():
             problem = self._problem(rows, target, total if cap is None else min(cap, total))
-            lists = grow_lists(problem)
-            grown = [grow_tree(problem, lists, share) for share in shares.tolist()]
+            # Rows that go both ways in training have scores of their own in prediction.
+            known = rows.classes is not None and problem.unit is None
+            ends = EndScores(problem.design, calibration_step(len(rows))) if known else None
+            lists, larger = grow_lists(problem)
+            for share in shares[::-1].tolist():
+                nodes = grow_tree(problem, lists, share, larger)
+                trees.insert(0, as_score_tree(problem.design, nodes))
+                scores.insert(0, None if ends is None else ends.of(nodes))
+                # A share beside the usual ones must not change the bits of those below it.
+                larger = nodes if share in _SHARES else larger
         fields = {
-            "trees": tuple(tree for tree, _ in grown),
+            "trees": tuple(trees),
             "shares": shares,
             "caps": shares * (total if cap is None else cap),
             "level": int(np.searchsorted(shares, self.budget_share)),
         }
-        return fields, [scores for _, scores in grown]
+        return fields, scores
 
     def _problem(self, rows: TrainingSet, target: Floats, budget: float) -> GrowthProblem:
-        shares = rows.weights / rows.weights.sum()
-        design = LinearDesign.of(rows.values, rows.schema, shares, target.shape[1])
-        spread = np.sqrt(shares @ (target - shares @ target) ** 2)
+        design = Design.of(rows.values, rows.schema, target, rows.weights)
         return GrowthProblem(
             design=design,
-            target=target,
-            weights=rows.weights,
             costs=rows.costs,
             depth=self.depth,
             budget=budget,
@@ -163,7 +172,7 @@ class ASTCBase(BudgetedEstimator):
             min_samples_node=self.min_samples_node,
             ridge=self.l2_regularization,
             # The targets of two classes are -1 and 1, so there it is about 1.
-            unit=(float(spread.max()) or 1.0) if self.routing == "soft" else None,
+            unit=(float(np.sqrt(design.variances.max())) or 1.0) if self.routing == "soft" else None,
         )
 
 

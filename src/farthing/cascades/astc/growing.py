@@ -1,26 +1,53 @@
-"""Growing a tree of least-squares scores: the lists of columns, then the scores at shares of the budget."""
+"""Growing trees of least-squares scores: the lists of columns, then the scores at shares of the budget."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.cascades.astc.node_fit import FittedNode, NodeRows, fit_node
-from farthing.cascades.astc.selection import select_columns
-from farthing.cascades.score_tree.tree import NO_CHILD, ScoreTree
-from farthing.costs import CostSheet, RowLedger
+from farthing._core import moved_rows
+from farthing.cascades.astc.design import Design, NodeRows
+from farthing.cascades.astc.node_fit import Node, fit_node, is_stable
+from farthing.costs import CostSheet, spending_limit, within_budget
 from farthing.deadline import check_deadline
-from farthing.learning.forward_regression import ForwardRegression
-from farthing.learning.linear_design import LinearDesign
+from farthing.learning.forward_regression import ForwardSelection
+from farthing.learning.moments import Moments
 from farthing.typing import Floats
 
-# The columns of each node by its place in a heap: the root is 1, the children of node k are 2 k and 2 k + 1.
-Lists: TypeAlias = dict[int, list[int]]
+# Nodes by their place in a heap: the root is 1, the children of node k are 2 k and 2 k + 1.
+Nodes: TypeAlias = dict[int, Node]
+
+
+@dataclass(frozen=True, eq=False)
+class ColumnList:
+    """The columns of a node, those of its ancestors first, in the order of purchase.
+
+    Attributes
+    ----------
+    columns : list of int
+    totals : ndarray of float64, shape (n_columns + 1,)
+        What the first so many of them cost.
+    """
+
+    columns: list[int]
+    totals: Floats
+
+    @classmethod
+    def of(cls, costs: CostSheet, columns: list[int]) -> ColumnList:
+        """Price the beginnings of a list."""
+        rank = np.full(len(costs.features), len(columns))
+        rank[columns] = np.arange(len(columns))
+        return cls(columns, costs.total_rows(rank < np.arange(len(columns) + 1)[:, np.newaxis]))
+
+    def beginning(self, budget: float) -> list[int]:
+        """Return the first columns, as many as a budget affords."""
+        return self.columns[: np.count_nonzero(self.totals[1:] <= spending_limit(budget))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,12 +56,8 @@ class GrowthProblem:
 
     Attributes
     ----------
-    design : LinearDesign
-        The standardised terms of the rows.
-    target : ndarray of float64, shape (n_rows, n_outputs)
-        One column for numbers or two classes, else an indicator of each class.
-    weights : ndarray of float64, shape (n_rows,)
-        Weights of the rows.
+    design : Design
+        The terms and targets of the rows.
     costs : CostSheet
         The prices.
     depth : int
@@ -51,9 +74,7 @@ class GrowthProblem:
         The penalty of the coefficients.
     """
 
-    design: LinearDesign
-    target: Floats
-    weights: Floats
+    design: Design
     costs: CostSheet
     depth: int
     budget: float
@@ -62,124 +83,149 @@ class GrowthProblem:
     unit: float | None
     ridge: float
 
-    def ledgers(self, place: int, share: float = 1.0) -> Iterator[RowLedger]:
-        """Yield empty ledgers with what a row may have spent after a node: as much more at each level.
+    def budgets(self, place: int, share: float = 1.0) -> Iterator[float]:
+        """Yield what a row may have spent after a node: as much more at each level.
 
         A root without a column would end the tree, so it may use what is meant for the levels below it if
-        its own part buys nothing: its later ledgers. Other nodes have one.
+        its own part buys nothing: its later budgets. Other nodes have one.
         """
         levels = range(1, self.depth + 1) if place == 1 else [_level(place)]
         for level in levels:
-            yield RowLedger(self.costs, share * self.budget * level / self.depth)
+            yield share * self.budget * level / self.depth
 
-    def children(self, place: int, rows: NodeRows, node: FittedNode) -> list[tuple[int, NodeRows]]:
+    def fitted(self, place: int, rows: NodeRows, columns: list[int], known: Node | Moments | None) -> Node:
+        """Fit a node; see `fit_node`.
+
+        Known are the moments of all terms over its rows, or a node of mostly the same rows.
+        """
+        places, divides = self.design.places(columns), _level(place) < self.depth
+        moments = known.part(places) if isinstance(known, Moments) else self._moments(rows, places, known)
+        return fit_node(
+            self.design, rows, columns, places, moments, ridge=self.ridge, divides=divides, unit=self.unit
+        )
+
+    def _moments(self, rows: NodeRows, places: NDArray[np.int64], known: Node | None) -> Moments:
+        """Return moments from those of a known node, if it has these terms and most of these rows."""
+        # A root that could buy nothing gets more, so a smaller share may have more columns.
+        if known is not None and self.carries and len(places) <= len(known.places):
+            moments = known.moments.part(np.searchsorted(known.places, places))
+            if known.rows is rows:
+                return moments
+            moved, signs = moved_rows(known.rows.numbers, rows.numbers)
+            if 2 * len(moved) < len(rows.numbers):
+                weights = self.design.every.weights
+                weights = signs if weights is None else signs * weights[moved]
+                return moments.changed(self.design.entries, weights, moved, self.design.kept(places))
+        return self.design.moments(rows, places)
+
+    def children(self, place: int, node: Node) -> list[tuple[int, NodeRows]]:
         """Return the places and rows of a node's children; none if the tree ends there."""
-        if node.threshold is None or _level(place) == self.depth:
-            return []
-        parts = [rows.sent(chances) for chances in node.chances(self.unit)]
-        if min(part.weights.sum() for part in parts) < self.min_samples_node:
+        parts = () if node.division is None else node.division.parts
+        if not parts or min(part.total for part in parts) < self.min_samples_node:
             return []
         return [(2 * place, parts[0]), (2 * place + 1, parts[1])]
 
-    def every_row(self) -> NodeRows:
-        """Return the rows of the root."""
-        return NodeRows(np.arange(len(self.weights)), self.weights)
+    @cached_property
+    def root_moments(self) -> Moments:
+        """The moments of all terms over all rows."""
+        return self.design.moments(self.design.every)
+
+    @cached_property
+    def carries(self) -> bool:
+        """Whether moments may be sums and differences of others, not computed anew from the rows.
+
+        The rounding of the larger ones stays in them, which a penalty that suits the largest covers.
+        """
+        return self.unit is None and is_stable(self.root_moments, self.ridge)
+
+    def divided(self, whole: Moments, parts: tuple[NodeRows, NodeRows]) -> list[Moments]:
+        """Return the moments of all terms over the rows of both children, given those of their parent."""
+        if not self.carries:
+            return [self.design.moments(part) for part in parts]
+        smaller = int(len(parts[1].numbers) < len(parts[0].numbers))
+        found = self.design.moments(parts[smaller])
+        return [whole.without(found), found] if smaller else [found, whole.without(found)]
 
 
-def grow_lists(problem: GrowthProblem) -> Lists:
-    """Choose the columns of every node, those of its ancestors first, in the order of purchase."""
-    lists: Lists = {}
-    queue = deque([(1, problem.every_row())])
-    while queue:
-        check_deadline()
-        place, rows = queue.popleft()
-        lists[place] = _extended(problem, lists.get(place // 2, []), place, rows)
-        node = fit_node(problem.design, problem.target, rows, lists[place], problem.ridge)
-        queue.extend(problem.children(place, rows, node))
-    return lists
-
-
-def _extended(problem: GrowthProblem, owned: list[int], place: int, rows: NodeRows) -> list[int]:
-    """Return the columns of a node: those of its parent, then what it buys for its own rows."""
-    selection = ForwardRegression(
-        problem.design.terms[rows.numbers],
-        problem.design.zeros.columns,
-        problem.target[rows.numbers],
-        rows.weights,
-    )
-    for column in owned:
-        selection.take(column)
-    bought: list[int] = []
-    for ledger in problem.ledgers(place):
-        if not ledger.affords_all(owned):
-            continue  # the root has used the part of this level
-        ledger.buy_all(owned)
-        bought = select_columns(selection, ledger, problem.min_gain)
-        if bought:
-            break
-    return owned + bought
-
-
-def grow_tree(problem: GrowthProblem, lists: Lists, share: float) -> tuple[ScoreTree, Floats | None]:
-    """Fit the scores of the nodes on the beginnings of their lists, at a share of the budget.
+def grow_lists(problem: GrowthProblem) -> tuple[dict[int, ColumnList], Nodes]:
+    """Choose the columns of every node, and fit the tree that uses all of them.
 
     Returns
     -------
-    tree : ScoreTree
-    scores : ndarray of float64, shape (n_outputs, n_rows), or None
-        The scores of the training rows where they end; None if rows go both ways in training.
+    lists : dict of int to ColumnList
+        By the places of the nodes.
+    nodes : dict of int to Node
+        The nodes at the whole budget.
     """
-    scores = np.empty((problem.target.shape[1], len(problem.target)))
-    nodes: list[FittedNode] = []
-    bought: list[list[int]] = []
-    children: list[list[int]] = []
-    queue: deque[tuple[int, NodeRows, list[int], list[int]]] = deque([(1, problem.every_row(), [], [])])
+    lists: dict[int, ColumnList] = {}
+    nodes: Nodes = {}
+    queue = deque([(1, problem.design.every, problem.root_moments)])
     while queue:
         check_deadline()
-        place, rows, above, owned = queue.popleft()
-        # Both begin the same list; that of the parent is longer if the root has used more than its part.
-        columns = max(above, _beginning(lists[place], problem.ledgers(place, share)), key=len)
-        node = fit_node(problem.design, problem.target, rows, columns, problem.ridge)
-        used = set(problem.design.zeros.columns[(node.coef != 0).any(axis=1)].tolist()) | set(owned)
-        below = [(child, part) for child, part in problem.children(place, rows, node) if child in lists]
-        nodes.append(node)
-        scores[:, rows.numbers] = node.scores  # until a child has better ones
-        bought.append([column for column in columns if column in used])
-        # The children come after all nodes that are fitted or wait.
-        first = len(nodes) + len(queue)
-        children.append([first, first + 1] if below else [NO_CHILD, NO_CHILD])
-        queue.extend((child, part, columns, bought[-1]) for child, part in below)
-    tree = ScoreTree(
-        terms=problem.design.zeros,
-        coef=np.array([node.coef for node in nodes]),
-        intercept=np.array([node.intercept for node in nodes]),
-        direction=np.array([node.direction for node in nodes]),
-        threshold=np.array([node.threshold or 0.0 for node in nodes]),
-        children=np.array(children, dtype=np.int64),
-        bought=_padded(bought),
-    )
-    return tree, scores if problem.unit is None else None
+        place, rows, moments = queue.popleft()
+        above = lists[place // 2] if place > 1 else ColumnList.of(problem.costs, [])
+        lists[place] = _extended(problem, above, place, moments)
+        columns = lists[place].columns
+        nodes[place] = problem.fitted(place, rows, columns, moments)
+        below = problem.children(place, nodes[place])
+        if below:
+            (lower, low_rows), (upper, up_rows) = below
+            low, up = problem.divided(moments, (low_rows, up_rows))
+            queue.extend([(lower, low_rows, low), (upper, up_rows, up)])
+    return lists, nodes
 
 
-def _beginning(columns: list[int], ledgers: Iterable[RowLedger]) -> list[int]:
-    """Return the first columns of a list, as many as the first ledger that can pay for any affords."""
-    length = 0
-    for ledger in ledgers:
-        while length < len(columns) and ledger.affords(columns[length]):
-            ledger.buy(columns[length])
-            length += 1
-        if length:
-            break
-    return columns[:length]
+def _extended(problem: GrowthProblem, owned: ColumnList, place: int, moments: Moments) -> ColumnList:
+    """Return the columns of a node: those of its parent, then what it buys for its own rows."""
+    selection = ForwardSelection(moments, problem.design.zeros.columns)
+    for column in owned.columns:
+        selection.take(column)
+    for budget in problem.budgets(place):
+        # Otherwise the root has used the part of this level.
+        if within_budget(float(owned.totals[-1]), budget):
+            bought = selection.select(problem.costs, owned.columns, budget, problem.min_gain)
+            if bought:
+                return ColumnList.of(problem.costs, owned.columns + bought)
+    return owned
+
+
+def grow_tree(problem: GrowthProblem, lists: dict[int, ColumnList], share: float, larger: Nodes) -> Nodes:
+    """Fit the scores of the nodes on the beginnings of their lists, at a share of the budget.
+
+    Parameters
+    ----------
+    problem : GrowthProblem
+    lists : dict of int to ColumnList
+        The columns of the nodes.
+    share : float
+    larger : dict of int to Node
+        The nodes of a larger share, which have mostly the same rows.
+    """
+    nodes: Nodes = {}
+    queue = deque([(1, problem.design.every)])
+    while queue:
+        check_deadline()
+        place, rows = queue.popleft()
+        columns = _columns(problem, lists, place, share)
+        if place > 1:
+            # Both begin the same list; that of the parent is longer if the root has used more than its part.
+            columns = max(nodes[place // 2].columns, columns, key=len)
+        known = larger.get(place)
+        if known is not None and known.rows is rows and known.columns == columns:
+            nodes[place] = known
+        else:
+            nodes[place] = problem.fitted(place, rows, columns, known)
+        below = problem.children(place, nodes[place])
+        queue.extend((child, part) for child, part in below if child in lists)
+    return nodes
+
+
+def _columns(problem: GrowthProblem, lists: dict[int, ColumnList], place: int, share: float) -> list[int]:
+    """Return the beginning of a node's list, at the first budget that affords any of it."""
+    beginnings = (lists[place].beginning(budget) for budget in problem.budgets(place, share))
+    return next((columns for columns in beginnings if columns), [])
 
 
 def _level(place: int) -> int:
     """Return the number of nodes on the path to a place, itself included."""
     return place.bit_length()
-
-
-def _padded(columns: list[list[int]]) -> NDArray[np.int64]:
-    padded = np.full((len(columns), max(map(len, columns))), -1, dtype=np.int64)
-    for node, own in enumerate(columns):
-        padded[node, : len(own)] = own
-    return padded

@@ -1,18 +1,19 @@
-"""One node of ASTC: least squares on its columns, and the threshold that halves its rows."""
+"""One node of ASTC: least squares on its columns, and how it divides its rows in halves."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve
 from scipy.special import expit
 
+from farthing._core import row_offsets, term_scores
 from farthing.base.links import row_sums
-from farthing.cascades.score_tree.routing import halving_threshold, leading_direction
-from farthing.learning.linear_design import LinearDesign
+from farthing.cascades.astc.design import Design, NodeRows
+from farthing.cascades.score_tree.routing import halving_threshold, leading_vector
+from farthing.learning.moments import Moments
 from farthing.typing import Floats
 
 # Soft rows with less than this share of their weight at a node are not counted there.
@@ -20,151 +21,168 @@ _LEAST_SHARE: Final = 1e-6
 # Normal equations lose twice the digits of the terms' condition; a penalty above this share of their size
 # leaves enough.
 _STABLE: Final = 1e-9
+# A target whose variance is below this share of that of all rows is constant but for rounding.
+_CONSTANT: Final = 1e-13
+
+
+def is_stable(moments: Moments, ridge: float) -> bool:
+    """Return whether a penalty is large enough for normal equations."""
+    return ridge > _STABLE * float(moments.squares[: moments.n_terms].sum())
 
 
 @dataclass(frozen=True, eq=False)
-class NodeRows:
-    """The rows of a node.
+class Division:
+    """How a node divides its rows.
 
     Attributes
     ----------
-    numbers : ndarray of int64, shape (n_rows,)
-        Which rows of the table.
-    weights : ndarray of float64, shape (n_rows,)
-        Their weights at this node.
-    """
-
-    numbers: NDArray[np.int64]
-    weights: Floats
-
-    def sent(self, chances: Floats) -> NodeRows:
-        """Return the rows that go on, each with the chance that it does."""
-        kept = chances > _LEAST_SHARE
-        return NodeRows(self.numbers[kept], (self.weights * chances)[kept])
-
-
-@dataclass(frozen=True, eq=False)
-class FittedNode:
-    """The scores of a node, and how it divides its rows.
-
-    Attributes
-    ----------
-    coef : ndarray of float64, shape (n_terms, n_outputs)
-    intercept : ndarray of float64, shape (n_outputs,)
-    scores : ndarray of float64, shape (n_outputs, n_rows)
-        Those of the node's rows.
     direction : ndarray of float64, shape (n_outputs,)
         What the scores are projected on to route a row.
-    projection : ndarray of float64, shape (n_rows,)
-        The projected scores of the node's rows.
     threshold : float or None
-        Where they are divided; None if they are all the same.
+        Where the projections are divided; None if they are all the same.
+    parts : tuple of NodeRows
+        The rows of the lower and of the upper child; empty without a threshold.
     """
 
+    direction: Floats
+    threshold: float | None
+    parts: tuple[NodeRows, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """The scores of a node.
+
+    Attributes
+    ----------
+    rows : NodeRows
+        The rows that it is fitted on.
+    columns : list of int
+        The columns that it may use.
+    places : ndarray of int64, shape (n_places,)
+        The terms of these columns.
+    moments : Moments
+        Of these terms and the targets, over the rows.
+    coef : ndarray of float64, shape (n_places, n_outputs)
+    intercept : ndarray of float64, shape (n_outputs,)
+    division : Division or None
+        None for a node at the end of all paths.
+    """
+
+    rows: NodeRows
+    columns: list[int]
+    places: NDArray[np.int64]
+    moments: Moments
     coef: Floats
     intercept: Floats
-    scores: Floats
-    direction: Floats
-    projection: Floats
-    threshold: float | None
+    division: Division | None
 
-    def chances(self, unit: float | None) -> tuple[Floats, Floats]:
-        """Return the chances of the rows to go to the lower and to the upper child.
+    def scores(self, entries: Floats, numbers: NDArray[np.int64]) -> Floats:
+        """Return the scores of some rows of a table of terms; the bits are those of predictions.
 
         Parameters
         ----------
-        unit : float or None
-            The scale of soft routing; None sends each row to one child.
+        entries : ndarray of float64, shape (at least n_terms, n_rows)
+        numbers : ndarray of int64, shape (n_numbers,)
+
+        Returns
+        -------
+        ndarray of float64, shape (n_outputs, n_numbers)
         """
-        beyond = self.projection - (self.threshold or 0.0)
-        up = (beyond > 0).astype(np.float64) if unit is None else expit(beyond / unit)
-        return 1 - up, up
+        return term_scores(entries, numbers, self.places, self.coef, self.intercept)
+
+    def used(self, design: Design) -> set[int]:
+        """Return the columns that have a coefficient."""
+        return set(design.zeros.columns[self.places[(self.coef != 0).any(axis=1)]].tolist())
 
 
 def fit_node(
-    design: LinearDesign, target: Floats, rows: NodeRows, columns: list[int], ridge: float = 0.0
-) -> FittedNode:
+    design: Design,
+    rows: NodeRows,
+    columns: list[int],
+    places: NDArray[np.int64],
+    moments: Moments,
+    *,
+    ridge: float = 0.0,
+    divides: bool = True,
+    unit: float | None = None,
+) -> Node:
     """Fit the scores of a node by least squares, and divide its rows in halves of equal weight.
 
     Parameters
     ----------
-    design : LinearDesign
-        The standardised terms of all rows.
-    target : ndarray of float64, shape (n_all_rows, n_outputs)
-        What the scores approximate.
+    design : Design
+        The terms and targets of all rows.
     rows : NodeRows
         The rows of the node.
     columns : list of int
         The columns that the node may use.
+    places : ndarray of int64, shape (n_places,)
+        Their terms.
+    moments : Moments
+        Of these terms and the targets, over the rows.
     ridge : float
         Weight of the squared coefficients against the sum of squared errors; the intercept is free.
+    divides : bool
+        Whether the node may have children.
+    unit : float or None
+        The scale of soft routing; None sends each row to one child.
 
     Examples
     --------
     >>> from farthing.table import Schema
     >>> X = np.array([[0.0], [1.0], [2.0], [3.0]])
-    >>> design = LinearDesign.of(X, Schema.learn(X), np.full(4, 0.25), n_outputs=1)
-    >>> node = fit_node(design, 2 * X, NodeRows(np.arange(4), np.ones(4)), [0])
-    >>> round(node.threshold, 9)
-    3.0
+    >>> design = Design.of(X, Schema.learn(X), 2 * X, np.ones(4))
+    >>> node = fit_node(design, design.every, [0], np.array([0]), design.moments(design.every))
+    >>> round(node.division.threshold, 9), node.division.parts[1].numbers
+    (3.0, array([2, 3]))
     """
-    places = np.flatnonzero(np.isin(design.zeros.columns, columns))
-    terms, aims = _of_rows(design.by_term, places, rows.numbers), target[rows.numbers]
-    slopes, intercept = _least_squares(terms, aims, rows.weights, ridge)
-    coef = np.zeros((len(design.zeros.columns), target.shape[1]))
-    coef[places] = _without_rounding(slopes)
-    scores = np.tile(intercept[:, np.newaxis], (1, len(rows.numbers)))
-    # Term by term, as in predictions: equal rows must have equal scores, or a threshold could part them.
-    for place, number in enumerate(places.tolist()):
-        scores += coef[number][:, np.newaxis] * terms[place]
-    direction = leading_direction(scores.T, rows.weights)
-    projection = row_sums((scores * direction[:, np.newaxis]).T)
-    threshold = halving_threshold(projection, rows.weights)
-    return FittedNode(coef, intercept, scores, direction, projection, threshold)
-
-
-def _of_rows(by_term: Floats, places: NDArray[np.int64], numbers: NDArray[np.int64]) -> Floats:
-    """Return some terms of some rows, shape (n_places, n_rows)."""
-    if len(numbers) == by_term.shape[1]:
-        return by_term[places]
-    terms = np.empty((len(places), len(numbers)))
-    for row, place in enumerate(places.tolist()):
-        by_term[place].take(numbers, out=terms[row], mode="clip")  # the mode that needs no buffer
-    return terms
-
-
-def _least_squares(terms: Floats, target: Floats, weights: Floats, ridge: float) -> tuple[Floats, Floats]:
-    """Return the coefficients (n_terms, n_outputs) and the intercepts (n_outputs,) of penalised regressions.
-
-    Parameters
-    ----------
-    terms : ndarray of float64, shape (n_terms, n_rows)
-    target : ndarray of float64, shape (n_rows, n_outputs)
-    weights : ndarray of float64, shape (n_rows,)
-    ridge : float
-        Weight of the squared coefficients.
-    """
-    shares = weights / weights.sum()
-    means, centre = terms @ shares, shares @ target
-    # Terms have a scale of 1, so the products about the mean may be differences.
-    weighed = terms if (weights == 1).all() else terms * weights
-    products = weighed @ terms.T
-    if ridge > _STABLE * float(np.trace(products)):
-        products -= weights.sum() * np.outer(means, means)
-        products[np.diag_indices_from(products)] += ridge
-        slopes = solve(products, weighed @ (target - centre), assume_a="pos")
+    if is_stable(moments, ridge):
+        slopes = moments.ridge(ridge)
     else:
-        offsets = terms - means[:, np.newaxis]
-        # The penalty as further rows. Dependent columns share their coefficients by the least norm, even
-        # without one, so nothing has to be dropped.
-        roots = np.sqrt(weights)
-        left = np.vstack([(offsets * roots).T, np.sqrt(ridge) * np.eye(len(terms))])
-        right = np.vstack([(target - centre) * roots[:, np.newaxis], np.zeros((len(terms), target.shape[1]))])
-        slopes = np.linalg.lstsq(left, right, rcond=1e-10)[0]
-    return slopes, centre - means @ slopes
+        slopes = _least_squares(design, rows, places, moments, ridge)
+    coef = _without_rounding(slopes, moments.variances > _CONSTANT * design.variances)
+    node = Node(rows, columns, places, moments, coef, moments.intercept(coef), None)
+    return replace(node, division=_divided(design, node, unit)) if divides else node
 
 
-def _without_rounding(coef: Floats) -> Floats:
+def _least_squares(
+    design: Design, rows: NodeRows, places: NDArray[np.int64], moments: Moments, ridge: float
+) -> Floats:
+    """Return the slopes by a decomposition of the rows, however small the penalty is."""
+    offsets = row_offsets(design.entries, design.kept(places), rows.numbers, moments.means)
+    if rows.weights is not None:
+        offsets *= np.sqrt(rows.weights)
+    # The penalty as further rows. Dependent columns share their coefficients by the least norm, even without
+    # one, so nothing has to be dropped.
+    both = np.vstack([offsets.T, np.sqrt(ridge) * np.eye(len(places), len(offsets))])
+    return np.asarray(np.linalg.lstsq(both[:, : len(places)], both[:, len(places) :], rcond=1e-10)[0])
+
+
+def _without_rounding(coef: Floats, varies: NDArray[np.bool_]) -> Floats:
     """Return the coefficients without those that are zero but for rounding; terms have a scale of 1."""
-    largest = np.abs(coef).max(initial=0.0)
-    return np.where(np.abs(coef) > 1e-10 * largest, coef, 0.0)
+    sizes = np.abs(coef)
+    return np.where((sizes > 1e-10 * sizes.max(initial=0.0)) & varies, coef, 0.0)
+
+
+def _divided(design: Design, node: Node, unit: float | None) -> Division:
+    """Divide the rows of a node by its scores."""
+    rows = node.rows
+    scores = node.scores(design.entries, rows.numbers)
+    # The scores are linear in the terms, so their products follow from those of the terms.
+    direction = leading_vector(node.coef.T @ node.moments.terms @ node.coef)
+    projection = scores[0] if len(scores) == 1 else row_sums((scores * direction[:, np.newaxis]).T)
+    threshold = halving_threshold(projection, rows.weights)
+    if threshold is None:
+        return Division(direction, None, ())
+    if unit is None:
+        up = projection > threshold
+        return Division(direction, threshold, (rows.take(np.flatnonzero(~up)), rows.take(np.flatnonzero(up))))
+    chances = expit((projection - threshold) / unit)
+    return Division(direction, threshold, (_sent(rows, 1 - chances), _sent(rows, chances)))
+
+
+def _sent(rows: NodeRows, chances: Floats) -> NodeRows:
+    """Return the rows that go on, each with the chance that it does."""
+    kept = np.flatnonzero(chances > _LEAST_SHARE)
+    return rows.take(kept, chances[kept])

@@ -4,6 +4,7 @@ from farthing.cascades.score_tree.model import (
     ScoreTreeClassifierModel,
     ScoreTreeModel,
     ScoreTreeRegressorModel,
+    calibration_step,
     single_tree,
     tree_temperature,
 )
@@ -14,6 +15,7 @@ __all__ = [
     "ScoreTreeClassifierModel",
     "ScoreTreeModel",
     "ScoreTreeRegressorModel",
+    "calibration_step",
     "single_tree",
     "tree_temperature",
 ]

@@ -222,6 +222,11 @@ def _with(owned: NDArray[np.bool_], call: int | None) -> NDArray[np.bool_]:
     return wider
 
 
+def calibration_step(n_rows: int) -> int:
+    """Return every how many-th row a temperature is fitted on; one number needs no more."""
+    return -(-n_rows // _CALIBRATED_ROWS)
+
+
 def tree_temperature(tree: ScoreTree, rows: TrainingSet, scores: Floats | None = None) -> float:
     """Return the divisor of a tree's scores that gives rows the probabilities of the least log loss.
 
@@ -231,13 +236,12 @@ def tree_temperature(tree: ScoreTree, rows: TrainingSet, scores: Floats | None =
         The tree.
     rows : TrainingSet
         The rows, with classes.
-    scores : ndarray of float64, shape (n_outputs, n_rows), optional
-        The tree's scores of them, if they are known.
+    scores : ndarray of float64, shape (n_outputs, n_some_rows), optional
+        The tree's scores of every `calibration_step`-th of them, if they are known.
     """
     if rows.n_classes == 1:
         return 1.0
-    # One number needs no more; of a long table every so many-th row.
-    some = slice(None, None, -(-len(rows) // _CALIBRATED_ROWS))
-    outputs = tree.outputs(rows.values[some]) if scores is None else scores[:, some].T
+    some = slice(None, None, calibration_step(len(rows)))
+    outputs = tree.outputs(rows.values[some]) if scores is None else scores.T
     probabilities = scores_to_probabilities(outputs, rows.n_classes)
     return temperature_of(probabilities, rows.target[some], rows.weights[some])

@@ -8,7 +8,7 @@ import numpy as np
 
 from farthing.typing import Floats
 
-# Projections that differ by less than this share of their range differ by rounding.
+# Numbers that differ by less than this share of their range differ by rounding.
 _SAME: Final = 1e-9
 
 
@@ -29,24 +29,57 @@ def leading_direction(scores: Floats, weights: Floats) -> Floats:
     >>> leading_direction(np.array([[0.0, 1.0], [0.0, -3.0]]), np.ones(2))
     array([0., 1.])
     """
-    if scores.shape[1] == 1:
-        return np.ones(1)
     offsets = scores - np.average(scores, axis=0, weights=weights)
-    _, vectors = np.linalg.eigh((offsets * weights[:, np.newaxis]).T @ offsets)
-    leading = vectors[:, -1]
-    return np.asarray(leading * np.sign(leading[np.argmax(np.abs(leading))]))
+    return leading_vector((offsets * weights[:, np.newaxis]).T @ offsets)
 
 
-def halving_threshold(projection: Floats, weights: Floats) -> float | None:
+def leading_vector(products: Floats) -> Floats:
+    """Return the eigenvector of the largest eigenvalue, of length 1; its largest entry is positive.
+
+    Of entries that are equally large but for rounding, the first is.
+
+    Parameters
+    ----------
+    products : ndarray of float64, shape (n_outputs, n_outputs)
+        Symmetric.
+
+    Examples
+    --------
+    >>> leading_vector(np.array([[1.0, 0.0], [0.0, 3.0]]))
+    array([0., 1.])
+    """
+    if len(products) == 1:
+        return np.ones(1)
+    leading = np.linalg.eigh(products)[1][:, -1]
+    sizes = np.abs(leading)
+    first = np.argmax(sizes > (1 - _SAME) * sizes.max())
+    return np.asarray(leading * np.sign(leading[first]))
+
+
+def halving_threshold(projection: Floats, weights: Floats | None = None) -> float | None:
     """Return the threshold that divides the weight most evenly; None if all projections are the same.
 
     Equal projections stay together, so a weight of 2 counts like two rows.
+
+    Parameters
+    ----------
+    projection : ndarray of float64, shape (n_rows,)
+    weights : ndarray of float64, shape (n_rows,), optional
+        None means 1 each.
 
     Examples
     --------
     >>> halving_threshold(np.array([3.0, 1.0, 2.0, 2.0]), np.ones(4))
     1.5
     """
+    if weights is None:
+        middle = len(projection) // 2
+        sorted_around = np.partition(projection, middle)
+        lower, upper = sorted_around[:middle].max(initial=-np.inf), sorted_around[middle]
+        # No cut is more even; only between equal projections there is none.
+        if middle and upper - lower > _SAME * (projection.max() - projection.min()):
+            return float((lower + upper) / 2)
+        weights = np.ones(len(projection))
     order = np.argsort(projection)
     values, below = projection[order], np.cumsum(weights[order])
     gaps = np.flatnonzero(np.diff(values) > _SAME * (values[-1] - values[0]))

@@ -120,13 +120,15 @@ class ScoreTree:
             raise ValueError("bought must hold integers for each node")
         if bought.size and not (bought.min() >= -1 and bought.max() < n_features):
             raise ValueError("bought must hold columns of the table")
-        for node in range(n_nodes):
-            used = self.terms.reads[(self.coef[node] != 0).any(axis=1)].any(axis=0)
-            if not np.isin(np.flatnonzero(used), bought[node]).all():
-                raise ValueError("a node uses a column that it does not buy")
-            below = self.children[node][self.children[node] != NO_CHILD]
-            if not all(np.isin(bought[node], [-1, *bought[child].tolist()]).all() for child in below):
-                raise ValueError("a node must list what its ancestors buy")
+        owned = np.zeros((n_nodes, n_features + 1), dtype=np.bool_)
+        owned[np.arange(n_nodes)[:, np.newaxis], bought] = True  # -1 is the last place, which no column has
+        owned = owned[:, :n_features]
+        used = (self.coef != 0).any(axis=2) @ self.terms.reads
+        if (used & ~owned).any():
+            raise ValueError("a node uses a column that it does not buy")
+        parents, sides = np.nonzero(self.children != NO_CHILD)
+        if (owned[parents] & ~owned[self.children[parents, sides]]).any():
+            raise ValueError("a node must list what its ancestors buy")
 
     @property
     def n_outputs(self) -> int:

@@ -54,13 +54,13 @@ def test_prices_of_rows_are_minimised_as_they_are():
 
 
 def test_probabilities_are_shrunk_to_naive_bayes():
-    """One column: naive Bayes with likelihoods to the power of 0.7, and one row of prior each."""
+    """One column: naive Bayes, with one row of the column's own distribution added to each class."""
     X, y = np.repeat([[0.0], [1.0]], [6, 4], axis=0), np.array([0] * 5 + [1] + [1] * 3 + [0])
     sheet = CostSheet([0.0])
     model = DiagnosticPolicyClassifier(sheet, error_costs=10.0, shrinkage=2.0, node_penalty=0.0).fit(X, y)
     overall = (np.array([6, 4]) + 0.5) / 11
     likelihood = (np.array([[5, 1], [1, 3]]) + overall[:, np.newaxis]) / (np.array([6, 4]) + 1)
-    bayes = np.array([0.6, 0.4]) * likelihood**0.7
+    bayes = np.array([0.6, 0.4]) * likelihood
     bayes /= bayes.sum(axis=1, keepdims=True)
     expected = (np.array([[5, 1], [1, 3]]) + 2 * bayes) / np.array([[8], [6]])
     assert model.predict_proba([[0.0], [1.0]]) == pytest.approx(expected)

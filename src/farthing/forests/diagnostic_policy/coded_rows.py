@@ -14,9 +14,6 @@ from farthing.typing import Floats
 
 # Rows of the column's own distribution that are added to each class, so that no value is impossible.
 _PRIOR_ROWS: Final = 1.0
-# Power of the likelihoods. Columns are not independent given the class, so their evidence counts for less
-# than the product of their likelihoods; chosen on the tables that experiments.lib.priced_tables makes.
-_POWER: Final = 0.7
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +55,7 @@ class CodedRows:
 
     @cached_property
     def likelihoods(self) -> list[Floats]:
-        """Logarithm of the tempered likelihood of each value, shape (n_values, n_classes), by column."""
+        """Logarithm of the likelihood of each value, shape (n_values, n_classes), by column."""
         found = []
         for values, n_values in zip(self.codes, self.n_values, strict=True):
             counts = np.zeros((n_values, self.n_classes))
@@ -66,7 +63,7 @@ class CodedRows:
             # A value that no row has, such as that of an empty bin, is as likely in every class.
             overall = (counts.sum(axis=1) + 1.0 / n_values) / (counts.sum() + 1.0)
             smoothed = counts + _PRIOR_ROWS * overall[:, np.newaxis]
-            found.append(_POWER * np.log(smoothed / (counts.sum(axis=0) + _PRIOR_ROWS)))
+            found.append(np.log(smoothed / (counts.sum(axis=0) + _PRIOR_ROWS)))
         return found
 
     def shares(self, rows: NDArray[np.int64]) -> Floats:

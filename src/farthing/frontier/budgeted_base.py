@@ -36,6 +36,7 @@ from farthing.frontier.delivery import LastFitLimit, deliver, of_fold
 from farthing.frontier.fold_curves import SettingCurves
 from farthing.frontier.last_fit import Delivery, deliver_again, mixed_with, pick, variant_of
 from farthing.frontier.sweep import run_sweep
+from farthing.frontier.sweep_run import all_cores
 from farthing.table import PreparedTable
 
 _SHARE: Final = re.compile(r"\s*([0-9][0-9.eE+-]*)\s*%\s*")
@@ -74,7 +75,8 @@ PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
     random_state : int
         Seed, as in `farthing.sweep`.
     n_jobs : int, optional
-        Number of fits in parallel, as in joblib."""
+        Number of fits in parallel, as in joblib. None is one after another, each with as many threads as it is
+        worth."""
 
 
 CONSTRAINTS: Final[dict[str, Any]] = {
@@ -186,7 +188,8 @@ class BudgetedBase(BudgetedEstimator):
         limit = None
         if self.time_limit is not None:
             limit = LastFitLimit(start + (1 - self._later_share()) * self.time_limit, self.time_limit)
-        found = deliver(settings, rows, budget, hard=hard, limit=limit, progress=self.progress)
+        with all_cores(self.n_jobs):
+            found = deliver(settings, rows, budget, hard=hard, limit=limit, progress=self.progress)
         if found is None:
             raise ValueError(f"no model is within the budget of {budget!r}")
         self._adopt(found, frontier, rows, budget, start)
@@ -215,9 +218,10 @@ class BudgetedBase(BudgetedEstimator):
         sheet = self._prices(table)
         budget = budget_of(self.budget, sheet)
         again: Self = clone(self)
-        found = deliver_again(
-            fitted.model, fitted.path, rows, budget, hard=self.budget_kind == "hard", growth=fitted.growth
-        )
+        with all_cores(self.n_jobs):
+            found = deliver_again(
+                fitted.model, fitted.path, rows, budget, hard=self.budget_kind == "hard", growth=fitted.growth
+            )
         found = replace(found, chosen=replace(found.chosen, method=fitted.chosen.method))
         again._adopt(found, fitted.frontier, rows, budget, time.time())
         return again

@@ -83,7 +83,8 @@ def sweep(
         A folder for results. A sweep that was interrupted continues where it stopped if it is started again
         with the same folder.
     n_jobs : int, optional
-        Number of fits in parallel, through joblib; its ``parallel_config`` may send them to a cluster.
+        Number of fits in parallel, through joblib; its ``parallel_config`` may send them to a cluster. None is
+        one after another, each with as many threads as it is worth.
     progress : bool
         Whether to show a progress bar.
     time_limit : float, optional
@@ -199,7 +200,7 @@ def run_sweep(
     hard, mean = (cap, None) if budget_kind == "hard" else (None, cap)
     # Queries stay whole, so rankings are not tried on a part of their rows.
     trial = trial_rows(folds, random_state) if is_race and whole.qid is None else None
-    run = SweepRun(whole, held_out, folds, scorer, sheet, cap=hard, aim=mean, trial=trial)
+    run = SweepRun(whole, held_out, folds, scorer, sheet, cap=hard, aim=mean, trial=trial, n_jobs=n_jobs)
     cache = ResultCache(memory)
     limits = None if time_limit is None else TimeLimits(time_limit, fit_limit)
     found = run_all(

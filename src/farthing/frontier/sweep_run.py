@@ -7,11 +7,13 @@ import json
 import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+from joblib import effective_n_jobs, parallel_config
 from numpy.typing import NDArray
 from sklearn.base import clone, is_classifier
 
@@ -68,6 +70,8 @@ class SweepRun:
         A mean budget that models will be aimed at.
     trial : pair of row numbers, optional
         A part of the rows of the only fold, on which a race begins; its number is `TRIAL`.
+    n_jobs : int, optional
+        Number of fits in parallel. None is one after another, each with as many threads as it is worth.
     """
 
     whole: SweepRows
@@ -78,6 +82,7 @@ class SweepRun:
     cap: float | None
     aim: float | None = None
     trial: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+    n_jobs: int | None = None
     _kept: dict[int, tuple[SweepRows, SweepRows]] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -173,7 +178,7 @@ def fit_and_score(
     start = time.perf_counter()
     fit_seconds = math.nan
     try:
-        with deadline(limits.moment()):
+        with deadline(limits.moment()), all_cores(run.n_jobs):
             result, fit_seconds = _measure(run, candidate, task[1])
     except DeadlineReached:
         return task, None
@@ -182,6 +187,22 @@ def fit_and_score(
     cache.put(limits.name, result)
     # Times are not cached: the same sweep gives the same files.
     return task, {**result, "seconds": time.perf_counter() - start, "fit_seconds": fit_seconds}
+
+
+@contextmanager
+def all_cores(n_jobs: int | None) -> Iterator[None]:
+    """Let estimators without a number of jobs use the threads of all cores, unless jobs run side by side.
+
+    Parameters
+    ----------
+    n_jobs : int, optional
+        Number of jobs side by side; None is one, unless joblib was told otherwise.
+    """
+    if n_jobs is not None or effective_n_jobs(None) != 1:
+        yield
+        return
+    with parallel_config(backend="threading", n_jobs=-1):
+        yield
 
 
 def _measure(run: SweepRun, candidate: Candidate, fold: int) -> tuple[Any, float]:

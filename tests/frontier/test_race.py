@@ -53,7 +53,7 @@ def test_scores_without_rows_are_compared_by_points():
 
 @pytest.mark.parametrize("gap", [0.03, 0.1])
 def test_the_winner_is_kept(gap):
-    """Twelve settings, one of which is truly better: it wins the race nearly as often as a whole grid finds it."""
+    """Of twelve settings the one that is truly better wins a race nearly as often as a whole grid."""
     rng = np.random.default_rng(2)
     kept = found = 0
     n_rows, n_folds, trials = 60, 5, 200

@@ -142,11 +142,16 @@ def n_threads(n_jobs: int | None) -> int:
     >>> n_threads(None)
     1
     """
-    # Counting the cores takes longer than a small prediction, so one thread does not ask.
     if (asked := int(effective_n_jobs(n_jobs))) == 1:
         return 1
     # More threads than cores would only compete, and a loaded file may ask for millions.
-    return int(min(asked, cpu_count()))
+    return int(min(asked, n_cores()))
+
+
+@cache
+def n_cores() -> int:
+    """Return the number of cores; joblib takes a millisecond to count them."""
+    return int(cpu_count())
 
 
 def _refuse_rows(name: str, given: NDArray[np.float64], wrong: NDArray[np.bool_], expected: str) -> None:

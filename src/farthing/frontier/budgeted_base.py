@@ -75,8 +75,8 @@ PARAMETERS: Final = """costs : CostSheet, mapping, array, Series, path or None
     random_state : int
         Seed, as in `farthing.sweep`.
     n_jobs : int, optional
-        Number of fits in parallel, as in joblib. None is one after another, each with as many threads as it is
-        worth."""
+        Number of fits in parallel, as in joblib. None is one after another, each with as many threads as it
+        is worth."""
 
 
 CONSTRAINTS: Final[dict[str, Any]] = {

@@ -83,8 +83,8 @@ def sweep(
         A folder for results. A sweep that was interrupted continues where it stopped if it is started again
         with the same folder.
     n_jobs : int, optional
-        Number of fits in parallel, through joblib; its ``parallel_config`` may send them to a cluster. None is
-        one after another, each with as many threads as it is worth.
+        Number of fits in parallel, through joblib; its ``parallel_config`` may send them to a cluster. None
+        is one after another, each with as many threads as it is worth.
     progress : bool
         Whether to show a progress bar.
     time_limit : float, optional

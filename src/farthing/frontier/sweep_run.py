@@ -19,6 +19,7 @@ from sklearn.base import clone, is_classifier
 
 from farthing.base import AnyBudgetMixin, BudgetedEstimator, Failure, Frontier
 from farthing.base.fit_time import FitTime
+from farthing.base.inputs import n_cores
 from farthing.base.score_words import WEIGHTED
 from farthing.costs import CostSheet, spending_limit
 from farthing.deadline import DeadlineReached, check_deadline, deadline
@@ -201,7 +202,7 @@ def all_cores(n_jobs: int | None) -> Iterator[None]:
     if n_jobs is not None or effective_n_jobs(None) != 1:
         yield
         return
-    with parallel_config(backend="threading", n_jobs=-1):
+    with parallel_config(backend="threading", n_jobs=n_cores()):
         yield
 
 

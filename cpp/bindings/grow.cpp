@@ -168,7 +168,9 @@ public:
         const GrowOptions options = gradient_options(l2, min_hessian, budget, ledger, step, number);
         const Span<const double> g = flat(gradients);
         const Span<const double> h = hessians ? flat(*hessians) : Span<const double>{};
-        const VectorTarget target(g, h, n_outputs, l2, hessians ? min_hessian : 0.0, options_.n_threads);
+        resolve(rows, table_.n_rows, workspace_.rows);
+        const VectorTarget target(g, h, n_outputs, top_outputs(g, n_outputs, workspace_.rows), l2,
+                                  hessians ? min_hessian : 0.0, options_.n_threads);
         return grow(target, options, columns, rows, owned, ledger, send_others,
                     [&](Tree& tree, const std::vector<index_t>& leaf_of_row) {
                         fill_node_vectors(g, h, workspace_.rows, leaf_of_row, l2, step.value_or(1.0),

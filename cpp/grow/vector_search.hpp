@@ -120,24 +120,17 @@ private:
         SimdPair parts = broadcast(0);
         for (std::size_t b = 0; b < left.size(); ++b) parts += score.of_parts(left[b], whole_[b] - left[b]);
         const double gain = target_.gain((parts[0] + parts[1]) * score.unit(), node_score_);
-        if (gain <= best.gain || !has_hessians(place, missing)) return;
+        if (gain <= best.gain || !has_hessians(left)) return;
         best.gain = gain;
         best.bin = bins_[place];
         best.missing = missing;
     }
 
     // Whether both sides of a split have the least sum of hessians.
-    bool has_hessians(std::size_t place, Missing missing) const {
+    bool has_hessians(const std::vector<BlockSums>& left) const {
         if (target_.min_hessian() <= 0) return true;
-        std::vector<std::int64_t> left(static_cast<std::size_t>(target_.width()), 0);
-        for (std::size_t i = 0; i <= place; ++i) {
-            for (const index_t row : rows_of(bins_[i])) target_.add(left.data(), {row});
-        }
-        if (missing == Missing::left) {
-            for (const index_t row : rows_of(missing_bin_)) target_.add(left.data(), {row});
-        }
-        const double h = target_.hessian(left.data());
-        return h >= target_.min_hessian() && target_.hessian(node_) - h >= target_.min_hessian();
+        const double h = target_.hessian(left);
+        return h >= target_.min_hessian() && target_.hessian(whole_) - h >= target_.min_hessian();
     }
 
     // Categories are sorted by the mean gradient of an output, for each of the few outputs whose means differ most;
@@ -175,7 +168,7 @@ private:
     // The outputs whose score grows most if each category is a node of its own, the first of ties.
     std::vector<index_t> differing_outputs(const std::vector<std::int64_t>& cells) const {
         std::vector<std::pair<double, index_t>> growths;
-        for (index_t output = 0; output < target_.n_outputs(); ++output) {
+        for (index_t output = 0; output < target_.n_searched(); ++output) {
             double growth = -target_.score_of(node_, output);
             for (std::size_t i = 0; i < bins_.size(); ++i) {
                 growth += target_.score_of(cells.data() + i * target_.width(), output);

@@ -190,7 +190,7 @@ class Grower:
             gradients, hessians = gradients[0], None if hessians is None else hessians.reshape(-1)
         elif gradients.ndim == 2:
             grow = core.gradients
-            if hessians is not None:
+            if hessians is not None and hessians.ndim == 1:
                 hessians = np.ascontiguousarray(np.broadcast_to(hessians, gradients.shape))
         return self._grown(
             *grow(

@@ -81,9 +81,9 @@ def sheet_of(model: Any, problem: Problem) -> CostSheet:
 
 
 def scaled_prices(estimator: Any, factor: float) -> dict[str, float]:
-    """Return the parameters of an estimator that are prices, times a factor."""
-    names = getattr(estimator, "price_parameters", ())
-    return {name: estimator.get_params()[name] * factor for name in names}
+    """Return the parameters of an estimator that are prices, times a factor; those that are set."""
+    names, given = getattr(estimator, "price_parameters", ()), estimator.get_params()
+    return {name: given[name] * factor for name in names if given[name] is not None}
 
 
 def budget_parameter(problem: Problem, factor: float = 1.0) -> float:

@@ -31,7 +31,8 @@ Exit: TypeAlias = Literal["confidence", "learned"]
     rank=1,
     time_rank=6,
     trials=[
-        {"n_stages": 2, "n_estimators": 2, "max_depth": 2, "n_folds": 2, "error_costs": 20.0},
+        {"n_stages": 2, "n_estimators": 2, "max_depth": 2, "n_folds": 2},
+        {"n_stages": 1, "n_estimators": 2, "max_depth": 2, "n_folds": 1, "error_costs": 50.0},
         {
             "n_stages": 3,
             "n_estimators": 2,
@@ -105,6 +106,7 @@ class MiserCascadeClassifier(PricedErrorsMixin, MiserCascadeBase[ClassReadout]):
     """
 
     model_type = MiserCascadeClassifierModel
+    price_parameters = ("error_costs",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         **CONSTRAINTS,
         "exit": [one_of("confidence", "learned")],

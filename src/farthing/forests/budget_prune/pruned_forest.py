@@ -95,7 +95,7 @@ class PrunedForestModel(ClassCountModel):
     time_rank=5,
     trials=[
         {"n_estimators": 5, "growth_tradeoff": 0.1, "max_features": None},
-        {"n_estimators": 3, "growth_tradeoff": 0.1, "error_costs": 20.0},
+        {"n_estimators": 3, "growth_tradeoff": 0.1, "error_costs": 500.0},
     ],
 )
 @documented({"error_costs": ERROR_COSTS})
@@ -156,6 +156,7 @@ class PrunedForestClassifier(AnyBudgetMixin, PricedErrorsMixin):
     """
 
     model_type = PrunedForestModel
+    price_parameters = ("error_costs",)
     fits_every_row = True
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "class_weight": CLASS_WEIGHT,

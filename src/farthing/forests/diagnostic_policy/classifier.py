@@ -112,6 +112,7 @@ class DiagnosticPolicyClassifier(PricedErrorsMixin):
     """
 
     model_type = ClassCountModel
+    price_parameters = ("error_costs",)
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "error_costs": ANY_OR_NONE,
         "tradeoff": [NON_NEGATIVE, None],

@@ -95,7 +95,7 @@ def test_auto_begins_with_the_fastest_method_under_a_time_limit(heart):
 def test_auto_is_lean_and_all_is_all(heart, n_classes):
     context = SweepContext(99, 13, n_classes, heart.costs, 20.0)
     lean, full = (candidates(word, context) for word in ("auto", "all"))
-    assert 5 <= len(lean) <= (12 if n_classes else 20)
+    assert 4 <= len(lean) <= (12 if n_classes else 20)
     assert {c.method for c in lean} < {c.method for c in full} or n_classes is None
     assert len(full) > len(lean)
     by_name = candidates([c.method for c in full[:1]], context)

@@ -82,8 +82,9 @@ def _grid(context: SweepContext) -> dict[str, list[Any]]:
 def _auto(context: SweepContext) -> dict[str, list[Any]] | None:
     """Return two rules on two classes; with more, the method is not among the default ones."""
     several = context.n_classes is not None and context.n_classes > 2
-    rules = {"rule": ["greedy", "smoothed"], "budget": [context.budget], "n_estimators": [200]}
-    return None if several else rules
+    if several:
+        return None
+    return {"rule": ["greedy", "smoothed"], "budget": [context.budget], "n_estimators": [200]}
 
 
 @register(

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from farthing.base import SweepContext
 
-# Below this many rows shallower boosters are often better, and take little time.
+# Below this many rows shallower boosters are often better.
 _FEW_ROWS: Final = 1000
 
 
@@ -24,6 +24,10 @@ def cascade_grid(context: SweepContext) -> dict[str, list[Any]]:
 
 
 def cascade_auto(context: SweepContext) -> dict[str, list[Any]]:
-    """Return the same, and for small tables shallower boosters, too."""
-    depths = [4, 2] if context.n_rows < _FEW_ROWS else [4]
+    """Return the same, and for small tables shallower boosters: alone if there are many classes."""
+    depths = [4]
+    if context.n_rows < _FEW_ROWS:
+        # On several classes a fit takes longer, and the deeper one is no better.
+        several = context.n_classes is not None and context.n_classes > 2
+        depths = [2] if several else [4, 2]
     return {**cascade_grid(context), "max_depth": depths}

@@ -175,9 +175,9 @@ def page(results: Results, seconds: dict[str, list[float]], n_rounds: int, n_see
         "\n".join(first_lines(results, seconds)),
         'With `sampling="free_rider"` all learners on what a row has bought vote, weighted by the inverse of '
         "their probability to do so; the estimate of the full vote is unbiased within a budget that covers "
-        'each learner by itself. Draws by weight (`"weight"`) are those of the paper, whose mean at a stopping '
-        'time is not; `"top"` takes learners by weight over price and estimates nothing. Being unbiased is a '
-        "claim about the vote, not about errors; these are the errors.",
+        'each learner by itself. Draws by weight (`"weight"`) are those of the paper, whose mean at a '
+        'stopping time is not; `"top"` takes learners by weight over price and estimates nothing. Being '
+        "unbiased is a claim about the vote, not about errors; these are the errors.",
         f"Real prices of the bundled tables; {n_rounds} rounds of AdaBoost, the same learners for all; means "
         f"over {n_seeds} draws of the rows, two thirds of which are learned from. Differences are means over "
         "the tables with their standard errors; one counts as clear beyond two of them. Within a budget "

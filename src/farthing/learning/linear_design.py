@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +11,9 @@ from numpy.typing import NDArray
 from farthing.learning.linear_scores import LinearScores
 from farthing.table import Schema
 from farthing.typing import Floats
+
+# Rows that are transposed at a time.
+_BLOCK: Final = 512
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,8 +99,9 @@ def standardised(
     entries = np.empty((raw.n_terms + n_outputs, len(values)))
     by_column = entries
     if np.isnan(raw.category).all():
-        # Each column becomes one term, in its place.
-        entries[: raw.n_terms] = values.T
+        # Each column becomes one term, in its place. Copied by blocks of rows that stay in the cache.
+        for begin in range(0, len(values), _BLOCK):
+            entries[: raw.n_terms, begin : begin + _BLOCK] = values[begin : begin + _BLOCK].T
     else:
         by_column = np.asarray(values.T, dtype=np.float64, order="C")
     total = shares.sum()

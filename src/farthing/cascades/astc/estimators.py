@@ -196,8 +196,8 @@ class ASTCClassifier(ASTCBase, ContractClassifier):
 
     Each node regresses the labels of its rows on a growing list of features: the next is the one that raises
     R squared most per unit of price, given those that the path has bought, which are free. The gains come
-    from an incremental QR decomposition, so a node takes one pass over the table per purchase. Half of the
-    rows go to each child, by the score. Leaves predict with their own scores.
+    from an incremental QR decomposition of the products of columns, so a node reads its rows once at most.
+    Half of the rows go to each child, by the score. Leaves predict with their own scores.
 
     Several classes are regressed together, on an indicator of each: the gain is the sum over the classes, and
     rows are divided along the direction in which the fitted scores vary most.

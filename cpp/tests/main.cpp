@@ -18,6 +18,7 @@
 #include "tests/grow/test_histogram.hpp"
 #include "tests/grow/test_ledger_growth.hpp"
 #include "tests/grow/test_split_search.hpp"
+#include "tests/grow/test_vector_growth.hpp"
 #include "tests/neighbors/test_neighbors.hpp"
 #include "tests/predict/test_predict.hpp"
 #include "tests/prune/test_closure.hpp"
@@ -38,6 +39,7 @@ int main() {
     test_split_search();
     test_grower();
     test_ledger_growth();
+    test_vector_growth();
     test_predict();
     test_adaboost();
     test_curtailed_vote();

@@ -19,6 +19,7 @@ BUNDLED = {
     "booster_trees",
     "cascade",
     "cascade_ablations",
+    "class_trees",
     "default_set",
     "front_door",
     "miser_accuracy",

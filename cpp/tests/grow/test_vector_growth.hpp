@@ -137,11 +137,11 @@ inline void the_largest_outputs_are_searched() {
 }
 
 inline void test_vector_growth() {
-    one_output_grows_the_tree_of_its_gradients();
-    values_are_the_sums_of_the_rows_of_a_node();
-    two_threads_search_like_one();
-    fractions_on_one_denominator_are_the_sum_of_all();
-    the_largest_outputs_are_searched();
+    RUN(one_output_grows_the_tree_of_its_gradients);
+    RUN(values_are_the_sums_of_the_rows_of_a_node);
+    RUN(two_threads_search_like_one);
+    RUN(fractions_on_one_denominator_are_the_sum_of_all);
+    RUN(the_largest_outputs_are_searched);
 }
 
 }  // namespace farthing::tests

@@ -49,8 +49,8 @@ def compare(what: str, data: tuple[NDArray[Any], NDArray[Any], NDArray[Any]], th
         return model
 
     cascade = ours()
-    n_outputs = len(cascade.prior_)
-    n_rounds = cascade.forest_.n_trees // n_outputs - len(cascade.sets_)
+    trees_per_round = len(cascade.prior_) // cascade.forest_.width
+    n_rounds = cascade.forest_.n_trees // trees_per_round - len(cascade.sets_)
 
     def miser(rounds: int) -> None:
         model = GreedyMiserClassifier(

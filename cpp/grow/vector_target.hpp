@@ -26,8 +26,7 @@
 
 namespace farthing {
 
-// The most outputs that splits are searched by. With 100 classes, twice as many took twice as long and were not more
-// accurate (experiments/boards/class_trees.py).
+// The most outputs that splits are searched by; the time of a search is proportional to their number.
 constexpr index_t kMostSearched = 32;
 
 // The outputs with the largest sum of squared gradients over some rows, ascending.

@@ -22,6 +22,7 @@
 #include "tests/grow/test_ledger_growth.hpp"
 #include "tests/grow/test_split_search.hpp"
 #include "tests/linear/test_linear.hpp"
+#include "tests/grow/test_vector_growth.hpp"
 #include "tests/neighbors/test_neighbors.hpp"
 #include "tests/predict/test_predict.hpp"
 #include "tests/prune/test_closure.hpp"
@@ -42,6 +43,7 @@ int main() {
     test_split_search();
     test_grower();
     test_ledger_growth();
+    test_vector_growth();
     test_predict();
     test_adaboost();
     test_boosters();

@@ -91,7 +91,7 @@ def misers(task: Task, sweep: Sweep) -> Works:
     """
 
     def work(tradeoff: float, **params: Any) -> list[Dot]:
-        model = GreedyMiserClassifier(relative=True, **params)
+        model = GreedyMiserClassifier(relative=True, multi_strategy="one_output_per_tree", **params)
         path = miser_path(
             model, task.train.X, task.train.y, tradeoffs=(tradeoff,), every=10, **parts_of(task)
         )

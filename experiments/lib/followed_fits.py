@@ -53,6 +53,7 @@ def miser_fit(split: Split, fit: Fit, n_rounds: int) -> tuple[Followed, Followed
         charge=fit.charge,
         budget=None if fit.budget is None else fit.budget * total,
         n_estimators=n_rounds,
+        multi_strategy="one_output_per_tree",
         costs=split.costs,
         n_jobs=1,
         **SETTINGS,
@@ -111,7 +112,12 @@ def _first_cost(split: Split, tradeoff: float) -> float:
     """Return what the first splits of the first round cost together."""
     settings = {**SETTINGS, "max_depth": 1}
     model = GreedyMiserClassifier(
-        tradeoff=tradeoff, relative=True, n_estimators=1, costs=split.costs, **settings
+        tradeoff=tradeoff,
+        relative=True,
+        n_estimators=1,
+        multi_strategy="one_output_per_tree",
+        costs=split.costs,
+        **settings,
     )
     bought = model.fit(*split.train).forest_.feature
     return split.costs.total([split.costs.features[column] for column in {*bought.tolist()} - {-1}])

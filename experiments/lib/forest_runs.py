@@ -193,7 +193,13 @@ def miser(task: Task, tradeoff: float, n_estimators: int, learning_rate: float) 
     """Return the curve of the Greedy Miser at one trade-off and learning rate, every tenth round."""
     n_classes = len(np.unique(task.train.y))
     rounds = n_estimators // (n_classes if n_classes > 2 else 1)
-    model = GreedyMiserClassifier(n_estimators=rounds, learning_rate=learning_rate, relative=True, n_jobs=-1)
+    model = GreedyMiserClassifier(
+        n_estimators=rounds,
+        learning_rate=learning_rate,
+        relative=True,
+        multi_strategy="one_output_per_tree",
+        n_jobs=-1,
+    )
     path = miser_path(
         model,
         task.train.X,

@@ -132,7 +132,12 @@ def satellite(n_estimators: int, n_tries: int, n_jobs: int, file: Path) -> Satel
     held_out = ~test & (np.random.default_rng(0).random(len(y)) < 0.25)
     parts = _Parts(data.X.to_numpy(dtype=np.float64), y, ~test & ~held_out, held_out, test)
     booster = GreedyMiserClassifier(
-        n_estimators=n_estimators, max_depth=3, relative=True, costs=costs, min_samples_leaf=10
+        n_estimators=n_estimators,
+        max_depth=3,
+        relative=True,
+        costs=costs,
+        min_samples_leaf=10,
+        multi_strategy="one_output_per_tree",
     )
     learn = (parts.X[parts.train], parts.y[parts.train])
     given: dict[str, Any] = {

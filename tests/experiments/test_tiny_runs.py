@@ -19,6 +19,7 @@ BUNDLED = {
     "booster_trees",
     "cascade",
     "cascade_ablations",
+    "class_trees",
     "default_set",
     "free_rider",
     "front_door",

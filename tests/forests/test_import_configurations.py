@@ -228,6 +228,11 @@ XGBOOST = [
     case("xgb", lambda: xgboost.XGBClassifier(**XGB).fit(HOLES, BINARY), FRESH_HOLES),
     case("xgb-3", lambda: xgboost.XGBClassifier(**XGB).fit(HOLES, CLASSES), FRESH_HOLES),
     case(
+        "xgb-3-vectors",
+        lambda: xgboost.XGBClassifier(**XGB, multi_strategy="multi_output_tree").fit(HOLES, CLASSES),
+        FRESH_HOLES,
+    ),
+    case(
         "xgb-stopped",
         lambda: stopped(xgboost.XGBClassifier(**{**XGB, "n_estimators": 40}, early_stopping_rounds=6)),
     ),
@@ -375,10 +380,6 @@ REFUSED = [
     ("regression sqrt", lambda: lightgbm.LGBMRegressor(**LGB, reg_sqrt=True).fit(X, LEVEL)),
     ("cross_entropy_lambda", lambda: lgb_booster({"objective": "cross_entropy_lambda"}, BINARY)),
     ("1 class", lambda: lightgbm.LGBMClassifier(**LGB).fit(X, np.zeros(N, dtype=int))),
-    (
-        "multi_output_tree",
-        lambda: xgboost.XGBClassifier(**XGB, multi_strategy="multi_output_tree").fit(X, CLASSES),
-    ),
     ("other labels", lambda: at_threshold(catboost.CatBoostClassifier(**CATB).fit(X, BINARY))),
     ("JSON", lambda: catboost.CatBoostClassifier(**CATB, text_features=["kind"]).fit(SENTENCES, BINARY)),
     (

@@ -43,7 +43,10 @@ def fast_and_slow(
             number=number,
             **chosen,
         )
-        slow_target: naive.Target = naive.Gradients(**target)
+        several = target["gradients"].ndim == 2
+        slow_target: naive.Target = (
+            naive.VectorGradients(**target, rows=rows) if several else naive.Gradients(**target)
+        )
     else:
         kind, alpha, power = (target[name] for name in ("kind", "alpha", "power"))
         least = target.get("min_impurity", 0.0)

@@ -205,6 +205,119 @@ class Gradients:
         return self.value(sums)
 
 
+def on_grid(x: NDArray[np.float64], n_added: int, bits: int) -> Fixed:
+    """Round to the finest power of two at which n_added of the numbers sum to at most 2**bits."""
+    exact = [Fraction(float(value)) for value in np.ravel(x)]
+    largest = max(abs(value) for value in exact)
+    shift = 0
+    if largest and not (all(v.denominator == 1 for v in exact) and largest * n_added < 2 ** min(53, bits)):
+        shift = min(1000, bits - (n_added - 1).bit_length() - math.frexp(float(largest))[1])
+    return Fixed([round(value * Fraction(2) ** shift) for value in exact], math.ldexp(1.0, -shift))
+
+
+class VectorGradients:
+    """Least squares to the negative gradients of several outputs, by a diagonal hessian.
+
+    Splits are searched on a grid of 24 bits per row, by the outputs with the largest gradients; values are
+    summed on the grid of 62 bits. A cell is the gradients, the hessians, both again for the values, and 1.
+    """
+
+    most_searched = 32
+    most_orders = 4
+
+    def __init__(
+        self,
+        gradients: NDArray[np.float64],
+        hessians: NDArray[np.float64] | None = None,
+        l2_regularization: float = 0.0,
+        rows: NDArray[np.int64] | None = None,
+    ) -> None:
+        n_outputs, n = gradients.shape
+        ones = np.ones(gradients.shape)
+        grids = [
+            on_grid(of, *limit)
+            for limit in ((1, 24), (n, 62))
+            for of in (gradients, ones if hessians is None else hessians)
+        ]
+        self.g, self.h, self.g_fine, self.h_fine = grids
+        whole = [np.array(grid.values).reshape(n_outputs, n) for grid in grids]
+        squares = [add_up(x * x for x in (of if rows is None else of[rows]).tolist()) for of in gradients]
+        by_squares = sorted(range(n_outputs), key=lambda k: -squares[k])
+        searched = sorted(by_squares[: self.most_searched])
+        whole[0], whole[1] = whole[0][searched], whole[1][searched]
+        # A gradient without a hessian would have an infinite score.
+        whole[1] = np.where(whole[0] != 0, np.maximum(whole[1], 1), whole[1])
+        self.n_searched, self.n_outputs = len(searched), n_outputs
+        self.l2_regularization = l2_regularization
+        self.cells = np.vstack([*whole, np.ones(n, dtype=np.int64)]).T
+
+    def split_up(self, sums: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        s, k = self.n_searched, self.n_outputs
+        return np.split(sums[:-1], [s, 2 * s, 2 * s + k])
+
+    def value(self, sums: NDArray[np.int64]) -> list[float]:
+        _, _, g, h = self.split_up(sums)
+        weights = [self.h_fine.back(int(x)) + self.l2_regularization for x in h]
+        tops = [self.g_fine.back(int(x)) for x in g]
+        return [top / weight if weight > 0 else 0.0 for top, weight in zip(tops, weights, strict=True)]
+
+    def cover(self, sums: NDArray[np.int64]) -> float:
+        return add_up(self.h.back(int(x)) for x in self.split_up(sums)[1])
+
+    def population(self, sums: NDArray[np.int64]) -> float:
+        return float(sums[-1])
+
+    def quads(self, sums: NDArray[np.int64]) -> list[tuple[list[float], list[float]]]:
+        """Return gradients and hessians in grid steps, four outputs at a time; zeros fill the last four."""
+        g, h = ([*map(float, part.tolist()), *[0.0] * (-len(part) % 4)] for part in self.split_up(sums)[:2])
+        l2 = min(max(self.l2_regularization / self.h.unit, 2.0**-20), 2.0**200)
+        return [(g[i : i + 4], [x + l2 for x in h[i : i + 4]]) for i in range(0, len(g), 4)]
+
+    def explained(self, sums: NDArray[np.int64]) -> float:
+        lanes = [
+            [g[p] * g[p] / h[p] + g[p + 2] * g[p + 2] / h[p + 2] for p in (0, 1)] for g, h in self.quads(sums)
+        ]
+        return add_up(a + b for a, b in lanes) * self.unit
+
+    @property
+    def unit(self) -> float:
+        return self.g.unit * self.g.unit / self.h.unit
+
+    def gain(self, left: NDArray[np.int64], right: NDArray[np.int64]) -> float:
+        lanes = [0.0, 0.0]
+        for (gl, hl), (gr, hr) in zip(self.quads(left), self.quads(right), strict=True):
+            tops = [gl[k] * gl[k] * hr[k] + gr[k] * gr[k] * hl[k] for k in range(4)]
+            bottoms = [hl[k] * hr[k] for k in range(4)]
+            for p in (0, 1):
+                top = tops[p] * bottoms[p + 2] + tops[p + 2] * bottoms[p]
+                lanes[p] += top / (bottoms[p] * bottoms[p + 2])
+        parts = (lanes[0] + lanes[1]) * self.unit
+        rise = parts - self.explained(left + right)
+        return rise / 2 if rise > NOISE * parts else 0.0
+
+    def pure(self, sums: NDArray[np.int64]) -> bool:
+        return False
+
+    def order_keys(self, sums: NDArray[np.int64]) -> list[float]:
+        g, h, *_ = self.split_up(sums)
+        weights = [self.h.back(int(x)) + self.l2_regularization for x in h]
+        return [self.g.back(int(x)) / w if w > 0 else 0.0 for x, w in zip(g, weights, strict=True)]
+
+    def orders(self, parts: list[NDArray[np.int64]], node: NDArray[np.int64]) -> list[int]:
+        """Return the outputs that categories are ordered by: those whose scores grow most."""
+
+        def score(sums: NDArray[np.int64], k: int) -> float:
+            return self.g.back(int(sums[k])) * self.order_keys(sums)[k]
+
+        growths = []
+        for k in range(self.n_searched):
+            growth = -score(node, k)
+            for part in parts:
+                growth += score(part, k)
+            growths.append((-growth, k))
+        return [k for _, k in sorted(growths)[: self.most_orders]]
+
+
 def impurity_of(counts: Sequence[Any], kind: Any, alpha: Any = 0, power: Any = 2) -> Any:
     """Return the impurity of a node from its class counts, which may be floats, integers or fractions."""
     if callable(kind):
@@ -299,9 +412,12 @@ def candidates(target: Target, rows: NDArray[np.int64], bins: ColumnBins) -> Ite
     present = [int(b) for b in np.unique(codes) if b < bins.n_bins]
     orders = [present]
     if bins.categorical:
-        keys = {b: target.order_keys(target.cells[rows[codes == b]].sum(axis=0)) for b in present}
-        n_orders = len(next(iter(keys.values()), []))
-        orders = [sorted(present, key=lambda b, o=o: (keys[b][o], b)) for o in range(n_orders)]
+        sums = {b: target.cells[rows[codes == b]].sum(axis=0) for b in present}
+        keys = {b: target.order_keys(sums[b]) for b in present}
+        numbers: Sequence[int] = range(len(next(iter(keys.values()), [])))
+        if isinstance(target, VectorGradients):
+            numbers = target.orders(list(sums.values()), target.cells[rows].sum(axis=0))
+        orders = [sorted(present, key=lambda b, o=o: (keys[b][o], b)) for o in numbers]
     sides = (RIGHT, LEFT) if (codes == bins.n_bins).any() else (STAY,)
     for order in orders:
         for cut in range(1, len(order) + 1):

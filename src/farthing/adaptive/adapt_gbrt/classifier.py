@@ -201,5 +201,6 @@ class AdaptGbrtClassifier(AdaptClassifier):
             l2_regularization=self.l2_regularization,
             leaf=self.leaf,
             max_bins=self.max_bins,
+            multi_strategy="one_output_per_tree",
             n_jobs=self.n_jobs,
         )

@@ -145,25 +145,38 @@ def _trees(learner: Mapping[str, Any], categories: Categories, classifies: bool)
 def _tree(
     tree: Mapping[str, Any], output: int, weight: np.float32, n_categories: Mapping[int, int]
 ) -> ForeignTree:
-    if int(tree["tree_param"]["size_leaf_vector"]) > 1:
-        raise ModelImportError(
-            "an XGBoost model with multi_strategy='multi_output_tree' cannot be imported; train it with "
-            "'one_output_per_tree'"
-        )
     thresholds = np.array(tree["split_conditions"], dtype=np.float32)
     feature = np.array(tree["split_indices"], dtype=np.int64)
+    left = np.array(tree["left_children"], dtype=np.int64)
+    right = np.array(tree["right_children"], dtype=np.int64)
     return ForeignTree(
         feature=feature,
         threshold=thresholds.astype(np.float64),
-        left=np.array(tree["left_children"], dtype=np.int64),
-        right=np.array(tree["right_children"], dtype=np.int64),
+        left=left,
+        right=np.where(left < 0, -1, right),
         default_left=np.array(tree["default_left"], dtype=np.bool_),
-        # Leaves keep their value in place of a threshold.
-        value=(weight * thresholds).astype(np.float64)[:, np.newaxis],
+        value=(weight * _values(tree, thresholds, left, right)).astype(np.float64),
         cover=np.array(tree["sum_hessian"], dtype=np.float64),
         output=output,
         codes=_codes(tree, feature, n_categories),
     )
+
+
+def _values(
+    tree: Mapping[str, Any],
+    thresholds: NDArray[np.float32],
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+) -> NDArray[np.float32]:
+    """Return the values of the leaves, shape (n_nodes, width); what inner nodes have is not used."""
+    width = int(tree["tree_param"]["size_leaf_vector"])
+    if width <= 1:  # leaves keep their value in place of a threshold
+        return thresholds[:, np.newaxis]
+    if "leaf_weights" not in tree:  # XGBoost 2 has the vectors of all nodes, XGBoost 3 those of leaves
+        return np.array(tree["base_weights"], dtype=np.float32).reshape(-1, width)
+    vectors = np.array(tree["leaf_weights"], dtype=np.float32).reshape(-1, width)
+    # The right child of a leaf is the number of its vector.
+    return vectors[np.where(left < 0, right, 0)]
 
 
 def _codes(

@@ -3,8 +3,8 @@
 ``farthing reproduce lomax`` writes docs/results/lomax.md: eight tables, three levels of error prices, ten
 published splits each. FARTHING_DATA names the folder that has them, in ``lomax``. Each fit is kept when it is
 measured, so a long run can be made in parts: ``--tables heart``. ``--near`` runs the tables on which settings
-were chosen instead, and prints the figures. ``--door`` names what the front door may try; "auto" is its default
-set.
+were chosen instead, and prints the figures. ``--door`` names what the front door may try; "auto" is its
+default set.
 """
 
 from __future__ import annotations
@@ -239,7 +239,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     seeds = range(n_splits) if args.near else range(1, n_splits + 1)
     # Kept under its own name for each choice of methods.
     label = " ".join([DOOR, *args.door])
-    methods = {label: partial(door, args.door), **{name: METHODS[name] for name in args.methods}}
+    methods: dict[str, Method] = {label: partial(door, args.door)}
+    methods |= {name: METHODS[name] for name in args.methods}
     figures = run(kept, cells, seeds, methods, near=args.near)
     if args.near or not {*RIVALS, POLICY} <= set(args.methods):
         return

@@ -56,7 +56,10 @@ def test_the_chosen_model_has_the_prices_and_the_least_cost(heart):
     assert np.array_equal(model.model_.error_costs_, COSTS.costs)
     assert np.array_equal(model.error_costs_, COSTS.costs)
     frontier = model.frontier_
-    assert model.chosen_.method == max(frontier.points, key=lambda point: point.score).method
+    best = max(frontier.points, key=lambda point: point.score)
+    # Scores within half a standard error count as equal.
+    chosen = [point.score for point in frontier.points if point.method == model.chosen_.method]
+    assert max(chosen) >= best.score - best.error
     assert frontier.score_name == "cost of a row, negated"
 
 

@@ -274,7 +274,7 @@ def page(kept: Path) -> str:
     head = "| {} | accuracy | difference |\n|---|---|---|\n"
     return f"""# How the rules of the front door were set
 
-- The race costs {-race.mean():+.4f} of accuracy, standard error {race.std(ddof=1) / np.sqrt(len(race)):.4f}.
+- The race costs {-race.mean():+.4f} of accuracy, standard error {race.std() / np.sqrt(max(len(race) - 1, 1)):.4f}.
 - Shrinking differences at a budget as far as the method of moments says changes the accuracy by
   {shrinks.mean():+.4f}; hence the least weight of 0.9.
 

@@ -15,6 +15,7 @@ from farthing.forests import BudgetForestClassifier, BudgetTreeClassifier
 WITHOUT = {
     *("ImportedClassifier", "ImportedLinearClassifier"),
     *("EarlyExitClassifier", "OneVsRestClassifier", "PipelineClassifier"),
+    "DiagnosticPolicyClassifier",  # its errors have prices
 }
 QUICK: dict[str, dict[str, Any]] = {
     "AdaBoostBTClassifier": {"n_estimators": 6, "budget": 2.0},

@@ -100,7 +100,9 @@ class RowValuesOf:
         """Add a model; one whose score has no values of rows ends the collection."""
         if self._found is None:
             return
-        scores = self._scorer.of_rows(evaluation)
+        found = self._scorer.of_rows(evaluation)
+        # Targets may be numbers of dtype object.
+        scores = None if found is None else np.asarray(found, dtype=np.float64)
         if scores is None or not np.isfinite(scores).all():
             self._found = None
             return

@@ -15,7 +15,7 @@ MULTI_STRATEGY: Final[list[Any]] = [one_of("auto", "one_output_per_tree", "multi
 MULTI_STRATEGY_TEXT: Final = """multi_strategy : {"auto", "one_output_per_tree", "multi_output_tree"}
         With more than two classes, whether a round grows one tree for each class, or one tree whose nodes
         have a value for each class; the names are XGBoost's. "auto" grows one tree for all from 4 classes on,
-        where it is faster and mostly more accurate. Its splits gain the sum over the classes of their gains,
+        where it was mostly more accurate. Its splits gain the sum over the classes of their gains,
         with more than 32 classes over the 32 with the largest gradients."""
 
 # The least number of outputs with one tree for all; measured by experiments/boards/class_trees.py.

@@ -21,7 +21,10 @@ from benchmarks.measure import Line, race
 from farthing.boosting import GreedyMiserClassifier
 from farthing.cascades import ASTCClassifier, CronusClassifier, CSTCClassifier
 
-HOW: Final = "One turn each in alternation, five for single fits of ASTC, by processor time; only ratios carry over to other machines."
+HOW: Final = (
+    "One turn each in alternation, five for single fits of ASTC, by processor time; only ratios carry over to "
+    "other machines."
+)
 
 N_ROUNDS: Final = 100
 TRADEOFFS: Final = (1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 5e-5, 2e-5, 1e-5)

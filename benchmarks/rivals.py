@@ -22,8 +22,8 @@ from farthing.boosting import GreedyMiserClassifier
 from farthing.cascades import ASTCClassifier, CronusClassifier, CSTCClassifier
 
 HOW: Final = (
-    "One turn each in alternation, five for single fits of ASTC, by processor time; only ratios carry over to "
-    "other machines."
+    "One turn each in alternation, five for single fits of ASTC, by processor time; only ratios carry over "
+    "to other machines."
 )
 
 N_ROUNDS: Final = 100

@@ -281,7 +281,7 @@ def page(kept: Path) -> str:
 Accuracy on new rows, on average over six mean budgets, tables and splits: {len(results)} in all. Differences
 are to the default set and the rule of the front door; standard errors are over tables and splits. Tables:
 {", ".join(TABLES)}. Prices are random, also for bupa_liver. The rules were set by these very figures, so they
-are no proof of them: [door_parts.md](door_parts.md) has other tables.
+are no proof of them: `farthing reproduce door_parts` measures on other tables.
 
 ## The default set
 

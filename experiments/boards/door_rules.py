@@ -271,10 +271,11 @@ def page(kept: Path) -> str:
     chosen = [line(what, of(lean, rule), base) for what, rule in rules.items()]
     shrinks = np.array(of(lean, shrunk(0.0))) - np.array(base)
     race = np.array(of(lean, raced)) - np.array(of(lean, least_loss))
+    error = race.std() / np.sqrt(max(len(race) - 1, 1))
     head = "| {} | accuracy | difference |\n|---|---|---|\n"
     return f"""# How the rules of the front door were set
 
-- The race costs {-race.mean():+.4f} of accuracy, standard error {race.std() / np.sqrt(max(len(race) - 1, 1)):.4f}.
+- The race costs {-race.mean():+.4f} of accuracy, standard error {error:.4f}.
 - Shrinking differences at a budget as far as the method of moments says changes the accuracy by
   {shrinks.mean():+.4f}; hence the least weight of 0.9.
 

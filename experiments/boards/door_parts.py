@@ -276,7 +276,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 )
     if args.sides:
         return
-    words = ["--seeds", *args.seeds, *(["--before", "FOLDER"] if args.before else [])]
+    whole = args.tables == [*REAL, *DRAWN]
+    words = [
+        *([] if whole else ["--tables", *args.tables]),
+        "--seeds",
+        *args.seeds,
+        *(["--before", "FOLDER"] if args.before else []),
+    ]
     write_page(args.out, NAME, page(results, args.tables, sides, args.seeds), command(NAME, *words))
 
 

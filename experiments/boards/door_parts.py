@@ -179,7 +179,7 @@ def page(results: Results, names: Sequence[str], sides: Sequence[str], seeds: Se
     lines = [f"- Below its best part by more than a standard error, on average over budgets: {below}."]
     if BEFORE in sides:
         lines.append(f"- Less accurate than before: {'; '.join(worse) or 'nowhere'}.")
-    lines += [spends(results, names, side) for side in (DOOR, *([BEFORE] if BEFORE in sides else []))]
+    lines += [spends(results, names, side) for side in sides]
     lines += [quotes(results, names, side) for side in (DOOR, *([BEFORE] if BEFORE in sides else []))]
     head = ["table", DOOR, "best part", "difference"]
     head += [BEFORE, "difference"] if BEFORE in sides else []

@@ -212,8 +212,8 @@ HEAD = """# Tests and errors in one currency: the tables of Lomax and Vadera
 - The front door is `BudgetedClassifier(costs, scoring=ErrorCosts(errors))` without a budget. It may
   try {tried}, compared by folds of the training rows. The other columns of ours are single methods at their
   defaults, with `error_costs`. "no test" predicts the class of the least mean price.
-- **The front door's column is a second look on 11 of the 24 cells**, breast low to flare middle: another front
-  door, with three shrinkages and single trees beside them, was stopped there after it was seen to lose two
+- **The front door's column is a second look on 11 of the 24 cells**, breast low to flare middle: another
+  front door, with three shrinkages and single trees, was stopped there after it was seen to lose two
   cells. That prompted the study by which it was left with one setting. `DiagnosticPolicyClassifier` alone was
   measured once.
 - The study, and the settings of `DiagnosticPolicyClassifier` (shrinkage, node penalty, depth), are of other

@@ -154,6 +154,18 @@ def test_audit(run, model, shop):
     assert "mean cost" in out
 
 
+def test_flow(run, model, shop, tmp_path):
+    code, out, _ = run("flow", model, shop / "visitors.csv")
+    assert code == 0
+    assert out.startswith("flowchart LR")
+    code, out, _ = run("flow", model, shop / "visitors.csv", "-o", tmp_path / "flow.svg")
+    assert code == 0
+    assert (tmp_path / "flow.svg").read_text().startswith("<svg")
+    code, _, err = run("flow", model, shop / "visitors.csv", "-o", tmp_path / "flow.png")
+    assert code == 1
+    assert "expected .svg or .md" in err
+
+
 @pytest.mark.parametrize("library", ["lightgbm", "xgboost"])
 def test_audit_of_another_librarys_model(run, shop, tmp_path, library):
     table = pd.read_csv(shop / "visitors.csv")

@@ -18,12 +18,14 @@ __all__ = [
     "ErrorCosts",
     "Frontier",
     "Group",
+    "Guarantee",
     "PreparedTable",
     "Walk",
     "aconsult",
     "adaptive",
     "boosting",
     "cascades",
+    "certify",
     "consult",
     "forests",
     "load",
@@ -37,7 +39,7 @@ __all__ = [
 # Names load when they are first used (PEP 562), since scikit-learn and SciPy alone take seconds to import.
 if TYPE_CHECKING:
     from farthing import adaptive, boosting, cascades, forests, multiclass, neighbors, pipelines
-    from farthing.base import load
+    from farthing.base import Guarantee, load
     from farthing.costs import CostSheet, Group
     from farthing.frontier import (
         BudgetedClassifier,
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
         Frontier,
     )
     from farthing.frontier.sweep import sweep
+    from farthing.learning.guarantees import certify
     from farthing.pipelines import pipeline
     from farthing.table import PreparedTable
     from farthing.walks import REFUSED, Ask, Decision, Walk, aconsult, consult
@@ -54,11 +57,12 @@ if TYPE_CHECKING:
     __version__: str
 else:  # hidden from type checkers, to which `__getattr__` would mean that any name is there
     _HOMES = {
-        "base": ("load",),
+        "base": ("Guarantee", "load"),
         "costs": ("CostSheet", "Group"),
         "frontier": (
             *("BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor", "ErrorCosts", "Frontier", "sweep"),
         ),
+        "learning.guarantees": ("certify",),
         "pipelines": ("pipeline",),
         "table": ("PreparedTable",),
         "walks": ("REFUSED", "Ask", "Decision", "Walk", "aconsult", "consult"),

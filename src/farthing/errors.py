@@ -6,6 +6,7 @@
     +-- CostError     (ValueError)  a price list that is not valid
     +-- TableError    (ValueError)  a table that does not fit: columns, types, values
     +-- BudgetError   (ValueError)  a budget below what has to be bought in any case
+    +-- GuaranteeError (ValueError) a guarantee that cannot be given on the rows at hand
     +-- WalkError     (RuntimeError) an answer to a walk that asks for nothing
     +-- RoundError    (RuntimeError) an online gate that gets a label out of turn
     +-- FileError     (ValueError)  a file that is not an intact Farthing model
@@ -36,6 +37,10 @@ class TableError(FarthingError, ValueError):
 
 class BudgetError(FarthingError, ValueError):
     """A budget is below what a model has to buy in any case."""
+
+
+class GuaranteeError(FarthingError, ValueError):
+    """No variant of a model can be certified to keep a guarantee on the rows at hand."""
 
 
 class WalkError(FarthingError, RuntimeError):

@@ -9,6 +9,7 @@ from farthing.base.estimator import BudgetedEstimator, BudgetKind
 from farthing.base.files import load, load_model
 from farthing.base.fitted import ClassifierModel, FittedModel, RegressorModel
 from farthing.base.frontier import Failure, Frontier
+from farthing.base.guarantee import Certificate, Guarantee
 from farthing.base.inputs import n_threads
 from farthing.base.links import normalise, row_sums, sigmoid, softmax
 from farthing.base.one_pass import OnePassMixin
@@ -27,6 +28,7 @@ __all__ = [
     "AnyBudgetMixin",
     "BudgetKind",
     "BudgetedEstimator",
+    "Certificate",
     "ClassifierModel",
     "ContractClassifier",
     "ContractRegressor",
@@ -35,6 +37,7 @@ __all__ = [
     "Failure",
     "FittedModel",
     "Frontier",
+    "Guarantee",
     "OnePassMixin",
     "Point",
     "PricedErrorsMixin",

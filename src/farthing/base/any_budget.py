@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 from sklearn.utils.validation import check_is_fitted
@@ -42,7 +43,9 @@ class AnyBudgetMixin(BudgetedEstimator):
             What `fit` with that budget gives.
         """
         check_is_fitted(self)
-        return self.variant({"budget": budget}, self.model_at(check_cap(budget), self.budget_kind))
+        model = self.model_at(check_cap(budget), self.budget_kind)
+        # A certificate is of one variant.
+        return self.variant({"budget": budget}, replace(model, certificate=None))
 
     def variants(self) -> Iterator[tuple[dict[str, Any], Self]]:
         """Yield other budgets, see `BudgetedEstimator.variants`; the model itself comes last."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing.base.guarantee import Certificate
 from farthing.costs import CostSheet
 from farthing.table import Schema
 from farthing.walks import Policy, Walk, walk_rows
@@ -33,12 +34,15 @@ class FittedModel(ABC):
         The raw output of a row that acquired nothing.
     budget : float or None
         The hard budget of predictions for which none is given; None if the method's budget is not a hard one.
+    certificate : Certificate or None
+        What is guaranteed on new rows.
     """
 
     schema: Schema
     costs: CostSheet
     prior: NDArray[np.float64]
     budget: float | None = None
+    certificate: Certificate | None = None
 
     # What a method defines.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -43,6 +44,7 @@ def audit(
         elif model.suffix != ".farthing":
             warn("no price list is given, so every feature costs 1; see --costs")
         found = account_of(fitted, frame, sheet)
+        certificate = fitted.fitted_.certificate
     payload = {
         "rows": found.n_rows,
         "mean": found.mean,
@@ -50,8 +52,10 @@ def audit(
         "quantiles": {str(q): cost for q, cost in found.quantiles.items()},
         "features": found.features(),
         "groups": found.groups(),
+        "guarantee": None if certificate is None else asdict(certificate),
     }
-    emit(payload, str(found), as_json=as_json)
+    text = str(found) if certificate is None else f"{found}\n\nGuaranteed: {certificate}"
+    emit(payload, text, as_json=as_json)
 
 
 def _read(path: Path) -> Any:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from farthing.base import (
-    AnyBudgetMixin,
     BudgetKind,
     Frontier,
+    Guarantee,
     OnePassMixin,
     Point,
     TrainingSet,
@@ -31,6 +31,7 @@ from farthing.cascades.miser_cascade.staged_model import owned_by_stage
 from farthing.costs import CostsLike
 from farthing.learning.booster import TreeSettings
 from farthing.learning.exits import ALWAYS, NEVER, ExitPath, Exits
+from farthing.learning.guarantees import GuaranteedMixin
 from farthing.learning.losses import Loss
 from farthing.learning.out_of_fold import Columns, OutOfFoldBooster, OutOfFoldTrainer
 from farthing.trees import Forest
@@ -39,7 +40,7 @@ from farthing.typing import Floats
 ReadoutT = TypeVar("ReadoutT", bound=Readout)
 
 
-class MiserCascadeBase(OnePassMixin, AnyBudgetMixin, ValidatedMixin, Generic[ReadoutT]):
+class MiserCascadeBase(OnePassMixin, GuaranteedMixin, ValidatedMixin, Generic[ReadoutT]):
     """Learning, and the path of budgets; the two estimators add the loss, the calibration and the risk.
 
     A subclass may grow its boosters, choose its features or set its exits in another way: by the class
@@ -72,6 +73,7 @@ class MiserCascadeBase(OnePassMixin, AnyBudgetMixin, ValidatedMixin, Generic[Rea
         min_samples_leaf: int,
         l2_regularization: float,
         max_bins: int,
+        guarantee: Guarantee | None,
         n_folds: int | None,
         random_state: Any,
         n_jobs: int | None,
@@ -88,6 +90,7 @@ class MiserCascadeBase(OnePassMixin, AnyBudgetMixin, ValidatedMixin, Generic[Rea
         self.min_samples_leaf = min_samples_leaf
         self.l2_regularization = l2_regularization
         self.max_bins = max_bins
+        self.guarantee = guarantee
         self.n_folds = n_folds
         self.random_state = random_state
         self.n_jobs = n_jobs

@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from farthing.base import BudgetKind, PricedErrorsMixin, TrainingSet, documented, register
+from farthing.base import BudgetKind, Guarantee, PricedErrorsMixin, TrainingSet, documented, register
 from farthing.base.parameters import ANY_OR_NONE, BOOLEAN, CLASS_WEIGHT, SHARE, one_of
 from farthing.base.priced_errors import ERROR_COSTS
 from farthing.cascades.miser_cascade.base import MiserCascadeBase
@@ -140,6 +140,7 @@ class MiserCascadeClassifier(PricedErrorsMixin, MiserCascadeBase[ClassReadout]):
         class_weight: Any = None,
         multi_strategy: MultiStrategy = "auto",
         error_costs: Any = None,
+        guarantee: Guarantee | None = None,
         n_folds: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -157,6 +158,7 @@ class MiserCascadeClassifier(PricedErrorsMixin, MiserCascadeBase[ClassReadout]):
             min_samples_leaf=min_samples_leaf,
             l2_regularization=l2_regularization,
             max_bins=max_bins,
+            guarantee=guarantee,
             n_folds=n_folds,
             random_state=random_state,
             n_jobs=n_jobs,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from farthing.base.parameters import NON_NEGATIVE, POSITIVE, RANDOM_STATE, at_least, between, one_of
+from farthing.learning.guarantees.guaranteed import GUARANTEE, GUARANTEE_TEXT
 
 CONSTRAINTS: Final[dict[str, Any]] = {
     "budget_kind": [one_of("mean", "hard")],
@@ -17,17 +18,18 @@ CONSTRAINTS: Final[dict[str, Any]] = {
     "min_samples_leaf": [at_least(1)],
     "l2_regularization": [NON_NEGATIVE],
     "max_bins": [between(2, 255)],
+    "guarantee": GUARANTEE,
     "n_folds": [at_least(1), None],
     "random_state": [RANDOM_STATE],
 }
 
 TEXTS: Final = {
-    "parameters": """costs : CostSheet, mapping, array, Series, path or None
+    "parameters": f"""costs : CostSheet, mapping, array, Series, path or None
         Prices of the features; None means 1 each.
     budget : float, optional
         What a row may spend, see ``budget_kind``; None means no limit. `at` returns the model for another
         budget without refitting.
-    budget_kind : {"mean", "hard"}
+    budget_kind : {{"mean", "hard"}}
         Whether the budget limits the mean spend, as measured on held-out rows, or the spend of every row.
     n_stages : int
         Maximum number of stages that cost something; with as many as there are features, each may buy one.
@@ -37,6 +39,7 @@ TEXTS: Final = {
         Stop a booster after this many rounds without a lower loss on held-out rows; None runs all.
     learning_rate, max_depth, max_leaf_nodes, min_samples_leaf, l2_regularization, max_bins
         As in `GreedyMiserClassifier`.
+    {GUARANTEE_TEXT}
     n_folds : int, optional
         Exits and calibration never use rows that the trees have seen: with 2 or more folds every row is held
         out once; with 1, one row in five is held out. Then the boosters are grown again on all rows. None

@@ -8,6 +8,7 @@ from typing import Any
 from farthing.base import (
     BudgetKind,
     ContractRegressor,
+    Guarantee,
     RegressorModel,
     TrainingSet,
     documented,
@@ -95,6 +96,7 @@ class MiserCascadeRegressor(MiserCascadeBase[NumberReadout], ContractRegressor):
         min_samples_leaf: int = 1,
         l2_regularization: float = 1.0,
         max_bins: int = 255,
+        guarantee: Guarantee | None = None,
         n_folds: int | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
@@ -112,6 +114,7 @@ class MiserCascadeRegressor(MiserCascadeBase[NumberReadout], ContractRegressor):
             min_samples_leaf=min_samples_leaf,
             l2_regularization=l2_regularization,
             max_bins=max_bins,
+            guarantee=guarantee,
             n_folds=n_folds,
             random_state=random_state,
             n_jobs=n_jobs,

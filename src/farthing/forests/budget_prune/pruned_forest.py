@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from farthing.base import (
-    AnyBudgetMixin,
     BudgetKind,
+    Guarantee,
     PricedErrorsMixin,
     TrainingSet,
     documented,
@@ -29,6 +29,8 @@ from farthing.forests.budget_rf.growth import MAX_FEATURES
 from farthing.forests.budget_rf.tree import ClassCountModel
 from farthing.learning.bootstrap import SamplingUnits
 from farthing.learning.folds import folds_of
+from farthing.learning.guarantees import GuaranteedMixin
+from farthing.learning.guarantees.guaranteed import GUARANTEE, GUARANTEE_TEXT
 from farthing.trees import CostRule, Forest, pruned
 
 # Number of folds, of which one is held out to prune by.
@@ -98,8 +100,8 @@ class PrunedForestModel(ClassCountModel):
         {"n_estimators": 3, "growth_tradeoff": 0.1, "error_costs": 500.0},
     ],
 )
-@documented({"error_costs": ERROR_COSTS})
-class PrunedForestClassifier(AnyBudgetMixin, PricedErrorsMixin):
+@documented({"error_costs": ERROR_COSTS, "guarantee": GUARANTEE_TEXT})
+class PrunedForestClassifier(GuaranteedMixin, PricedErrorsMixin):
     """A forest that is grown with regard to prices and pruned to a mean budget.
 
     The trees are grown on three quarters of the rows. BudgetPrune finds the best prunings by the cost of the
@@ -125,6 +127,7 @@ class PrunedForestClassifier(AnyBudgetMixin, PricedErrorsMixin):
         Factors of the row weights by label; "balanced" gives each class the same total weight.
     {error_costs} Growth counts rows by them, as in `BudgetTreeClassifier`; pruning trades
         their sum against spend; without a budget the pruning of the least total cost is chosen.
+    {guarantee}
     random_state : int, RandomState or None
         Seed of the trees and of the held-out rows.
     n_jobs : int, optional
@@ -161,6 +164,7 @@ class PrunedForestClassifier(AnyBudgetMixin, PricedErrorsMixin):
     _parameter_constraints: ClassVar[dict[str, Any]] = {
         "class_weight": CLASS_WEIGHT,
         "error_costs": ANY_OR_NONE,
+        "guarantee": GUARANTEE,
         "cost_rule": [one_of("ratio", "penalty")],
         "growth_tradeoff": [NON_NEGATIVE],
         "n_estimators": [at_least(1)],
@@ -186,6 +190,7 @@ class PrunedForestClassifier(AnyBudgetMixin, PricedErrorsMixin):
         max_bins: int = 255,
         class_weight: Any = None,
         error_costs: Any = None,
+        guarantee: Guarantee | None = None,
         random_state: Any = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -200,6 +205,7 @@ class PrunedForestClassifier(AnyBudgetMixin, PricedErrorsMixin):
         self.max_bins = max_bins
         self.class_weight = class_weight
         self.error_costs = error_costs
+        self.guarantee = guarantee
         self.random_state = random_state
         self.n_jobs = n_jobs
 

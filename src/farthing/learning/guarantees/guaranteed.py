@@ -1,0 +1,52 @@
+"""Estimators with a parameter ``guarantee``: a part of the rows is kept for its test."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Self
+
+import numpy as np
+
+from farthing.base import AnyBudgetMixin, Guarantee, TrainingSet
+from farthing.learning.guarantees.certify import certify
+from farthing.learning.holdout import hold_out_at_random
+
+#: The constraint of the parameter, and its text for docstrings.
+GUARANTEE: Final[list[Any]] = [Guarantee, None]
+GUARANTEE_TEXT: Final = """guarantee : Guarantee, optional
+        What shall hold on new rows, such as a mean spend, with which confidence. A part of the training rows
+        is kept for the test, by which the variant of the fit is chosen; ``certificate_`` says what holds.
+        In place of ``budget``."""
+
+
+class GuaranteedMixin(AnyBudgetMixin):
+    """A method with a parameter ``guarantee``; it comes before the base classes that learn."""
+
+    guarantee: Guarantee | None
+
+    def fit_rows(self, rows: TrainingSet, **options: Any) -> Self:
+        """Learn from rows that are validated already; with a guarantee, from a part of them.
+
+        Parameters
+        ----------
+        rows, **options
+            As in `BudgetedEstimator.fit_rows`.
+
+        Returns
+        -------
+        self
+        """
+        if self.guarantee is None:
+            return super().fit_rows(rows, **options)
+        self._validate_params()
+        if self.budget is not None and self.guarantee.budget is not None:
+            raise ValueError(
+                f"budget={self.budget!r} and the guarantee's budget of {self.guarantee.budget:g} say the "
+                "same twice; leave out budget"
+            )
+        if not np.all(rows.weights == rows.weights[0]):
+            raise ValueError(
+                "a guarantee counts rows, so their weights must be equal; leave out sample_weight"
+            )
+        learned, tested = hold_out_at_random(rows, self.guarantee.holdout, self.random_state)
+        super().fit_rows(learned, **options)
+        return self.adopt(certify(self, tested.table, self.guarantee).fitted_)

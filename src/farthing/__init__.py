@@ -49,7 +49,7 @@ if TYPE_CHECKING:
         Frontier,
     )
     from farthing.frontier.sweep import sweep
-    from farthing.learning.guarantees import certify
+    from farthing.learning.guarantees.certify import certify
     from farthing.pipelines import pipeline
     from farthing.table import PreparedTable
     from farthing.walks import REFUSED, Ask, Decision, Walk, aconsult, consult

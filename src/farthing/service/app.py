@@ -27,6 +27,7 @@ from farthing.service.openapi import FAILURES, READ_FAILURES, openapi_document, 
 from farthing.service.page import page
 from farthing.service.request_handler import RequestHandler
 from farthing.service.settings import Settings
+from farthing.service.work_queue import WorkQueue
 
 _ABOUT: Final = """
 Models that know what each feature costs, and ask for one feature at a time.
@@ -81,6 +82,7 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
         else:
             log(logging.WARNING, "faulty file", model=name, fault=fault)
 
+    queue = WorkQueue(settings.max_waiting)
     models = ModelStore(settings.sources, on_load) if store is None else store
     metrics.models(len(models.models))
 
@@ -92,6 +94,7 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
         watcher = asyncio.create_task(_watch(models, settings.reload_seconds, metrics))
         yield
         watcher.cancel()
+        queue.close()
         gc.unfreeze()
 
     app = Service(
@@ -105,7 +108,7 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
     )
     app.state.store = models
     app.openapi = lambda: openapi_document(app)  # type: ignore[method-assign]
-    handler = RequestHandler(models, metrics, settings)
+    handler = RequestHandler(models, metrics, settings, queue)
     _add_error_handlers(app)
     _add_read_routes(app, handler, models, metrics)
     # From the inside out: the guard comes last, so it also counts and logs what CORS and the fast path

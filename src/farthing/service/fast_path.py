@@ -12,13 +12,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from farthing.service.request_body import BadRequestError
 from farthing.service.request_handler import RequestHandler
 from farthing.service.request_limits import RequestTimeoutError
+from farthing.service.work_queue import RETRY_SECONDS, BusyError
 
 NEXT_PATH: Final = "/v1/models/{name}/next"
 _BEFORE, _AFTER = NEXT_PATH.split("{name}")
 _JSON: Final = (b"content-type", b"application/json")
 
-# Errors of the client, and timeouts; any other error is a fault of the service.
-REQUEST_ERRORS: Final = (HTTPException, BadRequestError, RequestTimeoutError, TimeoutError, ClientDisconnect)
+# Errors of the client, timeouts, and too much work; any other error is a fault of the service.
+REQUEST_ERRORS: Final = (
+    HTTPException,
+    BadRequestError,
+    BusyError,
+    RequestTimeoutError,
+    TimeoutError,
+    ClientDisconnect,
+)
 
 
 class FastPath:
@@ -68,6 +76,9 @@ def error_response(error: Exception) -> Response:
         return Response(status_code=400)  # the client is gone and will not read it
     status, headers = 503, None
     detail: Any = "the request took too long; send fewer rows"
+    if isinstance(error, BusyError):
+        detail = "the service has more work than it may queue; try again"
+        headers = {"retry-after": str(RETRY_SECONDS)}
     if isinstance(error, BadRequestError):
         status, detail = error.status, [item.to_json() for item in error.problems]
     elif isinstance(error, HTTPException):

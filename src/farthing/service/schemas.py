@@ -42,7 +42,10 @@ class NextRequest(Request):
         default_factory=dict,
         description="Answers to questions asked; null means measured but missing, which is paid for.",
     )
-    refused: list[str] = Field(default_factory=list, description="Features that are not available.")
+    # Lists fail at their first bad item: a body of two million of them would make as many errors.
+    refused: Annotated[list[str], Field(fail_fast=True)] = Field(
+        default_factory=list, description="Features that are not available."
+    )
     budget: Budget | None = Field(
         default=None, description="Maximum spend; null means the model's own budget."
     )
@@ -52,14 +55,16 @@ class NextRequest(Request):
 class PredictRequest(Request):
     """Rows to predict, each as its own walk would decide."""
 
-    rows: list[dict[str, Value]] = Field(
+    rows: Annotated[list[dict[str, Value]], Field(fail_fast=True)] = Field(
         description="Features by name. null means measured but missing; what is left out is not available.",
         min_length=1,
     )
-    budget: Budget | list[Budget] | None = Field(
+    budget: Budget | Annotated[list[Budget], Field(fail_fast=True)] | None = Field(
         default=None, description="One for all rows, or one per row."
     )
-    seeds: Seed | list[Seed] | None = Field(default=None, description="One for all rows, or one per row.")
+    seeds: Seed | Annotated[list[Seed], Field(fail_fast=True)] | None = Field(
+        default=None, description="One for all rows, or one per row."
+    )
 
 
 class Answer(BaseModel):

@@ -35,6 +35,8 @@ class Settings:
         Maximum number of rows in a bulk prediction.
     max_seconds : float
         Time limit of one request in seconds, including its body.
+    max_waiting : int
+        Requests per worker that may wait for a thread; one more is answered 503 at once.
     reload_seconds : float
         Seconds between checks for changed files; 0 means never.
     strict_categories : bool
@@ -58,12 +60,13 @@ class Settings:
     max_body: int = 4 * 2**20
     max_rows: int = 10_000
     max_seconds: float = 10.0
+    max_waiting: int = 64
     reload_seconds: float = 1.0
     strict_categories: bool = False
     log_level: str = "info"
 
     def __post_init__(self) -> None:
-        for name in ("workers", "max_body", "max_rows", "max_seconds"):
+        for name in ("workers", "max_body", "max_rows", "max_seconds", "max_waiting"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be more than zero; got {getattr(self, name)!r}")
         if not self.reload_seconds >= 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -74,7 +75,8 @@ def error_response(error: Exception) -> Response:
     """
     if isinstance(error, ClientDisconnect):
         return Response(status_code=400)  # the client is gone and will not read it
-    status, headers = 503, None
+    status: int = 503
+    headers: Mapping[str, str] | None = None
     detail: Any = "the request took too long; send fewer rows"
     if isinstance(error, BusyError):
         detail = "the service has more work than it may queue; try again"

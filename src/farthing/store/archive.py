@@ -15,6 +15,7 @@ import hashlib
 import math
 import os
 import secrets
+import stat
 import struct
 import zipfile
 from collections.abc import Mapping
@@ -114,6 +115,22 @@ def _library_version() -> str:
         return "unknown"
 
 
+def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
+    """Open a regular file to read; anything else of that name raises FileError at once.
+
+    A pipe that nobody writes to would block for good, and a device may never end.
+    """
+    # O_NONBLOCK: opening a pipe returns at once. It has no effect on regular files.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise FileError(f"{os.fspath(path)} is not a regular file")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
 def read_archive(path: str | os.PathLike[str]) -> tuple[str, Any, dict[str, NDArray[Any]]]:
     """Read a file, checking each size before memory is allocated for it.
 
@@ -134,7 +151,7 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[str, Any, dict[str, NDAr
         If there is no such file.
     """
     # One open file for all checks and reads, so that nobody can swap it between them.
-    with open(path, "rb") as stream:
+    with open_regular(path) as stream:
         size = os.fstat(stream.fileno()).st_size
         try:
             _check_end(stream)

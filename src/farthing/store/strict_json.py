@@ -105,7 +105,8 @@ def _unquoted(data: bytes) -> NDArray[np.uint8]:
     # parity of the remaining quotes tells what is inside a string.
     codes = np.frombuffer(data.replace(b"\\\\", b"").replace(b'\\"', b""), dtype=np.uint8)
     quoted = np.bitwise_xor.accumulate((codes == ord('"')).view(np.uint8)).astype(bool)
-    return codes[~quoted]
+    found: NDArray[np.uint8] = codes[~quoted]
+    return found
 
 
 def _depth(data: bytes) -> int:

@@ -17,12 +17,21 @@ import httpx
 import uvicorn
 
 from farthing.service import Settings, create_app
+from farthing.service.http_protocol import BoundedProtocol
 
 
 @contextlib.contextmanager
 def running(settings: Settings) -> Iterator[str]:
     """Run an application in a thread, under uvicorn; give its address."""
-    config = uvicorn.Config(create_app(settings), port=0, log_config=None, access_log=False)
+    config = uvicorn.Config(
+        create_app(settings),
+        port=0,
+        log_config=None,
+        access_log=False,
+        http=BoundedProtocol,
+        ws="none",
+        limit_concurrency=settings.max_connections,
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()

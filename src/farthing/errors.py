@@ -74,6 +74,10 @@ class OneClassWarning(UserWarning):
     """All training rows have the same class, so the model predicts it for nothing."""
 
 
+class TrustWarning(UserWarning):
+    """A model was saved that can be loaded only by those who trust the file."""
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Issue a warning that points at the line outside Farthing that made the call."""
     frame, level = inspect.currentframe(), 1

@@ -134,7 +134,7 @@ def test_parts_are_as_large_as_they_say() -> None:
             archive.writestr(f"{number}.npy", bytes(2**26))
     for part in (huge, bomb):
         parts = [np.frombuffer(part.getvalue(), dtype=np.uint8), *fields["parts"][1:]]
-        with pytest.raises(FileError, match="header says|unpacks to more"):
+        with pytest.raises(FileError, match=r"header says|unpacks to more"):
             sklearn_archive.unpack(fields["schema"], parts)
 
 

@@ -56,12 +56,13 @@ class FastPath:
         # Otherwise set by the router; log and metrics group requests by it.
         scope["route"] = self._route
         try:
-            body = await self._handler.next_step(name, scope, receive)
+            body, version = await self._handler.next_step(name, scope, receive)
         except REQUEST_ERRORS as error:
             await error_response(error)(scope, receive, send)
             return
         length = (b"content-length", b"%d" % len(body))
-        await send({"type": "http.response.start", "status": 200, "headers": [_JSON, length]})
+        about = [_JSON, length, (b"etag", b'"%s"' % version.encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": about})
         await send({"type": "http.response.body", "body": body})
 
 

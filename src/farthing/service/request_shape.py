@@ -14,10 +14,10 @@ from pydantic import ValidationError
 from farthing.base import BudgetedEstimator
 from farthing.service.request_body import MAX_PROBLEMS, BadRequestError, Problem, parse
 from farthing.service.request_limits import Limits
-from farthing.service.schemas import NextRequest, PredictRequest
+from farthing.service.schemas import InferRequest, NextRequest, PredictRequest
 from farthing.store.strict_json import MAX_VALUES
 
-Checked = TypeVar("Checked", NextRequest, PredictRequest)
+Checked = TypeVar("Checked", NextRequest, PredictRequest, InferRequest)
 
 # Values beyond those of a full request: enough for the names of unknown features to be told.
 _SLACK: Final = 1000
@@ -79,7 +79,11 @@ def _check_lengths(plain: Any, kind: type[Checked], model: BudgetedEstimator, li
             422, [Problem((name,), "Extra inputs are not permitted", "extra_forbidden") for name in strange]
         )
     n_features = len(model.fitted_.questions.columns)
-    longest = {"refused": (n_features, "features"), "rows": (limits.max_rows, "rows")}
+    longest = {
+        "refused": (n_features, "features"),
+        "rows": (limits.max_rows, "rows"),
+        "inputs": (n_features, "tensors"),
+    }
     for name, (most, what) in longest.items():
         found = plain.get(name)
         if isinstance(found, list) and len(found) > most:

@@ -67,6 +67,33 @@ class PredictRequest(Request):
     )
 
 
+class Tensor(BaseModel):
+    """A tensor of the Open Inference Protocol."""
+
+    model_config = ConfigDict(strict=True)
+
+    name: str
+    shape: Annotated[list[int], Field(fail_fast=True, max_length=8)]
+    datatype: str
+    parameters: dict[str, Any] | None = None
+    data: list[Any] = Field(description="Flat in row-major order, or nested.")
+
+
+class RequestedOutput(BaseModel):
+    """A tensor that the answer must have."""
+
+    name: str
+
+
+class InferRequest(Request):
+    """Rows to predict, by the Open Inference Protocol."""
+
+    id: str | None = Field(default=None, max_length=200)
+    parameters: dict[str, Any] | None = Field(default=None, description="budget: what each row may spend.")
+    inputs: Annotated[list[Tensor], Field(fail_fast=True, min_length=1)]
+    outputs: Annotated[list[RequestedOutput], Field(fail_fast=True, max_length=10)] | None = None
+
+
 class Answer(BaseModel):
     """The base of all answers."""
 
@@ -175,6 +202,12 @@ class ModelInfo(ModelSummary):
     )
 
 
+class Status(Answer):
+    """Whether a worker lives, or should be sent requests."""
+
+    status: str
+
+
 class Health(Answer):
     """Whether the service has a model."""
 
@@ -195,6 +228,12 @@ class Unprocessable(Answer):
     """What is wrong with a request, field by field."""
 
     detail: list[ProblemAnswer]
+
+
+class InferenceError(Answer):
+    """Why a request of the Open Inference Protocol was not answered."""
+
+    error: str
 
 
 class Failure(Answer):

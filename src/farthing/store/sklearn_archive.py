@@ -14,7 +14,7 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 
-from farthing.errors import FileError
+from farthing.errors import FileError, TrustWarning, warn
 from farthing.store.sklearn_types import check_native_arrays, is_allowed
 from farthing.store.skops_schema import nodes, read_schema
 from farthing.store.trusted_types import trusted_names
@@ -32,9 +32,17 @@ def pack(model: Any) -> dict[str, Any]:
     >>> unpack(**fields).mean_
     array([2.])
     """
-    with ZipFile(BytesIO(_skops().dumps(model))) as archive:
+    data = _skops().dumps(model)
+    with ZipFile(BytesIO(data)) as archive:
         plain = json.loads(archive.read(_SCHEMA))
         _check_functions(plain)
+        if needed := _untrusted(data, plain) - _safe_types(plain):
+            names = ", ".join(map(repr, sorted(needed)))
+            warn(
+                f"the file holds a {type(model).__name__}, whose native code cannot be checked: to load it, "
+                f"whoever trusts the file must pass trusted=[{names}], or --trusted to the command",
+                TrustWarning,
+            )
         names = _number(plain)
         parts = [np.frombuffer(archive.read(name), dtype=np.uint8) for name in names]
     return {"schema": json.dumps(plain), "parts": parts}

@@ -19,8 +19,9 @@ from farthing.service.request_handler import RequestHandler
 _MODEL: Final = "/v2/models/{name}"
 # The protocol reports a bad request as 400, where the other calls say 422.
 _FAILURES: Final[dict[int | str, dict[str, Any]]] = {
-    status: FAILURES[status] for status in (401, 404, 408, 412, 413, 415, 503)
-} | {400: {"model": schemas.InferenceError, "description": "The request is not valid."}}
+    **{status: FAILURES[status] for status in (401, 404, 408, 412, 413, 415, 503)},
+    400: {"model": schemas.InferenceError, "description": "The request is not valid."},
+}
 
 
 def add_open_inference_routes(app: FastAPI, handler: RequestHandler, store: ModelStore) -> None:

@@ -21,6 +21,7 @@ import zipfile
 from collections.abc import Mapping
 from contextlib import nullcontext
 from importlib.metadata import PackageNotFoundError, version
+from io import BufferedReader
 from typing import IO, Any, Final
 
 import numpy as np
@@ -123,7 +124,7 @@ def _library_version() -> str:
         return "unknown"
 
 
-def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
+def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
     """Open a regular file to read; anything else of that name raises FileError at once.
 
     A pipe that nobody writes to would block for good, and a device may never end.

@@ -249,7 +249,7 @@ class _Encoder:
         )
 
 
-_PLAIN: Final[dict[type, Callable[[_Encoder, Any, str, int], Any]]] = {
+_PLAIN: Final[dict[type, Callable[[_Encoder, Any, Where, int], Any]]] = {
     type(None): _Encoder.itself,
     bool: _Encoder.itself,
     int: _Encoder.of_integer,

@@ -37,10 +37,10 @@ def pack(model: Any) -> dict[str, Any]:
         plain = json.loads(archive.read(_SCHEMA))
         _check_functions(plain)
         if needed := _untrusted(data, plain) - _safe_types(plain):
-            names = ", ".join(map(repr, sorted(needed)))
+            listed = ", ".join(map(repr, sorted(needed)))
             warn(
                 f"the file holds a {type(model).__name__}, whose native code cannot be checked: to load it, "
-                f"whoever trusts the file must pass trusted=[{names}], or --trusted to the command",
+                f"whoever trusts the file must pass trusted=[{listed}], or --trusted to the command",
                 TrustWarning,
             )
         names = _number(plain)

@@ -74,7 +74,7 @@ def test_a_service_of_this_machine_knows_its_names(models: Path, monkeypatch: py
     told: list[Settings] = []
     monkeypatch.setattr(server.uvicorn, "run", lambda *_, **__: None)
     monkeypatch.setattr(server.logging.config, "dictConfig", lambda _: None)
-    monkeypatch.setattr(Settings, "to_environment", lambda self: told.append(self))
+    monkeypatch.setattr(Settings, "to_environment", lambda self: told.append(self))  # noqa: PLW0108 - bound
     for host in ("127.0.0.1", "0.0.0.0"):
         server.serve(Settings(sources=(str(models / "heart.farthing"),), host=host))
     assert {"localhost", "127.0.0.1", "::1"} <= set(told[0].hosts)

@@ -358,8 +358,8 @@ def _warn_of_merged(array: NDArray[Any], name: object) -> None:
     where = np.argwhere(large)[0]
     column = repr(name) if name is not None else f"x{where[1]}" if len(where) > 1 else "of an array"
     warn(
-        f"column {column} holds {array[tuple(where)]}: integers beyond 2**53 are rounded, and neighbours become "
-        "equal. If they are identifiers, drop the column or pass it as text",
+        f"column {column} holds {array[tuple(where)]}: integers beyond 2**53 are rounded, and neighbours "
+        "become equal. If they are identifiers, drop the column or pass it as text",
         PrecisionWarning,
     )
 

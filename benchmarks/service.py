@@ -205,8 +205,8 @@ def turn(server: Server, requests: list[bytes]) -> Turn:
 def posts(path: bytes, bodies: list[bytes]) -> list[bytes]:
     """Return whole requests."""
     return [
-        b"POST %b HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b"
-        % (path, len(body), body)
+        b"POST %b HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n"
+        b"content-length: %d\r\n\r\n%b" % (path, len(body), body)
         for body in bodies
     ]
 

@@ -17,12 +17,21 @@ import httpx
 import uvicorn
 
 from farthing.service import Settings, create_app
+from farthing.service.http_protocol import BoundedProtocol
 
 
 @contextlib.contextmanager
 def running(settings: Settings) -> Iterator[str]:
     """Run an application in a thread, under uvicorn; give its address."""
-    config = uvicorn.Config(create_app(settings), port=0, log_config=None, access_log=False)
+    config = uvicorn.Config(
+        create_app(settings),
+        port=0,
+        log_config=None,
+        access_log=False,
+        http=BoundedProtocol,
+        ws="none",
+        limit_concurrency=settings.max_connections,
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -47,7 +56,7 @@ def command(*arguments: str, log: Path) -> Iterator[tuple[str, subprocess.Popen[
             env={**os.environ, "PYTHONUNBUFFERED": "1"},
         )
         try:
-            yield _await_address(log, process), process
+            yield await_address(log, process), process
         finally:
             process.terminate()
             process.wait(timeout=20)
@@ -58,7 +67,7 @@ def lines(log: Path) -> list[dict[str, object]]:
     return [json.loads(line) for line in log.read_text().splitlines() if line.startswith("{")]
 
 
-def _await_address(log: Path, process: subprocess.Popen[bytes]) -> str:
+def await_address(log: Path, process: subprocess.Popen[bytes]) -> str:
     while process.poll() is None:
         found = re.search(r"http://127\.0\.0\.1:([1-9]\d*)", log.read_text())
         if found:

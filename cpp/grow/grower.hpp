@@ -13,6 +13,7 @@
 #include "account/row_ledger.hpp"
 #include "common/bitset.hpp"
 #include "common/counter_rng.hpp"
+#include "common/interrupt.hpp"
 #include "common/threads.hpp"
 #include "common/views.hpp"
 #include "grow/grow_options.hpp"
@@ -63,6 +64,7 @@ public:
             const index_t leaf = heap_.back();
             heap_.pop_back();
             split(leaf);
+            check_interrupt();
         }
         search_.finish(leaves_);
         return std::move(tree_);

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.svm import SVC
 
+from farthing.adaptive import AdaptLinClassifier
 from farthing.boosting import (
     AdaBoostBTClassifier,
     AdaBoostClassifier,
@@ -47,6 +49,7 @@ def saved_models() -> list[bytes]:
         unit="USD",
     )
     plain = X[["age", "chol"]].to_numpy()
+    filled = np.nan_to_num(plain)
     stumps = AdaBoostClassifier(n_estimators=6)
     models = [
         BudgetTreeClassifier(costs=sheet, max_depth=4).fit(X, labels),
@@ -64,6 +67,7 @@ def saved_models() -> list[bytes]:
         ),
         MarginNeighborsClassifier(stumps, n_neighbors=5, costs=sheet).fit(X[:40], labels[:40] == "ill"),
         ValueOfClassifier(costs=sheet).fit(X[:40], labels[:40] == "ill"),
+        AdaptLinClassifier(SVC(), costs=[1, 2]).fit(filled[:60], (risk[:60] > 0.5).astype(int)),
     ]
     return [saved(model) for model in models]
 

@@ -30,6 +30,7 @@ from typing import Any
 
 import numpy as np
 
+from experiments.fuzz import costly_files  # noqa: F401 - adds its mutations
 from experiments.fuzz.fuzz_models import saved_models
 from experiments.fuzz.mutations import MUTATIONS
 from farthing.base import load

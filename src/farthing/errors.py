@@ -79,6 +79,14 @@ class OneClassWarning(UserWarning):
     """All training rows have the same class, so the model predicts it for nothing."""
 
 
+class PrecisionWarning(UserWarning):
+    """A column holds integers that are too large to be told apart as floats."""
+
+
+class TrustWarning(UserWarning):
+    """A model was saved that can be loaded only by those who trust the file."""
+
+
 def warn(message: str, category: type[Warning]) -> None:
     """Issue a warning that points at the line outside Farthing that made the call."""
     frame, level = inspect.currentframe(), 1

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +19,7 @@ from farthing.boosting import AdaBoostClassifier, GreedyMiserClassifier, GreedyM
 from farthing.datasets import load_heart_disease
 from farthing.forests import BudgetTreeClassifier
 from farthing.frontier.candidates import candidates
+from farthing.frontier.result_cache import ResultCache
 
 TREES = ("BudgetTreeClassifier", {"max_depth": [1, 2, 3], "tradeoff": [0.0, 0.001], "cost_rule": ["penalty"]})
 
@@ -273,3 +275,10 @@ def test_rows_are_held_out_in_one_way(heart):
     held = heart.X[200:], heart.y[200:]
     with pytest.raises(ValueError, match="cv and validation are two ways to hold out rows"):
         farthing.sweep("auto", heart.X[:200], heart.y[:200], heart.costs, cv=2, validation=held)
+
+
+def test_a_file_of_the_memory_that_is_no_result_is_ignored(tmp_path: Path) -> None:
+    cache = ResultCache(tmp_path)
+    for text in ("[1]", "1", "null", '"a"', "[" * 100_000, "{"):
+        (tmp_path / "a.json").write_text(text)
+        assert cache.get("a") is None

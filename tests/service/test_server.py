@@ -89,7 +89,12 @@ def flood(url: str, told: bool) -> bytes:
     there = (urlsplit(url).hostname, urlsplit(url).port)
     with socket.create_connection(there, timeout=20) as line:
         length = f"content-length: {size}" if told else "transfer-encoding: chunked"
-        head = ("POST /v1/models/heart/next HTTP/1.1", "host: x", "content-type: application/json", length)
+        head = (
+            "POST /v1/models/heart/next HTTP/1.1",
+            "host: localhost",
+            "content-type: application/json",
+            length,
+        )
         line.sendall("\r\n".join((*head, "", "")).encode())
         block = b" " * 2**16
         try:

@@ -188,7 +188,7 @@ FOREST_FIELDS = encode({"forest": small_forest()})[0]["forest"]["fields"]
         ({"$": "objects", "shape": [1], "items": [[]]}, "got list"),
         ({"$": "strings", "shape": [1], "items": ["ab"], "width": 1}, "at least 2"),
         ({"$": "strings", "shape": [1], "items": [1], "width": 1}, "strings only"),
-        ({"$": "strings", "shape": [1], "items": ["a"], "width": 2**31}, "is over 67108864 bytes"),
+        ({"$": "strings", "shape": [1], "items": ["a"], "width": 2**31}, "more than 67108864"),
         ({"$": "path", "value": 5}, "a path must be a string"),
         ({"$": "Schema", "fields": {"columns": 1, "named": True}}, "not a valid Schema"),
         ({"$": "Schema", "columns": []}, "fields and nothing else"),

@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import cache
 from os import PathLike as OsPathLike
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 from farthing import store
 from farthing.base import registry
@@ -58,7 +58,7 @@ def state_of(model: BudgetedEstimator) -> dict[str, Any]:
     return {"params": model.file_params(), "fitted": model.fitted_.state()}
 
 
-def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
+def load(path: PathLike, trusted: Sequence[str] = (), stream: IO[bytes] | None = None) -> Any:
     """Read a model from a file that ``save`` wrote.
 
     The file contains no code: it names a registered method and holds numbers and text for its attributes, all
@@ -72,6 +72,8 @@ def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
     trusted : sequence of str
         Full names of types that a nested scikit-learn model may contain; the error names those that a file
         needs. List them only if you trust whoever made the file.
+    stream : binary file, optional
+        The same file, opened by `farthing.store.open_regular`; by default the path is opened.
 
     Returns
     -------
@@ -89,7 +91,7 @@ def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
     # Decoding needs the codecs and readers of the methods, which are registered with them.
     registry.import_methods()
     with store.trusting(trusted):
-        kind, state = store.read(path)
+        kind, state = store.read(path, stream)
     try:
         return _READERS[kind](state) if kind in _READERS else build(kind, state)
     except FileError:
@@ -99,9 +101,11 @@ def load(path: PathLike, trusted: Sequence[str] = ()) -> Any:
         raise FileError(f"{path} holds a {kind} that does not fit together: {error}") from error
 
 
-def load_model(path: PathLike) -> BudgetedEstimator:
+def load_model(
+    path: PathLike, trusted: Sequence[str] = (), stream: IO[bytes] | None = None
+) -> BudgetedEstimator:
     """Read an estimator; a file that holds something else, such as an `OnlineGate`, raises FileError."""
-    model = load(path)
+    model = load(path, trusted, stream)
     if not hasattr(model, "fitted_"):
         raise FileError(f"{path} holds a {type(model).__name__}, which is not a model of a table")
     return model  # type: ignore[no-any-return]

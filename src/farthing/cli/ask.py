@@ -9,7 +9,7 @@ from typing import Annotated, Any, Final
 import typer
 
 from farthing.cli.app import app
-from farthing.cli.options import budget_amount
+from farthing.cli.options import Trusted, budget_amount, split_names
 from farthing.cli.output import AsJson, clear_errors, emit
 from farthing.errors import FarthingError
 
@@ -19,7 +19,7 @@ _REFUSAL: Final = "?"
 
 
 @app.command()
-def ask(
+def ask(  # noqa: PLR0917 - typer takes the options from here
     model: Annotated[Path, typer.Argument(help="A model file.")],
     budget: Annotated[
         str | None,
@@ -32,6 +32,7 @@ def ask(
         ),
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of a stochastic model.")] = None,
+    trusted: Trusted = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask for the features that a model wants, one at a time, and decide.
@@ -43,7 +44,7 @@ def ask(
     with clear_errors():
         from farthing.base import load_model  # noqa: PLC0415 - slow to import
 
-        fitted = load_model(model)
+        fitted = load_model(model, split_names(trusted))
         columns = {column.name: column for column in fitted.fitted_.questions.columns}
         pairs = dict(_pair(item, columns) for item in known or [])
         refused = {name for name, typed in pairs.items() if typed.strip() == _REFUSAL}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
+import secrets
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -37,9 +38,22 @@ def check_destination(path: Path | None, option: str, extensions: Sequence[str] 
     folder = path.parent
     if not folder.is_dir():
         raise FileError(f"{option} {path}: there is no folder {str(folder)!r}; make it first")
-    # Models are written beside the file and then renamed, so the folder must be writable too.
-    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise FileError(f"{option} {path} cannot be written; check the permissions of {str(folder)!r}")
+    if path.exists() and not path.is_file():
+        raise FileError(f"{option} {path} is not a regular file; give another name")
+    # Permissions alone do not tell: the disk may be full or read-only. Models are written beside the file and
+    # then renamed, so this is what will be tried.
+    probe = f"{os.path.realpath(path)}.{secrets.token_hex(8)}.tmp"
+    try:
+        with open(probe, "xb") as stream:
+            stream.write(bytes(4096))
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise FileError(f"{option} {path} cannot be written to {str(folder)!r}: {reason}") from error
+    finally:
+        if os.path.exists(probe):
+            os.unlink(probe)
+    if path.exists() and not os.access(path, os.W_OK):
+        raise FileError(f"{option} {path} cannot be written; check its permissions")
 
 
 def check_report(path: Path | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,6 +41,14 @@ Weight = Annotated[
 ]
 Separator = Annotated[
     str | None, typer.Option("--sep", help=r"What separates the cells of a CSV file: ; or \t or |.")
+]
+Trusted = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="Full name of a type that a scikit-learn model in the file may be made of, such as "
+        "sklearn.tree._tree.Tree; may be repeated, or several separated by commas. Only for files whose "
+        "maker you trust: a hostile one can crash the process."
+    ),
 ]
 Methods = Annotated[
     str,
@@ -91,3 +100,14 @@ def budget_amount(budget: str | None, sheet: CostSheet) -> float | None:
     from farthing.frontier.budgeted_base import budget_of  # noqa: PLC0415 - slow to import
 
     return budget_of(budget_option(budget), sheet)
+
+
+def split_names(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the names of an option that may be repeated, or hold several separated by commas.
+
+    Examples
+    --------
+    >>> split_names(["age, sex", "chol"]), split_names(None)
+    (('age', 'sex', 'chol'), ())
+    """
+    return tuple(name.strip() for entry in given or () for name in entry.split(","))

@@ -10,7 +10,7 @@ import typer
 
 from farthing.cli.app import app
 from farthing.cli.destinations import TABLES, check_destination, table_text, write_table
-from farthing.cli.options import Separator, Table, budget_amount
+from farthing.cli.options import Separator, Table, Trusted, budget_amount, split_names
 from farthing.cli.output import AsJson, clear_errors, emit
 from farthing.cli.tables import for_model, read_table, refused_cells
 
@@ -54,6 +54,7 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
         typer.Option(help="The text of cells that are not available; they cost nothing, unlike empty ones."),
     ] = None,
     separator: Separator = None,
+    trusted: Trusted = None,
     as_json: AsJson = False,
 ) -> None:
     """Predict every row, with its spend and the features it acquired."""
@@ -64,7 +65,7 @@ def predict(  # noqa: PLR0917 - typer takes the options from here
 
         from farthing.base import load_model  # noqa: PLC0415 - slow to import
 
-        fitted = load_model(model)
+        fitted = load_model(model, split_names(trusted))
         cap = budget_amount(budget, fitted.costs_)
         frame = for_model(read_table(table, separator, missing=refused), fitted)
         frame, flags = _refusals(fitted, frame, table, separator, refuse or (), refused)
@@ -99,7 +100,7 @@ def _refusals(  # noqa: PLR0917 - two of them are the user's options
     model: Any, frame: Any, table: Path, separator: str | None, names: Sequence[str], mark: str | None
 ) -> tuple[Any, Any]:
     """Return the table and which of its cells are refused, as booleans; None if nothing is."""
-    listed = [name.strip() for entry in names for name in entry.split(",")]
+    listed = list(split_names(names))
     if strange := [name for name in listed if name not in model.schema_.names]:
         raise ValueError(f"the model has no column {strange[0]!r} to refuse")
     if mark is None and not listed:

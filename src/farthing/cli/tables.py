@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from farthing.errors import TableError
+from farthing.spelling import close_names
 
 INPUTS: Final = (".csv", ".csv.gz", ".tsv", ".parquet", ".feather")
 _SEPARATORS: Final = {"\\t": "\t", "tab": "\t"}
@@ -84,7 +84,7 @@ def check_columns(names: Sequence[str], frame: Any) -> None:
     """Raise an error with the nearest name unless every name is a column."""
     for name in names:
         if name not in frame.columns:
-            near = difflib.get_close_matches(name, frame.columns, n=1)
+            near = close_names(name, frame.columns)
             hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(frame.columns[:12])}"
             raise TableError(f"the table has no column {name!r}{hint}")
 

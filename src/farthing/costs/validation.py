@@ -4,13 +4,13 @@ import math
 import reprlib
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
-from difflib import get_close_matches
 from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from farthing.errors import CostError
+from farthing.spelling import close_names
 
 # Types of the scalars that mark missing entries in pandas, which is never imported here.
 _MISSING_TYPES = frozenset({"NAType", "NaTType"})
@@ -45,9 +45,9 @@ def nearest(name: object, names: Sequence[str]) -> str:
     >>> nearest("chole", ["age", "chol"])
     " (did you mean 'chol'?)"
     """
-    if not isinstance(name, str) or len(names) > 10_000:  # the search would take too long
+    if not isinstance(name, str):
         return ""
-    found = get_close_matches(name, names, n=1)
+    found = close_names(name, names)
     return f" (did you mean {found[0]!r}?)" if found else ""
 
 

@@ -41,13 +41,14 @@ class ResultCache:
         return self._folder is not None
 
     def get(self, name: str) -> Any:
-        """Return the result stored under a name; None if there is none, or the file cannot be read."""
+        """Return the result stored under a name; None if there is none, or the file does not hold one."""
         if self._folder is None:
             return None
         try:
-            return json.loads((self._folder / f"{name}.json").read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+            found = json.loads((self._folder / f"{name}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):
             return None
+        return found if isinstance(found, dict) else None
 
     def put(self, name: str, result: Any) -> None:
         """Store a result made of numbers, text, lists and mappings."""

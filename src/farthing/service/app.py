@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from fastapi import FastAPI
+from starlette.exceptions import HTTPException
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -18,15 +19,20 @@ from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from farthing.service import schemas
+from farthing.service.access import AccessMiddleware, Tokens
+from farthing.service.drain import Drain
 from farthing.service.fast_path import NEXT_PATH, REQUEST_ERRORS, FastPath, error_response
 from farthing.service.logs import log
-from farthing.service.metrics import Metrics
+from farthing.service.metrics import Metrics, MetricsOffError
 from farthing.service.middleware import INTERNAL_ERROR, GuardMiddleware
 from farthing.service.model_store import ModelStore, ServedModel
+from farthing.service.open_inference_routes import add_open_inference_routes
 from farthing.service.openapi import FAILURES, READ_FAILURES, openapi_document, request_body
 from farthing.service.page import page
-from farthing.service.request_handler import RequestHandler
+from farthing.service.request_handler import Answered, RequestHandler
 from farthing.service.settings import Settings
+from farthing.service.tracing import make_tracer
+from farthing.service.work_queue import WorkQueue
 
 _ABOUT: Final = """
 Models that know what each feature costs, and ask for one feature at a time.
@@ -72,7 +78,10 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
     >>> sorted(app.openapi()["paths"])[:2]
     ['/healthz', '/metrics']
     """
-    metrics = Metrics()
+    metrics = Metrics(settings.metrics)
+    tracer = make_tracer(settings.otel)
+    tokens = Tokens(settings.token, settings.tokens_file)
+    drain = Drain(settings.drain_seconds)
 
     def on_load(name: str, fault: str | None) -> None:
         metrics.reload(name, fault)
@@ -81,7 +90,9 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
         else:
             log(logging.WARNING, "faulty file", model=name, fault=fault)
 
-    models = ModelStore(settings.sources, on_load) if store is None else store
+    queue = WorkQueue(settings.max_waiting)
+    models = ModelStore(settings.sources, trusted=settings.trusted) if store is None else store
+    models.observe(on_load)
     metrics.models(len(models.models))
 
     @asynccontextmanager
@@ -90,8 +101,10 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
         gc.collect()
         gc.freeze()  # models live as long as the process: no later collection need visit them
         watcher = asyncio.create_task(_watch(models, settings.reload_seconds, metrics))
+        drain.watch_signals()
         yield
         watcher.cancel()
+        queue.close()
         gc.unfreeze()
 
     app = Service(
@@ -105,20 +118,24 @@ def create_app(settings: Settings, store: ModelStore | None = None) -> Service:
     )
     app.state.store = models
     app.openapi = lambda: openapi_document(app)  # type: ignore[method-assign]
-    handler = RequestHandler(models, metrics, settings)
+    handler = RequestHandler(models, metrics, settings, queue, tracer)
     _add_error_handlers(app)
+    _add_health_routes(app, models, lambda: drain.begun or queue.busy)
     _add_read_routes(app, handler, models, metrics)
-    # From the inside out: the guard comes last, so it also counts and logs what CORS and the fast path
-    # answer.
+    add_open_inference_routes(app, handler, models)
+    # From the inside out. CORS is outside of the token, so that a page may read why it was refused; the guard
+    # comes last, so it also counts and logs what the others answer.
     layers: ASGIApp = FastPath(app.route_request, handler, _add_model_routes(app, handler))
+    layers = AccessMiddleware(layers, tokens, settings.hosts)
     if settings.origins:
         layers = CORSMiddleware(
             layers,
             allow_origins=list(settings.origins),
             allow_methods=["GET", "POST"],
-            allow_headers=["authorization", "content-type"],
+            allow_headers=["authorization", "content-type", "if-match", "traceparent", "x-request-id"],
+            expose_headers=["etag", "retry-after", "x-request-id"],
         )
-    app.layers = GuardMiddleware(layers, metrics=metrics, token=settings.token)
+    app.layers = GuardMiddleware(layers, metrics, tracer)
     return app
 
 
@@ -144,12 +161,19 @@ async def _watch(store: ModelStore, seconds: float, metrics: Metrics) -> None:
 # Routes.
 
 
-def _add_read_routes(app: FastAPI, handler: RequestHandler, store: ModelStore, metrics: Metrics) -> None:
-    """Add the routes that only read: the page, health, metrics, and the descriptions of models."""
+def _add_health_routes(app: FastAPI, store: ModelStore, is_busy: Callable[[], bool]) -> None:
+    """Add what orchestrators and balancers ask; none of it waits for work."""
 
-    @app.get("/", include_in_schema=False)
-    async def home() -> Response:
-        return page()
+    @app.get("/livez", response_model=schemas.Status)
+    async def livez() -> Response:
+        """Return that the process answers; a worker that does not should be started anew."""
+        return JSONResponse({"status": "ok"})
+
+    @app.get("/readyz", response_model=schemas.Status, responses={503: {"model": schemas.Status}})
+    async def readyz() -> Response:
+        """Return whether requests should be sent here: a model, room in the queue, and no shutdown."""
+        status = "no model" if not store.models else "busy" if is_busy() else "ok"
+        return JSONResponse({"status": status}, status_code=200 if status == "ok" else 503)
 
     @app.get("/healthz", response_model=schemas.Health, responses={503: {"model": schemas.Health}})
     async def healthz() -> Response:
@@ -159,14 +183,27 @@ def _add_read_routes(app: FastAPI, handler: RequestHandler, store: ModelStore, m
         # 503 takes a worker without models out of a load balancer; a faulty file alone does not.
         return JSONResponse(health, status_code=200 if count else 503)
 
+
+def _add_read_routes(app: FastAPI, handler: RequestHandler, store: ModelStore, metrics: Metrics) -> None:
+    """Add the routes that only read: the page, health, metrics, and the descriptions of models."""
+
+    @app.get("/", include_in_schema=False)
+    async def home() -> Response:
+        return page()
+
     @app.get(
         "/metrics",
         response_class=Response,
-        responses={200: {"content": {"text/plain": {}}}, 401: FAILURES[401]},
+        responses={200: {"content": {"text/plain": {}}}, 401: FAILURES[401], 503: FAILURES[503]},
     )
     async def metrics_text() -> Response:
         """Return the metrics of all workers, for Prometheus."""
-        return Response(metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8")
+        try:
+            # In a thread: the files of all workers are read.
+            text = await asyncio.to_thread(metrics.text)
+        except (MetricsOffError, OSError):
+            raise HTTPException(503, "there are no metrics; the log says why") from None
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     @app.get("/v1/models", response_model=schemas.ModelList, responses={401: FAILURES[401]})
     async def models() -> Response:
@@ -179,7 +216,9 @@ def _add_read_routes(app: FastAPI, handler: RequestHandler, store: ModelStore, m
     async def model(name: str, request: Request) -> Response:
         """Describe a model: its features, their prices and groups, its method."""
         served = handler.served_model(name, request.scope)
-        return JSONResponse(_summary(served, store.faults) | served.description)
+        return JSONResponse(
+            _summary(served, store.faults) | served.description, headers={"etag": f'"{served.version}"'}
+        )
 
 
 def _add_model_routes(app: FastAPI, handler: RequestHandler) -> BaseRoute:
@@ -220,8 +259,9 @@ def _summary(served: ServedModel, faults: dict[str, str]) -> schemas.JsonObject:
     }
 
 
-def _json(encoded: bytes) -> Response:
-    return Response(encoded, media_type="application/json")
+def _json(answered: Answered) -> Response:
+    tag = {"etag": f'"{answered.version}"'}
+    return Response(answered.body, media_type="application/json", headers=tag)
 
 
 def _add_error_handlers(app: FastAPI) -> None:

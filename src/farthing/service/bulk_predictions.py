@@ -20,7 +20,7 @@ from farthing.walks import consult
 
 @unseen_reported_elsewhere()  # the answer counts them
 def predict_rows(
-    model: BudgetedEstimator, request: PredictRequest, limits: Limits
+    model: BudgetedEstimator, request: PredictRequest, limits: Limits, deadline: Deadline | None = None
 ) -> tuple[list[JsonObject], dict[str, int]]:
     """Predict rows in bulk, each as ``farthing.consult(model, row, lacking="refuse")`` does.
 
@@ -30,6 +30,8 @@ def predict_rows(
     request : PredictRequest
         The rows; what a row leaves out is refused.
     limits : Limits
+    deadline : Deadline, optional
+        When the request must be answered; by default the time of the limits from now on.
 
     Returns
     -------
@@ -55,13 +57,8 @@ def predict_rows(
     >>> [decision["spent"] for decision in decisions]
     [2.0, 0.0]
     """
-    deadline = Deadline(limits.max_seconds)
+    deadline = deadline or Deadline(limits.max_seconds)
     rows, n_rows = request.rows, len(request.rows)
-    if n_rows > limits.max_rows:
-        raise BadRequestError(
-            422,
-            [Problem(("rows",), f"{n_rows} rows; at most {limits.max_rows} go in one request", "too_many")],
-        )
     budgets = _per_row(request.budget, n_rows, "budget")
     seeds = _per_row(request.seeds, n_rows, "seeds")
     unseen = check_rows(model, rows, limits.strict_categories, deadline)

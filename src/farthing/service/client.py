@@ -42,7 +42,7 @@ class _BaseClient:
         return {"rows": encoded, "budget": budget, "seeds": seeds}
 
     def _only_name(self, listed: JsonObject) -> str:
-        names = [model["name"] for model in listed["models"]]
+        names = [model["name"] for model in _listed(listed)]
         if len(names) != 1:
             raise ServiceError(
                 f"name a model, Client(url, model=...); the service has {', '.join(names) or 'none'}"
@@ -66,7 +66,7 @@ class Client(_BaseClient):
     timeout : float
         Timeout of a request in seconds.
     retries : int
-        How often a call is repeated after its connection broke.
+        How often a call is repeated after its connection broke, or while the service has too much work.
     transport : httpx.BaseTransport, optional
         Used in place of the network, for example in tests.
 
@@ -96,8 +96,7 @@ class Client(_BaseClient):
 
     def models(self) -> list[JsonObject]:
         """List the models of the service."""
-        listed: list[JsonObject] = self._call("GET", "/v1/models")["models"]
-        return listed
+        return _listed(self._call("GET", "/v1/models"))
 
     def about(self) -> JsonObject:
         """Describe the model: features, prices, groups, unit, method."""
@@ -155,7 +154,7 @@ class Client(_BaseClient):
         while True:
             try:
                 return _answer(self._http.request(method, path, json=body))
-            except httpx.TransportError as error:
+            except _FAILURES as error:
                 wait = _wait(error, waits)
             time.sleep(wait)
 
@@ -195,8 +194,7 @@ class AsyncClient(_BaseClient):
 
     async def models(self) -> list[JsonObject]:
         """List the models of the service."""
-        listed: list[JsonObject] = (await self._call("GET", "/v1/models"))["models"]
-        return listed
+        return _listed(await self._call("GET", "/v1/models"))
 
     async def about(self) -> JsonObject:
         """Describe the model: features, prices, groups, unit, method."""
@@ -244,36 +242,70 @@ class AsyncClient(_BaseClient):
         while True:
             try:
                 return _answer(await self._http.request(method, path, json=body))
-            except httpx.TransportError as error:
+            except _FAILURES as error:
                 wait = _wait(error, waits)
             await asyncio.sleep(wait)
+
+
+def _listed(answer: JsonObject) -> list[JsonObject]:
+    found = answer.get("models")
+    if not isinstance(found, list):
+        raise ServiceError("this is not a Farthing service: it lists no models")
+    return found
 
 
 def _headers(token: str | None) -> dict[str, str]:
     return {} if token is None else {"authorization": f"Bearer {token}"}
 
 
-def _wait(error: httpx.TransportError, waits: Iterator[float]) -> float:
+def _wait(error: httpx.HTTPError | httpx.InvalidURL | _Busy, waits: Iterator[float]) -> float:
     """Return the seconds to wait before the next attempt, or raise if there is none."""
-    wait = None if isinstance(error, _TIMEOUTS) else next(waits, None)
+    again = isinstance(error, httpx.TransportError | _Busy) and not isinstance(error, _TIMEOUTS)
+    wait = next(waits, None) if again else None
     if wait is None:
+        if isinstance(error, _Busy):
+            raise ServiceError(str(error)) from None
         raise ServiceError(f"the service cannot be reached: {type(error).__name__}: {error}") from error
-    return wait
+    return max(wait, error.seconds) if isinstance(error, _Busy) else wait
+
+
+class _Busy(Exception):  # noqa: N818 - becomes a ServiceError if it lasts
+    """The service asks to try again later."""
+
+    def __init__(self, message: str, seconds: float) -> None:
+        super().__init__(message)
+        self.seconds = seconds
+
+
+# Whatever the library raises for a call that got no answer.
+_FAILURES: Final = (httpx.HTTPError, httpx.InvalidURL, _Busy)
 
 
 def _answer(response: httpx.Response) -> JsonObject:
     """Return the body of a response, or raise the error that it stands for."""
     try:
-        body: JsonObject = response.json()
+        body = response.json()
     except ValueError:
         body = {"detail": response.text[:200]}
+    if not isinstance(body, dict) or (response.status_code == 200 and set(body) == {"detail"}):
+        raise ServiceError(f"this is not a Farthing service: it answered {response.text[:100]!r}")
     if response.status_code == 200:
         return body
     detail = body.get("detail")
     # The same error that a local walk raises for a bad value, so callers can treat both alike.
     if response.status_code == 422 and isinstance(detail, list):
-        raise TableError("; ".join(f"{_location(item['loc'])}: {item['msg']}" for item in detail))
-    raise ServiceError(f"the service answered {response.status_code}: {detail}")
+        raise TableError("; ".join(map(_problem, detail)))
+    message = f"the service answered {response.status_code}: {detail}"
+    after = response.headers.get("retry-after", "")
+    if response.status_code == 503 and after.isdigit():
+        raise _Busy(message, min(float(after), _WAITS[-1]))
+    raise ServiceError(message)
+
+
+def _problem(item: Any) -> str:
+    if not isinstance(item, dict) or not isinstance(item.get("loc"), list):
+        return str(item)
+    return f"{_location(item['loc'])}: {item.get('msg')}"
 
 
 def _location(loc: Sequence[object]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from starlette.exceptions import HTTPException
@@ -12,13 +13,21 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from farthing.service.request_body import BadRequestError
 from farthing.service.request_handler import RequestHandler
 from farthing.service.request_limits import RequestTimeoutError
+from farthing.service.work_queue import RETRY_SECONDS, BusyError
 
 NEXT_PATH: Final = "/v1/models/{name}/next"
 _BEFORE, _AFTER = NEXT_PATH.split("{name}")
 _JSON: Final = (b"content-type", b"application/json")
 
-# Errors of the client, and timeouts; any other error is a fault of the service.
-REQUEST_ERRORS: Final = (HTTPException, BadRequestError, RequestTimeoutError, TimeoutError, ClientDisconnect)
+# Errors of the client, timeouts, and too much work; any other error is a fault of the service.
+REQUEST_ERRORS: Final = (
+    HTTPException,
+    BadRequestError,
+    BusyError,
+    RequestTimeoutError,
+    TimeoutError,
+    ClientDisconnect,
+)
 
 
 class FastPath:
@@ -47,12 +56,13 @@ class FastPath:
         # Otherwise set by the router; log and metrics group requests by it.
         scope["route"] = self._route
         try:
-            body = await self._handler.next_step(name, scope, receive)
+            body, version = await self._handler.next_step(name, scope, receive)
         except REQUEST_ERRORS as error:
             await error_response(error)(scope, receive, send)
             return
         length = (b"content-length", b"%d" % len(body))
-        await send({"type": "http.response.start", "status": 200, "headers": [_JSON, length]})
+        about = [_JSON, length, (b"etag", b'"%s"' % version.encode())]
+        await send({"type": "http.response.start", "status": 200, "headers": about})
         await send({"type": "http.response.body", "body": body})
 
 
@@ -66,8 +76,12 @@ def error_response(error: Exception) -> Response:
     """
     if isinstance(error, ClientDisconnect):
         return Response(status_code=400)  # the client is gone and will not read it
-    status, headers = 503, None
+    status: int = 503
+    headers: Mapping[str, str] | None = None
     detail: Any = "the request took too long; send fewer rows"
+    if isinstance(error, BusyError):
+        detail = "the service has more work than it may queue; try again"
+        headers = {"retry-after": str(RETRY_SECONDS)}
     if isinstance(error, BadRequestError):
         status, detail = error.status, [item.to_json() for item in error.problems]
     elif isinstance(error, HTTPException):

@@ -7,7 +7,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -18,6 +18,7 @@ from farthing.service.model_description import describe
 from farthing.service.request_limits import Limits
 from farthing.service.schemas import JsonObject, NextRequest
 from farthing.service.walk_steps import next_step
+from farthing.store import open_regular
 
 SUFFIX: Final = ".farthing"
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -60,6 +61,8 @@ class ModelStore:
         Files, folders of ``*.farthing`` files, or ``name=file``.
     on_load : callable, optional
         Called for each file that was loaded, or could not be.
+    trusted : sequence of str
+        Types that nested scikit-learn models may be made of; see `farthing.load`.
 
     Attributes
     ----------
@@ -90,9 +93,12 @@ class ModelStore:
     (['tree'], 'not a Farthing model')
     """
 
-    def __init__(self, sources: Iterable[str], on_load: OnLoad | None = None) -> None:
+    def __init__(
+        self, sources: Iterable[str], on_load: OnLoad | None = None, trusted: Sequence[str] = ()
+    ) -> None:
         self.models: dict[str, ServedModel] = {}
         self.faults: dict[str, str] = {}
+        self._trusted = tuple(trusted)
         self._on_load = on_load or (lambda _name, _fault: None)
         self._files: dict[str, Path] = {}
         self._folders: list[Path] = []
@@ -101,6 +107,12 @@ class ModelStore:
         for source in sources:
             self._add(source)
         self.refresh()
+
+    def observe(self, on_load: OnLoad) -> None:
+        """Call a function for each model and each fault there is, and for every later one."""
+        self._on_load = on_load
+        for name in sorted({*self.models, *self.faults}):
+            on_load(name, self.faults.get(name))
 
     def refresh(self) -> None:
         """Load the files that changed; a bad one is reported, and the model loaded before stays."""
@@ -118,7 +130,7 @@ class ModelStore:
                 continue
             self._stamps[name] = stamp
             try:
-                models[name] = read_model(name, path)
+                models[name] = read_model(name, path, self._trusted)
                 self._broken.pop(name, None)
             except (FileError, OSError) as error:
                 self._broken[name] = _without_path(error, path)
@@ -169,7 +181,7 @@ class ModelStore:
         return files, rejected
 
 
-def read_model(name: str, path: Path) -> ServedModel:
+def read_model(name: str, path: Path, trusted: Sequence[str] = ()) -> ServedModel:
     """Load a model and run its first step, so that every model in the store can answer.
 
     Raises
@@ -177,9 +189,14 @@ def read_model(name: str, path: Path) -> ServedModel:
     FileError
         If the file is not an intact model, or its answers cannot be written as JSON.
     """
-    model = load_model(path)
-    # Of the content, not the time: workers that load the same file agree on the version.
-    version = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+    with open_regular(path) as stream:
+        # Of the content, not the time: workers that load the same file agree on the version. Of this open
+        # file, since another one may have its name by now.
+        before = os.fstat(stream.fileno())
+        version = hashlib.file_digest(stream, "sha256").hexdigest()[:16]
+        model = load_model(path, trusted, stream)
+        if _stamp_of(os.fstat(stream.fileno())) != _stamp_of(before):
+            raise FileError(f"{path}: the file changed while it was read")
     try:
         next_step(
             model, NextRequest(), Limits()
@@ -198,9 +215,12 @@ def read_model(name: str, path: Path) -> ServedModel:
 def _file_stamp(path: Path) -> FileStamp | None:
     """Return a stamp that changes with the file; None if it does not exist."""
     try:
-        found = path.stat()
+        return _stamp_of(path.stat())
     except OSError:
         return None
+
+
+def _stamp_of(found: os.stat_result) -> FileStamp:
     # The inode changes when a file is replaced by a rename, even within the resolution of the clock.
     return found.st_mtime_ns, found.st_size, found.st_ino
 

@@ -11,18 +11,25 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from farthing.service import schemas
+from farthing.service.http_protocol import HEALTH_PATHS
 
 FAILURES: Final[dict[int | str, dict[str, Any]]] = {
     400: {"model": schemas.Unprocessable, "description": "The body is not JSON."},
     404: {"model": schemas.Failure, "description": "There is no such model."},
     401: {"model": schemas.Failure, "description": "The service needs a bearer token."},
     408: {"model": schemas.Failure, "description": "The body took too long to arrive."},
+    412: {"model": schemas.Failure, "description": "The version that If-Match names is gone."},
     413: {"model": schemas.Failure, "description": "The body is too large."},
     415: {"model": schemas.Failure, "description": "The content type is not JSON."},
     422: {"model": schemas.Unprocessable, "description": "A field is wrong; the answer names it."},
-    503: {"model": schemas.Failure, "description": "The request took too long."},
+    503: {
+        "model": schemas.Failure,
+        "description": "The request took too long, or there is too much work: see Retry-After.",
+    },
 }
-READ_FAILURES: Final[dict[int | str, dict[str, Any]]] = {status: FAILURES[status] for status in (401, 404)}
+READ_FAILURES: Final[dict[int | str, dict[str, Any]]] = {
+    status: FAILURES[status] for status in (401, 404, 412)
+}
 
 
 def request_body(kind: type[schemas.Request]) -> dict[str, Any]:
@@ -42,12 +49,12 @@ def openapi_document(app: FastAPI) -> dict[str, Any]:
             routes=app.routes,
         )
         components = document.setdefault("components", {})
-        for kind in (schemas.NextRequest, schemas.PredictRequest):
+        for kind in (schemas.NextRequest, schemas.PredictRequest, schemas.InferRequest):
             schema = kind.model_json_schema(ref_template="#/components/schemas/{model}")
             components["schemas"] |= {**schema.pop("$defs", {}), kind.__name__: schema}
         components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
         for path, calls in document["paths"].items():
-            if path != "/healthz":
+            if path.encode() not in HEALTH_PATHS:
                 for call in calls.values():
                     # The empty entry means that the token is optional: whether it is needed is a setting.
                     call["security"] = [{}, {"token": []}]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
-from farthing.store.strict_json import loads
+from farthing.store.strict_json import MAX_VALUES, TooManyValuesError, loads
 
 Place: TypeAlias = tuple[str | int, ...]
 
@@ -50,13 +50,15 @@ class BadRequestError(Exception):
         self.problems = problems[:MAX_PROBLEMS]
 
 
-def parse(data: bytes) -> Any:
+def parse(data: bytes, max_values: int = MAX_VALUES) -> Any:
     """Parse a body as strictly as a model file: no duplicate key, no NaN, no number out of range.
 
     Parameters
     ----------
     data : bytes
         The body.
+    max_values : int
+        Largest number of values that the model could use; a body with more is refused before it is parsed.
 
     Returns
     -------
@@ -80,7 +82,10 @@ def parse(data: bytes) -> Any:
     """
     try:
         # Strict parsing is fast but cannot say where it failed; only a bad body is parsed twice.
-        return loads(data)
+        return loads(data, max_values)
+    except TooManyValuesError:
+        message = f"the body holds more values than the model can use; at most {max_values} are allowed"
+        raise BadRequestError(422, [Problem((), message, "too_many")]) from None
     except (ValueError, RecursionError) as error:
         problems = _find_faults(data)
         if problems:

@@ -14,6 +14,7 @@ from farthing.service.request_limits import Deadline
 from farthing.service.schemas import NextRequest
 from farthing.table import Schema
 
+_MAX_SUGGESTIONS: Final = 3
 ROWS_PER_CHECK: Final = 512
 """Rows that are handled between two checks of the deadline."""
 
@@ -40,7 +41,7 @@ def check_next(schema: Schema, request: NextRequest, strict: bool) -> list[str]:
             message = f"{name!r} is refused and has a value; send one of the two"
             problems.append(Problem(("refused", position), message, "twice"))
         elif name not in schema:
-            problems.append(_unknown(schema, name, ("refused", position)))
+            problems.append(_unknown(schema, name, ("refused", position), problems))
     if problems:
         raise BadRequestError(422, problems)
     return unseen
@@ -89,7 +90,7 @@ def _check_values(
         if len(problems) >= MAX_PROBLEMS:  # the answer holds no more
             return
         if name not in schema:
-            problems.append(_unknown(schema, name, (*place, name)))
+            problems.append(_unknown(schema, name, (*place, name), problems))
             continue
         column = schema.columns[schema.index(name)]
         try:
@@ -106,7 +107,10 @@ def _check_values(
                 problems.append(Problem((*place, name), message, "category"))
 
 
-def _unknown(schema: Schema, name: str, place: Place) -> Problem:
+def _unknown(schema: Schema, name: str, place: Place, before: Sequence[Problem]) -> Problem:
+    # A suggestion takes a comparison with many names, so only the first few unknown ones get one.
+    if len(before) >= _MAX_SUGGESTIONS:
+        return Problem(place, f"got the unknown feature {name[:100]!r}", "unknown")
     try:
         schema.index(name)
     except TableError as error:

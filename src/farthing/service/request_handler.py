@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, NamedTuple
 
-from pydantic import ValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import Receive, Scope
@@ -20,17 +19,25 @@ from farthing.service.eager_coroutine import EagerCoroutine
 from farthing.service.metrics import Metrics
 from farthing.service.middleware import LOG_FIELDS
 from farthing.service.model_store import ModelStore, ServedModel
-from farthing.service.request_body import BadRequestError, Problem, parse
-from farthing.service.request_limits import Limits
+from farthing.service.open_inference import infer
+from farthing.service.request_limits import Deadline, Limits
+from farthing.service.request_shape import read_request
 from farthing.service.schemas import JsonObject
 from farthing.service.settings import Settings
+from farthing.service.tracing import Tracer
 from farthing.service.walk_steps import next_step
+from farthing.service.work_queue import WorkQueue
 
-# A model whose steps take longer than this runs in a thread, so that other requests need not wait.
-_MAX_INLINE_SECONDS: Final = 0.02
+# What takes longer than this, or is larger, is done in a thread, so that other requests need not wait.
+_MAX_INLINE_SECONDS: Final = 0.005
+_MAX_INLINE_BYTES: Final = 2**14
 
-Made = TypeVar("Made")
-Checked = TypeVar("Checked", schemas.NextRequest, schemas.PredictRequest)
+
+class Answered(NamedTuple):
+    """The body of an answer, and the version of the model that gave it."""
+
+    body: bytes
+    version: str
 
 
 class RequestHandler:
@@ -41,73 +48,126 @@ class RequestHandler:
     store : ModelStore
     metrics : Metrics
     settings : Settings
+    queue : WorkQueue
+    tracer : Tracer
     """
 
-    def __init__(self, store: ModelStore, metrics: Metrics, settings: Settings) -> None:
+    def __init__(
+        self, store: ModelStore, metrics: Metrics, settings: Settings, queue: WorkQueue, tracer: Tracer
+    ) -> None:
         self._shelf = store
+        self._tracer = tracer
         self._metrics = metrics
+        self._queue = queue
         self._max_body = settings.max_body
         self._limits = Limits(settings.max_seconds, settings.max_rows, settings.strict_categories)
 
-    async def next_step(self, name: str, scope: Scope, receive: Receive) -> bytes:
+    async def next_step(self, name: str, scope: Scope, receive: Receive) -> Answered:
         """Answer with a ``NextAnswer``."""
+        deadline = Deadline(self._limits.max_seconds)
         served = self.served_model(name, scope)
-        known = await self._read(scope, receive, schemas.NextRequest)
-        work = partial(next_step, served.model, known, self._limits)
-        step, taken = await self._run(served, work, inline=served.step_seconds < _MAX_INLINE_SECONDS)
-        # A moving average: steps grow as walks get longer, and a model may move to threads and back.
-        served.step_seconds += 0.1 * (taken - served.step_seconds)
-        if step["ask"] is None:
-            self._metrics.spend(name, step["spent"])
-        else:
-            self._metrics.ask(name, step["ask"]["feature"])
-        step["version"] = served.version
-        return _encoded(step)
+        data = await self._body(scope, receive, deadline)
+        work = partial(self._answer_step, served, data, deadline)
+        if len(data) <= _MAX_INLINE_BYTES and served.step_seconds < _MAX_INLINE_SECONDS:
+            return Answered(work(), served.version)
+        return Answered(await self._queue.run(work, deadline), served.version)
 
-    async def predict(self, name: str, scope: Scope, receive: Receive) -> bytes:
+    async def predict(self, name: str, scope: Scope, receive: Receive) -> Answered:
         """Answer with a ``PredictAnswer``."""
-        served = self.served_model(name, scope)
-        rows = await self._read(scope, receive, schemas.PredictRequest)
-        work = partial(predict_rows, served.model, rows, self._limits)
-        # Always in a thread: the number of rows is the client's choice.
-        (made, unseen), _ = await self._run(served, work, inline=False)
-        for decision in made:
-            self._metrics.spend(name, decision["spent"])
-        spent = sum(decision["spent"] for decision in made)
-        return _encoded({"decisions": made, "spent": spent, "unseen": unseen, "version": served.version})
+        return await self._in_thread(self._answer_rows, name, scope, receive)
+
+    async def infer(self, name: str, scope: Scope, receive: Receive) -> Answered:
+        """Answer with the tensors of the Open Inference Protocol."""
+        return await self._in_thread(self._answer_infer, name, scope, receive)
 
     def served_model(self, name: str, scope: Scope) -> ServedModel:
-        """Return the model with a name, and leave the name for the log line."""
+        """Return the model with a name, in the version that the request names, if it names one."""
         served = self._shelf.models.get(name)
         if served is None:
             names = ", ".join(sorted(self._shelf.models)) or "none"
             raise HTTPException(404, f"no model is named {name[:100]!r}; there are: {names}")
-        scope[LOG_FIELDS] = {"model": name}
+        scope.setdefault(LOG_FIELDS, {})["model"] = name
+        for header, value in scope["headers"]:
+            if header == b"if-match" and not _matches(value, served.version):
+                raise HTTPException(412, f"the model is now of version {served.version}, not the one wanted")
         return served
 
-    async def _read(self, scope: Scope, receive: Receive, kind: type[Checked]) -> Checked:
+    async def _in_thread(
+        self, call: Callable[[ServedModel, bytes, Deadline], bytes], name: str, scope: Scope, receive: Receive
+    ) -> Answered:
+        # Always in a thread: the number of rows is the client's choice.
+        deadline = Deadline(self._limits.max_seconds)
+        served = self.served_model(name, scope)
+        data = await self._body(scope, receive, deadline)
+        return Answered(
+            await self._queue.run(partial(call, served, data, deadline), deadline), served.version
+        )
+
+    # The rest of a call, from the bytes of a body to those of the answer; on the event loop or in a thread.
+
+    def _answer_step(self, served: ServedModel, data: bytes, deadline: Deadline) -> bytes:
+        request = read_request(data, schemas.NextRequest, served.model, self._limits)
+        start = time.perf_counter()
+        with self._tracer.work("next", served.name) as note:
+            step = next_step(served.model, request, self._limits, deadline)
+            note("farthing.spent", step["spent"])
+            note("farthing.ask", "" if step["ask"] is None else step["ask"]["feature"])
+        taken = time.perf_counter() - start
+        # A moving average: steps grow as walks get longer, and a model may move to threads and back.
+        served.step_seconds += 0.1 * (taken - served.step_seconds)
+        self._metrics.work(served.name, taken)
+        if step["ask"] is None:
+            self._metrics.spend(served.name, step["spent"])
+        else:
+            self._metrics.ask(served.name, step["ask"]["feature"])
+        step["version"] = served.version
+        return _encoded(step)
+
+    def _answer_rows(self, served: ServedModel, data: bytes, deadline: Deadline) -> bytes:
+        request = read_request(data, schemas.PredictRequest, served.model, self._limits)
+        start = time.perf_counter()
+        with self._tracer.work("predict", served.name) as note:
+            note("farthing.rows", len(request.rows))
+            made, unseen = predict_rows(served.model, request, self._limits, deadline)
+        self._metrics.work(served.name, time.perf_counter() - start)
+        for decision in made:
+            self._metrics.spend(served.name, decision["spent"])
+        spent = sum(decision["spent"] for decision in made)
+        deadline.check()
+        return _encoded({"decisions": made, "spent": spent, "unseen": unseen, "version": served.version})
+
+    def _answer_infer(self, served: ServedModel, data: bytes, deadline: Deadline) -> bytes:
+        request = read_request(data, schemas.InferRequest, served.model, self._limits)
+        start = time.perf_counter()
+        with self._tracer.work("infer", served.name):
+            outputs = infer(served.model, request, self._limits, deadline)
+        self._metrics.work(served.name, time.perf_counter() - start)
+        for tensor in outputs:
+            for spent in tensor["data"] if tensor["name"] == "spend" else ():
+                self._metrics.spend(served.name, spent)
+        told = {} if request.id is None else {"id": request.id}
+        answer = {"model_name": served.name, "model_version": served.version, **told, "outputs": outputs}
+        deadline.check()
+        return _encoded(answer)
+
+    async def _body(self, scope: Scope, receive: Receive, deadline: Deadline) -> bytes:
         # A slow body counts against the time limit too, or a client could hold a connection forever.
         body = EagerCoroutine(_body(scope, receive, self._max_body))
+        if body.done:
+            return body.result
         try:
-            data = body.result if body.done else await _within(self._limits.max_seconds, body)
+            async with asyncio.timeout(deadline.left()):
+                return await body
         except TimeoutError:
             raise HTTPException(
                 408, "the body took too long to arrive", headers={"connection": "close"}
             ) from None
-        try:
-            return kind.model_validate(parse(data))
-        except ValidationError as error:
-            raise BadRequestError(422, _problems(error)) from None
 
-    async def _run(
-        self, served: ServedModel, work: Callable[[], Made], *, inline: bool
-    ) -> tuple[Made, float]:
-        if inline:
-            made, taken = _timed(work)
-        else:
-            made, taken = await _within(self._limits.max_seconds, asyncio.to_thread(_timed, work))
-        self._metrics.work(served.name, taken)
-        return made, taken
+
+def _matches(header: bytes, version: str) -> bool:
+    """Return whether a header ``if-match`` names a version: ``*``, or quoted versions."""
+    wanted = {tag.strip().strip(b'"') for tag in header.split(b",")}
+    return b"*" in wanted or version.encode() in wanted
 
 
 def _encoded(plain: JsonObject) -> bytes:
@@ -144,20 +204,3 @@ async def _body(scope: Scope, receive: Receive, max_bytes: int) -> bytes:
 def _too_large(max_bytes: int) -> HTTPException:
     # The rest of the body is not read, so the connection cannot be used again.
     return HTTPException(413, f"the body has more than {max_bytes} bytes", headers={"connection": "close"})
-
-
-def _timed(work: Callable[[], Made]) -> tuple[Made, float]:
-    """Return the result of the work and its time, without the wait for a thread."""
-    start = time.perf_counter()
-    return work(), time.perf_counter() - start
-
-
-async def _within(seconds: float, work: Awaitable[Made]) -> Made:
-    async with asyncio.timeout(seconds):
-        return await work
-
-
-def _problems(error: ValidationError) -> list[Problem]:
-    # Without the input: an answer must not echo values of features.
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    return [Problem(tuple(item["loc"]), item["msg"], item["type"]) for item in found]

@@ -40,6 +40,10 @@ class Deadline:
     seconds: float
     start: float = field(default_factory=time.perf_counter)
 
+    def left(self) -> float:
+        """Return the seconds that are left, at least zero."""
+        return max(0.0, self.start + self.seconds - time.perf_counter())
+
     def check(self) -> None:
         """Raise RequestTimeoutError if the time is up."""
         if time.perf_counter() - self.start > self.seconds:

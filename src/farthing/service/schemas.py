@@ -42,7 +42,10 @@ class NextRequest(Request):
         default_factory=dict,
         description="Answers to questions asked; null means measured but missing, which is paid for.",
     )
-    refused: list[str] = Field(default_factory=list, description="Features that are not available.")
+    # Lists fail at their first bad item: a body of two million of them would make as many errors.
+    refused: Annotated[list[str], Field(fail_fast=True)] = Field(
+        default_factory=list, description="Features that are not available."
+    )
     budget: Budget | None = Field(
         default=None, description="Maximum spend; null means the model's own budget."
     )
@@ -52,14 +55,43 @@ class NextRequest(Request):
 class PredictRequest(Request):
     """Rows to predict, each as its own walk would decide."""
 
-    rows: list[dict[str, Value]] = Field(
+    rows: Annotated[list[dict[str, Value]], Field(fail_fast=True)] = Field(
         description="Features by name. null means measured but missing; what is left out is not available.",
         min_length=1,
     )
-    budget: Budget | list[Budget] | None = Field(
+    budget: Budget | Annotated[list[Budget], Field(fail_fast=True)] | None = Field(
         default=None, description="One for all rows, or one per row."
     )
-    seeds: Seed | list[Seed] | None = Field(default=None, description="One for all rows, or one per row.")
+    seeds: Seed | Annotated[list[Seed], Field(fail_fast=True)] | None = Field(
+        default=None, description="One for all rows, or one per row."
+    )
+
+
+class Tensor(BaseModel):
+    """A tensor of the Open Inference Protocol."""
+
+    model_config = ConfigDict(strict=True)
+
+    name: str
+    shape: Annotated[list[int], Field(fail_fast=True, max_length=8)]
+    datatype: str
+    parameters: dict[str, Any] | None = None
+    data: list[Any] = Field(description="Flat in row-major order, or nested.")
+
+
+class RequestedOutput(BaseModel):
+    """A tensor that the answer must have."""
+
+    name: str
+
+
+class InferRequest(Request):
+    """Rows to predict, by the Open Inference Protocol."""
+
+    id: str | None = Field(default=None, max_length=200)
+    parameters: dict[str, Any] | None = Field(default=None, description="budget: what each row may spend.")
+    inputs: Annotated[list[Tensor], Field(fail_fast=True, min_length=1)]
+    outputs: Annotated[list[RequestedOutput], Field(fail_fast=True, max_length=10)] | None = None
 
 
 class Answer(BaseModel):
@@ -170,6 +202,12 @@ class ModelInfo(ModelSummary):
     )
 
 
+class Status(Answer):
+    """Whether a worker lives, or should be sent requests."""
+
+    status: str
+
+
 class Health(Answer):
     """Whether the service has a model."""
 
@@ -190,6 +228,12 @@ class Unprocessable(Answer):
     """What is wrong with a request, field by field."""
 
     detail: list[ProblemAnswer]
+
+
+class InferenceError(Answer):
+    """Why a request of the Open Inference Protocol was not answered."""
+
+    error: str
 
 
 class Failure(Answer):

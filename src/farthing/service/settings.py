@@ -27,6 +27,10 @@ class Settings:
         Number of processes.
     token : str, optional
         Bearer token that clients must send; None needs no token.
+    tokens_file : str, optional
+        File with a bearer token in each line; it is read again when it changes.
+    hosts : tuple of str
+        Names by which the service may be addressed; none means any.
     origins : tuple of str
         Web origins other than its own from which a browser may call (CORS); none by default.
     max_body : int
@@ -35,6 +39,20 @@ class Settings:
         Maximum number of rows in a bulk prediction.
     max_seconds : float
         Time limit of one request in seconds, including its body.
+    max_waiting : int
+        Requests per worker that may wait for a thread; one more is answered 503 at once.
+    max_connections : int
+        Connections per worker.
+    drain_seconds : float
+        Time between SIGTERM and the shutdown, in which ``/readyz`` says that the worker is not ready.
+    trusted : tuple of str
+        Types that nested scikit-learn models may be made of; see `farthing.load`.
+    tls_cert, tls_key, tls_key_password, tls_ca : str, optional
+        Files of the certificate and its key, and of the authorities that clients must have a certificate of.
+    otel : bool
+        Whether OpenTelemetry spans are sent; needs the extra ``otel``.
+    metrics : bool
+        Whether anything is counted.
     reload_seconds : float
         Seconds between checks for changed files; 0 means never.
     strict_categories : bool
@@ -54,27 +72,40 @@ class Settings:
     port: int = 8000
     workers: int = 1
     token: str | None = None
+    tokens_file: str | None = None
+    hosts: tuple[str, ...] = ()
     origins: tuple[str, ...] = ()
     max_body: int = 4 * 2**20
     max_rows: int = 10_000
     max_seconds: float = 10.0
+    max_waiting: int = 64
+    max_connections: int = 1000
+    drain_seconds: float = 0.0
+    trusted: tuple[str, ...] = ()
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    tls_key_password: str | None = None
+    tls_ca: str | None = None
+    otel: bool = False
+    metrics: bool = True
     reload_seconds: float = 1.0
     strict_categories: bool = False
     log_level: str = "info"
 
     def __post_init__(self) -> None:
-        for name in ("workers", "max_body", "max_rows", "max_seconds"):
+        for name in ("workers", "max_body", "max_rows", "max_seconds", "max_waiting", "max_connections"):
             if not getattr(self, name) > 0:
                 raise ValueError(f"{name} must be more than zero; got {getattr(self, name)!r}")
-        if not self.reload_seconds >= 0:
-            raise ValueError(f"reload_seconds must be zero or more; got {self.reload_seconds!r}")
+        for name in ("reload_seconds", "drain_seconds"):
+            if not getattr(self, name) >= 0:
+                raise ValueError(f"{name} must be zero or more; got {getattr(self, name)!r}")
         if not 0 <= self.port < 2**16:
             raise ValueError(f"port must lie between 0 and 65535; got {self.port!r}")
         if self.token is not None and not (self.token.isascii() and self.token.strip()):
             raise ValueError("token must be ASCII text and not empty; leave it out to require none")
         if self.log_level not in ("debug", "info", "warning", "error"):
             raise ValueError(f"log_level must be debug, info, warning or error; got {self.log_level!r}")
-        for name in ("sources", "origins"):  # JSON has no tuples
+        for name in ("sources", "origins", "hosts", "trusted"):  # JSON has no tuples
             object.__setattr__(self, name, tuple(getattr(self, name)))
 
     def to_environment(self) -> None:

@@ -11,7 +11,9 @@ from farthing.walks import REFUSED, Decision
 
 
 @unseen_reported_elsewhere()  # the answer names them
-def next_step(model: BudgetedEstimator, request: NextRequest, limits: Limits) -> JsonObject:
+def next_step(
+    model: BudgetedEstimator, request: NextRequest, limits: Limits, deadline: Deadline | None = None
+) -> JsonObject:
     """Replay a walk over what a client knows, up to the first question without an answer.
 
     Parameters
@@ -20,6 +22,8 @@ def next_step(model: BudgetedEstimator, request: NextRequest, limits: Limits) ->
     request : NextRequest
         All that the client knows.
     limits : Limits
+    deadline : Deadline, optional
+        When the request must be answered; by default the time of the limits from now on.
 
     Returns
     -------
@@ -43,7 +47,7 @@ def next_step(model: BudgetedEstimator, request: NextRequest, limits: Limits) ->
     (None, 'yes', 2.0, ['x1'])
     """
     unseen = check_next(model.fitted_.questions, request, limits.strict_categories)
-    deadline = Deadline(limits.max_seconds)
+    deadline = deadline or Deadline(limits.max_seconds)
     walk = model.walk(seed=request.seed, budget=request.budget, known=request.given)
     answers = request.known | dict.fromkeys(request.refused, REFUSED) if request.refused else request.known
     # The next question is a pure function of the model, the seed and the answers, so replaying them gives the

@@ -15,10 +15,13 @@ import hashlib
 import math
 import os
 import secrets
+import stat
 import struct
 import zipfile
 from collections.abc import Mapping
+from contextlib import nullcontext
 from importlib.metadata import PackageNotFoundError, version
+from io import BufferedReader
 from typing import IO, Any, Final
 
 import numpy as np
@@ -78,6 +81,7 @@ def write_archive(
     temporary = f"{target}.{secrets.token_hex(8)}.tmp"
     try:
         with open(temporary, "xb") as stream:
+            _keep_mode(target, stream)
             _write_zip(stream, {MANIFEST: memoryview(strict_json.dumps(manifest))} | raw)
             # On disk before the rename, or a crash could leave an empty file under the new name.
             stream.flush()
@@ -87,6 +91,12 @@ def write_archive(
         if os.path.exists(temporary):
             os.unlink(temporary)
         raise
+
+
+def _keep_mode(target: str, stream: IO[bytes]) -> None:
+    """Give a new file the mode of the one it replaces: a private model must not become public."""
+    if hasattr(os, "fchmod") and os.path.exists(target):
+        os.fchmod(stream.fileno(), stat.S_IMODE(os.stat(target).st_mode))
 
 
 def _write_zip(stream: IO[bytes], raw: Mapping[str, memoryview]) -> None:
@@ -114,8 +124,30 @@ def _library_version() -> str:
         return "unknown"
 
 
-def read_archive(path: str | os.PathLike[str]) -> tuple[str, Any, dict[str, NDArray[Any]]]:
+def open_regular(path: str | os.PathLike[str]) -> BufferedReader:
+    """Open a regular file to read; anything else of that name raises FileError at once.
+
+    A pipe that nobody writes to would block for good, and a device may never end.
+    """
+    # O_NONBLOCK: opening a pipe returns at once. It has no effect on regular files.
+    descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+    if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.close(descriptor)
+        raise FileError(f"{os.fspath(path)} is not a regular file")
+    return os.fdopen(descriptor, "rb")
+
+
+def read_archive(
+    path: str | os.PathLike[str], stream: IO[bytes] | None = None
+) -> tuple[str, Any, dict[str, NDArray[Any]]]:
     """Read a file, checking each size before memory is allocated for it.
+
+    Parameters
+    ----------
+    path : path-like
+        Its name, also for messages.
+    stream : binary file, optional
+        The file, if the caller has opened it by `open_regular`; it is left open.
 
     Returns
     -------
@@ -134,11 +166,11 @@ def read_archive(path: str | os.PathLike[str]) -> tuple[str, Any, dict[str, NDAr
         If there is no such file.
     """
     # One open file for all checks and reads, so that nobody can swap it between them.
-    with open(path, "rb") as stream:
-        size = os.fstat(stream.fileno()).st_size
+    with open_regular(path) if stream is None else nullcontext(stream) as opened:
+        size = os.fstat(opened.fileno()).st_size
         try:
-            _check_end(stream)
-            with zipfile.ZipFile(stream) as archive:
+            _check_end(opened)
+            with zipfile.ZipFile(opened) as archive:
                 return _read(archive, size)
         except FileError as error:
             raise FileError(f"{os.fspath(path)}: {error}") from error.__cause__

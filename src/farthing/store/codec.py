@@ -16,7 +16,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,10 @@ from farthing.errors import FileError
 from farthing.store.strict_json import MAX_DEPTH, check_integer
 
 T = TypeVar("T")
+
+# The path to a value, for messages: a name, or the path of what holds the value and its key or position. It
+# is written out only for a message, since writing it for each item would copy all names above it each time.
+Where: TypeAlias = "str | tuple[Where, object]"
 
 ARRAY_DTYPES: Final = frozenset(
     ["|b1", "|i1", "<i2", "<i4", "<i8", "|u1", "<u2", "<u4", "<u8", "<f2", "<f4", "<f8"]
@@ -37,8 +41,9 @@ DATA_ERRORS: Final = (ArithmeticError, AttributeError, LookupError, RecursionErr
 _TAG: Final = "$"
 _NOT_FINITE: Final = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 # Bounds on the memory that a small hostile file can make a reader allocate.
-_MAX_STRING_BYTES: Final = 2**26
+_MAX_STRING_BYTES: Final = 2**26  # of all arrays of strings together
 _MAX_DIMENSIONS: Final = 8
+_MAX_SHOWN: Final = 40
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,22 @@ def register_codec(
     _by_class[cls] = _by_tag[tag] = _Codec(tag, cls, encode, decode)
 
 
+def show_path(where: Where) -> str:
+    """Return a path as text, such as ``fitted.forest_[3]``; long ones are cut.
+
+    Examples
+    --------
+    >>> show_path((("fitted", "forests"), 3))
+    'fitted.forests[3]'
+    """
+    parts: list[str] = []
+    while isinstance(where, tuple):
+        where, key = where
+        parts.append(f"[{key}]" if isinstance(key, int) else f".{str(key)[:_MAX_SHOWN]}")
+    shown = "".join([str(where)[:_MAX_SHOWN], *reversed(parts)])
+    return shown if len(shown) <= 3 * _MAX_SHOWN else f"{shown[: 3 * _MAX_SHOWN]}..."
+
+
 def array_name(index: int) -> str:
     """Return the name in the file of array number ``index``."""
     return f"arrays/{index:03d}.bin"
@@ -118,11 +139,12 @@ class _Encoder:
 
     def __init__(self) -> None:
         self.arrays: dict[str, NDArray[Any]] = {}
+        self.string_bytes = 0
 
-    def plain(self, value: Any, where: str, depth: int) -> Any:
+    def plain(self, value: Any, where: Where, depth: int) -> Any:
         # Also ends the recursion of a value that contains itself.
         if depth > MAX_DEPTH:
-            raise ValueError(f"{where[:80]}... is nested too deep to save, or contains itself")
+            raise ValueError(f"{show_path(where)} is nested too deep to save, or contains itself")
         # By exact type: a subclass of int or dict would come back as its base.
         if (method := _PLAIN.get(type(value))) is not None:
             return method(self, value, where, depth)
@@ -132,76 +154,78 @@ class _Encoder:
             return {_TAG: "path", "value": str(value)}
         return self._registered(value, where, depth)
 
-    def itself(self, value: bool | None, _where: str, _depth: int) -> bool | None:
+    def itself(self, value: bool | None, _where: Where, _depth: int) -> bool | None:
         return value
 
-    def of_integer(self, value: int, where: str, _depth: int) -> int:
+    def of_integer(self, value: int, where: Where, _depth: int) -> int:
         try:
             return check_integer(value)
         except ValueError as error:
-            raise ValueError(f"{where} cannot be saved: {error}") from None
+            raise ValueError(f"{show_path(where)} cannot be saved: {error}") from None
 
-    def of_string(self, value: str, where: str, _depth: int = 0) -> str:
+    def of_string(self, value: str, where: Where, _depth: int = 0) -> str:
         # Lone surrogates are valid in Python strings, but not in UTF-8.
         try:
             value.encode("utf-8")
         except UnicodeEncodeError as error:
-            raise ValueError(f"{where} cannot be saved: {error}") from None
+            raise ValueError(f"{show_path(where)} cannot be saved: {error}") from None
         return value
 
-    def of_float(self, value: float, _where: str, _depth: int) -> float | dict[str, Any]:
+    def of_float(self, value: float, _where: Where, _depth: int) -> float | dict[str, Any]:
         # JSON writes the shortest digits that round-trip, so finite floats keep their bits.
         return value if math.isfinite(value) else {_TAG: "float", "value": str(value)}
 
-    def of_list(self, value: list[Any], where: str, depth: int) -> list[Any]:
+    def of_list(self, value: list[Any], where: Where, depth: int) -> list[Any]:
         return self._items(value, where, depth)
 
-    def of_tuple(self, value: tuple[Any, ...], where: str, depth: int) -> dict[str, Any]:
+    def of_tuple(self, value: tuple[Any, ...], where: Where, depth: int) -> dict[str, Any]:
         return {_TAG: "tuple", "items": self._items(value, where, depth + 1)}
 
-    def _items(self, values: list[Any] | tuple[Any, ...], where: str, depth: int) -> list[Any]:
-        return [self.plain(item, f"{where}[{i}]", depth + 1) for i, item in enumerate(values)]
+    def _items(self, values: list[Any] | tuple[Any, ...], where: Where, depth: int) -> list[Any]:
+        return [self.plain(item, (where, i), depth + 1) for i, item in enumerate(values)]
 
-    def of_dict(self, value: dict[Any, Any], where: str, depth: int) -> dict[str, Any]:
+    def of_dict(self, value: dict[Any, Any], where: Where, depth: int) -> dict[str, Any]:
         if _TAG not in value and all(type(key) is str for key in value):
             return {
-                self.of_string(key, where): self.plain(item, f"{where}.{key}", depth + 1)
+                self.of_string(key, where): self.plain(item, (where, key), depth + 1)
                 for key, item in value.items()
             }
         for key in value:
             if key is not None and type(key) not in (bool, int, float, str):
-                raise TypeError(f"{where} cannot be saved: a key of it is a {type(key).__name__}")
+                raise TypeError(f"{show_path(where)} cannot be saved: a key of it is a {type(key).__name__}")
         pairs = [list(pair) for pair in value.items()]
         return {_TAG: "dict", "items": self._items(pairs, where, depth + 1)}
 
-    def of_scalar(self, value: np.generic, where: str) -> dict[str, Any]:
+    def of_scalar(self, value: np.generic, where: Where) -> dict[str, Any]:
         if isinstance(value, np.str_):
             return {_TAG: "scalar", "dtype": "str", "value": self.of_string(str(value), where)}
         little = value.dtype.newbyteorder("<")
         if little.str not in ARRAY_DTYPES:
-            raise TypeError(f"{where} cannot be saved: a NumPy scalar of {value.dtype}")
+            raise TypeError(f"{show_path(where)} cannot be saved: a NumPy scalar of {value.dtype}")
         # As bytes, which keeps any dtype and the payload of a NaN.
         return {_TAG: "scalar", "dtype": little.str, "value": np.asarray(value, dtype=little).tobytes().hex()}
 
-    def of_array(self, value: NDArray[Any], where: str, _depth: int) -> dict[str, Any]:
+    def of_array(self, value: NDArray[Any], where: Where, _depth: int) -> dict[str, Any]:
         if value.dtype.kind in "OU":
             return self._strings(value, where)
         little = value.dtype.newbyteorder("<")
         if little.str not in ARRAY_DTYPES:
-            raise TypeError(f"{where} cannot be saved: an array of {value.dtype}")
+            raise TypeError(f"{show_path(where)} cannot be saved: an array of {value.dtype}")
         check_shape(value.shape)
         name = array_name(len(self.arrays))
         # reshape, since ascontiguousarray gives an array without dimensions one
         self.arrays[name] = np.ascontiguousarray(value, dtype=little).reshape(value.shape)
         return {_TAG: "array", "entry": name}
 
-    def _strings(self, value: NDArray[Any], where: str) -> dict[str, Any]:
+    def _strings(self, value: NDArray[Any], where: Where) -> dict[str, Any]:
         """Encode an array of labels; text goes to JSON, since array entries have no dtype for it."""
         check_shape(value.shape)
         items = value.reshape(-1).tolist()
         for item in items:
             if item is not None and type(item) not in (bool, int, float, str):
-                raise TypeError(f"{where} cannot be saved: an array that holds a {type(item).__name__}")
+                raise TypeError(
+                    f"{show_path(where)} cannot be saved: an array that holds a {type(item).__name__}"
+                )
         plain: dict[str, Any] = {
             _TAG: "objects",
             "shape": list(value.shape),
@@ -209,23 +233,23 @@ class _Encoder:
         }
         if value.dtype.kind == "U":
             width = value.dtype.itemsize // 4
-            _check_string_bytes(width, len(items))
+            self.string_bytes = _add_string_bytes(self.string_bytes, width, len(items))
             plain |= {_TAG: "strings", "width": width}
         return plain
 
-    def _registered(self, value: Any, where: str, depth: int) -> dict[str, Any]:
+    def _registered(self, value: Any, where: Where, depth: int) -> dict[str, Any]:
         for cls in type(value).__mro__:
             if (codec := _by_class.get(cls)) is not None:
                 fields = dict(codec.encode(value))
-                plain = {key: self.plain(item, f"{where}.{key}", depth + 2) for key, item in fields.items()}
+                plain = {key: self.plain(item, (where, key), depth + 2) for key, item in fields.items()}
                 return {_TAG: codec.tag, "fields": plain}
         raise TypeError(
-            f"{where} cannot be saved: {type(value).__name__} is not a type that a model file can hold. "
-            "Farthing stores numbers, strings, lists, dicts, NumPy arrays and its own types."
+            f"{show_path(where)} cannot be saved: {type(value).__name__} is not a type that a model file can "
+            "hold. Farthing stores numbers, strings, lists, dicts, NumPy arrays and its own types."
         )
 
 
-_PLAIN: Final[dict[type, Callable[[_Encoder, Any, str, int], Any]]] = {
+_PLAIN: Final[dict[type, Callable[[_Encoder, Any, Where, int], Any]]] = {
     type(None): _Encoder.itself,
     bool: _Encoder.itself,
     int: _Encoder.of_integer,
@@ -256,14 +280,15 @@ def decode(plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> dict
 class _Decoder:
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.left = dict(arrays)
+        self.string_bytes = 0
 
-    def value(self, plain: Any, where: str) -> Any:
+    def value(self, plain: Any, where: Where) -> Any:
         if isinstance(plain, list):
-            return [self.value(item, f"{where}[{i}]") for i, item in enumerate(plain)]
+            return [self.value(item, (where, i)) for i, item in enumerate(plain)]
         if not isinstance(plain, dict):
             return plain
         if _TAG not in plain:
-            return {key: self.value(item, f"{where}.{key}") for key, item in plain.items()}
+            return {key: self.value(item, (where, key)) for key, item in plain.items()}
         tag = plain[_TAG]
         body = {key: item for key, item in plain.items() if key != _TAG}
         try:
@@ -273,34 +298,34 @@ class _Decoder:
         except FileError:
             raise
         except DATA_ERRORS as error:
-            raise FileError(f"{where} is not a valid {str(tag)[:40]}: {error}") from error
+            raise FileError(f"{show_path(where)} is not a valid {str(tag)[:40]}: {error}") from error
 
-    def _registered(self, tag: Any, body: dict[str, Any], where: str) -> object:
+    def _registered(self, tag: Any, body: dict[str, Any], where: Where) -> object:
         codec = _by_tag.get(tag) if isinstance(tag, str) else None
         if codec is None:
-            raise FileError(f"{where} is of an unknown type, {str(tag)[:40]!r}")
+            raise FileError(f"{show_path(where)} is of an unknown type, {str(tag)[:40]!r}")
         if set(body) != {"fields"} or not isinstance(body["fields"], dict):
             raise ValueError("it must have fields and nothing else")
-        fields = {key: self.value(item, f"{where}.{key}") for key, item in body["fields"].items()}
+        fields = {key: self.value(item, (where, key)) for key, item in body["fields"].items()}
         made = codec.decode(fields)
         if not isinstance(made, codec.cls):
             raise TypeError(f"it decoded to a {type(made).__name__}")
         return made
 
-    def to_tuple(self, where: str, *, items: Any) -> tuple[Any, ...]:
+    def to_tuple(self, where: Where, *, items: Any) -> tuple[Any, ...]:
         return tuple(self.value(_list(items), where))
 
-    def to_dict(self, where: str, *, items: Any) -> dict[Any, Any]:
+    def to_dict(self, where: Where, *, items: Any) -> dict[Any, Any]:
         pairs = [_list(pair) for pair in _list(items)]
-        made = {_label(self.value(key, where)): self.value(item, f"{where}.{key}") for key, item in pairs}
+        made = {_label(self.value(key, where)): self.value(item, (where, key)) for key, item in pairs}
         if len(made) < len(pairs):
             raise ValueError("a key occurs twice")
         return made
 
-    def to_float(self, _where: str, *, value: Any) -> float:
+    def to_float(self, _where: Where, *, value: Any) -> float:
         return _NOT_FINITE[value]
 
-    def to_scalar(self, _where: str, *, dtype: Any, value: Any) -> np.generic:
+    def to_scalar(self, _where: Where, *, dtype: Any, value: Any) -> np.generic:
         if not isinstance(value, str):
             raise TypeError("the value of a scalar must be a string")
         if dtype == "str":
@@ -313,20 +338,20 @@ class _Decoder:
         native: np.generic = np.frombuffer(data, dtype=dtype).astype(np.dtype(dtype).newbyteorder("="))[0]
         return native
 
-    def to_array(self, _where: str, *, entry: Any) -> NDArray[Any]:
+    def to_array(self, _where: Where, *, entry: Any) -> NDArray[Any]:
         # Once each: two values that share an array would change together.
         if not isinstance(entry, str) or entry not in self.left:
             raise ValueError(f"no array {str(entry)[:40]!r} is left; each is used once")
         return self.left.pop(entry)
 
-    def to_objects(self, where: str, *, shape: Any, items: Any) -> NDArray[Any]:
+    def to_objects(self, where: Where, *, shape: Any, items: Any) -> NDArray[Any]:
         labels = [_label(label) for label in self.value(_list(items), where)]
         # Filled, since np.array would infer a dtype from the labels.
         made = np.empty(len(labels), dtype=object)
         made[:] = labels
         return made.reshape(check_shape(_list(shape)))
 
-    def to_strings(self, _where: str, *, shape: Any, items: Any, width: Any) -> NDArray[np.str_]:
+    def to_strings(self, _where: Where, *, shape: Any, items: Any, width: Any) -> NDArray[np.str_]:
         labels = _list(items)
         longest = 0
         for label in labels:
@@ -335,10 +360,10 @@ class _Decoder:
             longest = max(longest, len(label))
         if type(width) is not int or width < max(longest, 1):
             raise ValueError(f"the width must be an integer of at least {max(longest, 1)}")
-        _check_string_bytes(width, len(labels))
+        self.string_bytes = _add_string_bytes(self.string_bytes, width, len(labels))
         return np.array(labels, dtype=f"<U{width}").reshape(check_shape(_list(shape)))
 
-    def to_path(self, _where: str, *, value: Any) -> Path:
+    def to_path(self, _where: Where, *, value: Any) -> Path:
         if not isinstance(value, str):
             raise TypeError("a path must be a string")
         return Path(value)
@@ -371,12 +396,15 @@ def check_shape(shape: Any) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _check_string_bytes(width: int, count: int) -> None:
-    if 4 * width * count > _MAX_STRING_BYTES:
+def _add_string_bytes(before: int, width: int, count: int) -> int:
+    """Return the bytes of all arrays of strings so far, with one more."""
+    # A string shorter than the width takes no place in the file, so a small file could fill any memory.
+    total = before + 4 * width * count
+    if total > _MAX_STRING_BYTES:
         raise ValueError(
-            f"an array of {count} strings of {width} characters is over {_MAX_STRING_BYTES} bytes; "
-            "use dtype=object"
+            f"arrays of strings take {total} bytes, more than {_MAX_STRING_BYTES}; use dtype=object"
         )
+    return total
 
 
 def _list(value: Any) -> list[Any]:

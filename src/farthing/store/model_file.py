@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import IO
 
 from farthing.errors import FileError
 from farthing.store import strict_json, value_codecs  # noqa: F401  (value_codecs registers its types)
@@ -41,13 +42,15 @@ def write(path: str | os.PathLike[str], kind: str, state: Mapping[str, object]) 
     write_archive(path, kind, strict_json.dumps(plain), arrays)
 
 
-def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, object]]:
+def read(path: str | os.PathLike[str], stream: IO[bytes] | None = None) -> tuple[str, dict[str, object]]:
     """Load what `write` saved, without running any code from the file.
 
     Parameters
     ----------
     path : path-like
         The file.
+    stream : binary file, optional
+        The same file, if the caller has opened it by `open_regular`.
 
     Returns
     -------
@@ -64,7 +67,7 @@ def read(path: str | os.PathLike[str]) -> tuple[str, dict[str, object]]:
     FileNotFoundError
         If there is no such file.
     """
-    kind, plain, arrays = read_archive(path)
+    kind, plain, arrays = read_archive(path, stream)
     if not isinstance(plain, dict) or "$" in plain:
         raise FileError(f"{os.fspath(path)}: model.json must hold an object of named values")
     try:

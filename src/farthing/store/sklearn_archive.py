@@ -7,7 +7,6 @@ same object gives the same file.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from importlib import import_module
 from io import BytesIO
 from typing import Any, Final
@@ -15,7 +14,9 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 import numpy as np
 
-from farthing.errors import FileError
+from farthing.errors import FileError, TrustWarning, warn
+from farthing.store.sklearn_types import check_native_arrays, is_allowed
+from farthing.store.skops_schema import nodes, read_schema
 from farthing.store.trusted_types import trusted_names
 
 _SCHEMA: Final = "schema.json"
@@ -31,9 +32,17 @@ def pack(model: Any) -> dict[str, Any]:
     >>> unpack(**fields).mean_
     array([2.])
     """
-    with ZipFile(BytesIO(_skops().dumps(model))) as archive:
+    data = _skops().dumps(model)
+    with ZipFile(BytesIO(data)) as archive:
         plain = json.loads(archive.read(_SCHEMA))
         _check_functions(plain)
+        if needed := _untrusted(data, plain) - _safe_types(plain):
+            listed = ", ".join(map(repr, sorted(needed)))
+            warn(
+                f"the file holds a {type(model).__name__}, whose native code cannot be checked: to load it, "
+                f"whoever trusts the file must pass trusted=[{listed}], or --trusted to the command",
+                TrustWarning,
+            )
         names = _number(plain)
         parts = [np.frombuffer(archive.read(name), dtype=np.uint8) for name in names]
     return {"schema": json.dumps(plain), "parts": parts}
@@ -50,27 +59,46 @@ def unpack(schema: Any, parts: Any, what: str = "scikit-learn model") -> Any:
         What it is, for messages.
     """
     skops = _skops()
-    buffer = BytesIO()
-    with ZipFile(buffer, "w", ZIP_STORED) as archive:
-        archive.writestr(_SCHEMA, schema)
-        for number, part in enumerate(parts):
-            if not isinstance(part, np.ndarray) or part.dtype != np.uint8:
-                raise TypeError("the parts of a model must be bytes")
-            archive.writestr(ZipInfo(_part_name(number)), part.tobytes())
-    data = buffer.getvalue()
+    for part in parts:
+        if not isinstance(part, np.ndarray) or part.dtype != np.uint8:
+            raise TypeError("the parts of a model must be bytes")
     try:
-        # The types are listed before anything is built: loading a hostile file must run no code.
-        trusted = {*trusted_names(), *_safe_types(json.loads(schema))}
-        needed = set(skops.get_untrusted_types(data=data)) - trusted
+        # Everything is bounded and the types are listed before anything is built: loading a hostile file must
+        # run no code, and must end.
+        plain = read_schema(schema, parts)
+        trusted = {*trusted_names(), *_safe_types(plain)}
+        data = _archive(schema, parts)
+        needed = _untrusted(data, plain) - trusted
         if not needed:
-            return skops.loads(data, trusted=sorted(trusted))
+            model = skops.loads(data, trusted=sorted(trusted))
+            check_native_arrays(model)
+            return model
     except Exception as error:  # whatever skops makes of a hostile archive
         raise FileError(f"the {what} cannot be read: {error}") from error
     names = ", ".join(repr(name) for name in sorted(needed))
     raise FileError(
         f"the {what} is made of types that Farthing does not trust by itself: {names}. If you trust "
-        f"whoever made the file, call farthing.load(path, trusted=[{names}])"
+        f"whoever made the file, call farthing.load(path, trusted=[{names}]), or give the command --trusted"
     )
+
+
+def _archive(schema: str, parts: Any) -> bytes:
+    buffer = BytesIO()
+    with ZipFile(buffer, "w", ZIP_STORED) as archive:
+        archive.writestr(_SCHEMA, schema)
+        for number, part in enumerate(parts):
+            archive.writestr(ZipInfo(_part_name(number)), part.tobytes())
+    return buffer.getvalue()
+
+
+def _untrusted(data: bytes, plain: Any) -> set[str]:
+    """Return the types in an archive that skops does not trust, or whose native code nobody checks."""
+    named = {(node.get("__module__"), node.get("__class__")) for node in nodes(plain)}
+    return {*_skops().get_untrusted_types(data=data)} | {
+        f"{module}.{name}"
+        for module, name in named
+        if isinstance(module, str) and isinstance(name, str) and not is_allowed(module, name)
+    }
 
 
 def _safe_types(plain: Any) -> set[str]:
@@ -78,7 +106,7 @@ def _safe_types(plain: Any) -> set[str]:
     # Imputers and encoders hold a dtype, which skops reads from an empty array; but only that way is safe.
     loaders = {
         node.get("__loader__")
-        for node in _nodes(plain)
+        for node in nodes(plain)
         if (node.get("__module__"), node.get("__class__")) == ("numpy", "dtype")
     }
     return {"numpy.dtype"} if loaders == {"DTypeNode"} else set()
@@ -86,19 +114,11 @@ def _safe_types(plain: Any) -> set[str]:
 
 def _check_functions(plain: Any) -> None:
     """Raise TypeError if a schema refers to a function that no other process could find by its name."""
-    for node in _nodes(plain):
+    for node in nodes(plain):
         if node.get("__loader__") == "FunctionNode":
             module, name = node["__module__"], node["__class__"]
             if not hasattr(import_module(module), name):
                 raise TypeError(f"the function {name} of {module} cannot be imported by its name")
-
-
-def _nodes(plain: Any) -> Iterator[dict[str, Any]]:
-    """Yield every object of a schema, at any depth, each before those within it."""
-    if isinstance(plain, dict):
-        yield plain
-    for item in plain.values() if isinstance(plain, dict) else plain if isinstance(plain, list) else ():
-        yield from _nodes(item)
 
 
 def _number(plain: Any) -> list[str]:
@@ -106,7 +126,7 @@ def _number(plain: Any) -> list[str]:
     ids: dict[int, int] = {}
     parts: dict[str, int] = {}
 
-    for node in _nodes(plain):
+    for node in nodes(plain):
         # Objects that occur twice have the same id in both places, and must keep that.
         if isinstance(node.get("__id__"), int):
             node["__id__"] = ids.setdefault(node["__id__"], len(ids))

@@ -8,6 +8,7 @@ from collections import Counter
 from typing import Any, Final, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 # Limits on what a hostile file or request can cost: bytes to scan, objects to allocate, recursion.
 MAX_BYTES: Final = 2**24
@@ -33,16 +34,29 @@ def dumps(plain: object) -> bytes:
     return data
 
 
-def loads(data: bytes) -> Any:
+class TooManyValuesError(ValueError):
+    """A text holds more values than its reader can use; nothing of it was built."""
+
+
+def loads(data: bytes, max_values: int = MAX_VALUES) -> Any:
     """Parse JSON, refusing text that parsers interpret differently.
 
     Refused are duplicate keys, numbers that are not finite, integers of more than 64 bits, lone surrogates,
     and text over the limits of size, number of values and depth.
 
+    Parameters
+    ----------
+    data : bytes
+        The text.
+    max_values : int
+        Largest number of values; it is checked before any of them is built.
+
     Raises
     ------
+    TooManyValuesError
+        If it has more values than that.
     ValueError
-        If the text is any of these, or not JSON.
+        If the text is any of the other cases, or not JSON.
 
     Examples
     --------
@@ -52,7 +66,7 @@ def loads(data: bytes) -> Any:
     Traceback (most recent call last):
     ValueError: the key 'a' occurs twice in one JSON object
     """
-    _check_bounds(data)
+    _check_bounds(data, max_values)
     text = data.decode("utf-8")
     plain = _DECODER.decode(text)
     # Only an escape can produce a lone surrogate: the text itself is valid UTF-8.
@@ -68,24 +82,36 @@ def check_integer(value: int) -> int:
     return value
 
 
-def _check_bounds(data: bytes) -> None:
+def _check_bounds(data: bytes, max_values: int = MAX_VALUES) -> None:
     if len(data) > MAX_BYTES:
         raise ValueError(f"JSON of {len(data)} bytes; at most {MAX_BYTES} are allowed")
-    # Every value but the first follows one of these, so their count bounds the objects a parser makes.
     opened = data.count(b"[") + data.count(b"{")
-    if data.count(b",") + opened > MAX_VALUES:
-        raise ValueError(f"JSON of too many values; at most {MAX_VALUES} are allowed")
     if opened > MAX_DEPTH and _depth(data) > MAX_DEPTH:
         raise ValueError(f"JSON nested too deep; at most {MAX_DEPTH} levels are allowed")
+    # Every value but the first follows one of these, so their count bounds the objects a parser makes. Text
+    # in strings may hold them too, so an excess is counted again without the strings.
+    if data.count(b",") + opened > max_values and _count_values(data) > max_values:
+        raise TooManyValuesError(f"JSON of too many values; at most {max_values} are allowed")
 
 
-def _depth(data: bytes) -> int:
-    """Return how deep brackets outside of strings nest, without recursion."""
+def _count_values(data: bytes) -> int:
+    """Return the number of commas and opening brackets outside of strings."""
+    return int(np.isin(_unquoted(data), np.frombuffer(b",[{", dtype=np.uint8)).sum())
+
+
+def _unquoted(data: bytes) -> NDArray[np.uint8]:
+    """Return the bytes outside of strings."""
     # Escaped backslashes go first, so that a quote after one is not taken for an escaped quote. Then the
     # parity of the remaining quotes tells what is inside a string.
     codes = np.frombuffer(data.replace(b"\\\\", b"").replace(b'\\"', b""), dtype=np.uint8)
     quoted = np.bitwise_xor.accumulate((codes == ord('"')).view(np.uint8)).astype(bool)
-    codes = codes[~quoted] | 0x20  # [ and { differ in this bit only, as do ] and }
+    found: NDArray[np.uint8] = codes[~quoted]
+    return found
+
+
+def _depth(data: bytes) -> int:
+    """Return how deep brackets outside of strings nest, without recursion."""
+    codes = _unquoted(data) | 0x20  # [ and { differ in this bit only, as do ] and }
     steps = codes[(codes == ord("{")) | (codes == ord("}"))]
     nesting = np.cumsum(np.where(steps == ord("{"), 1, -1))
     return int(nesting.max(initial=0))

@@ -1,6 +1,5 @@
 """The columns of a fit, and how later tables are matched with them and encoded."""
 
-import difflib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.errors import TableError
+from farthing.spelling import close_names
 from farthing.table.columns import Column, learn_column
 from farthing.table.encode import Encoded
 from farthing.table.sources import Source, open_source
@@ -221,7 +221,7 @@ class Schema:
         # The name may come from a request, so it may be of any type, even an unhashable one.
         position = self._positions.get(name) if isinstance(name, str) else None
         if position is None:
-            close = difflib.get_close_matches(str(name), self.names, n=1)
+            close = close_names(str(name), self.names)
             hint = f"did you mean {close[0]!r}?" if close else f"expected one of {_listed(self.names)}"
             raise TableError(f"got the unknown feature {name!r}; {hint}")
         return position

@@ -6,15 +6,18 @@ pandas and polars are never imported here: a frame of theirs can exist only if i
 import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from farthing.errors import TableError
+from farthing.errors import PrecisionWarning, TableError, warn
 from farthing.table.values import TableTypeError
 
 Store: TypeAlias = Literal["numbers", "codes", "text", "objects", "foreign"]
+
+# The largest integer up to which a float64 has every one.
+_LARGEST_EXACT: Final = 2**53
 
 
 class RawColumn(Protocol):
@@ -246,7 +249,7 @@ class PandasColumn:
     def floats(self) -> NDArray[np.floating[Any]]:
         """Return the values as floats."""
         if isinstance(self.series.dtype, np.dtype):
-            return _as_floats(self.series.to_numpy())
+            return _as_floats(self.series.to_numpy(), self.series.name)
         values: NDArray[np.floating[Any]] = self.series.to_numpy(dtype=np.float64, na_value=np.nan)
         return values
 
@@ -334,12 +337,31 @@ def _store_of_polars(dtype: Any) -> Store:
     return "objects" if dtype in (polars.Decimal, polars.Object) else "foreign"
 
 
-def _as_floats(array: NDArray[Any]) -> NDArray[np.floating[Any]]:
+def _as_floats(array: NDArray[Any], name: object = None) -> NDArray[np.floating[Any]]:
     """Return float32 and float64 arrays as they are, others as float64."""
     if array.dtype in (np.float32, np.float64) and array.flags.aligned:  # false for the other byte order
         return array.view(np.ndarray)  # drops subclasses, whose operators may behave differently
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+        _warn_of_merged(array, name)
     with np.errstate(over="ignore"):  # a long double beyond the range of doubles becomes infinite
         return array.astype(np.float64)
+
+
+def _warn_of_merged(array: NDArray[Any], name: object) -> None:
+    """Warn of integers that floats cannot tell apart."""
+    # Not np.abs, which is negative for the smallest integer.
+    large = array > _LARGEST_EXACT
+    if array.dtype.kind == "i":
+        large |= array < -_LARGEST_EXACT
+    if not large.any():
+        return
+    where = np.argwhere(large)[0]
+    column = repr(name) if name is not None else f"x{where[1]}" if len(where) > 1 else "of an array"
+    warn(
+        f"column {column} holds {array[tuple(where)]}: integers beyond 2**53 are rounded, and neighbours "
+        "become equal. If they are identifiers, drop the column or pass it as text",
+        PrecisionWarning,
+    )
 
 
 def _take(array: NDArray[np.floating[Any]], positions: Sequence[int]) -> NDArray[np.floating[Any]]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Literal, Protocol, TypeAlias
 
 from farthing.errors import TableError, warn
+from farthing.spelling import close_names
 from farthing.walks.decision import REFUSED, Ask, Decision
 
 
@@ -237,7 +237,7 @@ def _keys(source: Record) -> list[str]:
 def _similar(feature: str, keys: list[str]) -> list[str]:
     """Return the keys that look like a feature, at most three."""
     by_folded = {key.strip().casefold(): key for key in keys}
-    return [by_folded[key] for key in difflib.get_close_matches(feature.strip().casefold(), by_folded, n=3)]
+    return [by_folded[key] for key in close_names(feature.strip().casefold(), by_folded, n=3)]
 
 
 def _warn_if_misspelt(source: Record, feature: str, model: Any) -> None:

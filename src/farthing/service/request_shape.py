@@ -1,0 +1,91 @@
+"""From the bytes of a body to a checked request, in time that its size bounds.
+
+A validator reports all that is wrong, and a hostile body has millions of wrong things. So the number of
+values is bounded by what the model could use before any of them is built, and lists are measured before they
+are validated.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, TypeVar
+
+from pydantic import ValidationError
+
+from farthing.base import BudgetedEstimator
+from farthing.service.request_body import MAX_PROBLEMS, BadRequestError, Problem, parse
+from farthing.service.request_limits import Limits
+from farthing.service.schemas import InferRequest, NextRequest, PredictRequest
+from farthing.store.strict_json import MAX_VALUES
+
+Checked = TypeVar("Checked", NextRequest, PredictRequest, InferRequest)
+
+# Values beyond those of a full request: enough for the names of unknown features to be told.
+_SLACK: Final = 1000
+
+
+def read_request(data: bytes, kind: type[Checked], model: BudgetedEstimator, limits: Limits) -> Checked:
+    """Parse and check a body.
+
+    Parameters
+    ----------
+    data : bytes
+        The body.
+    kind : type
+        What it must hold.
+    model : fitted model
+        Its number of features bounds how many values a body may have.
+    limits : Limits
+
+    Raises
+    ------
+    BadRequestError
+        With what is wrong, up to MAX_PROBLEMS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from farthing.forests import BudgetTreeClassifier
+    >>> model = BudgetTreeClassifier().fit(np.eye(2), [0, 1])
+    >>> read_request(b'{"refused": ["x1"]}', NextRequest, model, Limits()).refused
+    ['x1']
+    """
+    plain = parse(data, max_values(kind, model, limits))
+    _check_lengths(plain, kind, model, limits)
+    try:
+        return kind.model_validate(plain)
+    except ValidationError as error:
+        # Without the input: an answer must not echo values of features.
+        found = error.errors(include_url=False, include_context=False, include_input=False)[:MAX_PROBLEMS]
+        problems = [Problem(tuple(item["loc"]), item["msg"], item["type"]) for item in found]
+        raise BadRequestError(422, problems) from None
+
+
+def max_values(kind: type[Checked], model: BudgetedEstimator, limits: Limits) -> int:
+    """Return the largest number of values that a request for a model can make use of."""
+    # The message of a device is a list of scores.
+    width = sum(2 + getattr(column, "n_scores", 0) for column in model.fitted_.questions.columns)
+    # A step has three collections of features; a row may come with a budget and a seed.
+    of_model = 3 * width if kind is NextRequest else (width + 3) * limits.max_rows
+    return min(MAX_VALUES, of_model + _SLACK)
+
+
+def _check_lengths(plain: Any, kind: type[Checked], model: BudgetedEstimator, limits: Limits) -> None:
+    """Check the number of fields, and the lengths of the lists."""
+    if not isinstance(plain, dict):
+        return
+    strange = [name for name in plain if name not in kind.model_fields][:MAX_PROBLEMS]
+    if strange:
+        raise BadRequestError(
+            422, [Problem((name,), "Extra inputs are not permitted", "extra_forbidden") for name in strange]
+        )
+    n_features = len(model.fitted_.questions.columns)
+    longest = {
+        "refused": (n_features, "features"),
+        "rows": (limits.max_rows, "rows"),
+        "inputs": (n_features, "tensors"),
+    }
+    for name, (most, what) in longest.items():
+        found = plain.get(name)
+        if isinstance(found, list) and len(found) > most:
+            message = f"{len(found)} {what}; at most {most} go in one request"
+            raise BadRequestError(422, [Problem((name,), message, "too_many")])

@@ -18,6 +18,7 @@ __all__ = [
     "ErrorCosts",
     "Frontier",
     "Group",
+    "Labels",
     "PreparedTable",
     "Walk",
     "aconsult",
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
         Frontier,
     )
     from farthing.frontier.sweep import sweep
+    from farthing.labels import Labels
     from farthing.pipelines import pipeline
     from farthing.table import PreparedTable
     from farthing.walks import REFUSED, Ask, Decision, Walk, aconsult, consult
@@ -59,6 +61,7 @@ else:  # hidden from type checkers, to which `__getattr__` would mean that any n
         "frontier": (
             *("BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor", "ErrorCosts", "Frontier", "sweep"),
         ),
+        "labels": ("Labels",),
         "pipelines": ("pipeline",),
         "table": ("PreparedTable",),
         "walks": ("REFUSED", "Ask", "Decision", "Walk", "aconsult", "consult"),
@@ -67,8 +70,8 @@ else:  # hidden from type checkers, to which `__getattr__` would mean that any n
     # Those that need no extra; `farthing.report`, `farthing.service` and `farthing.cli` are imported by name.
     _SUBMODULES = (
         *("adaptive", "base", "boosting", "cascades", "checks", "costs", "datasets", "errors", "forests"),
-        *("frontier", "learning", "metrics", "multiclass", "neighbors", "pipelines", "store", "table"),
-        *("trees", "typing", "walks"),
+        *("frontier", "labels", "learning", "metrics", "multiclass", "neighbors", "pipelines", "store"),
+        *("table", "trees", "typing", "walks"),
     )
 
     def __getattr__(name):

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import httpx
 import uvicorn
@@ -20,9 +21,11 @@ from farthing.service import Settings, create_app
 
 
 @contextlib.contextmanager
-def running(settings: Settings) -> Iterator[str]:
-    """Run an application in a thread, under uvicorn; give its address."""
-    config = uvicorn.Config(create_app(settings), port=0, log_config=None, access_log=False)
+def running(settings: Settings, prefix: str = "") -> Iterator[str]:
+    """Run an application in a thread, under uvicorn and perhaps under a path; give its address."""
+    app: Any = create_app(settings)
+    served = _under(prefix, app) if prefix else app
+    config = uvicorn.Config(served, port=0, log_config=None, access_log=False)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -31,10 +34,23 @@ def running(settings: Settings) -> Iterator[str]:
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}{prefix}"
     finally:
         server.should_exit = True
         thread.join(timeout=10)
+
+
+def _under(prefix: str, app: Any) -> Any:
+    """Return an application as a proxy shows it: under a path, which it does not see."""
+
+    async def stripped(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            assert scope["path"].startswith(prefix), f"{scope['path']} is not under {prefix}"
+            path = scope["path"][len(prefix) :] or "/"
+            scope = {**scope, "path": path, "raw_path": path.encode()}
+        await app(scope, receive, send)
+
+    return stripped
 
 
 @contextlib.contextmanager

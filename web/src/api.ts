@@ -33,12 +33,12 @@ export class Service {
     return this.call(`v1/models/${encodeURIComponent(name)}`);
   }
 
-  next(name: string, request: StepRequest): Promise<Step> {
-    return this.call(`v1/models/${encodeURIComponent(name)}/next`, request);
+  /** One step of a walk, of this version of the model only. */
+  next(name: string, version: string, request: StepRequest): Promise<Step> {
+    return this.call(`v1/models/${encodeURIComponent(name)}/next`, request, { "If-Match": `"${version}"` });
   }
 
-  private async call<T>(path: string, body?: unknown): Promise<T> {
-    const headers: Record<string, string> = {};
+  private async call<T>(path: string, body?: unknown, headers: Record<string, string> = {}): Promise<T> {
     const token = sessionStorage.getItem(TOKEN);
     if (token) headers["Authorization"] = `Bearer ${token}`;
     const init: RequestInit = { headers };

@@ -18,7 +18,7 @@ import { download, exported } from "./export";
 import { Language } from "./i18n";
 import { keep, kept } from "./keeping";
 import { listen } from "./keys";
-import { ModelReplaced, type Path, lastStep, replay } from "./replay";
+import { type AskService, ModelReplaced, type Path, lastStep, replay } from "./replay";
 import { type Settings, loadSettings, saveSettings } from "./settings";
 import { Sheet } from "./sheet";
 import { accountCard } from "./views/account";
@@ -142,8 +142,17 @@ export class App {
     return sheet && made && path ? { sheet, made, path, lang, keys: settings.keys, actions } : null;
   }
 
-  private ask(made: Consultation): (request: Parameters<Service["next"]>[1]) => ReturnType<Service["next"]> {
-    return (request) => this.service.next(made.model, request);
+  private ask(made: Consultation): AskService {
+    return (request) => this.service.next(made.model, made.version, request);
+  }
+
+  /** Whether another file of the model is why a request failed, such as one that lacks a column. */
+  private async isReplaced(error: unknown, made: Consultation): Promise<boolean> {
+    if (error instanceof ModelReplaced) return true;
+    if (!(error instanceof ServiceError) || ![404, 412, 422].includes(error.status)) return false;
+    if (error.status === 412) return true;
+    const about = await this.service.describe(made.model).catch(() => null);
+    return about !== null && about.version !== made.version;
   }
 
   /** Ask the service what follows from a changed consultation, and adopt it if it is accepted. */
@@ -167,8 +176,9 @@ export class App {
       const unseen = lastStep(path).unseen.map((name) => view?.sheet.title(name)).join(", ");
       if (unseen !== "") this.tell(this.lang.t("unseen", { titles: unseen }));
     } catch (error) {
+      const isReplaced = await this.isReplaced(error, next);
       if (turn !== this.turn) return;
-      if (error instanceof ModelReplaced) void this.offerReplacement(next);
+      if (isReplaced) this.offerReplacement(next);
       else this.fail(error, () => void this.attempt(next, options), options.atField);
     } finally {
       if (turn === this.turn) this.setBusy(false);
@@ -235,7 +245,7 @@ export class App {
   }
 
   /** The file of the model changed: no answer of it is shown as if it were the old one's. */
-  private async offerReplacement(next: Consultation): Promise<void> {
+  private offerReplacement(next: Consultation): void {
     if (isModalOpen()) return;
     const { lang } = this;
     const modal = openModal(lang.t("replaced_title"), [

@@ -86,7 +86,8 @@ class Watched:
     """A page that must not complain, nor call anything but its own service."""
 
     def __init__(self, browser: Any, url: str, model: str | None = None, **options: Any) -> None:
-        self.url = url.rstrip("/")
+        self.url = url
+        self.home = url.partition("#")[0].rstrip("/")
         self.model = model
         self.context = browser.new_context(**{"locale": "en-GB", **options})
         self.faults: list[str] = []
@@ -109,7 +110,7 @@ class Watched:
             self.faults.append(said.text)
 
     def note(self, request: Any) -> None:
-        if not request.url.startswith((self.url, "data:", "blob:")):
+        if not request.url.startswith((self.home, "data:", "blob:")):
             self.faults.append(f"asked for {request.url}")
 
     def __exit__(self, kind: Any, *_: object) -> None:

@@ -118,9 +118,7 @@ def test_a_replaced_model_is_noticed(watched: Any, page_models: Any, tmp_path: A
             return str(httpx.get(f"{address}/v1/models/heart", trust_env=False).json()["version"])
 
         before = version()
-        other = BudgetTreeClassifier(costs=HEART.costs, budget=110, max_depth=2).fit(
-            HEART.X.drop(columns="ca"), HEART.y
-        )
+        other = BudgetTreeClassifier(budget=110, max_depth=2).fit(HEART.X.drop(columns="ca"), HEART.y)
         other.save(tmp_path / "heart.farthing")
         while version() == before:
             time.sleep(0.05)
@@ -130,3 +128,4 @@ def test_a_replaced_model_is_noticed(watched: Any, page_models: Any, tmp_path: A
         page.click("#take-over")
         expect(page, "#notices", "The new model has taken over")
         expect(page, "#notices", "does not know: ca")
+        expect(page, "#given, #answers, #unused", "4")  # the answer that both know

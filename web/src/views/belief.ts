@@ -60,7 +60,7 @@ function history(view: View, last: Decision): HTMLElement {
   const decisions = [path.first.decision, ...path.steps.map((step) => step.after.decision)];
   const values = decisions.map((one) => (place < 0 ? Number(one.prediction) : (one.probabilities?.[place] ?? 0)));
   const text = (value: number): string => (place < 0 ? lang.number(value) : lang.percent(value));
-  const titles = [lang.t("at_start"), ...path.steps.map((step) => sheet.title(step.ask.feature))];
+  const titles = [lang.t("at_start"), ...path.steps.map((step) => lang.t("after", { title: sheet.title(step.ask.feature) }))];
   const about = place < 0 ? lang.t("history_value") : lang.t("history_of", { name: sheet.className(place) });
   return h(
     "details",

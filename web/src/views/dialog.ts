@@ -9,9 +9,9 @@ export interface Modal {
 }
 
 /** Show a dialogue; it is removed when it closes, by a button or by Escape. */
-export function openModal(title: string, body: (Node | string | null | false)[], closed: () => void = () => undefined): Modal {
+export function openModal(title: string, body: (Node | string | null | false)[], closed: () => void = () => undefined, kind = ""): Modal {
   const titleId = newId("dialog");
-  const element = h("dialog", { class: "modal", "aria-labelledby": titleId }, h("h2", { id: titleId }, title), ...body);
+  const element = h("dialog", { class: `modal ${kind}`, "aria-labelledby": titleId }, h("h2", { id: titleId }, title), ...body);
   document.body.append(element);
   element.addEventListener("close", () => {
     element.remove();

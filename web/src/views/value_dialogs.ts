@@ -122,7 +122,7 @@ export function whatIfDialog(view: View, feature: string, look: (made: Consultat
     table,
     error,
     h("div", { class: "row end" }, h("button", { type: "button", class: "main", on: { click: () => modal.close() } }, lang.t("close"))),
-  ]);
+  ], undefined, "broad");
   if (choices !== null && choices.length <= MOST_COLUMNS) {
     void compare(choices.map((choice) => choice.value));
     return;

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -95,9 +96,12 @@ def _class_label(labels: Labels, label: object) -> dict[str, str]:
 def _mean_budget(model: BudgetedEstimator) -> float | None:
     """Return the budget that limits the mean spend of rows, None if there is none of that kind."""
     budget = getattr(model, "budget", None)
-    if model.budget_kind != "mean" or budget is None:
+    if model.budget_kind != "mean" or not isinstance(budget, Real | str):
         return None
-    return _finite(budget_of(budget, model.costs_))
+    try:
+        return _finite(budget_of(budget, model.costs_))
+    except ValueError:  # a parameter that a file made up; predictions do not read it
+        return None
 
 
 def frontier_point(model: object) -> dict[str, Any] | None:

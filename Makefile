@@ -7,7 +7,7 @@ export FARTHING_DATA ?= $(abspath ../shared/data)
 
 SOURCES := pyproject.toml CMakeLists.txt $(wildcard cpp/*/*.hpp cpp/bindings/*.cpp)
 
-.PHONY: demo test lint bench docs sanitize fuzz stubs clean
+.PHONY: demo test lint bench docs sanitize fuzz stubs page clean
 
 demo: $(VENV)/.built
 	$(BIN)/farthing demo
@@ -41,6 +41,13 @@ fuzz: $(VENV)/.built
 
 stubs: $(VENV)/.built
 	$(BIN)/python -m nanobind.stubgen -m farthing._core -o src/farthing/_core.pyi
+
+# The page that the service shows, from its TypeScript sources; needs Node.
+page:
+	npm ci --prefix web --ignore-scripts --no-audit --no-fund
+	npm run --prefix web check
+	npm run --prefix web test
+	npm run --prefix web build
 
 clean:
 	rm -rf $(VENV) build

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import httpx
 import uvicorn
@@ -21,10 +22,12 @@ from farthing.service.http_protocol import BoundedProtocol
 
 
 @contextlib.contextmanager
-def running(settings: Settings) -> Iterator[str]:
-    """Run an application in a thread, under uvicorn; give its address."""
+def running(settings: Settings, prefix: str = "") -> Iterator[str]:
+    """Run an application in a thread, under uvicorn and perhaps under a path; give its address."""
+    app: Any = create_app(settings)
+    served = _under(prefix, app) if prefix else app
     config = uvicorn.Config(
-        create_app(settings),
+        served,
         port=0,
         log_config=None,
         access_log=False,
@@ -40,10 +43,23 @@ def running(settings: Settings) -> Iterator[str]:
         time.sleep(0.01)
     port = server.servers[0].sockets[0].getsockname()[1]
     try:
-        yield f"http://127.0.0.1:{port}"
+        yield f"http://127.0.0.1:{port}{prefix}"
     finally:
         server.should_exit = True
         thread.join(timeout=10)
+
+
+def _under(prefix: str, app: Any) -> Any:
+    """Return an application as a proxy shows it: under a path, which it does not see."""
+
+    async def stripped(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            assert scope["path"].startswith(prefix), f"{scope['path']} is not under {prefix}"
+            path = scope["path"][len(prefix) :] or "/"
+            scope = {**scope, "path": path, "raw_path": path.encode()}
+        await app(scope, receive, send)
+
+    return stripped
 
 
 @contextlib.contextmanager

@@ -19,6 +19,7 @@ __all__ = [
     "Frontier",
     "Group",
     "Guarantee",
+    "Labels",
     "PreparedTable",
     "Walk",
     "aconsult",
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         Frontier,
     )
     from farthing.frontier.sweep import sweep
+    from farthing.labels import Labels
     from farthing.learning.guarantees.certify import certify
     from farthing.pipelines import pipeline
     from farthing.table import PreparedTable
@@ -62,6 +64,7 @@ else:  # hidden from type checkers, to which `__getattr__` would mean that any n
         "frontier": (
             *("BudgetedClassifier", "BudgetedRanker", "BudgetedRegressor", "ErrorCosts", "Frontier", "sweep"),
         ),
+        "labels": ("Labels",),
         "learning.guarantees": ("certify",),
         "pipelines": ("pipeline",),
         "table": ("PreparedTable",),
@@ -71,8 +74,8 @@ else:  # hidden from type checkers, to which `__getattr__` would mean that any n
     # Those that need no extra; `farthing.report`, `farthing.service` and `farthing.cli` are imported by name.
     _SUBMODULES = (
         *("adaptive", "base", "boosting", "cascades", "checks", "costs", "datasets", "errors", "forests"),
-        *("frontier", "learning", "metrics", "multiclass", "neighbors", "pipelines", "store", "table"),
-        *("trees", "typing", "walks"),
+        *("frontier", "labels", "learning", "metrics", "multiclass", "neighbors", "pipelines", "store"),
+        *("table", "trees", "typing", "walks"),
     )
 
     def __getattr__(name):

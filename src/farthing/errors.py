@@ -4,6 +4,7 @@
 
     FarthingError
     +-- CostError     (ValueError)  a price list that is not valid
+    +-- LabelError    (ValueError)  a sheet of labels that is not valid, or not of this table
     +-- TableError    (ValueError)  a table that does not fit: columns, types, values
     +-- BudgetError   (ValueError)  a budget below what has to be bought in any case
     +-- GuaranteeError (ValueError) a guarantee that cannot be given on the rows at hand
@@ -29,6 +30,10 @@ class FarthingError(Exception):
 
 class CostError(FarthingError, ValueError):
     """A price list has an entry that cannot be a price, or does not match the table."""
+
+
+class LabelError(FarthingError, ValueError):
+    """A sheet of labels has an entry that cannot be shown, or one that the model does not have."""
 
 
 class TableError(FarthingError, ValueError):

@@ -28,6 +28,8 @@ from farthing.base.inputs import (
 )
 from farthing.base.training_set import TrainingSet
 from farthing.costs import CostSheet
+from farthing.errors import LabelError
+from farthing.labels import Labels, LabelsLike
 from farthing.table import PreparedTable, Schema, encode, refused_flags, refused_names
 from farthing.walks import Decisions, Walk
 
@@ -72,6 +74,8 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
     rows_are_independent: ClassVar[bool] = True
 
     fitted_: FittedModel
+    # That of the class, for a model without labels.
+    _labels: Labels = Labels()
     # What the parameters were at the fit; that of the class, for a model from an older pickle, has none.
     _fit_parameters: Snapshot = Snapshot()
 
@@ -182,7 +186,43 @@ class BudgetedEstimator(BaseEstimator, ABC):  # type: ignore[misc]
             self.feature_names_in_ = np.array(model.schema.names, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_  # left by an earlier fit
+        if self._labels:
+            try:
+                self._check_labels(self._labels)
+            except LabelError:  # those of the table of an earlier fit
+                del self._labels
         return self
+
+    # Labels.
+
+    @property
+    def labels_(self) -> Labels:
+        """What features and classes mean to people; an empty sheet if `with_labels` gave none."""
+        return self._labels
+
+    def with_labels(self, labels: LabelsLike) -> Self:
+        """Return the model with a sheet of labels, which its file holds and the page shows.
+
+        Parameters
+        ----------
+        labels : Labels, mapping or path
+            Titles, units, ranges and names; see `farthing.Labels`. Predictions do not depend on it.
+
+        Returns
+        -------
+        estimator
+            It shares the fitted model with this one, which is left as it is.
+        """
+        sheet = Labels.of(labels)
+        self._check_labels(sheet)
+        made: Self = copy(self)
+        made.__dict__["_labels"] = sheet
+        return made
+
+    def _check_labels(self, labels: Labels) -> None:
+        check_is_fitted(self)
+        names = [column.name for column in self.fitted_.questions.columns]
+        labels.check(names, getattr(self.fitted_, "classes", None))
 
     def hard_cap(self) -> float | None:
         """Return the hard budget per row as a number; None if there is none."""

@@ -7,18 +7,31 @@ from dataclasses import fields
 from functools import cache
 from os import PathLike as OsPathLike
 from types import UnionType
-from typing import IO, TYPE_CHECKING, Any, Literal, TypeAlias, Union, get_args, get_origin, get_type_hints
+from typing import (
+    IO,
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    TypeAlias,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+)
 
 from farthing import store
 from farthing.base import registry
 from farthing.base.fitted import ClassifierModel, FittedModel
 from farthing.errors import FarthingError, FileError
+from farthing.labels import Labels
 
 if TYPE_CHECKING:
     from farthing.base.estimator import BudgetedEstimator
 
 PathLike: TypeAlias = str | OsPathLike[str]
 
+_NO_LABELS: Final = Labels()
 # Kinds of files besides registered methods, each with the function that builds the object from its state.
 _READERS: dict[str, Callable[[dict[str, Any]], Any]] = {}
 
@@ -38,7 +51,8 @@ def register_reader(kind: str, build: Callable[[dict[str, Any]], Any]) -> None:
 
 def save(model: BudgetedEstimator, path: PathLike) -> None:
     """Write a fitted model to one file."""
-    store.write(path, kind_of(model), state_of(model))
+    labels = {"labels": model.labels_} if model.labels_ else {}
+    store.write(path, kind_of(model), state_of(model) | labels)
 
 
 def kind_of(model: BudgetedEstimator) -> str:
@@ -114,8 +128,11 @@ def load_model(
 def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
     """Build a fitted model from the state of `state_of`, checking everything; the file may be hostile."""
     params, fitted = _section(state, "params"), _section(state, "fitted")
-    if set(state) != {"params", "fitted"}:
-        raise FileError(f"a model holds params and fitted; got {sorted(state)}")
+    labels = state.get("labels", _NO_LABELS)
+    if set(state) - {"labels"} != {"params", "fitted"}:
+        raise FileError(f"a model holds params, fitted and perhaps labels; got {sorted(state)}")
+    if not isinstance(labels, Labels):
+        raise FileError(f"the labels of a model must be Labels; got {type(labels).__name__}")
     estimator = unfitted(kind, params)
     # Exactly the fields of the class: a missing one would keep a default, an extra one hide a mistake.
     types = stored_types(type(estimator).model_type)
@@ -131,7 +148,7 @@ def build(kind: str, state: dict[str, object]) -> BudgetedEstimator:
     if isinstance(model, ClassifierModel):
         model.check_probabilities()
     estimator.n_threads()  # raises here, not at the first prediction, if n_jobs of the file is invalid
-    return estimator.adopt(model)
+    return estimator.adopt(model).with_labels(labels)
 
 
 @cache

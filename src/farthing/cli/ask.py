@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -12,6 +13,9 @@ from farthing.cli.app import app
 from farthing.cli.options import Trusted, budget_amount, split_names
 from farthing.cli.output import AsJson, clear_errors, emit
 from farthing.errors import FarthingError
+
+if TYPE_CHECKING:
+    from farthing.labels import Labels
 
 # What may be typed for a boolean, which a model knows as 1 or 0.
 _BOOLEANS: Final = {"true": True, "yes": True, "false": False, "no": False}
@@ -48,11 +52,15 @@ def ask(  # noqa: PLR0917 - typer takes the options from here
         columns = {column.name: column for column in fitted.fitted_.questions.columns}
         pairs = dict(_pair(item, columns) for item in known or [])
         refused = {name for name, typed in pairs.items() if typed.strip() == _REFUSAL}
-        start = {name: value_of(typed, columns[name]) for name, typed in pairs.items() if name not in refused}
+        start = {
+            name: value_of(typed, columns[name], fitted.labels_)
+            for name, typed in pairs.items()
+            if name not in refused
+        }
         walk = fitted.walk(seed=seed, budget=budget_amount(budget, fitted.costs_), known=start)
     unit = f" {fitted.costs_.unit}" if fitted.costs_.unit else ""
     # With --json, standard output holds one JSON object and nothing else; the dialogue goes to stderr.
-    bought = _consult(walk, columns, refused, unit, err=as_json)
+    bought = _Dialogue(columns, fitted.labels_, unit, err=as_json).consult(walk, refused)
     decision = walk.decision
     payload = {
         "prediction": decision.prediction,
@@ -63,48 +71,81 @@ def ask(  # noqa: PLR0917 - typer takes the options from here
         "acquired": bought,
         "finished": walk.ask is None,
     }
-    paid = f"Spent {decision.spent:.2f}{unit} on {', '.join(bought) or 'nothing'}."
-    emit(payload, f"Decision: {summarize_decision(decision)}\n{paid}", as_json=as_json)
+    titles = [fitted.labels_.title_of(name) for name in bought]
+    paid = f"Spent {decision.spent:.2f}{unit} on {', '.join(titles) or 'nothing'}."
+    emit(payload, f"Decision: {summarize_decision(decision, fitted.labels_)}\n{paid}", as_json=as_json)
 
 
-def _consult(walk: Any, columns: Mapping[str, Any], refused: set[str], unit: str, *, err: bool) -> list[str]:
-    """Ask until the model decides or the user stops; return what was bought, in the order of purchase."""
-    bought: list[str] = []
-    while (question := walk.ask) is not None:
-        if question.feature in refused:
-            walk.refuse()
-            continue
-        typer.echo(f"spent {walk.spent:.2f}{unit}; prediction: {summarize_decision(walk.decision)}", err=err)
+@dataclass(frozen=True)
+class _Dialogue:
+    """Questions and answers at a terminal."""
+
+    columns: Mapping[str, Any]
+    labels: Labels
+    unit: str
+    err: bool  # whether to write to standard error
+
+    def consult(self, walk: Any, refused: set[str]) -> list[str]:
+        """Ask until the model decides or the user stops; return what was bought, in the order of purchase."""
+        bought: list[str] = []
+        while (question := walk.ask) is not None:
+            if question.feature in refused:
+                walk.refuse()
+                continue
+            decided = summarize_decision(walk.decision, self.labels)
+            typer.echo(f"spent {walk.spent:.2f}{self.unit}; prediction: {decided}", err=self.err)
+            try:
+                typed = self._prompt(question)
+            except typer.Abort:
+                typer.echo("", err=self.err)
+                break
+            if typed.strip() == "stop":
+                break
+            if typed.strip() == _REFUSAL:
+                walk.refuse()
+                continue
+            try:
+                value = value_of(typed, self.columns[question.feature], self.labels)
+                if self._is_meant(question.feature, value):
+                    walk.tell(value)
+                    bought.append(question.feature)
+            # A bad answer does not move the walk, so the same question is asked again.
+            except (FarthingError, ValueError) as error:
+                typer.echo(f"  {error}", err=True)
+        return bought
+
+    def _prompt(self, question: Any) -> str:
+        label = self.labels.feature(question.feature)
+        if label.question:
+            typer.echo(label.question, err=self.err)
+        for category, text in label.categories.items():
+            typer.echo(f"  {category}: {text}", err=self.err)
         group = f", of {question.group}" if question.group else ""
-        title = f"{question.feature} ({question.price:.2f}{unit}{group})"
-        try:
-            typed = typer.prompt(title, default="", show_default=False, err=err)
-        except typer.Abort:
-            typer.echo("", err=err)
-            break
-        if typed.strip() == "stop":
-            break
-        if typed.strip() == _REFUSAL:
-            walk.refuse()
-            continue
-        try:
-            walk.tell(value_of(typed, columns[question.feature]))
-            bought.append(question.feature)
-        # A bad answer does not move the walk, so the same question is asked again.
-        except (FarthingError, ValueError) as error:
-            typer.echo(f"  {error}", err=True)
-    return bought
+        measured = f", in {label.unit}" if label.unit else ""
+        title = self.labels.title_of(question.feature)
+        text = f"{title}{measured} ({question.price:.2f}{self.unit}{group})"
+        return str(typer.prompt(text, default="", show_default=False, err=self.err))
+
+    def _is_meant(self, feature: str, value: Any) -> bool:
+        """Ask back if a value is unusual; raise ValueError if it cannot be right."""
+        label = self.labels.feature(feature)
+        if fault := label.fault(value):
+            raise ValueError(f"{label.shown(value)} is {fault}")
+        doubt = label.doubt(value)
+        return doubt is None or typer.confirm(
+            f"  {label.shown(value)} is {doubt}. Is it right?", err=self.err
+        )
 
 
-def summarize_decision(decision: Any) -> str:
+def summarize_decision(decision: Any, labels: Labels) -> str:
     """Return the most likely labels with their probabilities, or the predicted number."""
     if decision.probabilities is None:
         return f"{decision.prediction:.4g}"
     ranked = sorted(decision.probabilities.items(), key=lambda item: -item[1])[:3]
-    return ", ".join(f"{label} {probability:.0%}" for label, probability in ranked)
+    return ", ".join(f"{labels.class_name(label)} {probability:.0%}" for label, probability in ranked)
 
 
-def value_of(typed: str, column: Any) -> Any:
+def value_of(typed: str, column: Any, labels: Labels) -> Any:
     """Return the value of a column that was typed: number, boolean, category, or None for an empty line.
 
     For a device it is the message, numbers separated by commas; an empty line means that it is silent.
@@ -115,15 +156,20 @@ def value_of(typed: str, column: Any) -> Any:
         What was typed. Quotes around a category are left out.
     column : Column or device
         What was asked for.
+    labels : Labels
+        Texts of categories, which may be typed as well.
 
     Examples
     --------
+    >>> from farthing import Labels
     >>> from farthing.table import Column
     >>> age, smokes = Column("age", "numeric"), Column("smokes", "numeric")
-    >>> value_of(" 4.5 ", age), value_of("", age), value_of("yes", smokes)
+    >>> value_of(" 4.5 ", age, Labels()), value_of("", age, Labels()), value_of("yes", smokes, Labels())
     (4.5, None, True)
-    >>> value_of("bonn", Column("city", "categorical", ("Bonn", "Oslo")))
+    >>> value_of("bonn", Column("city", "categorical", ("Bonn", "Oslo")), Labels())
     'Bonn'
+    >>> value_of("Female", Column("sex", "numeric"), Labels({"sex": {"categories": {0: "female"}}}))
+    0.0
     """
     from farthing.table import Column  # noqa: PLC0415 - slow to import
 
@@ -132,6 +178,7 @@ def value_of(typed: str, column: Any) -> Any:
         return None
     if not isinstance(column, Column):  # a device, whose message is a list of numbers
         return [float(part) for part in text.strip("[]").split(",")]
+    text = _code(text, labels.feature(column.name).categories)
     if column.is_categorical:
         return _category(text, column)
     if text.lower() in _BOOLEANS:
@@ -142,6 +189,12 @@ def value_of(typed: str, column: Any) -> Any:
         raise ValueError(
             f"{column.name} is a number, or yes or no; got {text!r}. Type ? if it is not available"
         ) from None
+
+
+def _code(text: str, texts: Mapping[str, str]) -> str:
+    """Return the category of which a text was typed, or what was typed."""
+    alike = [category for category, shown in texts.items() if shown.lower() == text.lower()]
+    return alike[0] if len(alike) == 1 and text not in texts else text
 
 
 def _category(text: str, column: Any) -> Any:

@@ -66,8 +66,9 @@ def demo(
         return
     from farthing.base import load  # noqa: PLC0415 - slow to import
 
-    walk, patient = load(model).walk(), heart.X.iloc[PATIENT]
-    prior = summarize_decision(walk.decision)
+    loaded, patient = load(model), heart.X.iloc[PATIENT]
+    walk = loaded.walk()
+    prior = summarize_decision(walk.decision, loaded.labels_)
     typer.echo(f"\nOne patient, whom the model has not seen. Prediction before any test: {prior}\n")
     while (question := walk.ask) is not None:
         answer = patient[question.feature]
@@ -75,7 +76,7 @@ def demo(
         meaning = heart.meanings.get(question.feature, "")
         typer.echo(
             f"{question.feature:>9} = {answer!s:<6} {question.price:>7.2f}   spent {walk.spent:>7.2f}   "
-            f"{summarize_decision(walk.decision):<18} {meaning}"
+            f"{summarize_decision(walk.decision, loaded.labels_):<18} {meaning}"
         )
     decision = walk.decision
     emit({}, f"\nDisease: {decision.prediction}, for {decision.spent:.2f} {heart.costs.unit}"

@@ -15,6 +15,7 @@ from farthing.cli.options import (
     Costs,
     Drop,
     Jobs,
+    LabelSheet,
     MemoryFolder,
     Methods,
     Positive,
@@ -31,7 +32,7 @@ from farthing.cli.options import (
     method_list,
 )
 from farthing.cli.output import AsJson, clear_errors, emit, point_of, warn, warn_if_skipped
-from farthing.cli.problem import Problem, read_problem
+from farthing.cli.problem import Problem, read_labels, read_problem
 from farthing.cli.task import Task
 
 # The part of a time limit that is kept for the report, if there is one.
@@ -43,6 +44,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
     table: Table,
     target: Target,
     costs: Costs = None,
+    labels: LabelSheet = None,
     budget: Annotated[
         str | None,
         typer.Option(
@@ -89,6 +91,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
         problem = read_problem(
             table, target, costs, task=task, drop=drop, weight=weight, query=query, separator=separator
         )
+        sheet = read_labels(labels, problem)
         model = _estimator(
             problem,
             scoring,
@@ -109,6 +112,7 @@ def fit(  # noqa: PLR0917 - typer takes the options from here
             model.fit(problem.X, problem.y, sample_weight=problem.weights, **problem.queries)
         for message in dict.fromkeys(str(item.message) for item in caught):
             warn(message)
+        model = model.with_labels(sheet)
         # Saved before the report: if that fails, the model is not lost.
         model.save(output)
         if report is not None:

@@ -18,6 +18,14 @@ Target = Annotated[str, typer.Argument(help="The column to predict.")]
 Costs = Annotated[
     Path | None, typer.Option(help="The price list: TOML, JSON or CSV. Without one, every feature costs 1.")
 ]
+LabelSheet = Annotated[
+    Path | None,
+    typer.Option(
+        "--labels",
+        help="What features and classes mean: titles, units, ranges, names, as TOML or JSON. The model file "
+        "keeps it; the page, ask and the report show it.",
+    ),
+]
 TaskOption = Annotated[
     Task | None,
     typer.Option(

@@ -21,6 +21,7 @@ from farthing.errors import TableError
 
 if TYPE_CHECKING:
     from farthing.costs import CostSheet
+    from farthing.labels import Labels
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,8 @@ class Problem:
         What to learn.
     qid : ndarray, shape (n_rows,), or None
         The query of each row, to rank.
+    unused : tuple of str
+        Columns of the table that are neither features nor the target.
     """
 
     X: Any
@@ -49,6 +52,7 @@ class Problem:
     sheet: CostSheet
     task: Task
     qid: Any = None
+    unused: tuple[str, ...] = ()
 
     @property
     def queries(self) -> dict[str, Any]:
@@ -110,7 +114,7 @@ def read_problem(
         # Text can only be labels, and fractions only numbers.
         doubt = "; change it with --task" if "whole" in reason else ""
         note(f"--task {task}, since {target!r} {reason}{doubt}")
-    return Problem(X, target_for(task, y, target), weights, sheet, task, qid)
+    return Problem(X, target_for(task, y, target), weights, sheet, task, qid, tuple(sorted(unused)))
 
 
 def read_costs(path: Path | None, names: Sequence[str], *, unused: Collection[str] = ()) -> CostSheet:
@@ -137,6 +141,26 @@ def read_costs(path: Path | None, names: Sequence[str], *, unused: Collection[st
         return aligned
     own = dict(zip(aligned.features, aligned.own.tolist(), strict=True))
     return CostSheet(own, aligned.groups, aligned.unit, strict=False).align(names)
+
+
+def read_labels(path: Path | None, problem: Problem) -> Labels:
+    """Return the labels of the features, checked before a fit that may take hours.
+
+    Parameters
+    ----------
+    path : Path or None
+        The sheet of labels; None means none.
+    problem : Problem
+        The table. Columns of it that are no features may have labels, too, which are left out.
+    """
+    from farthing.labels import Labels  # noqa: PLC0415 - slow to import
+
+    if path is None:
+        return Labels()
+    sheet, names = Labels.read(path), list(problem.X.columns)
+    classes = dict.fromkeys(problem.y.tolist()) if problem.task is Task.CLASSIFY else None
+    sheet.check([*names, *problem.unused], classes)
+    return sheet.only(names)
 
 
 def _check_query(task: Task | None, query: str | None) -> None:

@@ -27,10 +27,7 @@ are ignored::
 
 import csv
 import io
-import json
 import os
-import re
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from decimal import Context, Decimal, InvalidOperation
 from pathlib import Path
@@ -38,6 +35,7 @@ from typing import Any, NamedTuple
 
 from farthing.costs.group import Group
 from farthing.costs.validation import amount, brief, quoted
+from farthing.documents import json_document, read_text, toml_document
 from farthing.errors import CostError
 
 # Enough digits for the exact difference of any two doubles, so that only the conversion to float rounds:
@@ -58,17 +56,11 @@ class PriceList(NamedTuple):
 
 def read_prices(path: str | os.PathLike[str]) -> PriceList:
     """Read a ``.toml``, ``.json`` or ``.csv`` file; the caller adds the name of the file to errors."""
-    file = Path(path)
-    parse = _PARSERS.get(file.suffix.lower())
+    suffix = Path(path).suffix
+    parse = _PARSERS.get(suffix.lower())
     if parse is None:
-        raise CostError(f"the extension {file.suffix!r} is unknown; expected {', '.join(_PARSERS)}")
-    try:
-        content = file.read_bytes().decode("utf-8-sig")  # spreadsheets write a byte order mark
-    except UnicodeDecodeError as error:
-        raise CostError(
-            f"the file is not UTF-8 text ({error.reason} at byte {error.start}); save it as UTF-8"
-        ) from None
-    return parse(content)
+        raise CostError(f"the extension {suffix!r} is unknown; expected {', '.join(_PARSERS)}")
+    return parse(read_text(path, CostError))
 
 
 def parse_toml(content: str) -> PriceList:
@@ -79,22 +71,7 @@ def parse_toml(content: str) -> PriceList:
     >>> parse_toml("costs = {age = 1, chol = 7.27}").costs
     {'age': 1, 'chol': 7.27}
     """
-    try:
-        # With a final line break, an error on the last line is reported with its number too.
-        return _arguments(tomllib.loads(content + "\n"))
-    except RecursionError:
-        raise CostError("the TOML is nested too deeply to be a price list") from None
-    except tomllib.TOMLDecodeError as error:
-        # A duplicate key is reported by its position only; the line shows the name of the feature.
-        place = re.search(r"at line (\d+)", str(error))
-        lines = content.splitlines()
-        line = lines[int(place[1]) - 1].strip() if place and int(place[1]) <= len(lines) else ""
-        shown = f", at {line!r}" if line else ""
-        raise CostError(f"not valid TOML, or an entry given twice: {error}{shown}") from None
-    except CostError:
-        raise
-    except ValueError as error:  # an integer of thousands of digits
-        raise CostError(f"not valid TOML: {error}") from None
+    return _arguments(toml_document(content, "a price list", CostError))
 
 
 def parse_json(content: str) -> PriceList:
@@ -105,14 +82,7 @@ def parse_json(content: str) -> PriceList:
     >>> parse_json('{"costs": {"age": 1, "chol": 7.27}, "unit": "USD"}').unit
     'USD'
     """
-    try:
-        return _arguments(json.loads(content, object_pairs_hook=_without_duplicates))
-    except RecursionError:
-        raise CostError("the JSON is nested too deeply to be a price list") from None
-    except CostError:
-        raise
-    except ValueError as error:
-        raise CostError(f"not valid JSON: {error}") from None
+    return _arguments(json_document(content, "a price list", CostError))
 
 
 def parse_csv(content: str) -> PriceList:
@@ -172,15 +142,6 @@ def _arguments(document: object) -> PriceList:
         document.get("default"),
         document.get("strict", True),
     )
-
-
-def _without_duplicates(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    found: dict[str, object] = {}
-    for key, value in pairs:
-        if key in found:
-            raise CostError(f"{key!r} is given twice; keep one entry")
-        found[key] = value
-    return found
 
 
 def _csv_rows(content: str) -> Iterator[dict[str, str]]:

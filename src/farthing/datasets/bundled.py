@@ -19,6 +19,7 @@ import numpy as np
 from farthing.costs import CostSheet
 from farthing.datasets.columns import ColumnNote, read_code, read_notes, read_rows
 from farthing.datasets.dataset import Dataset
+from farthing.labels import Labels
 from farthing.typing import Floats
 
 UNIT = "CAD"
@@ -235,6 +236,7 @@ def _load(source: _Source, frame: bool | None, zeros_missing: tuple[str, ...] = 
         meanings=MappingProxyType({name: note.meaning for name, note in notes.items()}),
         codes=MappingProxyType({name: note.codes for name, note in notes.items() if note.codes}),
         split=np.array([row["split"] for row in rows]) if "split" in rows[0] else None,
+        labels=_read_labels(source.name, {} if as_frame else _positions(names)),
     )
 
 
@@ -251,9 +253,19 @@ def _read_costs(name: str) -> CostSheet:
         return CostSheet.read(path, unit=UNIT)
 
 
+def _read_labels(name: str, names: dict[str, str]) -> Labels:
+    with as_file(files("farthing.datasets") / "tables" / f"{name}_labels.toml") as path:
+        return Labels.read(path).renamed(names)
+
+
+def _positions(names: tuple[str, ...]) -> dict[str, str]:
+    """Return the name of each column in an array: ``x0``, ``x1``, ..."""
+    return {name: f"x{j}" for j, name in enumerate(names)}
+
+
 def _by_position(sheet: CostSheet) -> CostSheet:
     """Rename the features of a sheet to ``x0``, ``x1``, ..., the names of the columns of an array."""
-    position = {name: f"x{j}" for j, name in enumerate(sheet.features)}
+    position = _positions(sheet.features)
     own = {position[name]: float(cost) for name, cost in zip(sheet.features, sheet.own, strict=True)}
     groups = {
         name: (group.cost, [position[member] for member in group.members])

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from farthing.costs import CostSheet
+from farthing.labels import Labels
 from farthing.typing import Flags, Integers
 
 Code = int | str
@@ -49,6 +50,9 @@ class Dataset:
         The published split, ``"train"``, ``"validation"`` or ``"test"`` for each row, if there is one.
     queries : int64 array (rows,) or None
         The query each row belongs to, in ranking tables.
+    labels : Labels
+        Titles, questions, units and ranges of the features of `X`, and names of the classes, for
+        ``model.with_labels``; empty if they are not documented.
 
     Examples
     --------
@@ -75,6 +79,7 @@ class Dataset:
     codes: Mapping[str, Mapping[Code, str]] = field(default_factory=_nothing)
     split: NDArray[np.str_] | None = None
     queries: Integers | None = None
+    labels: Labels = field(default_factory=Labels)
 
     def __repr__(self) -> str:
         text = f"Dataset({self.name}: {len(self.y)} rows, {len(self.feature_names)} features"

@@ -19,6 +19,7 @@ from farthing.errors import BudgetWarning
 from farthing.frontier import Frontier, Point
 from farthing.frontier.budgeted_base import BudgetedBase
 from farthing.frontier.data_split import SweepRows
+from farthing.labels import FeatureLabel, Labels
 from farthing.report.audit import audit
 from farthing.report.held_out import HeldOut, hold_out
 from farthing.report.report_run import ACCOUNT, ReportRun
@@ -225,6 +226,7 @@ def _account(
     frontier, chosen, sheet = model.frontier_, model.chosen_, model.costs_
     account = audit(model.model_, X, sample_weight=weights)
     names = [sheet.group_names[g] if g >= 0 else "" for g in sheet.group_of]
+    labels = model.labels_
     return Summary(
         title=title or f"{target} on a budget",
         target=target,
@@ -241,14 +243,14 @@ def _account(
         full=max(frontier.points, key=lambda point: (point.spend, point.score)),
         lines=tuple(_line(budget, model, X, weights) for budget in _budgets(model)),
         purchases=tuple(
-            Purchase(name, group, sheet.price(name), float(share), float(own * share))
+            Purchase(labels.title_of(name), group, sheet.price(name), float(share), float(own * share))
             for name, group, share, own in zip(sheet.features, names, account.share, sheet.own, strict=True)
         ),
         group_costs=tuple(
             (name, float(cost), float(cost * share))
             for name, cost, share in zip(sheet.group_names, sheet.shared, account.group_share, strict=True)
         ),
-        classes=tuple(map(str, model.classes_.tolist())) if is_classifier(model) else (),
+        classes=tuple(map(labels.class_name, model.classes_.tolist())) if is_classifier(model) else (),
         confusion=None,
         calibration=None,
         scatter=None,
@@ -341,18 +343,18 @@ def _traces(model: BudgetedBase, X: Any, y: NDArray[Any]) -> tuple[WalkTrace, ..
 
 def _trace(title: str, model: BudgetedBase, X: Any, row: int, truth: Any) -> WalkTrace:
     record = _safe_indexing(X, [row])
-    sheet = model.costs_
+    sheet, labels = model.costs_, model.labels_
     names = sheet.features[: sheet.n_columns]
     values = record.to_numpy()[0] if hasattr(record, "to_numpy") else np.asarray(record)[0]
     answers = dict(zip(names, values, strict=True))
     walk = model.walk()
-    prior = _prediction(walk.decision)
+    prior = _prediction(walk.decision, labels)
     steps: list[Step] = []
     made: set[str] = set()
     while (ask := walk.ask) is not None:
         before = walk.spent
         walk.tell(answers[ask.feature])
-        decision, answer = walk.decision, _answer(answers[ask.feature])
+        decision, answer = walk.decision, _answer(answers[ask.feature], labels.feature(ask.feature))
         # Calls follow the answer that made them due.
         new = [name for name in decision.acquired if name in sheet.calls and name not in made]
         made.update(new)
@@ -360,23 +362,27 @@ def _trace(title: str, model: BudgetedBase, X: Any, row: int, truth: Any) -> Wal
         for name, text, price in entries:
             before += price
             spent = walk.spent if name == entries[-1][0] else before
-            steps.append(Step(name, text, price, spent, _prediction(decision)))
+            steps.append(Step(labels.title_of(name), text, price, spent, _prediction(decision, labels)))
     decision = walk.decision
-    return WalkTrace(title, prior, tuple(steps), _label(decision.prediction), _label(truth), decision.spent)
+    decided, true = (_label(value, labels) for value in (decision.prediction, truth))
+    return WalkTrace(title, prior, tuple(steps), decided, true, decision.spent)
 
 
-def _prediction(decision: Any) -> str:
+def _prediction(decision: Any, labels: Labels) -> str:
     if decision.probabilities is None:
         return f"{decision.prediction:.4g}"
     label, probability = max(decision.probabilities.items(), key=lambda item: item[1])
-    return f"{label}: {probability:.0%}"
+    return f"{labels.class_name(label)}: {probability:.0%}"
 
 
-def _answer(value: Any) -> str:
+def _answer(value: Any, label: FeatureLabel) -> str:
     if value is None or (isinstance(value, float | np.floating) and math.isnan(value)):
         return "missing"
+    if label != FeatureLabel():
+        return label.shown(value)
     return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
 
 
-def _label(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float | np.floating) else str(value)
+def _label(value: Any, labels: Labels) -> str:
+    is_number = isinstance(value, float | np.floating) and not labels.classes
+    return f"{value:.4g}" if is_number else labels.class_name(value)

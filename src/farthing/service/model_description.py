@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from farthing.base import BudgetedEstimator
+from farthing.frontier.budgeted_base import budget_of
+from farthing.labels import Labels
 
 
 def describe(model: BudgetedEstimator) -> dict[str, Any]:
@@ -32,7 +35,7 @@ def describe(model: BudgetedEstimator) -> dict[str, Any]:
     >>> about["method"], about["classes"], about["total"]
     ('BudgetTreeClassifier', ['no', 'yes'], 7.0)
     >>> about["features"][1]
-    {'name': 'x1', 'kind': 'numeric', 'categories': [], 'cost': 5.0, 'group': None}
+    {'name': 'x1', 'kind': 'numeric', 'categories': [], 'cost': 5.0, 'group': None, 'label': None}
     """
     sheet = model.costs_
     features = [
@@ -40,17 +43,23 @@ def describe(model: BudgetedEstimator) -> dict[str, Any]:
             **column.to_dict(),
             "cost": float(sheet.own[position]),
             "group": sheet.group_names[place] if (place := int(sheet.group_of[position])) >= 0 else None,
+            "label": _feature_label(model.labels_, column.name),
         }
         for position, column in enumerate(model.fitted_.questions.columns)
     ]
     classes = getattr(model, "classes_", None)
     return {
         "method": type(model).__name__,
+        "title": model.labels_.title,
         "n_features": len(features),
         "unit": sheet.unit,
         "budget": _finite(model.budget_),
+        "mean_budget": _mean_budget(model),
         "total": sheet.total(sheet.features),
         "classes": None if classes is None else classes.tolist(),
+        "class_labels": None
+        if classes is None
+        else [_class_label(model.labels_, one) for one in classes.tolist()],
         "features": features,
         "groups": [
             {"name": name, "cost": group.cost, "members": list(group.members)}
@@ -59,6 +68,40 @@ def describe(model: BudgetedEstimator) -> dict[str, Any]:
         "calls": [{"name": name, "cost": cost} for name, cost in sheet.call_prices().items()],
         "frontier": frontier_point(model),
     }
+
+
+def _feature_label(labels: Labels, name: str) -> dict[str, Any] | None:
+    """Return the label of a feature with all its fields; None if it has none, as most of many columns."""
+    if name not in labels.features:
+        return None
+    label = labels.feature(name)
+    return {
+        "title": label.title,
+        "question": label.question,
+        "unit": label.unit,
+        "allowed": _bounds(label.allowed),
+        "usual": _bounds(label.usual),
+        "categories": dict(label.categories),
+    }
+
+
+def _bounds(bounds: tuple[float, float] | None) -> list[float | None] | None:
+    return None if bounds is None else [_finite(bound) for bound in bounds]
+
+
+def _class_label(labels: Labels, label: object) -> dict[str, str]:
+    return {"name": labels.class_name(label), "colour": labels.class_label(label).colour}
+
+
+def _mean_budget(model: BudgetedEstimator) -> float | None:
+    """Return the budget that limits the mean spend of rows, None if there is none of that kind."""
+    budget = getattr(model, "budget", None)
+    if model.budget_kind != "mean" or not isinstance(budget, Real | str):
+        return None
+    try:
+        return _finite(budget_of(budget, model.costs_))
+    except ValueError:  # a parameter that a file made up; predictions do not read it
+        return None
 
 
 def frontier_point(model: object) -> dict[str, Any] | None:

@@ -143,6 +143,28 @@ class PredictAnswer(Answer):
     version: str
 
 
+Bounds = list[float | None]
+"""The lowest and the highest value; null where there is no bound."""
+
+
+class FeatureMeaning(Answer):
+    """What a feature means to people, from the sheet of labels in the model file."""
+
+    title: str
+    question: str
+    unit: str
+    allowed: Bounds | None = Field(description="A value outside cannot be right.")
+    usual: Bounds | None = Field(description="A value outside should be asked back.")
+    categories: dict[str, str] = Field(description="The text of each category or code.")
+
+
+class ClassMeaning(Answer):
+    """What a class means to people."""
+
+    name: str
+    colour: str = Field(description="#rrggbb, or empty.")
+
+
 class Feature(Answer):
     """A column of the model's table."""
 
@@ -151,6 +173,7 @@ class Feature(Answer):
     categories: list[Label]
     cost: float = Field(description="Its own cost, without a group's.")
     group: str | None
+    label: FeatureMeaning | None = Field(description="null if the model has no label for it.")
 
 
 class SharedCost(Answer):
@@ -190,10 +213,15 @@ class ModelList(Answer):
 class ModelInfo(ModelSummary):
     """A model, its features and their prices."""
 
+    title: str = Field(description="What is predicted; may be empty.")
     unit: str = Field(description="Of all prices; may be empty.")
     budget: float | None = Field(description="The model's own hard budget.")
+    mean_budget: float | None = Field(
+        description="The budget that limits the mean spend; one row may spend more."
+    )
     total: float = Field(description="What all features cost together.")
     classes: list[Label] | None = Field(description="The labels; null for a regressor.")
+    class_labels: list[ClassMeaning] | None = Field(description="One per class.")
     features: list[Feature]
     groups: list[SharedCost]
     calls: list[CallPrice] = Field(description="What is paid beside features, such as evaluations of trees.")

@@ -1,10 +1,11 @@
-"""Codecs of Farthing's own values: cost sheet, schema, forest."""
+"""Codecs of Farthing's own values: cost sheet, labels, schema, forest."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from farthing.costs import CostSheet
+from farthing.labels import Labels
 from farthing.store.codec import register_codec
 from farthing.table import Schema
 from farthing.trees import Forest
@@ -26,5 +27,6 @@ def _decode_forest(fields: dict[str, Any]) -> Forest:
 
 
 register_codec("CostSheet", CostSheet, CostSheet.to_dict, CostSheet.from_dict)
+register_codec("Labels", Labels, Labels.to_dict, Labels.from_dict)
 register_codec("Schema", Schema, Schema.to_dict, Schema.from_dict)
 register_codec("Forest", Forest, _encode_forest, _decode_forest)

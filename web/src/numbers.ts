@@ -1,0 +1,46 @@
+// Numbers as people type them. A comma is a decimal comma or an error, and never silently dropped.
+
+export type Parsed = { value: number } | { fault: "empty" | "not_a_number" | "ambiguous" | "too_large" };
+
+const PLAIN = /^[+-]?(\d+([.,]\d*)?|[.,]\d+)(e[+-]?\d+)?$/i;
+// 1,500 may be one and a half or fifteen hundred. With a leading zero, 0,125, there is no doubt.
+const THOUSANDS = /^[+-]?[1-9]\d{0,2}[.,]\d{3}$/;
+
+/**
+ * Read a number with a decimal point or a decimal comma.
+ *
+ * `decimal` is the mark of the page's language: a mark that could be one of thousands is doubtful, unless it is
+ * the point of a language with a decimal point.
+ */
+export function parseNumber(typed: string, decimal: "." | "," = "."): Parsed {
+  const text = typed.trim().replace(/\u2212/g, "-");
+  if (text === "") return { fault: "empty" };
+  if (!PLAIN.test(text)) return { fault: "not_a_number" };
+  if (THOUSANDS.test(text) && (text.includes(",") || decimal === ",")) return { fault: "ambiguous" };
+  const value = Number(text.replace(",", "."));
+  if (!Number.isFinite(value)) return { fault: "too_large" };
+  return { value };
+}
+
+export type ParsedMessage = { value: number[] } | { fault: "empty" | "message" };
+
+/** Read the message of a device: numbers with decimal points, separated by spaces, semicolons or lines, or as a list. */
+export function parseMessage(typed: string): ParsedMessage {
+  const text = typed.trim();
+  if (text === "") return { fault: "empty" };
+  if (text.startsWith("[")) {
+    try {
+      const list: unknown = JSON.parse(text);
+      const isList = Array.isArray(list) && list.length > 0 && list.every((one) => typeof one === "number");
+      return isList ? { value: list as number[] } : { fault: "message" };
+    } catch {
+      return { fault: "message" };
+    }
+  }
+  const parts = text.split(/[\s;]+/).filter((part) => part !== "");
+  // A comma would be a decimal mark to some and a separator to others.
+  if (parts.some((part) => part.includes(","))) return { fault: "message" };
+  const numbers = parts.map((part) => parseNumber(part));
+  if (numbers.some((number) => !("value" in number))) return { fault: "message" };
+  return { value: numbers.map((number) => ("value" in number ? number.value : Number.NaN)) };
+}

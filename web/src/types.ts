@@ -1,0 +1,86 @@
+// What the service sends and takes; its own schemas are in /openapi.json.
+
+export type Scalar = number | string | boolean;
+/** An answer: a value, the message of a device, or null for "measured, but missing". */
+export type Value = Scalar | number[] | null;
+export type Bounds = [number | null, number | null];
+
+export interface FeatureMeaning {
+  title: string;
+  question: string;
+  unit: string;
+  allowed: Bounds | null;
+  usual: Bounds | null;
+  categories: Record<string, string>;
+}
+
+export interface Feature {
+  name: string;
+  kind: string; // numeric, categorical or device
+  categories: Scalar[];
+  cost: number;
+  group: string | null;
+  label: FeatureMeaning | null;
+}
+
+export interface Group {
+  name: string;
+  cost: number;
+  members: string[];
+}
+
+export interface ModelSummary {
+  name: string;
+  method: string;
+  version: string;
+  n_features: number;
+  fault: string | null;
+}
+
+export interface ModelInfo extends ModelSummary {
+  title: string;
+  unit: string;
+  budget: number | null;
+  mean_budget: number | null;
+  total: number;
+  classes: Scalar[] | null;
+  class_labels: { name: string; colour: string }[] | null;
+  features: Feature[];
+  groups: Group[];
+  calls: { name: string; cost: number }[];
+  frontier: { method?: string; spend?: number | null; score?: number | null; budget_kind?: string | null } | null;
+}
+
+export interface Ask {
+  feature: string;
+  price: number;
+  group: string | null;
+  /** Why it is asked; services that do not say leave it out. */
+  reason?: string | null;
+}
+
+export interface Decision {
+  prediction: Scalar;
+  classes: Scalar[] | null;
+  probabilities: number[] | null;
+  spent: number;
+  acquired: string[];
+}
+
+/** The answer to one step of a walk. */
+export interface Step {
+  ask: Ask | null;
+  decision: Decision;
+  spent: number;
+  left: number | null;
+  unused: string[];
+  unseen: string[];
+  version: string;
+}
+
+export interface StepRequest {
+  given: Record<string, Value>;
+  known: Record<string, Value>;
+  refused: string[];
+  budget: number | null;
+}

@@ -1,0 +1,55 @@
+// What every part of the page is drawn from, and what its buttons do.
+
+import type { Consultation, Entry } from "../consultation";
+import type { Language } from "../i18n";
+import { type Path, lastStep } from "../replay";
+import type { Sheet } from "../sheet";
+import type { Decision, Step, Value } from "../types";
+
+export interface Actions {
+  answer(entry: Entry): void;
+  edit(feature: string): void;
+  remove(feature: string): void;
+  addKnown(): void;
+  whatIf(feature: string): void;
+  decide(): void;
+  goOn(): void;
+  undo(): void;
+  setBudget(budget: number | null): void;
+  startNew(): void;
+  print(): void;
+  save(): void;
+}
+
+export interface View {
+  sheet: Sheet;
+  made: Consultation;
+  path: Path;
+  lang: Language;
+  keys: boolean;
+  actions: Actions;
+}
+
+/** What is asked now, or null if the model or the user has decided. */
+export function asking(view: View): Step["ask"] {
+  return view.made.stopped ? null : lastStep(view.path).ask;
+}
+
+export const money = (view: View, amount: number): string => view.lang.money(amount, view.sheet.about.unit);
+
+export const givenNames = (made: Consultation): Set<string> => new Set(made.given.map((one) => one.feature));
+
+/** What the row owns: known, or paid for. */
+export function ownedNames(view: View): Set<string> {
+  return new Set([...givenNames(view.made), ...lastStep(view.path).decision.acquired]);
+}
+
+export const valueText = (view: View, feature: string, value: Value): string =>
+  view.sheet.valueText(feature, value, (one) => view.lang.number(one), view.lang.t("no_result"));
+
+/** The leading class with its probability, or the predicted number. */
+export function predictionText(view: View, decision: Decision): string {
+  if (decision.classes === null || decision.probabilities === null) return view.lang.number(Number(decision.prediction));
+  const place = decision.classes.indexOf(decision.prediction);
+  return `${view.sheet.className(place)} ${view.lang.percent(decision.probabilities[place] ?? 0)}`;
+}

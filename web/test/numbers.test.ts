@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { parseMessage, parseNumber } from "../src/numbers";
+
+const value = (typed: string, decimal: "." | "," = "."): unknown => {
+  const parsed = parseNumber(typed, decimal);
+  return "value" in parsed ? parsed.value : parsed.fault;
+};
+
+test("a comma is a decimal comma", () => {
+  assert.equal(value("1,5"), 1.5);
+  assert.equal(value("1,5", ","), 1.5);
+  assert.equal(value(" -0,125 "), -0.125);
+  assert.equal(value(",5"), 0.5);
+  assert.equal(value("1500,25"), 1500.25);
+});
+
+test("a point is a decimal point", () => {
+  assert.equal(value("1.5"), 1.5);
+  assert.equal(value("1.500"), 1.5);
+  assert.equal(value("+2"), 2);
+  assert.equal(value("1e3"), 1000);
+  assert.equal(value("\u22124"), -4);
+});
+
+test("what can be read in two ways is not read", () => {
+  assert.equal(value("1,500"), "ambiguous");
+  assert.equal(value("-12,345"), "ambiguous");
+  assert.equal(value("1.500", ","), "ambiguous");
+});
+
+test("what is not a number is not one", () => {
+  for (const typed of ["1,5,2", "1.2.3", "1,234.5", "1 500", "a lot", "0x10", "Infinity", "NaN", "--1", "1e", "."]) {
+    assert.equal(value(typed), "not_a_number", typed);
+  }
+  assert.equal(value(""), "empty");
+  assert.equal(value("1e999"), "too_large");
+});
+
+test("the message of a device is a list of numbers", () => {
+  assert.deepEqual(parseMessage("0.5 -1.25"), { value: [0.5, -1.25] });
+  assert.deepEqual(parseMessage("0.5;1e2\n3"), { value: [0.5, 100, 3] });
+  assert.deepEqual(parseMessage("[1.5, 2]"), { value: [1.5, 2] });
+  for (const typed of ["1,5", "[1, null]", "[]", "[1", "x"]) assert.deepEqual(parseMessage(typed), { fault: "message" }, typed);
+  assert.deepEqual(parseMessage("  "), { fault: "empty" });
+});

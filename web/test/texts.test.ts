@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { baseOf } from "../src/api";
+import { CATALOGUES, Language, preferred } from "../src/i18n";
+import { type Key, en } from "../src/locales/en";
+
+const names = (text: string): string[] => [...text.matchAll(/\{(\w+)\}/g)].map((found) => found[1] as string).sort();
+
+test("every catalogue has every text, with the same places", () => {
+  for (const [code, { texts }] of Object.entries(CATALOGUES)) {
+    assert.deepEqual(Object.keys(texts).sort(), Object.keys(en).sort(), code);
+    for (const key of Object.keys(en) as Key[]) {
+      assert.ok(texts[key].trim() !== "", `${code}: ${key}`);
+      assert.deepEqual(names(texts[key]), names(en[key]), `${code}: ${key}`);
+    }
+  }
+});
+
+test("numbers are written as the language writes them", () => {
+  assert.equal(new Language("en").money(1234.5, "CAD"), "1,234.50\u00a0CAD");
+  assert.equal(new Language("de").money(1234.5, ""), "1.234,50");
+  assert.equal(new Language("de").decimal, ",");
+  assert.equal(new Language("en").percent(0.734), "73%");
+  assert.equal(new Language("en").percent(0.9999), ">\u200999%", "not certain");
+  assert.equal(new Language("en").percent(1), "100%");
+  assert.equal(new Language("en").percent(0.0001), "<\u20091%");
+});
+
+test("the reader's language is taken if there is one", () => {
+  assert.equal(preferred(["fr-FR", "de-CH", "en"]), "de");
+  assert.equal(preferred(["fr"]), "en");
+});
+
+test("the service is found under any path", () => {
+  assert.equal(baseOf("/"), "/");
+  assert.equal(baseOf("/tools/farthing"), "/tools/farthing/");
+  assert.equal(baseOf("/tools/farthing/"), "/tools/farthing/");
+});

@@ -1,4 +1,4 @@
-"""Trees and forests on a budget: BudgetRF, BudgetPrune, diagnostic policies, optimal trees, and imported tree models."""
+"""Trees and forests on a budget: BudgetRF, BudgetPrune, policies, optimal trees, imported tree models."""
 
 from farthing.forests.budget_prune import (
     PrunedForestClassifier,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from itertools import pairwise
 from typing import Final
 
 from farthing.forests.optimal_tree.tree_problem import OptimalTree, TreeProblem
@@ -52,7 +53,7 @@ def lower_hull(problem: TreeProblem, least_tradeoff: float, end: float = math.in
             pairs += [(dear, tree), (tree, cheap)]
     found.sort(key=lambda tree: (-tree.spend, _risk(tree)))
     # A tree that spends more than the next one must have a lower risk, else it is only one of several best.
-    kept = [tree for tree, after in zip(found, found[1:], strict=False) if _risk(tree) < _risk(after)]
+    kept = [tree for tree, after in pairwise(found) if _risk(tree) < _risk(after)]
     return [*kept, found[-1]]
 
 

@@ -12,9 +12,9 @@
 namespace farthing {
 namespace {
 
-// (feature, left, right, side by code, cost, lower bound, sub-tables solved)
+// (feature, left, right, side by code, cost, lower bound)
 using Found = nb::typed<nb::tuple, NumpyArray<std::int32_t>, NumpyArray<index_t>, NumpyArray<index_t>,
-                        NumpyArray<std::uint8_t>, double, double, index_t>;
+                        NumpyArray<std::uint8_t>, double, double>;
 
 Found optimal_tree(const nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_contig, nb::device::cpu>& codes,
                    const Vector<std::uint8_t>& kinds, const Vector<index_t>& n_codes, const Vector<index_t>& missing,
@@ -51,7 +51,6 @@ Found optimal_tree(const nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_cont
     FoundTree tree;
     double cost = 0;
     double lower = 0;
-    index_t n_solved = 0;
     {
         nb::gil_scoped_release unlocked;
         const PricedRows rows(columns, costs);
@@ -61,12 +60,10 @@ Found optimal_tree(const nb::ndarray<const std::uint8_t, nb::ndim<2>, nb::c_cont
         tree = search.tree();
         cost = search.cost();
         lower = search.lower_bound();
-        n_solved = search.n_solved();
     }
     const std::size_t n_nodes = tree.feature.size();
     return {nb::make_tuple(to_numpy(std::move(tree.feature)), to_numpy(std::move(tree.left)),
-                           to_numpy(std::move(tree.right)), to_numpy(std::move(tree.side), {n_nodes, 256}), cost, lower,
-                           n_solved)};
+                           to_numpy(std::move(tree.right)), to_numpy(std::move(tree.side), {n_nodes, 256}), cost, lower)};
 }
 
 }  // namespace

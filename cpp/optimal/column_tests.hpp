@@ -32,6 +32,15 @@ struct PresentCodes {
         }
     }
 
+    // How many of the codes go left.
+    int n_left(int test) const {
+        switch (kind) {
+            case TestKind::ordered: return test < n - 1 ? test + 1 : test - (n - 1) + 2;
+            case TestKind::singles: return 1;
+            default: return __builtin_popcount(static_cast<unsigned>(test + 1));
+        }
+    }
+
     // IN place: of a code among those that occur.
     bool goes_left(int test, int place) const {
         switch (kind) {

@@ -25,6 +25,14 @@ struct OwnedPrices {
     double cheapest = 0;           // the least price of any test
     std::vector<std::atomic<const OwnedPrices*>> next;  // (k,), by the column that is bought
 
+    // The least price of a test of any other column than one; a column of two values that is owned has no test left.
+    double cheapest_but(index_t place, const PricedRows& rows) const {
+        double least = std::numeric_limits<double>::infinity();
+        for (index_t a = 0; a < static_cast<index_t>(price.size()); ++a)
+            if (a != place && (!owned.has(rows.column(a)) || rows.n_codes(a) > 2)) least = std::min(least, price[a]);
+        return least;
+    }
+
     explicit OwnedPrices(index_t n_columns) : next(static_cast<std::size_t>(n_columns)) {}
 };
 
@@ -70,17 +78,14 @@ private:
         const index_t k = rows_.n_columns();
         entry = std::make_unique<OwnedPrices>(k);
         entry->number = static_cast<index_t>(sets_.size()) - 1;
-        entry->cheapest = std::numeric_limits<double>::infinity();
         for (index_t a = 0; a < k; ++a) {
             OwnedFeatures more = owned;
             more.add(sheet_, rows_.column(a));
             entry->price.push_back(price_of(owned, a));
             for (index_t b = 0; b < k; ++b) entry->after.push_back(price_of(more, b));
-            // A column of two values that is owned has no test left.
-            if (!owned.has(rows_.column(a)) || rows_.n_codes(a) > 2)
-                entry->cheapest = std::min(entry->cheapest, entry->price.back());
         }
         entry->owned = std::move(owned);
+        entry->cheapest = entry->cheapest_but(-1, rows_);
         return entry.get();
     }
 };

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <vector>
 
 #include "common/views.hpp"
@@ -36,24 +37,22 @@ class ShallowSolver {
 public:
     explicit ShallowSolver(const PricedRows& rows) : rows_(rows), width_(rows.n_labels()) {}
 
+    // Rows are kept as they are numbered here, with their gains side by side.
     void load(const RowNumbers& rows) {
-        weight_ = most_ = 0;
-        entry_row_.clear();
-        entry_label_.clear();
-        entry_gain_.clear();
-        totals_.assign(static_cast<std::size_t>(width_), 0.0);
-        for (const std::int32_t row : rows) {
-            weight_ += rows_.weight(row);
-            most_ += rows_.most(row);
-            for (const LabelGain& gain : rows_.gains(row)) {
-                entry_row_.push_back(row);
-                entry_label_.push_back(gain.label);
-                entry_gain_.push_back(gain.gain);
-                totals_[gain.label] += gain.gain;
-            }
+        const index_t n = static_cast<index_t>(rows.size());
+        const index_t width = width_ + 2;
+        sums_.assign(static_cast<std::size_t>(n * width), 0.0);
+        totals_.assign(static_cast<std::size_t>(width), 0.0);
+        for (index_t i = 0; i < n; ++i) {
+            double* row = sums_.data() + i * width;
+            for (const LabelGain& gain : rows_.gains(rows[i])) row[gain.label] = gain.gain;
+            row[width_] = rows_.weight(rows[i]);
+            row[width_ + 1] = rows_.most(rows[i]);
+            for (index_t k = 0; k < width; ++k) totals_[k] += row[k];
         }
-        leaf_ = most_ - *std::max_element(totals_.begin(), totals_.end());
-        columns_.clear();
+        weight_ = totals_[width_];
+        most_ = totals_[width_ + 1];
+        leaf_ = most_ - *std::max_element(totals_.begin(), totals_.begin() + width_);
     }
 
     double weight() const { return weight_; }
@@ -85,8 +84,8 @@ private:
     struct Column {
         index_t place = 0;
         PresentCodes codes;
-        std::vector<double> sums;         // (codes, width + 3): gains of labels, weight, most, and 1
-        std::vector<std::uint8_t> local;  // (entries,), the place of the code
+        std::vector<double> sums;         // (codes, width + 2): gains of labels, weight, most
+        std::vector<std::uint8_t> local;  // (rows,), the place of the code
         index_t first_test = 0;
         index_t n_tests = 0;
         bool pays = false;                // as the root, with some test
@@ -100,71 +99,87 @@ private:
     double leaf_ = 0;
     double value_ = 0;
     index_t best_ = -1;
-    std::vector<double> totals_;
-    std::vector<std::int32_t> entry_row_;
-    std::vector<std::int32_t> entry_label_;
-    std::vector<double> entry_gain_;
-    std::vector<Column> columns_;  // those with two codes or more, at an affordable price
+    std::vector<double> sums_;    // (rows, width + 2): gains of labels, weight, most
+    std::vector<double> totals_;  // (width + 2,)
+    std::vector<Column> columns_;
+    std::size_t n_views_ = 0;  // the columns with two codes or more, at an affordable price; others are spare
     std::vector<index_t> view_of_;
     std::vector<RootTest> tests_;
     std::vector<double> scratch_, inner_, joint_, gain_[4];
 
-    index_t wide() const { return width_ + 3; }
+    // Calls work with the number of labels as a constant, if it is small, else with 0.
+    template <class Work>
+    void with_labels(Work&& work) {
+        switch (width_) {
+            case 2: return work(std::integral_constant<int, 2>());
+            case 3: return work(std::integral_constant<int, 3>());
+            case 4: return work(std::integral_constant<int, 4>());
+            default: return work(std::integral_constant<int, 0>());
+        }
+    }
 
     void view_columns(const RowNumbers& rows, const OwnedPrices& prices) {
         const index_t k = rows_.n_columns();
         view_of_.assign(static_cast<std::size_t>(k), -1);
-        std::size_t n_views = 0;
-        double sums[2][256];
-        std::uint8_t place_of[256];
+        n_views_ = 0;
         for (index_t place = 0; place < k; ++place) {
             if (!(prices.price[place] < kMostCost)) continue;
-            const std::uint8_t* codes = rows_.codes(place);
-            const index_t n_codes = rows_.n_codes(place);
-            std::fill_n(sums[0], n_codes, 0.0);
-            std::fill_n(sums[1], n_codes, 0.0);
-            for (const std::int32_t row : rows) {
-                sums[0][codes[row]] += rows_.weight(row);
-                sums[1][codes[row]] += rows_.most(row);
-            }
-            if (n_views == columns_.size()) columns_.emplace_back();
-            Column& view = columns_[n_views];
-            view.codes.n = 0;
-            for (index_t code = 0; code < n_codes; ++code) {
-                if (!(sums[0][code] > 0)) continue;
-                place_of[code] = static_cast<std::uint8_t>(view.codes.n);
-                view.codes.code[view.codes.n++] = static_cast<std::uint8_t>(code);
-            }
-            if (view.codes.n < 2) continue;
+            if (n_views_ == columns_.size()) columns_.emplace_back();
+            Column& view = columns_[n_views_];
             view.place = place;
-            view.codes.kind = rows_.kind(place);
-            view.codes.missing = view.codes.kind == TestKind::ordered && rows_.missing(place) >= 0 &&
-                                 view.codes.code[view.codes.n - 1] == rows_.missing(place);
-            view.sums.assign(static_cast<std::size_t>(view.codes.n * wide()), 0.0);
-            view.local.resize(entry_row_.size());
-            for (std::size_t e = 0; e < entry_row_.size(); ++e) {
-                const std::uint8_t code = place_of[codes[entry_row_[e]]];
-                view.local[e] = code;
-                view.sums[code * wide() + entry_label_[e]] += entry_gain_[e];
-            }
-            for (int c = 0; c < view.codes.n; ++c) {
-                double* of = view.sums.data() + c * wide() + width_;
-                of[0] = sums[0][view.codes.code[c]];
-                of[1] = sums[1][view.codes.code[c]];
-                of[2] = 1;
-            }
-            view_of_[place] = static_cast<index_t>(n_views++);
+            const std::uint8_t* codes = rows_.codes(place);
+            view.local.resize(rows.size());
+            for (std::size_t i = 0; i < rows.size(); ++i) view.local[i] = codes[rows[i]];
+            view.sums.assign(static_cast<std::size_t>(rows_.n_codes(place) * (width_ + 2)), 0.0);
+            with_labels([&](auto labels) { add_rows<labels.value>(view); });
+            if (!compact(view)) continue;
+            view_of_[place] = static_cast<index_t>(n_views_++);
         }
-        columns_.resize(n_views);
+    }
+
+    template <int Labels>
+    void add_rows(Column& view) const {
+        const index_t width = (Labels > 0 ? Labels : width_) + 2;
+        double* sums = view.sums.data();
+        const double* row = sums_.data();
+        for (const std::uint8_t code : view.local) {
+            for (index_t k = 0; k < width; ++k) sums[code * width + k] += row[k];
+            row += width;
+        }
+    }
+
+    // Numbers the codes that occur; returns whether there are two or more.
+    bool compact(Column& view) const {
+        const index_t width = width_ + 2;
+        const index_t n_codes = rows_.n_codes(view.place);
+        std::uint8_t place_of[256];
+        PresentCodes& codes = view.codes;
+        codes.n = 0;
+        for (index_t code = 0; code < n_codes; ++code) {
+            if (!(view.sums[code * width + width_] > 0)) continue;
+            if (codes.n != code)
+                std::copy_n(view.sums.data() + code * width, width, view.sums.data() + codes.n * width);
+            place_of[code] = static_cast<std::uint8_t>(codes.n);
+            codes.code[codes.n++] = static_cast<std::uint8_t>(code);
+        }
+        if (codes.n < 2) return false;
+        codes.kind = rows_.kind(view.place);
+        codes.missing = codes.kind == TestKind::ordered && rows_.missing(view.place) >= 0 &&
+                        codes.code[codes.n - 1] == rows_.missing(view.place);
+        if (codes.n < n_codes)
+            for (std::uint8_t& code : view.local) code = place_of[code];
+        return true;
     }
 
     void list_tests() {
-        scratch_.resize(static_cast<std::size_t>(wide()));
-        for (Column& column : columns_) {
+        const index_t width = width_ + 2;
+        scratch_.resize(static_cast<std::size_t>(width));
+        for (std::size_t view = 0; view < n_views_; ++view) {
+            Column& column = columns_[view];
             column.first_test = static_cast<index_t>(tests_.size());
             column.n_tests = column.codes.n_tests();
             column.left.resize(static_cast<std::size_t>(column.n_tests * width_));
-            for_each_left_sum(column.codes, column.sums.data(), wide(), scratch_.data(),
+            for_each_left_sum(column.codes, column.sums.data(), width, scratch_.data(),
                               [&](int number, const double* sums) { add_test(column, number, sums); });
         }
     }
@@ -186,7 +201,7 @@ private:
         test.most[1] = most_ - test.most[0];
         test.leaf[0] = test.best[0] = test.most[0] - most_left;
         test.leaf[1] = test.best[1] = test.most[1] - most_right;
-        test.codes[0] = static_cast<int>(sums[width_ + 2]);
+        test.codes[0] = column.codes.n_left(number);
         test.codes[1] = column.codes.n - test.codes[0];
         tests_.push_back(test);
     }
@@ -206,11 +221,11 @@ private:
     bool open_tests(const OwnedPrices& prices, double most) {
         const index_t k = rows_.n_columns();
         bool any = false;
-        for (Column& column : columns_) {
+        for (std::size_t view = 0; view < n_views_; ++view) {
+            Column& column = columns_[view];
             double other = kMostCost;
-            for (const Column& second : columns_)
-                if (second.place != column.place)
-                    other = std::min(other, prices.after[column.place * k + second.place]);
+            for (std::size_t second = 0; second < n_views_; ++second)
+                if (second != view) other = std::min(other, prices.after[column.place * k + columns_[second].place]);
             column.pays = false;
             for (index_t t = column.first_test; t < column.first_test + column.n_tests; ++t) {
                 RootTest& test = tests_[t];
@@ -241,13 +256,14 @@ private:
     }
 
     void evaluate_pairs(const OwnedPrices& prices) {
-        for (std::size_t a = 0; a < columns_.size(); ++a) {
-            if (columns_[a].codes.n > 2 && may_follow(columns_[a], columns_[a], prices)) pair_with_itself(columns_[a], prices);
-            for (std::size_t b = a + 1; b < columns_.size(); ++b) {
+        for (std::size_t a = 0; a < n_views_; ++a) {
+            if (columns_[a].codes.n > 2 && may_follow(columns_[a], columns_[a], prices))
+                pair_with_itself(columns_[a], prices);
+            for (std::size_t b = a + 1; b < n_views_; ++b) {
                 const bool forth = may_follow(columns_[a], columns_[b], prices);
                 const bool back = may_follow(columns_[b], columns_[a], prices);
                 if (!forth && !back) continue;
-                count_pair(columns_[a], columns_[b]);
+                with_labels([&](auto labels) { count_pair<labels.value>(columns_[a], columns_[b]); });
                 scan_pair(columns_[a], columns_[b]);
                 if (forth) improve(columns_[a], columns_[b], prices, 0);
                 if (back) improve(columns_[b], columns_[a], prices, 2);
@@ -258,20 +274,25 @@ private:
     }
 
     // Sums of gains by the codes of both columns.
+    template <int Labels>
     void count_pair(const Column& a, const Column& b) {
+        const index_t width = Labels > 0 ? Labels : width_;
         const index_t n_b = b.codes.n;
-        joint_.assign(static_cast<std::size_t>(a.codes.n * n_b * width_), 0.0);
-        const std::uint8_t* first = a.local.data();
-        const std::uint8_t* second = b.local.data();
-        for (std::size_t e = 0; e < entry_gain_.size(); ++e)
-            joint_[(first[e] * n_b + second[e]) * width_ + entry_label_[e]] += entry_gain_[e];
+        joint_.assign(static_cast<std::size_t>(a.codes.n * n_b * width), 0.0);
+        double* joint = joint_.data();
+        const double* row = sums_.data();
+        for (std::size_t i = 0; i < a.local.size(); ++i) {
+            double* cell = joint + (a.local[i] * n_b + b.local[i]) * width;
+            for (index_t label = 0; label < width; ++label) cell[label] += row[label];
+            row += width + 2;
+        }
     }
 
     void pair_with_itself(Column& column, const OwnedPrices& prices) {
         const index_t n = column.codes.n;
         joint_.assign(static_cast<std::size_t>(n * n * width_), 0.0);
         for (index_t c = 0; c < n; ++c)
-            std::copy_n(column.sums.data() + c * wide(), width_, joint_.data() + (c * n + c) * width_);
+            std::copy_n(column.sums.data() + c * (width_ + 2), width_, joint_.data() + (c * n + c) * width_);
         scan_pair(column, column);
         improve(column, column, prices, 0);
     }
@@ -280,18 +301,11 @@ private:
     // right child has the best test of b; gain_[2] and gain_[3] with the columns swapped.
     void scan_pair(const Column& a, const Column& b) {
         for (int i = 0; i < 4; ++i) gain_[i].assign(static_cast<std::size_t>(i < 2 ? a.n_tests : b.n_tests), 0.0);
-        scratch_.resize(static_cast<std::size_t>(std::max(b.codes.n * width_, wide())));
+        scratch_.resize(static_cast<std::size_t>(b.codes.n * width_));
         inner_.resize(static_cast<std::size_t>(width_));
-        if (width_ == 2) {
-            scan_labels<2>(a, b);
-        } else if (width_ == 3) {
-            scan_labels<3>(a, b);
-        } else {
-            scan_labels<0>(a, b);
-        }
+        with_labels([&](auto labels) { scan_labels<labels.value>(a, b); });
     }
 
-    // IN Labels: their number, if it is known when this is compiled, else 0.
     template <int Labels>
     void scan_labels(const Column& a, const Column& b) {
         const index_t width = Labels > 0 ? Labels : width_;

@@ -58,7 +58,6 @@ public:
         // Shallower trees first: they are found fast and bound the deeper ones.
         for (int depth = 3; depth <= options_.max_depth && !stopped_; ++depth) deepen(all, shallow, depth);
         stopped_ = false;
-        complete_ = lower_ >= best_.value;
         options_.seconds = std::numeric_limits<double>::infinity();
         build(all, sets_.none(), best_depth_, &best_);
     }
@@ -66,7 +65,6 @@ public:
     const FoundTree& tree() const { return tree_; }
     double cost() const { return rows_.to_cost(best_.value + rows_.floor()); }
     double lower_bound() const { return rows_.to_cost(std::min(lower_, best_.value) + rows_.floor()); }
-    bool complete() const { return complete_; }
     index_t n_solved() const { return n_solved_; }
 
 private:
@@ -83,13 +81,11 @@ private:
     Solution best_;
     int best_depth_ = 0;
     double lower_ = 0;
-    bool complete_ = false;
     FoundTree tree_;
 
     // The workspace of a thread.
     struct Worker {
         ShallowSolver shallow;
-        std::vector<std::uint64_t> words;
         explicit Worker(const PricedRows& rows) : shallow(rows) {}
     };
 
@@ -134,7 +130,11 @@ private:
         const OwnedPrices& owned = sets_.with(prices, root.place);
         const double cost = rows_.test_cost(weight, prices.price[root.place]);
         double least[2];
-        for (int side = 0; side < 2; ++side) least[side] = bound(root.leaf[side], root.weight[side], owned);
+        for (int side = 0; side < 2; ++side) {
+            // Where one code of the column is left, the next test is of another column.
+            const double price = root.codes[side] > 1 ? 0.0 : owned.cheapest_but(root.place, rows_);
+            least[side] = std::min(root.leaf[side], rows_.test_cost(root.weight[side], price));
+        }
         if (cost + least[0] + least[1] >= limit) return cost + least[0] + least[1];
         RowNumbers sides[2];
         divide(rows, candidate, sides);

@@ -291,7 +291,7 @@ def _mean_error_price(rows: TrainingSet) -> float:
     return float(np.average(rows.errors.class_prices()[rows.target], weights=rows.weights))
 
 
-def _path(trees: list[OptimalTree]) -> dict[str, NDArray[np.float64]]:
+def _path(trees: list[OptimalTree]) -> dict[str, Any]:
     """Return the figures of the trees by field of the model."""
     return {
         "path_costs": np.array([tree.spend for tree in trees]),

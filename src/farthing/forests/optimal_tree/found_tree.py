@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,7 +63,8 @@ def tree_of(
     n_nodes = len(tests.feature)
     value = np.zeros((n_nodes, rows.n_classes))
     threshold, missing = np.zeros(n_nodes), np.full(n_nodes, MISSING_STAY, dtype=np.uint8)
-    category, words = np.full(n_nodes, -1), []
+    category = np.full(n_nodes, -1)
+    words: list[int] = []
     for node, feature in enumerate(tests.feature.tolist()):
         of = reached[node]
         value[node] = np.bincount(rows.target[of], weights=rows.weights[of], minlength=rows.n_classes)
@@ -102,14 +103,14 @@ def _threshold(side: NDArray[np.uint8], thresholds: Floats) -> float:
 
 def _code_sets(
     side: NDArray[np.uint8], feature: int, of: NDArray[np.int64], rows: TrainingSet, values: ColumnValues
-) -> list[Any]:
+) -> list[int]:
     """Return the categories on the left and on the right as words of 64 bits."""
     found = rows.values[of, feature]
     present = ~np.isnan(found)
     categories = found[present].astype(np.int64)
     goes = side[values.codes[feature, of[present]]]
     width = int(values.category_widths[feature])
-    sets = []
+    sets: list[int] = []
     for which in (_LEFT, _RIGHT):
         words = [0] * width
         for code in np.unique(categories[goes == which]).tolist():

@@ -127,9 +127,15 @@ class TreeProblem:
         seconds : float
             Time for the search.
         """
+        return self._priced(*self.search(tradeoff, budget, seconds))
+
+    def search(
+        self, tradeoff: float, budget: float | None, seconds: float = math.inf
+    ) -> tuple[NodeTests, float, float]:
+        """Return the tests of that tree, its objective, and what no tree can go below; see `solve`."""
         kinds, n_codes, missing = self._columns
         costs = self.rows.costs
-        *nodes, cost, lower, _ = optimal_tree(
+        feature, left, right, side, cost, lower = optimal_tree(
             self.codes,
             kinds,
             n_codes,
@@ -147,7 +153,7 @@ class TreeProblem:
             most_bytes=float(_MOST_BYTES),
             n_threads=self.n_threads,
         )
-        return self._priced(NodeTests(*nodes), cost / self.weight, lower / self.weight)
+        return NodeTests(feature, left, right, side), cost / self.weight, lower / self.weight
 
     def _priced(self, tests: NodeTests, objective: float, lower_bound: float) -> OptimalTree:
         """Return a tree with the mean spend and risk of its training rows."""
@@ -161,5 +167,5 @@ class TreeProblem:
             risk += float(self.labels[rows].sum(axis=0).min())
         penalty = self.node_penalty * int((tests.feature >= 0).sum())
         forest = tree_of(tests, reached, self.rows, self.values)
-        shares = (part / self.weight for part in (spend, risk, penalty))
-        return OptimalTree(forest, *shares, objective, lower_bound)
+        spend, risk, penalty = (part / self.weight for part in (spend, risk, penalty))
+        return OptimalTree(forest, spend, risk, penalty, objective, lower_bound)

@@ -80,9 +80,9 @@ class BinaryTests:
         columns = [table.iloc[:, place].to_numpy() == value for place, value in self.tests]
         return np.column_stack(columns).astype(np.int64)
 
-    def fit(self, depth: int) -> Any:
+    def fit(self, depth: int, **settings: Any) -> Any:
         """Return the tree of the least total cost on the training rows, of at most a depth."""
-        model = STreeDCostSensitiveClassifier(max_depth=depth, time_limit=_TIME_LIMIT)
+        model = STreeDCostSensitiveClassifier(max_depth=depth, time_limit=_TIME_LIMIT, **settings)
         return model.fit(self._train, self.split.train[1], self._costs)
 
     def answers(self, model: Any, table: Any) -> tuple[NDArray[np.int64], Floats]:

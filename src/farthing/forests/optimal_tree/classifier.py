@@ -260,7 +260,7 @@ class OptimalTreeClassifier(PricedErrorsMixin):
         model = OptimalTreeModel(
             **rows.header(budget=self.hard_cap()),
             forest=trees[0].forest,
-            path=Forest.concat([tree.forest for tree in trees]),
+            path=trees[0].forest if len(trees) == 1 else Forest.concat([tree.forest for tree in trees]),
             objective=trees[0].objective,
             lower_bound=trees[0].lower_bound,
             optimality_gap=trees[0].objective - trees[0].lower_bound,

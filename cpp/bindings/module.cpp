@@ -16,6 +16,7 @@ void bind_grow(nanobind::module_& m);
 void bind_lambdas(nanobind::module_& m);
 void bind_linear(nanobind::module_& m);
 void bind_neighbors(nanobind::module_& m);
+void bind_optimal(nanobind::module_& m);
 void bind_predict(nanobind::module_& m);
 void bind_prune(nanobind::module_& m);
 void bind_sampler(nanobind::module_& m);
@@ -54,6 +55,7 @@ NB_MODULE(_core, m) {
     farthing::bind_lambdas(m);
     farthing::bind_linear(m);
     farthing::bind_neighbors(m);
+    farthing::bind_optimal(m);
     farthing::bind_prune(m);
     farthing::bind_sampler(m);
     farthing::bind_losses(m);

@@ -24,6 +24,7 @@
 #include "tests/grow/test_vector_growth.hpp"
 #include "tests/linear/test_linear.hpp"
 #include "tests/neighbors/test_neighbors.hpp"
+#include "tests/optimal/test_tree_search.hpp"
 #include "tests/predict/test_predict.hpp"
 #include "tests/prune/test_closure.hpp"
 #include "tests/table/test_binned_table.hpp"
@@ -55,6 +56,7 @@ int main() {
     test_closure();
     test_neighbors();
     test_linear();
+    test_tree_search();
     std::printf("%d passed, %d failed\n", passed, failed);
     return failed == 0 ? 0 : 1;
 }

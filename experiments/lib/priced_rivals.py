@@ -44,45 +44,79 @@ def constant(split: PricedSplit) -> Answer:
     return Answer(np.full(n_rows, label), np.zeros(n_rows), 0.0)
 
 
-def optimal_tree(split: PricedSplit, depth: int) -> Answer:
-    """Find the tree of the least total cost on the training rows, of at most a depth (STreeD).
+class BinaryTests:
+    """The tests of single values of a split as binary columns, for STreeD.
 
-    Tests are of single values: an attribute of two values has one of them, others one per value, as in the
-    tables that its authors publish. A second test of an attribute is free, and of a group it costs the
-    attribute's own price.
+    An attribute of two values has one test, others one per value, as in the tables that its authors publish.
+    A second test of an attribute is free, and one of a group costs the attribute's own price.
+
+    Parameters
+    ----------
+    split : PricedSplit
+        The rows, prices and prices of errors.
+
+    Attributes
+    ----------
+    tests : list of (int, float)
+        The attribute and the value of each binary column.
+    owner : ndarray of int64, shape (n_tests,)
+        The attribute of each binary column.
     """
-    (X, y), (new, _) = split.train, split.test
-    tests = [
-        (place, value)
-        for place, name in enumerate(X.columns)
-        for value in _tested(np.unique(np.concatenate([X[name], new[name]])))
-    ]
-    owner = np.array([place for place, _ in tests])
 
-    def indicators(table: Any) -> NDArray[np.int64]:
-        columns = [table.iloc[:, place].to_numpy() == value for place, value in tests]
+    def __init__(self, split: PricedSplit) -> None:
+        self.split = split
+        (X, _), (new, _) = split.train, split.test
+        self.tests = [
+            (place, value)
+            for place, name in enumerate(X.columns)
+            for value in _tested(np.unique(np.concatenate([X[name], new[name]])))
+        ]
+        self.owner = np.array([place for place, _ in self.tests])
+        self._train = self.indicators(X)
+        self._costs = CostSpecifier(split.errors.tolist(), _prices(split, self.owner))
+
+    def indicators(self, table: Any) -> NDArray[np.int64]:
+        """Return whether each row has the value of each test, shape (n_rows, n_tests)."""
+        columns = [table.iloc[:, place].to_numpy() == value for place, value in self.tests]
         return np.column_stack(columns).astype(np.int64)
 
-    model = STreeDCostSensitiveClassifier(max_depth=depth, time_limit=_TIME_LIMIT)
-    binary = indicators(X)
+    def fit(self, depth: int, **settings: Any) -> Any:
+        """Return the tree of the least total cost on the training rows, of at most a depth."""
+        model = STreeDCostSensitiveClassifier(max_depth=depth, time_limit=_TIME_LIMIT, **settings)
+        return model.fit(self._train, self.split.train[1], self._costs)
+
+    def answers(self, model: Any, table: Any) -> tuple[NDArray[np.int64], Floats]:
+        """Return the labels of rows and what their tests cost."""
+        labels = np.empty(len(table), dtype=np.int64)
+        acquired = np.zeros(table.shape, dtype=np.bool_)
+        shown = self.indicators(table)
+
+        def descend(node: Any, rows: NDArray[np.int64]) -> None:
+            if node.is_leaf_node():
+                labels[rows] = node.label
+                return
+            acquired[rows, self.owner[node.feature]] = True
+            on = shown[rows, node.feature] == 1
+            descend(node.left_child, rows[~on])
+            descend(node.right_child, rows[on])
+
+        descend(model.get_tree(), np.arange(len(table)))
+        return labels, self.split.costs.total_rows(acquired)
+
+    def training_cost(self, model: Any) -> float:
+        """Return the mean total cost of the training rows, tests and errors."""
+        X, y = self.split.train
+        labels, spend = self.answers(model, X)
+        return float((self.split.errors[y, labels] + spend).mean())
+
+
+def optimal_tree(split: PricedSplit, depth: int) -> Answer:
+    """Find the tree of the least total cost on the training rows, of at most a depth (STreeD)."""
+    tests = BinaryTests(split)
     begin = time.process_time()
-    model.fit(binary, y, CostSpecifier(split.errors.tolist(), _prices(split, owner)))
+    model = tests.fit(depth)
     seconds = time.process_time() - begin
-    labels = np.empty(len(new), dtype=np.int64)
-    acquired = np.zeros(new.shape, dtype=np.bool_)
-    shown = indicators(new)
-
-    def descend(node: Any, rows: NDArray[np.int64]) -> None:
-        if node.is_leaf_node():
-            labels[rows] = node.label
-            return
-        acquired[rows, owner[node.feature]] = True
-        on = shown[rows, node.feature] == 1
-        descend(node.left_child, rows[~on])
-        descend(node.right_child, rows[on])
-
-    descend(model.get_tree(), np.arange(len(new)))
-    return Answer(labels, split.costs.total_rows(acquired), seconds)
+    return Answer(*tests.answers(model, split.test[0]), seconds)
 
 
 def _tested(values: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Trees and forests on a budget: BudgetRF, BudgetPrune, diagnostic policies, and imported tree models."""
+"""Trees and forests on a budget: BudgetRF, BudgetPrune, policies, optimal trees, imported tree models."""
 
 from farthing.forests.budget_prune import (
     PrunedForestClassifier,
@@ -16,6 +16,7 @@ from farthing.forests.imported import (
     ImportedRegressor,
     from_model,
 )
+from farthing.forests.optimal_tree import OptimalTreeClassifier
 
 __all__ = [
     "BudgetForestClassifier",
@@ -26,6 +27,7 @@ __all__ = [
     "ImportedLinearClassifier",
     "ImportedLinearRegressor",
     "ImportedRegressor",
+    "OptimalTreeClassifier",
     "PrunedForestClassifier",
     "PruningPath",
     "cost_complexity_path",

@@ -1,0 +1,93 @@
+// owned_prices: the prices of all columns for rows that own some of them, made once for each set that is owned.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <limits>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "account/cost_sheet.hpp"
+#include "common/views.hpp"
+#include "optimal/priced_rows.hpp"
+
+namespace farthing {
+
+// Prices in steps per unit of weight; infinite if the budget does not allow the column.
+struct OwnedPrices {
+    index_t number = 0;
+    OwnedFeatures owned;
+    std::vector<double> price;     // (k,)
+    std::vector<double> after;     // (k, k), of the second column after the first
+    double cheapest = 0;           // the least price of any test
+    std::vector<std::atomic<const OwnedPrices*>> next;  // (k,), by the column that is bought
+
+    // The least price of a test of any other column than one; a column of two values that is owned has no test left.
+    double cheapest_but(index_t place, const PricedRows& rows) const {
+        double least = std::numeric_limits<double>::infinity();
+        for (index_t a = 0; a < static_cast<index_t>(price.size()); ++a)
+            if (a != place && (!owned.has(rows.column(a)) || rows.n_codes(a) > 2)) least = std::min(least, price[a]);
+        return least;
+    }
+
+    explicit OwnedPrices(index_t n_columns) : next(static_cast<std::size_t>(n_columns)) {}
+};
+
+class OwnedSets {
+public:
+    OwnedSets(const PricedRows& rows, const CostSheet& sheet, double budget)
+        : rows_(rows), sheet_(sheet), budget_(budget), none_(add(OwnedFeatures(sheet))) {}
+
+    const OwnedPrices& none() const { return *none_; }
+
+    // IN place: of the column among those of the rows.
+    const OwnedPrices& with(const OwnedPrices& before, index_t place) {
+        auto& next = const_cast<std::atomic<const OwnedPrices*>&>(before.next[place]);
+        const OwnedPrices* known = next.load(std::memory_order_acquire);
+        if (known != nullptr) return *known;
+        const std::lock_guard<std::mutex> lock(mutex_);
+        OwnedFeatures owned = before.owned;
+        owned.add(sheet_, rows_.column(place));
+        const OwnedPrices* found = add(std::move(owned));
+        next.store(found, std::memory_order_release);
+        return *found;
+    }
+
+private:
+    const PricedRows& rows_;
+    const CostSheet& sheet_;
+    double budget_;
+    std::mutex mutex_;
+    std::map<std::vector<std::uint64_t>, std::unique_ptr<OwnedPrices>> sets_;
+    const OwnedPrices* none_;
+
+    double price_of(const OwnedFeatures& owned, index_t place) const {
+        const index_t column = rows_.column(place);
+        if (!affords(sheet_, owned, column, budget_)) return std::numeric_limits<double>::infinity();
+        return price(sheet_, column, owned) * rows_.factor();
+    }
+
+    const OwnedPrices* add(OwnedFeatures owned) {
+        const std::uint64_t* words = owned.feature_words();
+        std::vector<std::uint64_t> key(words, words + Bitset::n_words(sheet_.n_features()));
+        std::unique_ptr<OwnedPrices>& entry = sets_[key];
+        if (entry) return entry.get();
+        const index_t k = rows_.n_columns();
+        entry = std::make_unique<OwnedPrices>(k);
+        entry->number = static_cast<index_t>(sets_.size()) - 1;
+        for (index_t a = 0; a < k; ++a) {
+            OwnedFeatures more = owned;
+            more.add(sheet_, rows_.column(a));
+            entry->price.push_back(price_of(owned, a));
+            for (index_t b = 0; b < k; ++b) entry->after.push_back(price_of(more, b));
+        }
+        entry->owned = std::move(owned);
+        entry->cheapest = entry->cheapest_but(-1, rows_);
+        return entry.get();
+    }
+};
+
+}  // namespace farthing

@@ -1,0 +1,362 @@
+// shallow_solver: the best tree of depth 0, 1 or 2 of some rows, by counts alone.
+//
+// The sums of the gains of labels by pairs of codes of two columns give those of all four leaves of a test of one
+// column under a test of the other, hence, for every test at the root, the best test in each of its two children. Rows
+// are read once per pair of columns, whatever the number of tests.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include "common/views.hpp"
+#include "optimal/column_tests.hpp"
+#include "optimal/owned_prices.hpp"
+#include "optimal/priced_rows.hpp"
+
+namespace farthing {
+
+using RowNumbers = std::vector<std::int32_t>;
+
+// A test of the rows that were loaded, and what its children cost.
+struct RootTest {
+    std::int32_t place = -1;  // of the column among those of the rows
+    std::int32_t test = 0;
+    double weight[2] = {0, 0};  // of the left and of the right child
+    double most[2] = {0, 0};    // the gain if every row had its best label
+    double leaf[2] = {0, 0};    // cost as a leaf
+    double best[2] = {0, 0};    // cost of the best tree found
+    int codes[2] = {0, 0};      // of the column, in the child
+    bool open = false;          // may be better than what is known
+    double value = 0;           // of the test with the best children found
+};
+
+class ShallowSolver {
+public:
+    explicit ShallowSolver(const PricedRows& rows) : rows_(rows), width_(rows.n_labels()) {}
+
+    // Rows are kept as they are numbered here, with their gains side by side.
+    void load(const RowNumbers& rows) {
+        const index_t n = static_cast<index_t>(rows.size());
+        const index_t width = width_ + 2;
+        sums_.assign(static_cast<std::size_t>(n * width), 0.0);
+        totals_.assign(static_cast<std::size_t>(width), 0.0);
+        for (index_t i = 0; i < n; ++i) {
+            double* row = sums_.data() + i * width;
+            for (const LabelGain& gain : rows_.gains(rows[i])) row[gain.label] = gain.gain;
+            row[width_] = rows_.weight(rows[i]);
+            row[width_ + 1] = rows_.most(rows[i]);
+            for (index_t k = 0; k < width; ++k) totals_[k] += row[k];
+        }
+        weight_ = totals_[width_];
+        most_ = totals_[width_ + 1];
+        leaf_ = most_ - *std::max_element(totals_.begin(), totals_.begin() + width_);
+    }
+
+    double weight() const { return weight_; }
+    double leaf() const { return leaf_; }  // the cost of the rows as a leaf, over that of their best labels
+
+    // Finds the best tree. A value of at least `limit` is only a lower bound. After depth 1 or 2, `tests` and `best`
+    // hold the tests of the root; best is null if a leaf is as good.
+    double solve(const RowNumbers& rows, const OwnedPrices& prices, int depth, double limit) {
+        best_ = -1;
+        tests_.clear();
+        if (depth == 0 || leaf_ == 0) return leaf_;
+        view_columns(rows, prices);
+        list_tests();
+        value_ = leaf_;
+        evaluate_stumps(prices);
+        if (depth > 1) {
+            const double most = std::min(limit, value_);
+            if (open_tests(prices, most)) evaluate_pairs(prices);
+        }
+        choose();
+        return value_;
+    }
+
+    const std::vector<RootTest>& tests() const { return tests_; }
+    const RootTest* best() const { return best_ < 0 ? nullptr : &tests_[best_]; }
+    const PresentCodes& codes_of(const RootTest& test) const { return columns_[view_of_[test.place]].codes; }
+
+private:
+    struct Column {
+        index_t place = 0;
+        PresentCodes codes;
+        std::vector<double> sums;         // (codes, width + 2): gains of labels, weight, most
+        std::vector<std::uint8_t> local;  // (rows,), the place of the code
+        index_t first_test = 0;
+        index_t n_tests = 0;
+        bool pays = false;                // as the root, with some test
+        std::vector<double> left;         // (tests, width), gains on the left
+    };
+
+    const PricedRows& rows_;
+    const index_t width_;
+    double weight_ = 0;
+    double most_ = 0;
+    double leaf_ = 0;
+    double value_ = 0;
+    index_t best_ = -1;
+    std::vector<double> sums_;    // (rows, width + 2): gains of labels, weight, most
+    std::vector<double> totals_;  // (width + 2,)
+    std::vector<Column> columns_;
+    std::size_t n_views_ = 0;  // the columns with two codes or more, at an affordable price; others are spare
+    std::vector<index_t> view_of_;
+    std::vector<RootTest> tests_;
+    std::vector<double> scratch_, inner_, joint_, gain_[4];
+
+    // Calls work with the number of labels as a constant, if it is small, else with 0.
+    template <class Work>
+    void with_labels(Work&& work) {
+        switch (width_) {
+            case 2: return work(std::integral_constant<int, 2>());
+            case 3: return work(std::integral_constant<int, 3>());
+            case 4: return work(std::integral_constant<int, 4>());
+            default: return work(std::integral_constant<int, 0>());
+        }
+    }
+
+    void view_columns(const RowNumbers& rows, const OwnedPrices& prices) {
+        const index_t k = rows_.n_columns();
+        view_of_.assign(static_cast<std::size_t>(k), -1);
+        n_views_ = 0;
+        for (index_t place = 0; place < k; ++place) {
+            if (!(prices.price[place] < kMostCost)) continue;
+            if (n_views_ == columns_.size()) columns_.emplace_back();
+            Column& view = columns_[n_views_];
+            view.place = place;
+            const std::uint8_t* codes = rows_.codes(place);
+            view.local.resize(rows.size());
+            for (std::size_t i = 0; i < rows.size(); ++i) view.local[i] = codes[rows[i]];
+            view.sums.assign(static_cast<std::size_t>(rows_.n_codes(place) * (width_ + 2)), 0.0);
+            with_labels([&](auto labels) { add_rows<labels.value>(view); });
+            if (!compact(view)) continue;
+            view_of_[place] = static_cast<index_t>(n_views_++);
+        }
+    }
+
+    template <int Labels>
+    void add_rows(Column& view) const {
+        const index_t width = (Labels > 0 ? Labels : width_) + 2;
+        double* sums = view.sums.data();
+        const double* row = sums_.data();
+        for (const std::uint8_t code : view.local) {
+            for (index_t k = 0; k < width; ++k) sums[code * width + k] += row[k];
+            row += width;
+        }
+    }
+
+    // Numbers the codes that occur; returns whether there are two or more.
+    bool compact(Column& view) const {
+        const index_t width = width_ + 2;
+        const index_t n_codes = rows_.n_codes(view.place);
+        std::uint8_t place_of[256];
+        PresentCodes& codes = view.codes;
+        codes.n = 0;
+        for (index_t code = 0; code < n_codes; ++code) {
+            if (!(view.sums[code * width + width_] > 0)) continue;
+            if (codes.n != code)
+                std::copy_n(view.sums.data() + code * width, width, view.sums.data() + codes.n * width);
+            place_of[code] = static_cast<std::uint8_t>(codes.n);
+            codes.code[codes.n++] = static_cast<std::uint8_t>(code);
+        }
+        if (codes.n < 2) return false;
+        codes.kind = rows_.kind(view.place);
+        codes.missing = codes.kind == TestKind::ordered && rows_.missing(view.place) >= 0 &&
+                        codes.code[codes.n - 1] == rows_.missing(view.place);
+        if (codes.n < n_codes)
+            for (std::uint8_t& code : view.local) code = place_of[code];
+        return true;
+    }
+
+    void list_tests() {
+        const index_t width = width_ + 2;
+        scratch_.resize(static_cast<std::size_t>(width));
+        for (std::size_t view = 0; view < n_views_; ++view) {
+            Column& column = columns_[view];
+            column.first_test = static_cast<index_t>(tests_.size());
+            column.n_tests = column.codes.n_tests();
+            column.left.resize(static_cast<std::size_t>(column.n_tests * width_));
+            for_each_left_sum(column.codes, column.sums.data(), width, scratch_.data(),
+                              [&](int number, const double* sums) { add_test(column, number, sums); });
+        }
+    }
+
+    void add_test(Column& column, int number, const double* sums) {
+        RootTest test;
+        test.place = static_cast<std::int32_t>(column.place);
+        test.test = number;
+        double most_left = sums[0];
+        double most_right = totals_[0] - sums[0];
+        for (index_t label = 0; label < width_; ++label) {
+            column.left[number * width_ + label] = sums[label];
+            most_left = std::max(most_left, sums[label]);
+            most_right = std::max(most_right, totals_[label] - sums[label]);
+        }
+        test.weight[0] = sums[width_];
+        test.weight[1] = weight_ - sums[width_];
+        test.most[0] = sums[width_ + 1];
+        test.most[1] = most_ - test.most[0];
+        test.leaf[0] = test.best[0] = test.most[0] - most_left;
+        test.leaf[1] = test.best[1] = test.most[1] - most_right;
+        test.codes[0] = column.codes.n_left(number);
+        test.codes[1] = column.codes.n - test.codes[0];
+        tests_.push_back(test);
+    }
+
+    double cost_of(const RootTest& test, const OwnedPrices& prices) const {
+        return rows_.test_cost(weight_, prices.price[test.place]);
+    }
+
+    void evaluate_stumps(const OwnedPrices& prices) {
+        for (RootTest& test : tests_) {
+            test.value = cost_of(test, prices) + test.leaf[0] + test.leaf[1];
+            value_ = std::min(value_, test.value);
+        }
+    }
+
+    // Marks the tests that may cost less than `most` with children of depth 1; returns whether there are any.
+    bool open_tests(const OwnedPrices& prices, double most) {
+        const index_t k = rows_.n_columns();
+        bool any = false;
+        for (std::size_t view = 0; view < n_views_; ++view) {
+            Column& column = columns_[view];
+            double other = kMostCost;
+            for (std::size_t second = 0; second < n_views_; ++second)
+                if (second != view) other = std::min(other, prices.after[column.place * k + columns_[second].place]);
+            column.pays = false;
+            for (index_t t = column.first_test; t < column.first_test + column.n_tests; ++t) {
+                RootTest& test = tests_[t];
+                double bound = cost_of(test, prices);
+                for (int side = 0; side < 2; ++side) {
+                    const double price = test.codes[side] > 1 ? 0.0 : other;
+                    bound += std::min(test.leaf[side], rows_.test_cost(test.weight[side], price));
+                }
+                test.open = bound < most;
+                column.pays = column.pays || test.open;
+            }
+            any = any || column.pays;
+        }
+        return any;
+    }
+
+    // Whether a test of the second column may improve a child of an open test of the first.
+    bool may_follow(const Column& first, const Column& second, const OwnedPrices& prices) const {
+        if (!first.pays) return false;
+        const double price = prices.after[first.place * rows_.n_columns() + second.place];
+        for (index_t t = first.first_test; t < first.first_test + first.n_tests; ++t) {
+            const RootTest& test = tests_[t];
+            if (!test.open) continue;
+            for (int side = 0; side < 2; ++side)
+                if (test.leaf[side] > rows_.test_cost(test.weight[side], price)) return true;
+        }
+        return false;
+    }
+
+    void evaluate_pairs(const OwnedPrices& prices) {
+        for (std::size_t a = 0; a < n_views_; ++a) {
+            if (columns_[a].codes.n > 2 && may_follow(columns_[a], columns_[a], prices))
+                pair_with_itself(columns_[a], prices);
+            for (std::size_t b = a + 1; b < n_views_; ++b) {
+                const bool forth = may_follow(columns_[a], columns_[b], prices);
+                const bool back = may_follow(columns_[b], columns_[a], prices);
+                if (!forth && !back) continue;
+                with_labels([&](auto labels) { count_pair<labels.value>(columns_[a], columns_[b]); });
+                scan_pair(columns_[a], columns_[b]);
+                if (forth) improve(columns_[a], columns_[b], prices, 0);
+                if (back) improve(columns_[b], columns_[a], prices, 2);
+            }
+        }
+        for (RootTest& test : tests_)
+            if (test.open) test.value = cost_of(test, prices) + test.best[0] + test.best[1];
+    }
+
+    // Sums of gains by the codes of both columns.
+    template <int Labels>
+    void count_pair(const Column& a, const Column& b) {
+        const index_t width = Labels > 0 ? Labels : width_;
+        const index_t n_b = b.codes.n;
+        joint_.assign(static_cast<std::size_t>(a.codes.n * n_b * width), 0.0);
+        double* joint = joint_.data();
+        const double* row = sums_.data();
+        for (std::size_t i = 0; i < a.local.size(); ++i) {
+            double* cell = joint + (a.local[i] * n_b + b.local[i]) * width;
+            for (index_t label = 0; label < width; ++label) cell[label] += row[label];
+            row += width + 2;
+        }
+    }
+
+    void pair_with_itself(Column& column, const OwnedPrices& prices) {
+        const index_t n = column.codes.n;
+        joint_.assign(static_cast<std::size_t>(n * n * width_), 0.0);
+        for (index_t c = 0; c < n; ++c)
+            std::copy_n(column.sums.data() + c * (width_ + 2), width_, joint_.data() + (c * n + c) * width_);
+        scan_pair(column, column);
+        improve(column, column, prices, 0);
+    }
+
+    // The most that labels gain in the leaves below each test: gain_[0] and gain_[1] by test of a, if its left or
+    // right child has the best test of b; gain_[2] and gain_[3] with the columns swapped.
+    void scan_pair(const Column& a, const Column& b) {
+        for (int i = 0; i < 4; ++i) gain_[i].assign(static_cast<std::size_t>(i < 2 ? a.n_tests : b.n_tests), 0.0);
+        scratch_.resize(static_cast<std::size_t>(b.codes.n * width_));
+        inner_.resize(static_cast<std::size_t>(width_));
+        with_labels([&](auto labels) { scan_labels<labels.value>(a, b); });
+    }
+
+    template <int Labels>
+    void scan_labels(const Column& a, const Column& b) {
+        const index_t width = Labels > 0 ? Labels : width_;
+        const double* totals = totals_.data();
+        for_each_left_sum(a.codes, joint_.data(), b.codes.n * width, scratch_.data(), [&](int i, const double* row) {
+            const double* left_a = a.left.data() + i * width;
+            double best_left = 0;
+            double best_right = 0;
+            for_each_left_sum(b.codes, row, width, inner_.data(), [&](int j, const double* both) {
+                const double* left_b = b.left.data() + j * width;
+                double most[4] = {both[0], left_a[0] - both[0], left_b[0] - both[0],
+                                  totals[0] - left_a[0] - left_b[0] + both[0]};
+                for (index_t label = 1; label < width; ++label) {
+                    const double x = both[label];
+                    most[0] = std::max(most[0], x);
+                    most[1] = std::max(most[1], left_a[label] - x);
+                    most[2] = std::max(most[2], left_b[label] - x);
+                    most[3] = std::max(most[3], totals[label] - left_a[label] - left_b[label] + x);
+                }
+                best_left = std::max(best_left, most[0] + most[1]);
+                best_right = std::max(best_right, most[2] + most[3]);
+                gain_[2][j] = std::max(gain_[2][j], most[0] + most[2]);
+                gain_[3][j] = std::max(gain_[3][j], most[1] + most[3]);
+            });
+            gain_[0][i] = best_left;
+            gain_[1][i] = best_right;
+        });
+    }
+
+    // IN role: 0 if the gains of `first` as the root are gain_[0] and gain_[1], else 2.
+    void improve(const Column& first, const Column& second, const OwnedPrices& prices, int role) {
+        const double price = prices.after[first.place * rows_.n_columns() + second.place];
+        for (index_t t = 0; t < first.n_tests; ++t) {
+            RootTest& test = tests_[first.first_test + t];
+            if (!test.open) continue;
+            for (int side = 0; side < 2; ++side) {
+                const double value = rows_.test_cost(test.weight[side], price) + test.most[side] - gain_[role + side][t];
+                test.best[side] = std::min(test.best[side], value);
+            }
+        }
+    }
+
+    // The first test of the least value, if that is below the cost of a leaf.
+    void choose() {
+        value_ = leaf_;
+        for (std::size_t t = 0; t < tests_.size(); ++t) {
+            if (tests_[t].value >= value_) continue;
+            value_ = tests_[t].value;
+            best_ = static_cast<index_t>(t);
+        }
+    }
+};
+
+}  // namespace farthing

@@ -1,0 +1,294 @@
+// tree_search: the tree of the least total cost, by dynamic programming over sub-tables.
+//
+// A sub-table is a set of rows, the columns that they own, and the depth that is left. Its least cost is that of a leaf,
+// or of a test plus the least costs of both sides; depth 2 is solved by counts alone. A branch ends where a lower bound
+// reaches what is known. The tree is the first of the best in an order that depends on the sub-table alone, so it is
+// the same whatever was tried before: any number of threads finds the same one.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <mutex>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "common/threads.hpp"
+#include "common/views.hpp"
+#include "optimal/owned_prices.hpp"
+#include "optimal/priced_rows.hpp"
+#include "optimal/shallow_solver.hpp"
+#include "optimal/solved_tables.hpp"
+
+namespace farthing {
+
+struct SearchOptions {
+    int max_depth = 3;
+    double seconds = std::numeric_limits<double>::infinity();
+    std::size_t most_bytes = std::size_t{1} << 30;  // of sub-tables that are remembered
+    int n_threads = 1;
+};
+
+// A tree in depth-first order; columns are numbered as they were given.
+struct FoundTree {
+    std::vector<std::int32_t> feature;  // -1 at a leaf
+    std::vector<index_t> left;
+    std::vector<index_t> right;
+    std::vector<std::uint8_t> side;  // (nodes, 256): by code, 0: no row has it, 1: left, 2: right
+};
+
+class TreeSearch {
+public:
+    TreeSearch(const PricedRows& rows, OwnedSets& sets, const SearchOptions& options)
+        : rows_(rows), sets_(sets), options_(options), solved_(options.most_bytes) {}
+
+    void run() {
+        begin_ = Clock::now();
+        RowNumbers all(static_cast<std::size_t>(rows_.n_rows()));
+        std::iota(all.begin(), all.end(), std::int32_t{0});
+        ShallowSolver shallow(rows_);
+        shallow.load(all);
+        const int first_depth = std::min(options_.max_depth, 2);
+        best_.value = lower_ = shallow.solve(all, sets_.none(), first_depth, kNoLimit);
+        if (const RootTest* test = shallow.best()) set_best(*test, first_depth);
+        // Shallower trees first: they are found fast and bound the deeper ones.
+        for (int depth = 3; depth <= options_.max_depth && !stopped_; ++depth) deepen(all, shallow, depth);
+        stopped_ = false;
+        options_.seconds = std::numeric_limits<double>::infinity();
+        build(all, sets_.none(), best_depth_, &best_);
+    }
+
+    const FoundTree& tree() const { return tree_; }
+    double cost() const { return rows_.to_cost(best_.value + rows_.floor()); }
+    double lower_bound() const { return rows_.to_cost(std::min(lower_, best_.value) + rows_.floor()); }
+    index_t n_solved() const { return n_solved_; }
+
+private:
+    using Clock = std::chrono::steady_clock;
+    static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+    const PricedRows& rows_;
+    OwnedSets& sets_;
+    SearchOptions options_;
+    SolvedTables solved_;
+    Clock::time_point begin_;
+    std::atomic<bool> stopped_{false};
+    std::atomic<index_t> n_solved_{0};
+    Solution best_;
+    int best_depth_ = 0;
+    double lower_ = 0;
+    FoundTree tree_;
+
+    // The workspace of a thread.
+    struct Worker {
+        ShallowSolver shallow;
+        explicit Worker(const PricedRows& rows) : shallow(rows) {}
+    };
+
+    void set_best(const RootTest& test, int depth) {
+        best_.place = test.place;
+        best_.test = test.test;
+        best_depth_ = depth;
+    }
+
+    // The tests of a node, from the one with the best tree of depth 2, and which codes each sends left.
+    struct Candidate {
+        RootTest root;
+        PresentCodes codes;
+    };
+
+    static std::vector<Candidate> candidates(const ShallowSolver& shallow) {
+        std::vector<Candidate> found;
+        found.reserve(shallow.tests().size());
+        for (const RootTest& test : shallow.tests()) found.push_back({test, shallow.codes_of(test)});
+        std::stable_sort(found.begin(), found.end(),
+                         [](const Candidate& a, const Candidate& b) { return a.root.value < b.root.value; });
+        return found;
+    }
+
+    void divide(const RowNumbers& rows, const Candidate& candidate, RowNumbers (&sides)[2]) const {
+        bool left[256] = {};
+        for (int place = 0; place < candidate.codes.n; ++place)
+            left[candidate.codes.code[place]] = candidate.codes.goes_left(candidate.root.test, place);
+        const std::uint8_t* codes = rows_.codes(candidate.root.place);
+        for (RowNumbers& side : sides) side.reserve(rows.size());
+        for (const std::int32_t row : rows) sides[left[codes[row]] ? 0 : 1].push_back(row);
+    }
+
+    double bound(double leaf, double weight, const OwnedPrices& prices) const {
+        return std::min(leaf, rows_.test_cost(weight, prices.cheapest));
+    }
+
+    // The cost of the best tree of a depth with a test at its root. A value of at least `limit` is a lower bound.
+    double with_root(const RowNumbers& rows, const Candidate& candidate, const OwnedPrices& prices, int depth,
+                     double limit, double weight, Worker& worker) {
+        const RootTest& root = candidate.root;
+        const OwnedPrices& owned = sets_.with(prices, root.place);
+        const double cost = rows_.test_cost(weight, prices.price[root.place]);
+        double least[2];
+        for (int side = 0; side < 2; ++side) {
+            // Where one code of the column is left, the next test is of another column.
+            const double price = root.codes[side] > 1 ? 0.0 : owned.cheapest_but(root.place, rows_);
+            least[side] = std::min(root.leaf[side], rows_.test_cost(root.weight[side], price));
+        }
+        if (cost + least[0] + least[1] >= limit) return cost + least[0] + least[1];
+        RowNumbers sides[2];
+        divide(rows, candidate, sides);
+        // The side that can cost more is more likely to pass the limit, which spares the other one.
+        const int first = root.leaf[0] >= root.leaf[1] ? 0 : 1;
+        for (const int side : {first, 1 - first}) {
+            const double rest = limit - cost - least[1 - side];
+            least[side] = std::max(least[side], solve(sides[side], owned, depth - 1, rest, worker).value);
+            if (cost + least[0] + least[1] >= limit) break;
+        }
+        return cost + least[0] + least[1];
+    }
+
+    bool out_of_time() {
+        if (!stopped_ && options_.seconds < std::numeric_limits<double>::infinity() &&
+            std::chrono::duration<double>(Clock::now() - begin_).count() > options_.seconds)
+            stopped_ = true;
+        return stopped_;
+    }
+
+    // The least cost of a sub-table. A value of at least `limit`, or one that is not exact, is a lower bound.
+    Solution solve(const RowNumbers& rows, const OwnedPrices& prices, int depth, double limit, Worker& worker) {
+        ShallowSolver& shallow = worker.shallow;
+        shallow.load(rows);
+        const double leaf = shallow.leaf();
+        const double weight = shallow.weight();
+        Solution found{bound(leaf, weight, prices), false, -1, 0};
+        if (depth == 0 || found.value >= leaf) return {leaf, true, -1, 0};
+        if (found.value >= limit || out_of_time()) return found;
+        SolvedTables::Key key;
+        if (options_.max_depth > 3) {
+            key = key_of(rows, prices, depth);
+            Solution known;
+            if (solved_.find(key, known) && (known.exact || known.value >= limit)) return known;
+        }
+        n_solved_.fetch_add(1, std::memory_order_relaxed);
+        if (depth <= 2) {
+            found.value = shallow.solve(rows, prices, depth, limit);
+            found.exact = found.value < limit;
+            note_root(shallow.best(), found);
+        } else {
+            found = search(rows, prices, depth, limit, weight, worker);
+            if (stopped_ && !found.exact) return found;
+        }
+        if (options_.max_depth > 3) solved_.add(std::move(key), found);
+        return found;
+    }
+
+    static void note_root(const RootTest* test, Solution& solution) {
+        solution.place = test == nullptr ? -1 : test->place;
+        solution.test = test == nullptr ? 0 : test->test;
+    }
+
+    // The least cost of a sub-table of depth 3 or more; its rows are loaded.
+    Solution search(const RowNumbers& rows, const OwnedPrices& prices, int depth, double limit, double weight,
+                    Worker& worker) {
+        Solution best;
+        best.value = worker.shallow.solve(rows, prices, 2, kNoLimit);
+        note_root(worker.shallow.best(), best);
+        double least = best.value;  // a bound below all tests, whether solved or not
+        for (const Candidate& candidate : candidates(worker.shallow)) {
+            const double most = std::min(best.value, limit);
+            const double value = with_root(rows, candidate, prices, depth, most, weight, worker);
+            least = std::min(least, value);
+            if (value < most && !stopped_) {
+                best.value = value;
+                note_root(&candidate.root, best);
+            }
+            if (stopped_) break;
+        }
+        if (stopped_) return {bound_of_rows(rows, prices, worker), false, -1, 0};
+        best.exact = best.value < limit;
+        if (!best.exact) best.value = least;
+        return best;
+    }
+
+    double bound_of_rows(const RowNumbers& rows, const OwnedPrices& prices, Worker& worker) {
+        worker.shallow.load(rows);
+        return bound(worker.shallow.leaf(), worker.shallow.weight(), prices);
+    }
+
+    SolvedTables::Key key_of(const RowNumbers& rows, const OwnedPrices& prices, int depth) const {
+        SolvedTables::Key key;
+        key.rows.assign(static_cast<std::size_t>(Bitset::n_words(rows_.n_rows())), 0);
+        for (const std::int32_t row : rows) key.rows[row >> 6] |= std::uint64_t{1} << (row & 63);
+        key.owned = prices.number;
+        key.depth = depth;
+        return key;
+    }
+
+    // Tries all tests at the root with subtrees that are one level deeper than before, one test for each thread.
+    void deepen(const RowNumbers& all, ShallowSolver& shallow, int depth) {
+        const double weight = shallow.weight();
+        shallow.solve(all, sets_.none(), 2, kNoLimit);
+        const std::vector<Candidate> tests = candidates(shallow);
+        const auto n = static_cast<index_t>(tests.size());
+        std::mutex mutex;
+        // A tie goes to the shallower tree, then to the earlier test, whichever is solved first.
+        index_t best_number = -1;
+        double lower = best_.value;
+        const int threads = threads_for(options_.n_threads, n);
+        Chunks chunks(n, 1);
+        on_threads(threads, [&](int) {
+            Worker worker(rows_);
+            chunks.for_each([&](index_t number) {
+                double limit = 0;
+                {
+                    const std::lock_guard<std::mutex> lock(mutex);
+                    limit = best_.value + (best_number > number ? 1 : 0);
+                }
+                const double value = with_root(all, tests[number], sets_.none(), depth, limit, weight, worker);
+                const bool exact = value < limit && !stopped_;
+                const std::lock_guard<std::mutex> lock(mutex);
+                lower = std::min(lower, value);
+                if (!exact || value > best_.value || (value == best_.value && best_number < number)) return;
+                best_.value = value;
+                set_best(tests[number].root, depth);
+                best_number = number;
+            });
+        });
+        lower_ = lower;
+    }
+
+    // Adds the best tree of a sub-table; returns its root.   IN known: the test at the root, if it is known.
+    index_t build(const RowNumbers& rows, const OwnedPrices& prices, int depth, const Solution* known) {
+        Worker worker(rows_);
+        const Solution root = known != nullptr ? *known : solve(rows, prices, depth, kNoLimit, worker);
+        const auto node = static_cast<index_t>(tree_.feature.size());
+        tree_.feature.push_back(-1);
+        tree_.left.push_back(-1);
+        tree_.right.push_back(-1);
+        tree_.side.resize(tree_.side.size() + 256, 0);
+        if (root.place < 0) return node;
+        worker.shallow.load(rows);
+        worker.shallow.solve(rows, prices, 1, kNoLimit);
+        const auto& tests = worker.shallow.tests();
+        const auto at = std::find_if(tests.begin(), tests.end(), [&](const RootTest& test) {
+            return test.place == root.place && test.test == root.test;
+        });
+        const Candidate candidate{*at, worker.shallow.codes_of(*at)};
+        tree_.feature[node] = static_cast<std::int32_t>(rows_.column(root.place));
+        for (int place = 0; place < candidate.codes.n; ++place) {
+            const bool left = candidate.codes.goes_left(root.test, place);
+            tree_.side[node * 256 + candidate.codes.code[place]] = left ? 1 : 2;
+        }
+        RowNumbers sides[2];
+        divide(rows, candidate, sides);
+        const OwnedPrices& owned = sets_.with(prices, root.place);
+        const index_t left = build(sides[0], owned, depth - 1, nullptr);
+        const index_t right = build(sides[1], owned, depth - 1, nullptr);
+        tree_.left[node] = left;
+        tree_.right[node] = right;
+        return node;
+    }
+};
+
+}  // namespace farthing

@@ -1,0 +1,171 @@
+"""The search for the tree of the least total cost: a table of codes, the costs of labels, and prices."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from farthing._core import optimal_tree
+from farthing.base import TrainingSet
+from farthing.forests.diagnostic_policy.column_values import ColumnValues
+from farthing.forests.optimal_tree.found_tree import NodeTests, node_rows, tree_of
+from farthing.trees import Forest
+from farthing.typing import Floats
+
+# Bins that intervals are joined from: those that other methods have by default, made once for a table.
+_BINS: Final = 255
+# How a column is tested, as the compiled core numbers it.
+_ORDERED, _SINGLES, _SUBSETS = 0, 1, 2
+#: Most levels of a column that may be divided into any two sets: 2**11 - 1 tests.
+MOST_LEVELS: Final = 12
+# Memory for sub-tables that are remembered, in bytes; beyond it they are solved again.
+_MOST_BYTES: Final = 2**30
+
+
+class OptimalTree(NamedTuple):
+    """A tree, what it costs, and what no tree can go below.
+
+    Attributes
+    ----------
+    forest : Forest
+        The tree; values are class weights.
+    spend : float
+        Mean price of the tests of a training row.
+    risk : float
+        Mean cost of the errors of a training row.
+    penalty : float
+        Penalty of all tests, per training row.
+    objective : float
+        ``risk + tradeoff * spend + penalty``.
+    lower_bound : float
+        No tree has a lower objective.
+    """
+
+    forest: Forest
+    spend: float
+    risk: float
+    penalty: float
+    objective: float
+    lower_bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class TreeProblem:
+    """Rows as codes of a few values per column, and what tests and labels cost.
+
+    Parameters
+    ----------
+    rows : TrainingSet
+        The rows, target, weights and prices.
+    values : ColumnValues
+        The values that tests tell apart.
+    labels : ndarray of float64, shape (n_rows, n_classes)
+        The cost of predicting each class for each row, times its weight.
+    max_depth : int
+        Most tests on a path.
+    max_levels : int
+        Columns of at most this many categories are divided into any two sets, others one against the rest.
+    node_penalty : float
+        What a test must save beyond its price, over all training rows that reach it.
+    n_threads : int
+        Threads of the search.
+    """
+
+    rows: TrainingSet
+    values: ColumnValues
+    labels: Floats
+    max_depth: int
+    max_levels: int
+    node_penalty: float
+    n_threads: int
+
+    @classmethod
+    def of(cls, rows: TrainingSet, max_values: int, n_threads: int, **limits: Any) -> Self:
+        """Cut the columns into at most ``max_values`` values, and price the labels."""
+        values = ColumnValues.of(rows.bins(_BINS, n_threads), rows.weights, max_values)
+        if rows.errors is None:
+            prices = np.ones((len(rows), rows.n_classes))
+            prices[np.arange(len(rows)), rows.target] = 0.0
+        else:
+            prices = rows.errors.rows
+        return cls(rows, values, prices * rows.weights[:, np.newaxis], n_threads=n_threads, **limits)
+
+    @cached_property
+    def codes(self) -> NDArray[np.uint8]:
+        """Codes of the rows, shape (n_features, n_rows)."""
+        return np.ascontiguousarray(self.values.codes, dtype=np.uint8)
+
+    @cached_property
+    def weight(self) -> float:
+        """Weight of all rows."""
+        return float(self.rows.weights.sum())
+
+    @cached_property
+    def _columns(self) -> tuple[NDArray[np.uint8], NDArray[np.int64], NDArray[np.int64]]:
+        """How each column is tested, its number of codes, and the code of missing values or -1."""
+        n_values = np.array(self.values.n_values, dtype=np.int64)
+        n_present = np.array(self.values.n_present, dtype=np.int64)
+        categorical = self.values.category_widths > 0
+        kinds = np.where(categorical, np.where(n_values <= self.max_levels, _SUBSETS, _SINGLES), _ORDERED)
+        missing = np.where(n_values > n_present, n_present, -1)
+        return kinds.astype(np.uint8), n_values, missing
+
+    def solve(self, tradeoff: float, budget: float | None, seconds: float = math.inf) -> OptimalTree:
+        """Return the tree of the least objective, or the best that was found in time.
+
+        Parameters
+        ----------
+        tradeoff : float
+            What a unit of price is worth, in units of the cost of errors.
+        budget : float or None
+            Limit on the price of any path.
+        seconds : float
+            Time for the search.
+        """
+        return self._priced(*self.search(tradeoff, budget, seconds))
+
+    def search(
+        self, tradeoff: float, budget: float | None, seconds: float = math.inf
+    ) -> tuple[NodeTests, float, float]:
+        """Return the tests of that tree, its objective, and what no tree can go below; see `solve`."""
+        kinds, n_codes, missing = self._columns
+        costs = self.rows.costs
+        feature, left, right, side, cost, lower = optimal_tree(
+            self.codes,
+            kinds,
+            n_codes,
+            missing,
+            labels=self.labels,
+            weights=self.rows.weights,
+            own=costs.own,
+            shared=costs.shared,
+            group_of=costs.group_of,
+            factor=tradeoff,
+            budget=math.inf if budget is None else budget,
+            penalty=self.node_penalty,
+            max_depth=self.max_depth,
+            seconds=max(0.0, seconds),
+            most_bytes=float(_MOST_BYTES),
+            n_threads=self.n_threads,
+        )
+        return NodeTests(feature, left, right, side), cost / self.weight, lower / self.weight
+
+    def _priced(self, tests: NodeTests, objective: float, lower_bound: float) -> OptimalTree:
+        """Return a tree with the mean spend and risk of its training rows."""
+        reached, owned = node_rows(tests, self.codes)
+        features = np.array(self.rows.costs.features, dtype=object)
+        spend = risk = 0.0
+        for node in np.flatnonzero(tests.feature < 0).tolist():
+            rows = reached[node]
+            price = self.rows.costs.total(features[owned[node]])
+            spend += float(self.rows.weights[rows].sum()) * price
+            risk += float(self.labels[rows].sum(axis=0).min())
+        penalty = self.node_penalty * int((tests.feature >= 0).sum())
+        forest = tree_of(tests, reached, self.rows, self.values)
+        spend, risk, penalty = (part / self.weight for part in (spend, risk, penalty))
+        return OptimalTree(forest, spend, risk, penalty, objective, lower_bound)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from farthing._core import divided
 from farthing.learning.linear_design import standardised
 from farthing.learning.linear_scores import LinearScores
 from farthing.learning.moments import Moments
@@ -40,6 +41,14 @@ class NodeRows:
         if shares is not None:
             weights = shares if weights is None else weights * shares
         return NodeRows(self.numbers[kept], weights)
+
+    def divided(self, projection: Floats, threshold: float) -> tuple[NodeRows, NodeRows]:
+        """Return the rows whose projection is at most a threshold, and the others."""
+        lower, upper = divided(self.numbers, projection, threshold)
+        if self.weights is None:
+            return NodeRows(lower, None), NodeRows(upper, None)
+        low, up = divided(self.weights, projection, threshold)
+        return NodeRows(lower, low), NodeRows(upper, up)
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +115,7 @@ class Design:
 
     def kept(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the entries of some terms and of all targets."""
-        return np.append(places, np.arange(self.n_terms, len(self.entries)))
+        return np.concatenate([places, np.arange(self.n_terms, len(self.entries))])
 
     def moments(self, rows: NodeRows, places: NDArray[np.int64] | None = None) -> Moments:
         """Return the moments of some terms, or of all, and of all targets, over the rows of a node."""

@@ -101,7 +101,15 @@ class GrowthProblem:
         places, divides = self.design.places(columns), _level(place) < self.depth
         moments = known.part(places) if isinstance(known, Moments) else self._moments(rows, places, known)
         return fit_node(
-            self.design, rows, columns, places, moments, ridge=self.ridge, divides=divides, unit=self.unit
+            self.design,
+            rows,
+            columns,
+            places,
+            moments,
+            ridge=self.ridge,
+            stable=self.carries,
+            divides=divides,
+            unit=self.unit,
         )
 
     def _moments(self, rows: NodeRows, places: NDArray[np.int64], known: Node | None) -> Moments:

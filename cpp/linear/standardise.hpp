@@ -2,50 +2,30 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <cstddef>
 #include <vector>
 
+#include "common/pairwise_sum.hpp"
 #include "common/views.hpp"
 
 namespace farthing {
-
-// Pairwise summation: the rounding error grows with the logarithm of the number of summands.
-template <class Summand>
-double pairwise_sum(const Summand& summand, index_t begin, index_t size) {
-    constexpr index_t kBlock = 128;
-    constexpr index_t kAtOnce = 8;
-    if (size > kBlock) {
-        const index_t half = size / 2 / kAtOnce * kAtOnce;
-        return pairwise_sum(summand, begin, half) + pairwise_sum(summand, begin + half, size - half);
-    }
-    const index_t end = begin + size;
-    const index_t whole = size < kAtOnce ? begin : begin + size / kAtOnce * kAtOnce;
-    double sum = 0;
-    if (whole > begin) {
-        std::array<double, kAtOnce> sums;
-        for (index_t k = 0; k < kAtOnce; ++k) sums[k] = summand(begin + k);
-        for (index_t i = begin + kAtOnce; i < whole; i += kAtOnce) {
-            for (index_t k = 0; k < kAtOnce; ++k) sums[k] += summand(i + k);
-        }
-        sum = ((sums[0] + sums[1]) + (sums[2] + sums[3])) + ((sums[4] + sums[5]) + (sums[6] + sums[7]));
-    }
-    for (index_t i = whole; i < end; ++i) sum += summand(i);
-    return sum;
-}
 
 struct MeanAndScale {
     double mean = 0;
     double scale = 1;
 };
 
-// IN  weights (n,), of the sum total.   INOUT term (n,): becomes (term - mean) / scale.
-inline MeanAndScale standardise(double* term, Span<const double> weights, double total) {
+// IN  weights (n,), of the sum total.   INOUT term (n,): becomes (term - mean) / scale.   OUT room: n numbers.
+inline MeanAndScale standardise(double* term, Span<const double> weights, double total, double* room) {
     const index_t n = weights.size;
-    const double* weight = weights.data;
-    const double mean = pairwise_sum([=](index_t i) { return term[i] * weight[i]; }, 0, n) / total;
-    for (index_t i = 0; i < n; ++i) term[i] -= mean;
-    const double square = pairwise_sum([=](index_t i) { return term[i] * term[i] * weight[i]; }, 0, n);
+    for (index_t i = 0; i < n; ++i) room[i] = term[i] * weights[i];
+    const double mean = pairwise_sum(room, n) / total;
+    for (index_t i = 0; i < n; ++i) {
+        term[i] -= mean;
+        room[i] = term[i] * term[i] * weights[i];
+    }
+    const double square = pairwise_sum(room, n);
     const double spread = std::sqrt(square / total);
     // The spread of a constant column is rounding error; dividing by it would amplify noise.
     const double scale = spread > 1e-12 * std::max(1.0, std::fabs(mean)) ? spread : 1.0;
@@ -54,8 +34,9 @@ inline MeanAndScale standardise(double* term, Span<const double> weights, double
 }
 
 // Standardises a term over the rows that have a finite value; the others get 0.
-// IN  seen (n,), weights (n,).   INOUT term (n,).
-inline MeanAndScale standardise_seen(double* term, const std::vector<char>& seen, Span<const double> weights) {
+// IN  seen (n,), weights (n,).   INOUT term (n,).   OUT room: n numbers.
+inline MeanAndScale standardise_seen(double* term, const std::vector<char>& seen, Span<const double> weights,
+                                     double* room) {
     std::vector<double> found;
     std::vector<double> known;
     for (index_t i = 0; i < weights.size; ++i) {
@@ -65,8 +46,8 @@ inline MeanAndScale standardise_seen(double* term, const std::vector<char>& seen
     }
     MeanAndScale made;
     if (!found.empty()) {
-        const double total = pairwise_sum([&](index_t i) { return known[i]; }, 0, static_cast<index_t>(known.size()));
-        made = standardise(found.data(), view(known), total);
+        const double total = pairwise_sum(known.data(), static_cast<index_t>(known.size()));
+        made = standardise(found.data(), view(known), total, room);
     }
     const double* next = found.data();
     for (index_t i = 0; i < weights.size; ++i) term[i] = seen[i] ? *next++ : 0.0;
@@ -96,8 +77,9 @@ void standardise_terms(Matrix<T> values, Span<const index_t> columns, Span<const
             for (index_t i = begin; i < end; ++i) terms[t * n + i] = static_cast<double>(from[i * values.row_stride]);
         }
     }
-    const double total = pairwise_sum([&](index_t i) { return weights[i]; }, 0, n);
+    const double total = pairwise_sum(weights.data, n);
     std::vector<char> seen(static_cast<std::size_t>(n));
+    std::vector<double> room(static_cast<std::size_t>(n));
     for (index_t t = 0; t < columns.size; ++t) {
         double* term = terms + t * n;
         const bool all_seen = all_finite(term, n);
@@ -107,7 +89,8 @@ void standardise_terms(Matrix<T> values, Span<const index_t> columns, Span<const
         if (!std::isnan(category[t])) {
             for (index_t i = 0; i < n; ++i) term[i] = term[i] == category[t];
         }
-        const MeanAndScale made = all_seen ? standardise(term, weights, total) : standardise_seen(term, seen, weights);
+        const MeanAndScale made = all_seen ? standardise(term, weights, total, room.data())
+                                           : standardise_seen(term, seen, weights, room.data());
         mean[t] = made.mean;
         scale[t] = made.scale;
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,6 +103,11 @@ class Design:
         """Number of terms."""
         return self.zeros.n_terms
 
+    @cached_property
+    def one_each(self) -> bool:
+        """Whether each column has one term, in its place."""
+        return np.array_equal(self.zeros.columns, np.arange(self.zeros.n_features))
+
     @property
     def n_outputs(self) -> int:
         """Number of targets."""
@@ -109,6 +115,8 @@ class Design:
 
     def places(self, columns: list[int]) -> NDArray[np.int64]:
         """Return the terms of some columns, ascending."""
+        if self.one_each:
+            return np.array(sorted(columns), dtype=np.int64)
         read = np.zeros(self.zeros.n_features, dtype=np.bool_)
         read[columns] = True
         return np.flatnonzero(read[self.zeros.columns])

@@ -230,8 +230,11 @@ def grow_tree(problem: GrowthProblem, lists: dict[int, ColumnList], share: float
 
 def _columns(problem: GrowthProblem, lists: dict[int, ColumnList], place: int, share: float) -> list[int]:
     """Return the beginning of a node's list, at the first budget that affords any of it."""
-    beginnings = (lists[place].beginning(budget) for budget in problem.budgets(place, share))
-    return next((columns for columns in beginnings if columns), [])
+    for budget in problem.budgets(place, share):
+        columns = lists[place].beginning(budget)
+        if columns:
+            return columns
+    return []
 
 
 def _level(place: int) -> int:

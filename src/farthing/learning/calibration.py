@@ -78,8 +78,8 @@ def temperature_of(
     counted = None if weights is None or (weights == 1).all() else np.ascontiguousarray(weights)
     total = len(codes) if counted is None else float(counted.sum())
 
-    # The search is over log T, where the loss is close to symmetric around its minimum. Bounded, since without
-    # a single error on the held-out rows the best temperature would be 0.
+    # The search is over log T, where the loss is close to symmetric around its minimum. It is bounded, since
+    # without a single error on the held-out rows the best temperature would be 0.
     found = best_log_temperature(margins, counted, _MIN_PROBABILITY, total, -_WIDEST, _WIDEST, _FOUND)
     return float(np.exp(found))
 
